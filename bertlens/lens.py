@@ -19,12 +19,11 @@ from .model.borrowed import Model
 from .model.loan import at_rest, check_hooks, shared
 from .run import forward, trust
 from .run.attention import check_precision
-from .sentences.encoders import SentenceEncoder, is_of_package
+from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
 from .sentences.late import sentence_encoder
 from .sentences.own import tell_answers
-from .sentences.plain import PlainEncoder
 from .sentences.texts import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
 from .trace.trace import Trace
@@ -43,7 +42,7 @@ class Lens:
         if not isinstance(model, nn.Module):
             raise ModelError(f"Lens(model, tokenizer) needs a loaded model, not {type(model).__name__}")
         self._given = model
-        self.sentences: SentenceEncoder | PlainEncoder = PlainEncoder(self)  # what makes vectors of whole texts
+        self.sentences: Encoder = PlainEncoder(self)  # what makes vectors of whole texts
         if is_of_package(model):
             self.sentences = sentence_encoder(model)
             if tokenizer not in (None, self.sentences.tokenizer):
@@ -51,7 +50,7 @@ class Lens:
             model, tokenizer = self.sentences.model, self.sentences.tokenizer
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
-        self.borrowed = Model(model, tokenizer, whole=self._given)
+        self.borrowed: Model = Model(model, tokenizer, whole=self._given)
         if isinstance(self.sentences, SentenceEncoder):
             tell_answers(self.borrowed, self.sentences)
         self.limit = token_limit(tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
@@ -303,7 +302,7 @@ class Lens:
                 self.borrowed,
                 self,
                 fingerprint,
-                _pass=record.text(row, len(encoding), apart),
+                record=record.text(row, len(encoding), apart),
             )
             for row, encoding in enumerate(encodings)
         ]

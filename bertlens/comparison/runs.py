@@ -350,7 +350,7 @@ class Comparison:
         shared, alone = self._split(side, layer, self.queries.shared)
         nothing = shared.new_zeros(*shared.shape[:2], len(self.keys.alone[1 - side]))
         parts = [shared, alone, nothing] if side == 0 else [shared, nothing, alone]
-        return torch.cat(parts, -1).to(self.a.special_mask.device)
+        return torch.cat(parts, -1).to(self.a.device)
 
     def _placed(self, x: Tensor, side: int, kind: str) -> Tensor:
         """On the units of both; NaN elsewhere."""

@@ -11,7 +11,7 @@ import io
 import re
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -26,9 +26,7 @@ from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .checking import checked, walked
 from .states import trace_of
-
-if TYPE_CHECKING:
-    from .lesson import Lesson, Step
+from .step import LessonPlan, Step
 
 SECURITY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 CELL, LEFT, ABOVE = 15, 84, 78  # pixels: a cell, and room for words beside and above the map
@@ -46,7 +44,7 @@ ASKS = {
 MARKS = re.compile(r"\*\*([^*\n]+)\*\*|\*([^*\n]+)\*|`([^`\n]+)`")
 
 
-def write(lesson: Lesson, path: str | Path, lens: Any, solutions: bool) -> Path:
+def write(lesson: LessonPlan, path: str | Path, lens: Any, solutions: bool) -> Path:
     """See Lesson.to_paper."""
     if not lesson.steps:
         raise InputError("this lesson has no steps to print")
@@ -56,14 +54,14 @@ def write(lesson: Lesson, path: str | Path, lens: Any, solutions: bool) -> Path:
     return Path(path)
 
 
-def _own_lens(lesson: Lesson) -> Lens:
+def _own_lens(lesson: LessonPlan) -> Lens:
     lens = embedded_named(lesson.model) if lesson.model else Lens.embedded()
     if lens is not None:
         return lens
     raise InputError(f"this lesson is of {lesson.model}: give a lens on it, lesson.to_paper(path, lens)")
 
 
-def page_of(lesson: Lesson, lens: Any, solutions: bool) -> str:
+def page_of(lesson: LessonPlan, lens: Any, solutions: bool) -> str:
     """The text of the page."""
     says = checked(lesson, lens)["says"].tolist()
     asked, answered = [], []

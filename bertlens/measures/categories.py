@@ -45,7 +45,7 @@ def categories(trace: Trace, punctuation: Collection[str] | None = None) -> Tens
             kinds.append("punctuation")
         else:
             kinds.append("other")
-    return torch.tensor([NAMES.index(kind) for kind in kinds], device=trace.special_mask.device)
+    return torch.tensor([NAMES.index(kind) for kind in kinds], device=trace.device)
 
 
 def _is_punctuation(token: str) -> bool:

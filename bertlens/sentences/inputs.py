@@ -12,7 +12,8 @@ from ..measures import sources
 from ..measures.sources.forward import pooled_by_input, read_by_input
 from ..measures.sources.pull import parts as pulled
 from ..measures.sources.stream import Stream, check_finite, requirements
-from .parts import Side, read_by, through
+from .parts import read_by, through
+from .text_pair import Side
 
 BY = ("layer", "head", "kind")
 NOTE = "By input tokens: attention weights, LayerNorm deviations and gates of MLPs as the run had them."

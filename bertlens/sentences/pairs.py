@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError, check_lens, check_number, excerpt
 from ..measures.sources.forward import finished
-from ..model.fingerprint import Fingerprint
 from ..text.encoding import check_text
-from ..trace.trace import Trace
-from .baseline import Baseline, baseline
-from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
+from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS, Encoder, SentenceLens
 from .inputs import NOTE, by_input, check_by, read_of_input, why_no_input, written
 from .late import LateEncoder, late_similarity
 from .own import MANHATTAN_SUM
-from .parts import Encoder, Side, grouped_sums, held, no_sum, why_not
-from .removal import without_words
+from .parts import grouped_sums, held, no_sum, why_not
+from .text_pair import SIDES, Side, TextPair
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    from ..lens import Lens
-
-SIDES = ("a", "b")
 SPLITS = ("output", "input")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Similarity:
+class Similarity(TextPair):
     """The similarity of two texts, each read alone, as the model computes it, and what it is a sum of.
 
     A split by vectors of the last layer: what one word's vector took in of the others on the way is in its part. What
     the number would be without a word is another question, which `effects` answers by an experiment.
     """
-
-    lens: Lens
-    value: float  # as the model gives it; distances are less than 0
-    sides: tuple[Side, Side]
-    notes: tuple[str, ...]
-    _fingerprint: Fingerprint
-
-    @property
-    def function(self) -> str:
-        """The model's similarity function: cosine, dot, euclidean or manhattan."""
-        return self._encoder.function
-
-    @property
-    def traces(self) -> tuple[Trace, Trace]:
-        """The run of each text."""
-        self.lens.borrowed.check(self._fingerprint)
-        return self.sides[0].trace, self.sides[1].trace
 
     @property
     def why_not(self) -> str:
@@ -89,18 +64,6 @@ class Similarity:
         """The terms' sum less the model's own number (of the Euclidean distance d, less −d²): what rounding leaves."""
         model = -(self.value**2) if self.function == EUCLIDEAN else self.value
         return float(self.terms.sum()) - model
-
-    @property
-    def baseline(self) -> Baseline:
-        """The number beside those of all pairs of 48 unrelated English sentences, encoded for the same tasks."""
-        return self.against()
-
-    def against(self, texts: Sequence[str] | None = None) -> Baseline:
-        """The number beside those of all pairs of `texts`, which should be unrelated; kept for the lens.
-
-        Texts that are like yours, in language, length and kind, tell most. Raises InputError for fewer than 8.
-        """
-        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts)
 
     @property
     def of(self) -> str:
@@ -244,7 +207,7 @@ class Similarity:
         for side in self.sides:
             batches = []
             self.lens.borrowed.check(self._fingerprint)
-            for batch in without_words(side):
+            for batch in side.without_words():
                 batches.append(batch)
                 yield
                 self.lens.borrowed.check(self._fingerprint)
@@ -277,15 +240,6 @@ class Similarity:
             "own": [float(own[i, j]) for i, j in rows],
         }
         return DataFrame({"a": [names[0][i] for i, _ in rows], "b": [names[1][j] for _, j in rows], **numbers})
-
-    def explore(self, **selection: Any) -> Any:
-        """The SimilarityView widget: both texts, the largest pairs as lines, the matrix that sums to the number, and
-        what is left of it without a word. selection: its traits (theme=, settings=)."""
-        return registered("similarity_view")(self, **selection)
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The view as one page that needs no kernel and no network; written to `path` if given."""
-        return str(self.explore().to_html(path))
 
     @cached_property
     def _pairs(self) -> Tensor:
@@ -320,11 +274,10 @@ class Similarity:
         return max(a, 1e-12) * max(b, 1e-12)
 
     def __repr__(self) -> str:
-        said = self.why_not or f"sum of pairs, gap {self.gap:.0e}"
-        return " ".join([f"Similarity({self.function} {self.value:.4f}; {said}.", *self.notes]).rstrip() + ")"
+        return self._words(self.why_not or f"sum of pairs, gap {self.gap:.0e}")
 
 
-def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
+def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
     """Why two texts are similar: the model's own number for them, and its split by pairs of tokens.
 
     A `Similarity`; of a late-interaction encoder a `LateSimilarity`: for each token of a its best one of b.
@@ -345,10 +298,6 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
         raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
     value = float(encoder.similarity(*(side.read.vector for side in sides))[0, 0])
-    notes = [encoder.note] * bool(encoder.note) + held(encoder)
-    for name, side in zip(SIDES, sides, strict=True):
-        if side.read.prompt:
-            notes.append(f"Text {name} is read behind its prompt “{side.read.prompt}”.")
-        if side.encoding.report.truncated:
-            notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
+    notes = [*filter(None, [encoder.note]), *held(encoder)]
+    notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(name)]
     return Similarity(lens, value, sides, tuple(notes), fingerprint)

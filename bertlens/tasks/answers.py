@@ -10,9 +10,10 @@ import numpy as np
 
 from ..base.progress import bar
 from ..errors import InputError, ModelError
+from .batch import Batch
 from .examples import Examples
 from .kinds import Kind
-from .passes import Batch, answers_of, batches, checked
+from .passes import answers_of, batches, checked
 from .resume_folder import ResumeFolder, identity
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -15,6 +14,7 @@ from ..model.borrowed import Model
 from ..run import forward, trust
 from ..run.attention import check_precision
 from ..run.interventions import Run
+from .batch import Batch
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -26,20 +26,6 @@ TOKENS = 16_384  # of a batch, at most: so many rows times its longest text
 
 TOLERANCE, HALF_TOLERANCE = 1e-3, 0.05  # of a text's logits alone and beside a longer one, to their largest
 _padding: WeakKeyDictionary[Model, bool] = WeakKeyDictionary()  # whether a model's logits see padding
-
-
-@dataclass(frozen=True)
-class Batch:
-    """B examples and the model's inputs: B texts, of pairs that are read apart 2 B, the first ones first."""
-
-    rows: list[int]
-    encodings: list[Encoding]
-    inputs: dict[str, Tensor]
-
-    @property
-    def texts(self) -> list[int]:
-        """The row of each input."""
-        return self.rows * (len(self.encodings) // len(self.rows))
 
 
 def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int, truncation: bool) -> Iterator[Batch]:

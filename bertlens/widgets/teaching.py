@@ -8,17 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from .. import lessons
 from ..base.atomic import check_writable
 from ..base.one_thread import one_thread_if_small
 from ..base.paths import as_path
-from ..base.registered import registered
 from ..errors import InputError, excerpt
 from ..export import html
 from ..export.live import Cost, cost, live
 from ..lens import Lens
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from .shown import stream_size
+from .view_record import stream_size
 from .views import Explorer
 
 Text: TypeAlias = str | tuple[str, str]
@@ -51,7 +51,7 @@ class Classroom:
             raise InputError("texts is a list of texts: texts=[text]")
         self.lens = lens
         self.lesson = lesson
-        steps = [] if lesson is None else registered("lesson_for_page")(lesson)["steps"]
+        steps = [] if lesson is None else lessons.for_page(lesson)["steps"]
         states = [step["state"] for step in steps if step.get("state", {}).get("text")]
         own = dict.fromkeys((state["text"], state.get("text_pair")) for state in states)
         self.texts = tuple(_pair(text) for text in texts) or tuple(own) or tuple(map(_pair, TEXTS))

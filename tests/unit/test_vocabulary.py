@@ -28,7 +28,8 @@ from bertlens.model.families import ADAPTERS, families
 from bertlens.survey.statistics import LABELS
 from bertlens.widgets import Question, Tab, register_question, register_tab, sheet, typescript
 from bertlens.widgets.arguments import ARGUMENTS
-from bertlens.widgets.questions import OF_VIEWS, QUESTIONS
+from bertlens.widgets.panels.panel import NEEDS
+from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.tabs import PARTS, TABS
 from unit import tiny
 from unit.widgets.test_widgets import question
@@ -61,7 +62,7 @@ def test_names_are_those_of_the_code() -> None:
     asked = [name for part in (*PARTS.values(), *TABS.values()) for name in part.questions]
     assert set(asked) == set(QUESTIONS)
     assert {name.removesuffix("?") for question in QUESTIONS.values() for name in question.arguments} == set(ARGUMENTS)
-    assert {q.needs for q in QUESTIONS.values()} | {t.needs for t in TABS.values()} <= {"", *CAPABILITIES, *OF_VIEWS}
+    assert {q.needs for q in QUESTIONS.values()} | {t.needs for t in TABS.values()} <= {"", *CAPABILITIES, *NEEDS}
 
 
 def test_inks_can_be_read() -> None:

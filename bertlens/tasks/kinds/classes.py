@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 
 class Classes(Kind):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 Text = tuple[Any, ...]  # an example's texts: one, or two; of a task of tokens, its words
 LISTED = 12  # labels that an error names

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 FAR = 0.8  # quantile of the loss above which a number counts as far off
 APART = 0.25  # of the labels' range, at least so much lies between two that differ

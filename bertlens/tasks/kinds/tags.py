@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 NO_WORD = -100  # where a batch is padded
 

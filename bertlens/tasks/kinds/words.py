@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 FIRST = 5
 GUESS, OTHER, PROBABILITY, MARGIN, RANK, LOSS = range(6)  # of a record; OTHER: the best word that is not the label

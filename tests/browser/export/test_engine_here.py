@@ -13,7 +13,8 @@ import bertlens as bl
 from bertlens.base.wire import unpack
 from bertlens.export import live, tokenizer
 from bertlens.page import bundle
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 from unit.export import engine
 
 TYPED = "She gave the dog a bone, and he [MASK] it: good dog!"
@@ -48,7 +49,7 @@ ASK = """async ([carried, questions]) => {
 def test_a_pass_in_chromium_is_torchs(embedded_lens: Any, browser: Any, tmp_path: Path) -> None:
     engine.write(embedded_lens.borrowed, tmp_path)
     own = embedded_lens.trace("The cat sat.")
-    carried = {**live.live(own).about, "header": Shown(own).opened("self", 1, 8).overview["header"]}
+    carried = {**live.live(own).about, "header": with_overview(ViewRecord(own), "self", 1, 8).overview["header"]}
     carried["tokenizer"] = tokenizer.tokenizer_files(embedded_lens.tokenizer)
     asked = [{"op": "head", "layer": layer, "head": 7} for layer in range(6)]
     page = browser.new_page()

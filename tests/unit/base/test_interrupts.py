@@ -20,7 +20,6 @@ from bertlens import whatif
 from bertlens.base.interrupts import Held, interruptible, stoppable
 from bertlens.measures import attribution
 from bertlens.run.backward import context_gradients
-from bertlens.whatif.runs import inputs_of
 from unit import tiny
 from unit.interrupts import Late, at_every_line, handling, late
 
@@ -58,7 +57,7 @@ WORK: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
     "trace": lambda lens, trace: lens.trace(TEXT),
     "rerun": lambda lens, trace: trace.rerun(whatif.off(0, 1), whatif.mlp(0)),
     "sweep": lambda lens, trace: whatif.sweep(trace, pooled, progress=False),
-    "gradients": lambda lens, trace: context_gradients(lens.borrowed, inputs_of(trace), 1, pooled),
+    "gradients": lambda lens, trace: context_gradients(lens.borrowed, trace.inputs(), 1, pooled),
     "word gradients": lambda lens, trace: attribution.gradient_input(trace, pooled),
 }
 

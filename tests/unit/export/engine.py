@@ -16,7 +16,8 @@ from bertlens.base.wire import pack, unpack
 from bertlens.export import arithmetic, heads, live, tokenizer, weights
 from bertlens.model.borrowed import Model
 from bertlens.trace.trace import Trace
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -100,7 +101,7 @@ def asked(
     same.made = lens.made
     trace = lens.trace(own)
     write(model, folder, heads.head(trace, small), small)
-    header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
+    header = with_overview(ViewRecord(trace), "self", 1, min(8, trace.n_heads - 1)).overview["header"]
     carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
     carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
     found = []

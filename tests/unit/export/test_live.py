@@ -17,7 +17,8 @@ from bertlens.errors import ExportError, InputError
 from bertlens.export import live
 from bertlens.widgets.answers import heads, matter
 from bertlens.widgets.answers import whatif as answers
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 from unit.export import engine
 
 OWN = "The cat sat on the mat."
@@ -55,7 +56,7 @@ def said(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def kernels(trace: bl.Trace) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    overview = Shown(trace).opened("self", 1, 8).overview
+    overview = with_overview(ViewRecord(trace), "self", 1, 8).overview
     return overview["header"], unpack(overview["header"]["arrays"], overview["data"])
 
 
@@ -139,7 +140,7 @@ def test_a_pair_an_empty_text_and_the_pages_own(said, embedded_lens):
     assert found[14][1]["rows"][0][:2] == list(fields["rows"][0][:2])
     assert found[14][1]["rows"][0][2:] == pytest.approx(fields["rows"][0][2:], abs=1e-5)
     assert found[15][0] == "the text has changed since: choose the head again"
-    assert found[16][2] == Shown(embedded_lens.trace(OWN)).opened("self", 1, 8).id  # the page has it
+    assert found[16][2] == with_overview(ViewRecord(embedded_lens.trace(OWN)), "self", 1, 8).id  # the page has it
     assert [badge["kind"] for badge in found[17][2]["header"]["badges"]] == ["empty", "live"]
 
 

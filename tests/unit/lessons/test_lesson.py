@@ -196,7 +196,7 @@ def test_a_view_runs_the_embedded_model_that_its_lesson_names(embedded_lens):
     trace = embedded_lens.trace("She drank a cup of [MASK].")
 
     def ask(lesson, trace=trace):
-        lesson_model(SimpleNamespace(traits={"lesson": lesson}, shown=SimpleNamespace(trace=trace), show=shown.append))
+        lesson_model(SimpleNamespace(traits={"lesson": lesson}, view=SimpleNamespace(trace=trace), show=shown.append))
 
     pages = {name: bl.Lesson.load(name).for_page() for name in ("heads-off", "patterns")}
     assert all(page["embedded"] for page in pages.values())

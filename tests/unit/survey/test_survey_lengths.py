@@ -22,7 +22,7 @@ from bertlens.survey.sums import edges
 from bertlens.survey.textlength import LengthBin, near, span, step_of
 from bertlens.text import excerpts
 from bertlens.vocabulary import SETTINGS
-from bertlens.widgets.answers.survey import Corpus
+from bertlens.widgets.panels.corpus import CorpusPanel
 from unit import survey_naive as naive
 from unit import tiny
 
@@ -136,7 +136,7 @@ def test_under_eight_texts_nothing_is_said(small: Lens) -> None:
     assert np.isfinite(enough.mean).any() and enough.unusual.any()
     attrs = story(seven, trace).attrs
     assert attrs["compared"] == attrs["most_of"] == 0 and math.isnan(attrs["chance"])
-    fields, arrays = Corpus(seven, None, None).answer(trace)
+    fields, arrays = CorpusPanel(seven, None, None).answer(trace)
     assert fields["alike"]["texts"] == 7 and fields["alike"]["fewest"] == 8 and not arrays["unusual.weight"].any()
     assert np.isnan(arrays["z.weight"]).all() and not fields["gates_alike"]
     none = similar_texts(seven, small.trace("the cat", "sat"), text_statistics(small.trace("the cat", "sat")))
@@ -304,7 +304,7 @@ def test_gates_are_counted_by_length(small: Lens) -> None:
         for g, name in enumerate(LABELS):
             np.testing.assert_allclose(rows[name], (labels == g).mean(0))
     trace = small.trace("warm " * 12)
-    fields, _ = Corpus(stats, None, None).answer(trace)
+    fields, _ = CorpusPanel(stats, None, None).answer(trace)
     some = stats.of_length(trace.n_tokens)
     assert fields["gates_alike"] == (some.n_texts >= 8)
     assert (fields["shares"].ravel() == (some if fields["gates_alike"] else stats).gates()["share"]).all()
@@ -317,7 +317,7 @@ def test_the_page_gets_the_texts_of_this_length(small: Lens) -> None:
     corpus = texts(120, seed=6, most=14)
     stats = survey(small, corpus)
     trace = small.trace("the unbelievable mat was warm")
-    fields, arrays = Corpus(stats, None, None).answer(trace)
+    fields, arrays = CorpusPanel(stats, None, None).answer(trace)
     for by in ("weight", "norm"):
         found = similar_texts(stats, trace, text_statistics(trace), by)
         for name, values in {"mean": found.mean, "reach": found.reach, "z": found.z, "sentence": found.values}.items():
@@ -457,7 +457,7 @@ def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
         assert [attrs["chance"], attrs["most"]] == pytest.approx([each.mean(), nine_of_ten(each.tolist())])
         assert attrs["most_of"] == len(values) and attrs["most"] > attrs["chance"]  # in clumps
         assert (attrs["most_shortest"], attrs["most_longest"]) == (found.own.shortest, found.own.longest)
-        fields, arrays = Corpus(stats, None, None).answer(trace)
+        fields, arrays = CorpusPanel(stats, None, None).answer(trace)
         assert fields["alike"]["own"][by] == found.own.texts.tolist()
         assert fields["alike"]["own_span"][by] == (found.own.shortest, found.own.longest)
         np.testing.assert_allclose(arrays[f"own.statistics.{by}"], found.own.statistics, rtol=1e-6)

@@ -25,7 +25,7 @@ from bertlens.survey.intervals import share_interval
 from bertlens.tasks import correlations, entities, mistakes, sweeping
 from bertlens.tasks.ablations import Ablation, Part
 from bertlens.tasks.page import page_of
-from bertlens.widgets.answers.tasks import _pruning as pruned  # what the page is told
+from bertlens.widgets.panels.task_fields import TOLD
 from unit import tiny
 from unit.tasks.classifier import texts_of
 
@@ -508,7 +508,7 @@ def test_every_kind_has_a_view_whose_sentences_are_of_it(tasks, name):
     assert told["opened"] == 3
     worst = [row for row in task.table.sort_values("loss", ascending=False, kind="stable")["row"][:10] if row != 3]
     assert [other.shown_by["row"] for other in page.others] == worst
-    told = pruned(task.heads(2).pruning(3))
+    told = TOLD["pruning"](task.heads(2).pruning(3))
     quality = "Spearman’s correlation" if task.kind.quality == "Spearman" else "the accuracy"
     assert told["quality"] == task.kind.quality and f"keep 95 % of {quality} where" in told["said"]
     assert all(np.isfinite(one["value"]) for one in told["rows"])

@@ -1,5 +1,5 @@
-// Two runs beside each other: the one shown, and another text or the run without changes. As bertlens/widgets/answers/beside.py
-// and compare.py; the runs are of one model and one tokenizer.
+// Two runs beside each other: the one shown, and another text or the run without changes. As
+// bertlens/widgets/panels/comparison.py; the runs are of one model and one tokenizer.
 import { headLabel } from "../../paint/format";
 import { isNothing, ranked } from "../../paint/ranked";
 import { chipOf, type Fields } from "../asked";

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,30 +23,21 @@ from ...survey.sums import BINS, edges
 from ...survey.syntax import predicted_words, word_attention
 from ...trace.provenance import identity, visible
 from ...trace.trace import Trace
+from ..records import Answer
+from ..request import Request
 from ..slices import PATIENCE, ask_again, in_steps
-from . import Answer
+from .panel import Panel
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...survey.treebank import Sentence
-    from ..questions import Asked
 
 
-def survey(asked: Asked) -> Answer:
-    """`Corpus.answer` of the view's corpus."""
-    assert asked.shown.corpus is not None  # the question needs one
-    return asked.shown.corpus.answer(asked.trace)
-
-
-def survey_texts(asked: Asked, layer: int) -> Answer:
-    """`Corpus.texts` of the view's corpus."""
-    assert asked.shown.corpus is not None
-    return asked.shown.corpus.texts(asked.trace, layer)
-
-
-class Corpus:
+class CorpusPanel(Panel):
     """What a view knows of a corpus: statistics of its heads and, where given, their distances and their syntax."""
+
+    needs: ClassVar = {"corpus": "this view was made without a survey: pass stats= of bl.survey.head_stats"}
 
     def __init__(
         self,
@@ -84,7 +75,6 @@ class Corpus:
             )
 
     def why_not(self, trace: Trace) -> str:
-        """Why a map cannot be set beside the statistics; "" where it can."""
         try:
             self.check(trace)
         except InputError as error:
@@ -194,6 +184,16 @@ class Corpus:
         columns += [name for name in ("low", "high", "stable") if name in best]
         rows: list[dict[str, Any]] = best.sort_values("n", ascending=False)[columns].to_dict("records")
         return [row | {"relation": visible(str(row["relation"]))} for row in rows]
+
+
+def survey(request: Request) -> Answer:
+    """`CorpusPanel.answer` of the view's corpus."""
+    return request.panel(CorpusPanel).answer(request.trace)
+
+
+def survey_texts(request: Request, layer: int) -> Answer:
+    """`CorpusPanel.texts` of the view's corpus."""
+    return request.panel(CorpusPanel).texts(request.trace, layer)
 
 
 def _arrays(found: SimilarTexts, by: str) -> dict[str, np.ndarray]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...sentences.late import LateSimilarity, TokensRead
-from ...sentences.parts import Side
+from ...sentences.text_pair import Side
 from ...trace.provenance import visible
-from . import Answer
+from ..records import Answer
 
 NAMES = {"maxsim": "MaxSim", "meanmaxsim": "MeanMaxSim"}
 NO_SPLIT = (
@@ -15,7 +15,7 @@ NO_SPLIT = (
 
 
 def told(found: LateSimilarity) -> Answer:
-    """As `similar.told`, and `late`: js/src/tabs/similarity/late.ts. Array pairs: the products, (n, m)."""
+    """As `similarity.told`, and `late`: js/src/tabs/similarity/late.ts. Array pairs: the products, (n, m)."""
     table = found.matches()
     scored = [[at for at, is_in in enumerate(_read(side).scored) if is_in] for side in found.sides]
     places = {at: n for n, at in enumerate(scored[1])}

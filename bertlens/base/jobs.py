@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..base.progress import watched
+from .progress import watched
 
 T = TypeVar("T")
 

@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, TypeAlias
 
 from ...base.limits import within
 from ...comparison.alignment import Alignment
-from ...comparison.runs import Comparison
-from ...errors import check_index
+from ...comparison.runs import Comparison, compare
+from ...errors import InputError, check_index
 from ...export.still import compared_png
 from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ...vocabulary import MEASURES
+from ...whatif import chips
+from ..records import Answer, Selection
+from ..request import Request
 from ..slices import PATIENCE, advanced, ask_again
-from . import Answer, whatif
-
-if TYPE_CHECKING:
-    from ..saving import Selection
+from .panel import Panel
+from .task import TaskPanel
 
 WINDOW = 128  # units a side that are shown at once
 STEP = WINDOW // 2
 MOST = 5  # heads in words
+ONE_RUN = "this view shows one run: bl.compare(a, b).explore() compares two"
+Other: TypeAlias = tuple[str, ...]  # see `_runs`
 
 
-class Compared:
-    """Two runs as a page is told of them."""
+class ComparisonPanel(Panel):
+    """Two runs as a page is told of them; the trace of the view is the first."""
+
+    needs: ClassVar = {
+        "comparison": ONE_RUN,
+        "another run": "this view was made from attention maps: it has no model to run another text with",
+    }
+    no_text = "this view compares two runs: bl.compare(a, b).explore() makes one of others"
+    no_map = "other maps are compared by bl.compare(a.maps[name], b.maps[name])"
+    no_model = "a live page shows one text: save trace.explore() with live=True"
+
+    @staticmethod
+    def of_trace(trace: Trace, need: str) -> bool:
+        return need == "another run" and (trace.lens is not None or bool(trace.changes))
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -46,14 +61,16 @@ class Compared:
         has_gaps = any(None in pair for side in (c.queries, c.keys) for pair in side.pairs)
         return [{}, {"aligned": True}] if has_gaps else [{}]
 
-    @property
-    def title(self) -> str:
+    def title(self, model: str, parts: Sequence[str]) -> str:
         """Both runs, short enough for a page's title."""
         return " | ".join(map(self._run, (self.comparison.a, self.comparison.b)))
 
+    def footer(self, holds: str) -> str:
+        return f" · beside {visible(self.comparison.b.model_name)}; holds {holds}"
+
     @staticmethod
     def _run(trace: Trace) -> str:
-        changes = "".join(f", {whatif.label(change, trace.display_tokens)}" for change in trace.changes)
+        changes = "".join(f", {chips.label(change, trace.display_tokens)}" for change in trace.changes)
         return f"{visible(trace.model_name)}: {_text(trace)[:60]}{changes}"
 
     @property
@@ -105,7 +122,7 @@ class Compared:
                 {
                     "model": visible(trace.model_name),
                     "text": _text(trace),
-                    "changes": [whatif.label(change, trace.display_tokens) for change in trace.changes],
+                    "changes": [chips.label(change, trace.display_tokens) for change in trace.changes],
                 }
                 for trace in (c.a, c.b)
             ],
@@ -119,14 +136,15 @@ class Compared:
             "open": None,
         }
 
-    def first(self, layer: int, head: int) -> Answer:
-        """The first picture: what is told, and of short texts the heads and one open head."""
-        fields = self.told()
-        if not self._short:
-            return fields, {}
-        only = self.comparison.aligned_only
-        opened, arrays = self.maps(layer, head, "weight", 0, 0, only)
-        return fields | {"heads": self.heads(only)[0], "open": opened}, arrays
+    def overview(self, layer: int, head: int) -> Answer:
+        """What is told, and of short texts the heads and one open head."""
+        fields, arrays = self.told(), {}
+        if self._short:
+            only = self.comparison.aligned_only
+            opened, maps = self.maps(layer, head, "weight", 0, 0, only)
+            fields |= {"heads": self.heads(only)[0], "open": opened}
+            arrays = {f"compared.{name}": values for name, values in maps.items()}
+        return {"compared": fields, "measures": self.measures}, arrays
 
     def heads(self, aligned: bool = False) -> Answer:
         """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each.
@@ -166,7 +184,7 @@ class Compared:
         return asked | {"other": other}, {"a": first.float(), "b": second.float()}
 
     def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
-        """PNG of the window of a head that is shown, for notebooks that cannot run a view."""
+        """PNG of the window of a head that is shown."""
         c = self.comparison
         row, col = self._window(query, key)
         fields, arrays = self.maps(layer, head, "weight", row, col, c.aligned_only)
@@ -200,7 +218,6 @@ class Compared:
                     yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col, **kind}
 
     def holds(self, layers: str, selection: Selection) -> str:
-        """In words."""
         heads = ", ".join(f"L{layer}·H{head}" for layer, head in self.held(selection))
         return f"{layers}; a | b of {heads or 'all of their heads'}"
 
@@ -210,6 +227,79 @@ class Compared:
             return []
         most = [(row["layer"], row["head"]) for row in self._most] if self.comparison.same_heads else []
         return [name for name in dict.fromkeys((*selection.heads, *most)) if name[0] in selection.layers]
+
+
+# The questions: of a view of two runs, or of the run shown and another that the page names
+
+
+def compared(request: Request, aligned: bool = False, other: Other | None = None, **window: Any) -> Answer:
+    """`ComparisonPanel.maps` of the two runs."""
+    return _runs(request, other).maps(**window, aligned=aligned)
+
+
+def compared_heads(request: Request, aligned: bool = False, other: Other | None = None) -> Answer:
+    """`ComparisonPanel.heads` of the two runs."""
+    return _runs(request, other).heads(aligned)
+
+
+def compared_answers(request: Request, other: Other | None = None) -> Answer:
+    """What the model answers in both: unit, said, rows as [where, name, a, b] (None where there is no number)."""
+    answers = _runs(request, other).comparison.answers()
+    rows = [[row.where, row.name, *(None if math.isnan(x) else x for x in (row.a, row.b))] for row in answers.rows]
+    return {"unit": answers.unit, "said": answers.said, "rows": rows}, {}
+
+
+def compared_with(request: Request, other: Other) -> Answer:
+    """`ComparisonPanel.told` of the run shown and another."""
+    return _runs(request, other).told(), {}
+
+
+def _runs(request: Request, other: Other | None) -> ComparisonPanel:
+    """The two runs of a view, or the run shown and another.
+
+    other: ("text", text, second text or "", "cut" where it may be cut), run by the same lens, as b; ("original",), the
+    run without changes, as a; ("before",), the run of the model before a fine-tuning, as a.
+    """
+    if other is None:
+        panel = request.view.panel(ComparisonPanel)
+        if panel is None:
+            raise InputError(ONE_RUN)
+        return panel
+    return request.view.memoised("runs", (request.map, *other), lambda: ComparisonPanel(_compared(request, other)))
+
+
+def _compared(request: Request, other: Other) -> Comparison:
+    trace, view = request.trace, request.view
+    if other[0] == "original":
+        if not trace.changes:
+            raise InputError("this run is the unchanged one")
+        return compare(trace.original, trace)
+    if other[0] == "before":
+        task = view.panel(TaskPanel)
+        if task is None:
+            raise InputError("this view was made without labelled examples: task.against(other_lens).explore()")
+        return compare(task.before(view.trace).maps[request.map], trace)
+    view.trace.check_unchanged()
+    text, text_pair, cut = other[1:]
+    return compare(trace, request.traced(text, text_pair, cut == "cut").maps[request.map])
+
+
+def saved_heads(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared_heads` that a page without a kernel holds."""
+    if panel := request.view.panel(ComparisonPanel):
+        yield from panel.kinds
+
+
+def saved_answers(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared_answers` that a page without a kernel holds."""
+    if request.view.panel(ComparisonPanel):
+        yield {}
+
+
+def saved(request: Request, selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared` that a page without a kernel holds."""
+    if panel := request.view.panel(ComparisonPanel):
+        yield from panel.saved(selection)
 
 
 def start(size: int, unit: int) -> int:

@@ -3,48 +3,39 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ...base.jobs import Job, Stopped
 from ...errors import BertLensError, InputError
 from ...page import bundle
-from ...tasks import Against, Errors, Heads, Task, Turned, expected
-from ...tasks.slices import slices_said
+from ...tasks import Against, Errors, Heads, Task, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..jobs import Job, Stopped
-from . import Answer
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..questions import Asked
+from ..records import Answer, Message
+from ..request import Request
+from .panel import RUNS, Panel
+from .task_fields import TOLD, against_fields, columns_of, confusion, records, with_changes, worst_first
 
 KEPT = 200  # examples that a page without a kernel holds
-RUN = 10  # of them, those with the largest loss, whose runs it holds
-CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
-CUT = 200  # characters of a text then
 PATIENCE = 0.2  # s
 WORKS = ("heads", "pruning", "errors", "slices", "turned")
 WAYS = ("heads", "turned")  # that have a measure and an ablation, named before they begin
-SLICES = 40
-PART = ("part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p_holm", "finding")
-TURNED = ("part", "layer", "head", "distance", "low", "high")
-BESIDE = ("part", "layer", "head", "before", "after", "difference", "low", "high", "p_holm", "finding")
-CURVE = ("order", "off", "left", "value", "low", "high")
-QUALITIES = {"accuracy": "the accuracy", "Spearman": "Spearman’s correlation"}  # what a pruning curve may be of
-EXPLAINED = ("row", "words", "comprehensiveness", "random", "beats", "nearest", "nearest_text", "similarity", "twin")
-SLICE = ("kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "p_holm", "finding")
 
 
-class Tasked:
+class TaskPanel(Panel):
     """A task in a view: its table, what has been found, what is at work. The model is run where it was not yet.
 
     against: what changed from another model to the task's.
     Raises InputError for what is no task, or found of another one.
     """
+
+    needs: ClassVar = {"task": "this view was made without labelled examples: pass task= of bl.task(lens, examples)"}
+    parts = ("examples", "task")
+    bundles = ("task.js",)
+    no_model = "a live page holds no labelled examples: save the view without live=True"
 
     def __init__(
         self, task: Task, heads: Heads | None = None, errors: Errors | None = None, against: Against | None = None
@@ -58,7 +49,7 @@ class Tasked:
         if against is not None and (not isinstance(against, Against) or against.after is not task):
             raise InputError("against is what task.against(other_lens) of the same task gives")
         self.task, self.against = task, against
-        self.table = worst_first(task.table if against is None else _with_changes(task.table, against))
+        self.table = worst_first(task.table if against is None else with_changes(task.table, against))
         self.metrics = task.metrics()
         self._opened: tuple[int, tuple[str | None, str | None]] | None = None  # a row, and the texts of its run
         self._texts = task.examples.shown()
@@ -111,10 +102,25 @@ class Tasked:
             return ""
         return "the task is of another model than this trace: trace with task.lens"
 
-    def check(self, trace: Trace) -> None:
-        """Raises InputError where `why_not` says why."""
-        if reason := self.why_not(trace):
-            raise InputError(reason)
+    def title(self, model: str, parts: Sequence[str]) -> str:
+        return f"{model}: its task" if "examples" in parts else ""
+
+    def shown_by(self, trace: Trace) -> Message | None:
+        row = self.row_of(trace)
+        return None if row is None else _opening(row)
+
+    def runs(self, trace: Trace) -> Iterator[tuple[Message, Trace]]:
+        """Of the examples with the largest loss, but for the one shown and those that cannot be run."""
+        for row in self.table["row"].head(RUNS).tolist():
+            try:
+                run = self.trace(row)
+            except BertLensError:
+                continue
+            if row != self.row_of(trace):
+                yield _opening(row), run
+
+    def close(self) -> None:
+        self.stop()
 
     def found(self, work: str, patience: float, **way: Any) -> Any:
         """What a piece of work found, which is begun if need be; its Job while it is at it. way: how it is to begin."""
@@ -172,15 +178,9 @@ class Tasked:
         return begins[work]
 
 
-def tasked(asked: Asked) -> Tasked:
-    found: Tasked | None = asked.shown.tasked
-    assert found is not None  # the questions need it
-    return found
-
-
-def task(asked: Asked) -> Answer:
+def task(request: Request) -> Answer:
     """What is known at once: scores, counts, the examples that matter most. Columns and arrays: see `columns_of`."""
-    own = tasked(asked)
+    own = request.panel(TaskPanel)
     task = own.task
     first = own.table.head(KEPT)
     fields, arrays = columns_of(first)
@@ -189,34 +189,34 @@ def task(asked: Asked) -> Answer:
         "source": visible(task.examples.columns.source),
         "examples": len(task),
         "wrong": wrong,
-        "opened": own.row_of(asked.shown.trace),
-        "metrics": _rows(own.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
-        "confusion": _confusion(task),
+        "opened": own.row_of(request.view.trace),
+        "metrics": records(own.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
+        "confusion": confusion(task),
         "rated": task.kind.has_right,
-        "against": None if own.against is None else _against(own.against),
+        "against": None if own.against is None else against_fields(own.against),
         "held": own.held(),
         "batch": len(first),
     }
     return fields, arrays
 
 
-def task_table(asked: Asked) -> Answer:
+def task_table(request: Request) -> Answer:
     """All examples, the largest loss first. Columns and arrays: see `columns_of`."""
-    return columns_of(tasked(asked).table)
+    return columns_of(request.panel(TaskPanel).table)
 
 
-def task_open(asked: Asked, row: Any) -> Answer:
+def task_open(request: Request, row: Any) -> Answer:
     """An example is run and shown."""
-    asked.show(tasked(asked).open(row))
+    request.show(request.panel(TaskPanel).open(row))
     return {"row": row}, {}
 
 
-def opens(row: int | None) -> dict[str, Any] | None:
+def _opening(row: int) -> Message:
     """The question that shows an example."""
-    return None if row is None else {"op": "task_open", "row": row}
+    return {"op": "task_open", "row": row}
 
 
-def task_work(asked: Asked, work: str, **way: Any) -> Answer:
+def task_work(request: Request, work: str, **way: Any) -> Answer:
     """A piece of work, which is begun if need be: "again" with "doing", "done" (its share) and "said" while it is at
     it, "stopped" where it was ended with nothing to keep; then what it found, as fields.
 
@@ -225,7 +225,7 @@ def task_work(asked: Asked, work: str, **way: Any) -> Answer:
     try:
         given = {"measure": way["effect_of"]} if "effect_of" in way else {}
         given |= {"ablation": way["ablation"]} if "ablation" in way else {}
-        found = tasked(asked).found(work, PATIENCE, **(given if work in WAYS else {}))
+        found = request.panel(TaskPanel).found(work, PATIENCE, **(given if work in WAYS else {}))
     except Stopped:
         return {"stopped": True}, {}
     if isinstance(found, Job):
@@ -233,147 +233,23 @@ def task_work(asked: Asked, work: str, **way: Any) -> Answer:
     return TOLD[work](found), {}
 
 
-def task_cost(asked: Asked, work: str, ablation: str) -> Answer:
+def task_cost(request: Request, work: str, ablation: str) -> Answer:
     """What a piece of work will take, in a sentence, before it begins."""
-    return {"said": tasked(asked).cost(work, ablation)}, {}
+    return {"said": request.panel(TaskPanel).cost(work, ablation)}, {}
 
 
-def task_stop(asked: Asked, work: str) -> Answer:
+def task_stop(request: Request, work: str) -> Answer:
     """A piece of work is to end."""
-    tasked(asked).stop(work)
+    request.panel(TaskPanel).stop(work)
     return {}, {}
 
 
-def saved_work(asked: Asked, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+def saved_work(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The arguments of `task_work` that a page without a kernel holds: what was found, and slices, which run no
     model."""
-    yield from ({"work": work} for work in dict.fromkeys((*tasked(asked).held(), "slices")))
+    yield from ({"work": work} for work in dict.fromkeys((*request.panel(TaskPanel).held(), "slices")))
 
 
-def task_code(_asked: Asked) -> Answer:
+def task_code(_request: Request) -> Answer:
     """What draws a task on the page, which only views of one load."""
     return {"code": bundle.text("task.js")}, {}
-
-
-def worst_first(table: pd.DataFrame) -> pd.DataFrame:
-    if "loss" in table:
-        table = table.sort_values("loss", ascending=False, kind="stable")
-    return table.reset_index(drop=True)
-
-
-def _with_changes(table: pd.DataFrame, against: Against) -> pd.DataFrame:
-    """With the guess of the model before, and what came of it."""
-    changes = against.table.set_index("row").loc[table["row"]]
-    place = table.columns.get_loc("guess")
-    table.insert(place + 1, "change", changes["change"].to_numpy())
-    table.insert(place, "before", changes["before"].to_numpy())
-    return table
-
-
-def columns_of(table: pd.DataFrame) -> Answer:
-    """Columns as the page reads them: [{name, kind, values or names}]; kind "text": values; "class": names, array
-    `name` of their numbers; "flag" and "number": array `name`. Texts of very many examples are cut, and `cut` says to
-    how many characters (0: whole)."""
-    columns: list[dict[str, Any]] = []
-    arrays: dict[str, Any] = {}
-    text_names = [name for name in table.columns if name.startswith("text")]
-    whole = sum(len(_said(value)) for name in text_names for value in table[name])
-    cut = CUT if whole > CHARACTERS else 0
-    for name in table.columns:
-        values = table[name]
-        kind = getattr(values.dtype, "kind", "O")
-        if kind == "b":
-            columns.append({"name": name, "kind": "flag"})
-            arrays[name] = values.to_numpy(np.uint8)
-        elif kind in "iuf":
-            columns.append({"name": name, "kind": "number"})
-            arrays[name] = values.to_numpy(np.int32 if kind in "iu" else np.float32)
-        elif name in text_names:
-            said = [_said(value) for value in values]
-            columns.append({"name": name, "kind": "text", "values": [one[:cut] for one in said] if cut else said})
-        else:
-            said = [_said(value) for value in values]
-            names = list(dict.fromkeys(said))
-            place = {one: n for n, one in enumerate(names)}
-            columns.append({"name": name, "kind": "class", "names": names})
-            arrays[name] = np.array([place[one] for one in said], np.int32)
-    return {"columns": columns, "cut": cut}, arrays
-
-
-def _said(value: Any) -> str:
-    return value if isinstance(value, str) else " ".join(map(str, value)) if np.ndim(value) else str(value)
-
-
-def _confusion(task: Task) -> dict[str, Any] | None:
-    """Counts, None of a task that has none."""
-    try:
-        table = task.confusion()
-    except (BertLensError, AttributeError):
-        return None
-    return {"names": [str(name) for name in table.index], "counts": table.to_numpy().tolist()}
-
-
-def _rows(table: pd.DataFrame, names: Iterable[str]) -> list[dict[str, Any]]:
-    """Records of the columns that there are."""
-    rows: list[dict[str, Any]] = table[[name for name in names if name in table]].to_dict("records")
-    return rows
-
-
-def _heads(found: Heads) -> dict[str, Any]:
-    return {"said": found.said, "measure": found.measure, "rows": _rows(found.table, PART)}
-
-
-def _against(found: Against) -> dict[str, Any]:
-    return {
-        "said": found.said,
-        "note": found.note,
-        "model": visible(found.before.lens.model_name),
-        "counts": list(found.counts.items()),
-        "texts": found.texts,
-        "heads": _rows(found.heads, TURNED),
-    }
-
-
-def _turned(found: Turned) -> dict[str, Any]:
-    return {"said": found.said, "measure": found.after.measure, "rows": _rows(found.table, BESIDE)}
-
-
-def _pruning(table: pd.DataFrame) -> dict[str, Any]:
-    quality = quality_of(table)
-    return {
-        "said": pruning_said(table),
-        "quality": quality,
-        "rows": _rows(table.rename(columns={quality: "value"}), CURVE),
-    }
-
-
-def quality_of(table: pd.DataFrame) -> str:
-    """What a pruning curve is of: "accuracy" or "Spearman"."""
-    return next(name for name in QUALITIES if name in table)
-
-
-def pruning_said(table: pd.DataFrame) -> str:
-    """How many heads are needed, in a sentence."""
-    n, least = int(table["off"].max()), table.attrs["least"]
-    said = (
-        f"{least['estimate']} of {n} heads keep 95 % of {QUALITIES[quality_of(table)]} where those with the smallest "
-        "estimates are switched off first"
-    )
-    return f"{said}; {least['random']} where they are taken at random (mean of 3 orders)."
-
-
-def _errors(found: Errors) -> dict[str, Any]:
-    return {"said": found.said, "rows": _rows(found.table, EXPLAINED)}
-
-
-def _slices(table: pd.DataFrame) -> dict[str, Any]:
-    return {"said": slices_said(table), "rows": _rows(table.head(SLICES), SLICE)}
-
-
-TOLD: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "heads": _heads,
-    "turned": _turned,
-    "pruning": _pruning,
-    "errors": _errors,
-    "slices": _slices,
-}
