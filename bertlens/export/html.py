@@ -1,6 +1,6 @@
 """A view as one page that works without a kernel, a network or anything beside it.
 
-The page holds the bundle, the view's traits, and a model object (page.js) that answers the bundle's questions from
+The page holds the bundle, the view's traits, and a model object (js/src/host/savedpage.ts) that answers the bundle's questions from
 data elements, one for each answer: only what is looked at is read, and what was deflated (deflate.py) is unpacked only
 then. They come last, after the script, which does not wait for them: the view is there before the rest of the page has
 arrived. Text of the user appears in two places only: escaped in the page's title and footer, and as JSON in a data
@@ -27,7 +27,7 @@ from ..base.wire import json_safe
 from ..errors import ExportError
 from ..page import bundle
 from .deflate import as_text, carried, from_text
-from .live import Live, engine
+from .live import Live
 
 LIMIT = 20_000_000  # bytes of a page
 SCRIPTS = 1_000_000  # bytes of scripts and of the first picture, about
@@ -231,12 +231,12 @@ def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -
 
 
 def question_name(question: Mapping[str, Any]) -> str:
-    """A question of the page as the key of its answer, the same text that page.js makes of it."""
+    """A question of the page as the key of its answer, the same text that the page makes of it."""
     return json.dumps(sorted(question.items()), separators=(",", ":"), ensure_ascii=False)
 
 
 def _message(header: Mapping[str, Any], data: bytes, is_plain: bool = False) -> dict[str, Any]:
-    """An overview, or an answer of the kernel, as page.js reads it; `is_plain`: not deflated."""
+    """An overview, or an answer of the kernel, as the page reads it; `is_plain`: not deflated."""
     plain = {"$bytes": as_text(data)}
     return {"header": header, "data": plain if is_plain else carried(data, header.get("arrays", ()))}
 
@@ -266,12 +266,13 @@ def _css() -> str:
 
 
 def _script(live: bool, apart: Sequence[str]) -> str:
-    """The bundles with page.js called on the widget, safe inside a script element; live: the engine with it."""
+    """The bundles with the saved page started on the widget, safe inside a script element; live: the engine with it."""
     widget = bundle.text("widget.js")
     if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
-    start = Path(__file__).with_name("page.js").read_text(encoding="utf-8").rstrip()
-    script = f"{widget.removesuffix(_EXPORT)};({start})(widget{f', {engine()}' if live else ''});\n"
+    engine = f", {bundle.function('engine.js')}" if live else ""
+    start = f"({bundle.function('savedpage.js')})().start(widget{engine})"
+    script = f"{widget.removesuffix(_EXPORT)};{start};\n"
     script = "".join([*(bundle.text(name) for name in apart), script])
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)

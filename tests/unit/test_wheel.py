@@ -62,7 +62,7 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
         "page/static/widget.js",
         "page/static/loader.js",
         "page/static/widget.css",
-        "export/page.js",
+        "page/static/savedpage.js",
         "cli.py",
         "py.typed",
     )
