@@ -11,6 +11,7 @@ import { type FilePart, weightsFile } from "./weightsfile";
 type Fields = Record<string, unknown>;
 type Engine = () => { connect: typeof connect };
 type Listener = (...values: unknown[]) => void;
+type Answering = (message: Fields) => Promise<Reply>;
 
 interface Header extends Fields {
   queries: { pieces: string[] };
@@ -33,18 +34,9 @@ interface Text {
   shown_by: string | null; // the question that shows it
 }
 
-/** The traits that the page itself reads. */
-interface State extends Fields {
-  text: string;
-  text_pair: string;
-  measure: string;
-  query: number | null;
-  key: number | null;
-}
-
 /** What the page starts from. */
 interface Page extends Pick<Text, "holds" | "shown_by"> {
-  state: State & { overview: Message };
+  state: Fields & { overview: Message };
   overviews: Record<string, Message>; // of other maps
   others: Text[];
   texts: [string, string][]; // that a page with its model offers
@@ -55,8 +47,8 @@ interface Page extends Pick<Text, "holds" | "shown_by"> {
 interface Shown {
   header: Header;
   data: DataView;
-  text: string;
-  text_pair: string;
+  text: unknown;
+  text_pair: unknown;
 }
 
 /** The model, as html.py writes it; `file`: its weights are beside the page. */
@@ -90,32 +82,6 @@ function take<T>(name: string): T {
 /** A question as the key of its answer: `question_name` in bertlens/export/html.py. */
 const nameOf = (question: Fields) => JSON.stringify(Object.entries(JSON.parse(JSON.stringify(question))).sort());
 
-/** Traits and their listeners. */
-function createTraits(state: Fields) {
-  const listeners = new Map<string, Listener[]>();
-  const emit = (name: string, ...values: unknown[]) => {
-    for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
-  };
-  const traits = {
-    get: (name: string) => state[name],
-    set(name: string, value: unknown) {
-      if (state[name] === value) return;
-      state[name] = value;
-      emit(`change:${name}`, traits, value);
-      emit("change", traits);
-    },
-    on(name: string, listener: Listener) {
-      listeners.set(name, [...(listeners.get(name) ?? []), listener]);
-    },
-    off(name: string, listener?: Listener) {
-      const others = (listeners.get(name) ?? []).filter((other) => listener && other !== listener);
-      listeners.set(name, others);
-    },
-    save_changes() {},
-  };
-  return { traits, emit };
-}
-
 /** The first picture, unpacked; after two seconds `el` says how far that is. Rejects where it is damaged. */
 async function unpackSlowly(data: Packed, el: HTMLElement): Promise<DataView> {
   const bar = document.createElement("progress");
@@ -132,70 +98,92 @@ async function unpackSlowly(data: Packed, el: HTMLElement): Promise<DataView> {
   }
 }
 
-export async function start(widget: Widget, engine?: Engine): Promise<void> {
-  const el = document.getElementById("bertlens")!;
-  const page = read<Page>("bertlens-data")!;
-  const unpacks = !!globalThis.DecompressionStream;
-  if (!unpacks && page.state.overview.data.length !== undefined) {
-    el.textContent = "This browser cannot unpack the page: open it in one that has DecompressionStream.";
-    return;
-  }
-  const complete = new Promise<void>((resolve) => {
-    if (document.readyState === "loading")
-      document.addEventListener("DOMContentLoaded", () => resolve(), { once: true });
-    else resolve();
-  });
-  const { header, data: packed } = page.state.overview;
-  const data = await unpackSlowly(packed, el).catch(() => null);
-  if (!data) {
-    el.textContent = "This page is damaged: its data cannot be unpacked.";
-    return;
-  }
-  const state = Object.assign<State, { overview: { header: Header; data: DataView } }>(page.state, {
-    overview: { header, data },
-  });
-  const { traits, emit } = createTraits(state);
-  const opening: Shown = { header, data, text: state.text, text_pair: state.text_pair };
+/** Traits and their listeners, as a widget has them of its host; `reply` answers its messages. */
+function createModel(state: Fields, reply: Answering) {
+  const listeners = new Map<string, Listener[]>();
+  const emit = (name: string, ...values: unknown[]) => {
+    for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
+  };
+  const model = {
+    get: (name: string) => state[name],
+    set(name: string, value: unknown) {
+      if (state[name] === value) return;
+      state[name] = value;
+      emit(`change:${name}`, model, value);
+      emit("change", model);
+    },
+    on(name: string, listener: Listener) {
+      listeners.set(name, [...(listeners.get(name) ?? []), listener]);
+    },
+    off(name: string, listener?: Listener) {
+      const others = (listeners.get(name) ?? []).filter((other) => listener && other !== listener);
+      listeners.set(name, others);
+    },
+    save_changes() {},
+    async send(message: Fields) {
+      const [fields, buffers = []] = await reply(message);
+      emit("msg:custom", { ...fields, id: message.id }, buffers);
+    },
+  };
+  return { model, emit };
+}
 
-  const show = ({ header, data, text, text_pair }: Shown) => {
-    const before = state.overview.header.queries.pieces;
-    // what was pinned stays where the same token stands there
-    const same = (n: number | null) => (n !== null && before[n] === header.queries.pieces[n] ? n : null);
-    const measure = header.measures.includes(state.measure) ? {} : { measure: "weight" };
-    const pinned = { query: same(state.query), key: same(state.key) };
-    const changes = { ...pinned, layer_map: "", ...measure, text, text_pair, overview: { header, data } };
-    for (const [name, value] of Object.entries(changes)) traits.set(name, value);
-  };
-  const carried = async ({ trace, text, text_pair }: Text): Promise<Shown> => {
-    const { header, data } = read<Message>(`${trace} overview`)!;
-    return { header, data: await unpack(data), text, text_pair };
-  };
-  const otherOf = (trace: unknown) => page.others.find((other) => other.trace === trace);
+/** The runs that a page carries, and what it answers of them; `set` puts a trait. */
+class SavedRuns {
+  readonly opening: Shown;
+
+  constructor(
+    private page: Page,
+    private set: (name: string, value: unknown) => void,
+    private hasModel: boolean,
+  ) {
+    const { overview, text, text_pair } = page.state;
+    this.opening = { header: overview.header, data: overview.data as unknown as DataView, text, text_pair };
+  }
+
+  find = (trace: unknown) => this.page.others.find((other) => other.trace === trace);
+
+  /** Show a text that the page carries, or without one what it opens on. */
+  async open(other?: Text): Promise<Reply> {
+    if (other) {
+      const { header, data } = read<Message>(`${other.trace} overview`)!;
+      this.show({ ...other, header, data: await unpack(data) });
+    } else this.show(this.opening);
+    return [{}];
+  }
+
+  /** What was pinned stays where the same token stands there. */
+  show({ header, data, text, text_pair }: Shown): void {
+    const { overview, query, key, measure } = this.page.state;
+    const { pieces } = overview.header.queries;
+    const same = (n: unknown) => (n !== null && pieces[n as number] === header.queries.pieces[n as number] ? n : null);
+    const pinned = { query: same(query), key: same(key), layer_map: "" };
+    const shown = header.measures.includes(measure as string) ? {} : { measure: "weight" };
+    const changes = { ...pinned, ...shown, text, text_pair, overview: { header, data } };
+    for (const [name, value] of Object.entries(changes)) this.set(name, value);
+  }
 
   /** A text that the page carries is shown at once, with or without the model. */
-  const bring = async ({ text, text_pair }: Fields): Promise<Reply> => {
-    const is = (other: { text: string; text_pair: string }) =>
-      other.text === text && other.text_pair === (text_pair ?? "");
-    const other = page.others.find(is);
-    if (!other && !is(opening)) return refusal(STILL_LOADING);
-    show(other ? await carried(other) : opening);
-    return [{}];
-  };
-  const answer = async ({ id: _, trace, ...question }: Fields): Promise<Reply> => {
+  private async bring({ text, text_pair }: Fields): Promise<Reply> {
+    const is = (run: Shown | Text) => run.text === text && run.text_pair === (text_pair ?? "");
+    const other = this.page.others.find(is);
+    return other || is(this.opening) ? this.open(other) : refusal(STILL_LOADING);
+  }
+
+  answer = async ({ id: _, trace, ...question }: Fields): Promise<Reply> => {
+    const { page } = this;
     const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
-    if (op === "trace" && engine) return bring(question);
+    if (op === "trace" && this.hasModel) return this.bring(question);
     const name = nameOf(question);
-    const opens = [page, ...page.others].find(({ shown_by }) => shown_by === name);
-    if (opens) {
-      show("trace" in opens ? await carried(opens) : opening);
-      return [{}];
-    }
-    const other = otherOf(trace);
+    if (page.shown_by === name) return this.open();
+    const opens = page.others.find(({ shown_by }) => shown_by === name);
+    if (opens) return this.open(opens);
+    const other = this.find(trace);
     const prefix = other ? `${trace} ` : "";
     const message = op === "overview" && !other ? page.overviews[String(map)] : read<Message>(prefix + name);
     if (message) return [message.header, [await unpack(message.data)]];
-    const word = state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
+    const word = page.state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
     if (op === "layer_map" && word)
       return refusal(
         `${word.label} of layer ${layer} is not in this page, which holds those that were shown when it was saved`,
@@ -205,57 +193,81 @@ export async function start(widget: Widget, engine?: Engine): Promise<void> {
       return refusal(`layer ${layer} is not in this page, which holds ${(other ?? page).holds}`);
     return refusal(NEEDS_MODEL);
   };
+}
 
-  const texts = unpacks ? page.texts : [];
-  const coming = { kernel: false, coming: "loading the model", texts };
-  let reply = engine
-    ? async (message: Fields): Promise<Reply> => (message.op === "hello" ? [coming] : answer(message))
-    : answer;
-  const damaged = () => refusal(unpacks ? DAMAGED : CANNOT_UNPACK);
-  const model = Object.assign(traits, {
-    async send(message: Fields) {
-      // never before send returns; and answers may still be on their way, unlike what is in the page's data
-      await (["hello", "overview"].includes(String(message.op)) || complete);
-      const [fields, buffers = []] = await reply(message).catch(damaged);
-      emit("msg:custom", { ...fields, id: message.id }, buffers);
+const say = (text: string) => {
+  document.getElementById("bertlens-says")!.textContent = text;
+};
+
+/** What answers while the model is loaded, and once it is: or why it cannot be had. Rejects where it is damaged. */
+async function load(engine: Engine, page: Page, runs: SavedRuns, changed: () => void): Promise<Answering | string> {
+  const { tokenizer, file, parts = [], ...about } = take<Live>("bertlens-live");
+  if (!globalThis.DecompressionStream) return NO_STREAM;
+  if (file && document.location.protocol === "file:") return NO_SERVER;
+  const files = JSON.parse(new TextDecoder().decode(await unpack(tokenizer)));
+  const { header } = runs.opening;
+  const inPage: Host["part"] = async (n) => {
+    const { index, data } = take<{ index: unknown; data: Packed }>(`bertlens-weights-${n}`);
+    return { index, data: await unpack(data) };
+  };
+  return engine().connect({
+    code: `(${engine})().serve(self)`,
+    carried: { ...about, tokenizer: files, header, texts: [header, ...page.others] as unknown as Fields[] },
+    size: file ? parts.reduce((sum, { size }) => sum + size, 0) : undefined,
+    part: file ? weightsFile(file, parts) : inPage,
+    texts: page.texts,
+    answer: runs.answer,
+    async show(run) {
+      if (typeof run === "string") await runs.open(runs.find(run));
+      else runs.show(run as Shown);
     },
+    changed,
+    say,
   });
+}
 
-  const say = (text: string) => {
-    document.getElementById("bertlens-says")!.textContent = text;
-  };
-  const load = async (engine: Engine) => {
-    const { tokenizer, file, parts = [], ...about } = take<Live>("bertlens-live");
-    const refuse = (why: string) => {
-      reply = answer;
-      emit("comm_live_update");
-      say(why);
-    };
-    if (!unpacks) return refuse(NO_STREAM);
-    if (file && document.location.protocol === "file:") return refuse(NO_SERVER);
-    const files = JSON.parse(new TextDecoder().decode(await unpack(tokenizer)));
-    const inPage: Host["part"] = async (n) => {
-      const { index, data } = take<{ index: unknown; data: Packed }>(`bertlens-weights-${n}`);
-      return { index, data: await unpack(data) };
-    };
-    reply = engine().connect({
-      code: `(${engine})().serve(self)`,
-      carried: { ...about, tokenizer: files, header, texts: [header, ...page.others] as unknown as Fields[] },
-      size: file ? parts.reduce((sum, { size }) => sum + size, 0) : undefined,
-      part: file ? weightsFile(file, parts) : inPage,
-      texts,
-      answer,
-      async show(run) {
-        const other = otherOf(run);
-        show(other ? await carried(other) : typeof run === "string" ? opening : (run as Shown));
-      },
-      changed: () => emit("comm_live_update"),
-      say,
-    });
-  };
+export async function start(widget: Widget, engine?: Engine): Promise<void> {
+  const el = document.getElementById("bertlens")!;
+  const page = read<Page>("bertlens-data")!;
+  const { state } = page;
+  const { header, data } = state.overview;
+  const unpacks = !!globalThis.DecompressionStream;
+  if (!unpacks && data.length !== undefined) {
+    el.textContent = "This browser cannot unpack the page: open it in one that has DecompressionStream.";
+    return;
+  }
+  const complete = new Promise<void>((resolve) => {
+    if (document.readyState === "loading")
+      document.addEventListener("DOMContentLoaded", () => resolve(), { once: true });
+    else resolve();
+  });
+  try {
+    Object.assign(state, { overview: { header, data: await unpackSlowly(data, el) } });
+  } catch {
+    el.textContent = "This page is damaged: its data cannot be unpacked.";
+    return;
+  }
+  const damaged = () => refusal(unpacks ? DAMAGED : CANNOT_UNPACK);
+  const { model, emit } = createModel(state, async (message) => {
+    // never before send returns; and answers may still be on their way, unlike what is in the page's data
+    await (["hello", "overview"].includes(String(message.op)) || complete);
+    return reply(message).catch(damaged);
+  });
+  const runs = new SavedRuns(page, model.set, !!engine);
+  const coming = { kernel: false, coming: "loading the model", texts: unpacks ? page.texts : [] };
+  let reply: Answering = async (message) => (engine && message.op === "hello" ? [coming] : runs.answer(message));
   if (engine) {
     Object.assign(state, { layout: { on: model.on, off: model.off } }); // by which the view hears that the model is there
-    complete.then(() => load(engine)).catch(() => say("This page is damaged: its model cannot be read."));
+    const changed = () => emit("comm_live_update");
+    complete
+      .then(() => load(engine, page, runs, changed))
+      .then((answering) => {
+        reply = typeof answering === "string" ? runs.answer : answering;
+        if (typeof answering !== "string") return;
+        changed();
+        say(answering);
+      })
+      .catch(() => say("This page is damaged: its model cannot be read."));
   }
   const up = () => location.hash.startsWith("#bertlens=") && el.scrollIntoView();
   if (page.above) addEventListener("hashchange", up);
