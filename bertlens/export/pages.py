@@ -41,6 +41,7 @@ def _environment() -> Environment:
         autoescape=True,
         finalize=escaped,  # before jinja2 would: quotes as html.escape writes them
         undefined=StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -160,8 +160,8 @@ def _picture(png: bytes, caption: str, alternative: str) -> Fields:
 
 
 def markdown(text: str, without: str = "") -> list[Fields]:
-    """Markdown's simple part as in the view, by blocks: a heading, a list or a paragraph, of spans that are bold, italic,
-    code or plain. without: a first line that stands above already."""
+    """Markdown's simple part as in the view, by blocks: a heading, a list or a paragraph, of spans that are bold,
+    italic, code or plain. without: a first line that stands above already."""
     texts = re.split(r"\n\s*\n", re.sub(r"(?m)^#+ (.*)$", r"\n# \1\n", text))
     blocks: list[Fields] = []
     for n, lines in enumerate(block.strip().split("\n") for block in texts if block.strip()):
