@@ -28,7 +28,6 @@ from .tokenizer import RARE, maps_characters, tokenizer_files
 LIMIT = 150_000_000  # bytes of the weights in a page
 _PIECE = 500_000  # numbers by which the whole is known
 _REST = 1_300_000  # bytes of a page beside its weights, about
-_EXPORT = "var made="  # how the engine's bundle begins
 _NOTICE = "Texts are read by @huggingface/tokenizers, which is under the Apache License 2.0, as bertlens is."
 _SAID = "The model is {} this page: it is loaded when the page is whole."
 
@@ -37,7 +36,7 @@ _SAID = "The model is {} this page: it is loaded when the page is whole."
 class Live:
     """A model that a page carries. about: what the engine has to know of it, plain JSON; digits: how far it is from the
     model itself, one sentence; credits: whose what the page carries is, sentences; said: what the page says first;
-    parts: each part of the weights as page.js reads it, made when it is read."""
+    parts: each part of the weights as the page reads it, made when it is read."""
 
     about: Mapping[str, Any]
     digits: str
@@ -106,16 +105,6 @@ def cost(trace: Trace, small: bool = False, hosted: bool = False) -> Cost:
     size, words = _bytes(trace, small), trace.model.embedding.weight.numel() * (1 if small else 2)
     held = (words * of_words + (size - words) * of_layers) * (3 / 4 if hosted else 1)
     return Cost(int(held) + _REST, 3 + 4 * size / speed)
-
-
-def engine() -> str:
-    """The engine's bundle as a function that makes it anew, for the page and for a Worker of it."""
-    from ..page import bundle
-
-    text = bundle.text("engine.js").strip()
-    if not text.startswith(('"use strict";', _EXPORT)):
-        raise ExportError("the bundle of this installation has no engine: run `make build` again")
-    return f"()=>{{{text}return made}}"
 
 
 def _bytes(trace: Trace, small: bool) -> int:

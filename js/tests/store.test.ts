@@ -1,7 +1,6 @@
 // The store: what is shown, what is asked, and what the link says, with answers late, out of order, wrong and never.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ask, GONE, KernelError } from "../src/kernel/kernel";
-import { NEEDS_MODEL } from "../src/kernel/link";
+import { ask, GONE, KernelError, NEEDS_MODEL } from "../src/kernel/kernel";
 import { bench, FakeModel, floats, headAnswer, hello, noise, overviewOf, settled, TOKENS } from "./fake";
 
 const shownHead = ({ store }: ReturnType<typeof bench>) => `${store.shown.value.layer}/${store.shown.value.head}`;

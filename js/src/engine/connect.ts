@@ -1,4 +1,5 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
+import { STILL_LOADING } from "../kernel/kernel";
 import { NEEDS_PYTHON } from "./asked";
 import { isAnswered, isShowing } from "./questions";
 import type { Answer, Carried } from "./runs";
@@ -6,9 +7,9 @@ import { serve, type ToModel, type ToPage } from "./serve";
 import { ANOTHER } from "./session";
 
 /** An answer as a page has it: fields, buffers. */
-type Reply = [Record<string, unknown>, DataView[]?];
+export type Reply = [Record<string, unknown>, DataView[]?];
 
-/** What bertlens/export/page.js gives. */
+/** What a saved page gives (js/src/host/savedpage.ts). */
 export interface Host {
   code: string; // that serves in a Worker
   carried: Carried;
@@ -150,7 +151,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       if (!reply[0].error) return reply;
     }
     if (why) return [{ error: why }];
-    if (!isLoaded) return [{ error: "The model is still being loaded into this page." }];
+    if (!isLoaded) return [{ error: STILL_LOADING }];
     if (!isAnswered(String(op))) return [{ error: NEEDS_PYTHON }];
     const { answer, error } = await ask(question);
     if (isLong && turn === turns && isShowing(String(op)) && !why) {

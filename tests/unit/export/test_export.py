@@ -241,11 +241,15 @@ def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
     view = hostile_widget()
     (tmp_path / "widget.css").write_text("")
     (tmp_path / "widget.js").write_text('const widget="</SCRIPT><!--"\nexport{widget as default};\n')
+    (tmp_path / "savedpage.js").write_text("var made={};")
     monkeypatch.setattr(bundle, "STATIC", tmp_path)
     [script] = [text for attrs, text in Page(view.to_html()).of("script") if attrs["type"] == "module"]
     assert script.startswith('const widget="<\\/SCRIPT><\\!--"\n;(')
+    (tmp_path / "savedpage.js").write_text("const a=1;")
+    with pytest.raises(bl.ExportError, match=r"no savedpage\.js: run `make build`"):
+        view.to_html()
     (tmp_path / "widget.js").write_text("const a=1;")
-    with pytest.raises(bl.ExportError, match="make build"):
+    with pytest.raises(bl.ExportError, match=r"no default export: run `make build`"):
         view.to_html()
 
 

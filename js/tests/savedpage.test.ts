@@ -1,11 +1,10 @@
-// The model object of a page without a kernel (bertlens/export/page.js) against the questions that the views ask.
+// The model object of a page without a kernel against the questions that the views ask.
 import { deflateSync } from "node:zlib";
 import type { AnyModel } from "@anywidget/types";
 import { Window } from "happy-dom";
-import { expect, it, vi } from "vitest";
-import script from "../../bertlens/export/page.js?raw";
-import { ask } from "../src/kernel/kernel";
-import { NEEDS_MODEL } from "../src/kernel/link";
+import { afterEach, expect, it, vi } from "vitest";
+import { start as startPage } from "../src/host/savedpage";
+import { ask, NEEDS_MODEL } from "../src/kernel/kernel";
 
 /** Bytes as bertlens/export/deflate.py writes them: five letters for four bytes, the lowest digit first. */
 function asText(bytes: Uint8Array): string {
@@ -53,9 +52,12 @@ function start(window = new Window(), state: unknown = DATA.state) {
   main.id = "bertlens";
   document.body.replaceChildren(main, ...data);
   const render = vi.fn();
-  const started: Promise<void> = new Function("widget", "document", `return (${script})(widget)`)({ render }, document);
-  return { main, render, started };
+  vi.stubGlobal("document", document);
+  return { main, render, started: startPage({ render }) };
 }
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
 
 async function open(window?: Window, state?: unknown): Promise<{ model: AnyModel; el: HTMLElement }> {
   const { render, started } = start(window, state);
