@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.rows import Row
-from bertlens.casestudies.sars_cov_2 import SpikeTokenizer, load
-from bertlens.casestudies.sars_cov_2.baselines import logistic_regression
-from bertlens.casestudies.sars_cov_2.confusion import Scores, score
-from bertlens.casestudies.sars_cov_2.model import SHIPPED
-from bertlens.casestudies.sars_cov_2.run import prepare
-from bertlens.casestudies.sars_cov_2.train import Batches, evaluate
+from bertlens.sars_cov_2 import SpikeTokenizer, load
+from bertlens.sars_cov_2.model import SHIPPED
+from bertlens.training.sars_cov_2.baselines import logistic_regression
+from bertlens.training.sars_cov_2.confusion import Scores, score
+from bertlens.training.sars_cov_2.variant_run import prepare
+from bertlens.training.sars_cov_2.variant_training import Batches, evaluate
 
 FILE = "sars_cov_2/spike_variants.tsv.gz"
 

@@ -79,8 +79,8 @@ LAYERS = [
     *(
         "sentences",
         "lens",
+        "sars_cov_2",
         "training",
-        "casestudies",
         "plots",
         "page",
         "export",

@@ -1,6 +1,6 @@
 """What the notebook says in words of weights and lengths."""
 
-from bertlens.casestudies.contributions import CLS, MIDDLE, SEP, STOPS
+from studies.contributions import CLS, MIDDLE, SEP, STOPS
 
 # %% after norms-06
 alpha, length, sent = row["weight α"], row["‖f(x)‖"], row["‖αf(x)‖"]
