@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...base.scikit_learn import scikit_learn
 from ...sars_cov_2.kmers import windows
 from ...sars_cov_2.model import classes, load
 from ...survey.intervals import count_interval
-from .confusion import Scores, confusion
 from .nearest import FAR, nearest
 from .samples import Sample, of_split
-from .variant_training import Batches, logits
+from .variant_training import Batches, logits, macro_f1
 
 
 def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]
     answers = {
         "classifier": logits(model, Batches.of(test, tokenizer, labels)).argmax(1),
         "nearest_neighbour": torch.tensor([labels.index(train[neighbour.index].variant) for neighbour in neighbours]),
-        "logistic_regression": logistic_regression(train, test, labels).argmax(1),
+        "logistic_regression": logistic_regression(train, test, labels),
     }
     targets = torch.tensor([labels.index(sample.variant) for sample in test])
     far = torch.tensor([neighbour.distance >= FAR for neighbour in neighbours])
@@ -40,7 +40,10 @@ def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]
     right = {name: int((given == targets)[far].sum()) for name, given in answers.items()}
     return {
         "distances": {str(distance): distances[distance] for distance in sorted(distances)},
-        "scores": {name: _scores(given, targets, labels) for name, given in answers.items()},
+        "scores": {
+            name: {"right": int((given == targets).sum()), "macro_f1": macro_f1(given, targets)}
+            for name, given in answers.items()
+        },
         "far": {
             "from": FAR,
             "n": int(far.sum()),
@@ -52,41 +55,15 @@ def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]
 
 
 def logistic_regression(train: Sequence[Sample], test: Sequence[Sample], labels: list[str]) -> Tensor:
-    """(N, C) logits of the test samples: 12-mers present or not, whatever their place.
+    """(N,) class numbers of the test samples by scikit-learn's LogisticRegression, fitted on `train`.
 
-    Fitted on `train` by L-BFGS: the sum of cross-entropies and half the squared weights, intercepts left free, as
-    scikit-learn's LogisticRegression does by default.
+    Features: 12-mers present or not, whatever their place. Raises InputError where scikit-learn is not installed.
     """
-    own = [set(windows(sample.sequence)) for sample in train]
-    columns = {kmer: number for number, kmer in enumerate(sorted(set().union(*own)))}
-    features = _present(own, columns)
-    targets = torch.tensor([labels.index(sample.variant) for sample in train])
-    shapes = ((len(columns), len(labels)), (len(labels),))
-    weights, intercepts = (torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
-    optimizer = torch.optim.LBFGS(
-        [weights, intercepts], max_iter=1000, tolerance_grad=1e-4, history_size=20, line_search_fn="strong_wolfe"
-    )
-
-    def loss() -> Tensor:
-        optimizer.zero_grad()
-        fit = torch.nn.functional.cross_entropy(features @ weights + intercepts, targets, reduction="sum")
-        total = fit + 0.5 * weights.square().sum()
-        total.backward()
-        return total
-
-    optimizer.step(loss)
-    asked = _present([set(windows(sample.sequence)) for sample in test], columns)
-    return (asked @ weights + intercepts).detach()
-
-
-def _present(rows: Sequence[set[str]], columns: dict[str, int]) -> Tensor:
-    """(N, K) 1 where the row holds the 12-mer, else 0."""
-    table = torch.zeros(len(rows), len(columns), dtype=torch.float64)
-    for number, kmers in enumerate(rows):
-        table[number, [columns[kmer] for kmer in kmers if kmer in columns]] = 1
-    return table
-
-
-def _scores(answers: Tensor, targets: Tensor, labels: list[str]) -> dict[str, Any]:
-    scores = Scores(labels, confusion(answers, targets, len(labels)), float("nan"))
-    return {"right": scores.right, "macro_f1": scores.macro_f1}
+    purpose = "a logistic regression needs"
+    counts = scikit_learn("feature_extraction.text", purpose).CountVectorizer(analyzer=windows, binary=True)
+    features = counts.fit_transform(sample.sequence for sample in train)
+    targets = [labels.index(sample.variant) for sample in train]
+    if len({*targets}) == 1:  # nothing to tell apart
+        return torch.full((len(test),), targets[0])
+    model = scikit_learn("linear_model", purpose).LogisticRegression(max_iter=1000).fit(features, targets)
+    return torch.from_numpy(model.predict(counts.transform(sample.sequence for sample in test)))

@@ -11,10 +11,9 @@ from ...sars_cov_2.kmers import Vocabulary
 from ...sars_cov_2.model import SHIPPED, classes, load, save
 from ..folder import CHECKPOINT, METRICS, check_folder, sha256, write_scores
 from .baselines import compare_baselines
-from .confusion import Scores
 from .samples import Sample, choose, of_split, read, read_reference, with_validation
 from .variant_card import card
-from .variant_training import Batches, Settings, evaluate, train
+from .variant_training import Batches, Settings, evaluate, sklearn_metrics, train
 
 REFERENCE_FILE = "pango_consensus_spike.tsv.gz"
 VALIDATION_SEED = 0  # the split stays the same whatever the run's seed
@@ -24,8 +23,10 @@ def prepare(path: Path, reference: Path | None = None) -> tuple[list[Sample], li
     """Samples with their splits, the classes, and the vocabulary of the train split and the reference spike.
 
     The reference is a file with the spike of lineage B; without one, REFERENCE_FILE beside the data, or else the
-    shipped tokenizer's. Raises InputError for what cannot be read or used.
+    shipped tokenizer's. Raises InputError for what cannot be read or used, and where scikit-learn, which scores the
+    splits, is not installed.
     """
+    sklearn_metrics()
     samples, labels = choose(read(path))
     samples = with_validation(samples, seed=VALIDATION_SEED)
     beside = path.parent / REFERENCE_FILE
@@ -80,8 +81,8 @@ def _write(path: Path, output: Path, samples: list[Sample], record: dict[str, An
     metrics = {
         "data": {"file": path.name, "sha256": sha256(path)},
         "run": record,
-        "validation": score_folder(output, samples, "validation").to_dict(),
-        "test": score_folder(output, samples, "test").to_dict(),
+        "validation": score_folder(output, samples, "validation"),
+        "test": score_folder(output, samples, "test"),
         "near": compare_baselines(output, samples),
         "sizes": {
             split: {
@@ -96,8 +97,8 @@ def _write(path: Path, output: Path, samples: list[Sample], record: dict[str, An
     return metrics
 
 
-def score_folder(folder: Path, samples: list[Sample], split: str) -> Scores:
-    """Scores of a trained folder, float16 weights as stored, on one split."""
+def score_folder(folder: Path, samples: list[Sample], split: str) -> dict[str, Any]:
+    """`split_scores` of a trained folder, float16 weights as stored."""
     model, tokenizer = load(folder)
     labels = classes(model)
     return evaluate(model, Batches.of(of_split(samples, split, labels), tokenizer, labels), labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...base.scikit_learn import scikit_learn
 from ...sars_cov_2 import model as classifier
 from ...sars_cov_2.kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
 from ...sars_cov_2.tokenizer import SpikeTokenizer
+from ...survey.intervals import macro_f1_interval
 from ..steps import Run, check_settings, of_epoch, of_step, training_device
-from .confusion import Scores, score
 from .samples import Sample, of_split
 
 
@@ -109,13 +111,14 @@ def train(
             if run.step % settings.evaluate_every == 0 or run.step == settings.steps:
                 scores = evaluate(model, validation, labels)
                 model.train()
-                point = {"loss": running, "macro_f1": scores.macro_f1, "validation_loss": scores.loss}
+                point = {"loss": running, "macro_f1": scores["macro_f1"], "validation_loss": scores["loss"]}
                 state["history"].append({"step": run.step, **point})
                 # equal F1 is decided by the loss, but only a better F1 keeps the run going
-                state["since"] = 0 if scores.macro_f1 > state["macro_f1"] else state["since"] + 1
-                if (scores.macro_f1, -scores.loss) > (state["macro_f1"], -state["loss"]):
+                state["since"] = 0 if scores["macro_f1"] > state["macro_f1"] else state["since"] + 1
+                if (scores["macro_f1"], -scores["loss"]) > (state["macro_f1"], -state["loss"]):
                     best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
-                    state |= {"macro_f1": scores.macro_f1, "loss": scores.loss, "best": best, "best_step": run.step}
+                    state |= {name: scores[name] for name in ("macro_f1", "loss")}
+                    state |= {"best": best, "best_step": run.step}
                 run.save()
     if state["best"]:
         model.load_state_dict(state["best"])
@@ -123,9 +126,44 @@ def train(
     return model.eval(), run.record() | {"best_step": state["best_step"], "finished": finished}
 
 
-def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 32) -> Scores:
-    """Scores of the model on a split, in eval mode."""
-    return score(logits(model, batches, batch_size), batches.labels, labels)
+def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 32) -> dict[str, Any]:
+    """`split_scores` of the model, in eval mode."""
+    return split_scores(logits(model, batches, batch_size), batches.labels, labels)
+
+
+def split_scores(logits: Tensor, targets: Tensor, labels: list[str]) -> dict[str, Any]:
+    """What metrics.json has of a split, from logits (N, C) and class numbers (N,): scikit-learn's scores in [0, 1].
+
+    `per_class`: a score is 0 where a class was never answered, or has no samples. `macro_f1` is of the classes that
+    have samples or were answered, its interval the 95 % of `survey.intervals.macro_f1_interval`, None where a class is
+    too rare for one. `confusion`: rows the classes, columns the answers. `loss`: mean cross-entropy, nats.
+    """
+    metrics, numbers, answers = sklearn_metrics(), list(range(len(labels))), logits.argmax(1)
+    confusion = metrics.confusion_matrix(targets, answers, labels=numbers)
+    by_class = metrics.precision_recall_fscore_support(targets, answers, labels=numbers, zero_division=0)
+    names = ("precision", "recall", "f1", "n")
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*(column.tolist() for column in by_class), strict=True)]
+    ends = macro_f1_interval(confusion)
+    return {
+        "n": len(targets),
+        "accuracy": float(metrics.accuracy_score(targets, answers)),
+        "macro_f1": macro_f1(answers, targets),
+        "macro_f1_interval": None if math.isnan(ends[0]) else [*ends],
+        "loss": float(torch.nn.functional.cross_entropy(logits, targets)),
+        "labels": labels,
+        "per_class": [{"variant": label} | row for label, row in zip(labels, rows, strict=True)],
+        "confusion": confusion.tolist(),
+    }
+
+
+def macro_f1(answers: Tensor, targets: Tensor) -> float:
+    """Mean F1 of the classes that have samples or were answered; class numbers (N,)."""
+    return float(sklearn_metrics().f1_score(targets, answers, average="macro", zero_division=0))
+
+
+def sklearn_metrics() -> Any:
+    """scikit-learn's metrics. Raises InputError where it is not installed."""
+    return scikit_learn("metrics", "the scores of a classifier need")
 
 
 def logits(model: Any, batches: Batches, batch_size: int = 32) -> Tensor:

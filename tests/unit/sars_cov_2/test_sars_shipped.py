@@ -101,7 +101,7 @@ def test_the_table_is_what_the_card_counts(metrics, prepared):
 def test_some_of_the_test_split_are_answered_as_the_card_says(metrics, prepared):
     """Every twelfth sample; the whole split is scored by the long test below."""
     some = [sample for sample in prepared[0] if sample.split == "test"][::12]
-    found = variant_run.score_folder(SHIPPED, some, "test").to_dict()
+    found = variant_run.score_folder(SHIPPED, some, "test")
     assert found["n"] == len(some) > 40 and found["n"] * (1 - found["accuracy"]) < 1.5  # 3 of all 572 are wrong
     assert np.greater(found["confusion"], metrics["test"]["confusion"]).sum() == 0
 
@@ -111,7 +111,7 @@ def test_some_of_the_test_split_are_answered_as_the_card_says(metrics, prepared)
 @pytest.mark.timeout(1200)
 def test_the_cards_numbers_hold_on_the_test_split(metrics, prepared):
     samples = prepared[0]
-    found = variant_run.score_folder(SHIPPED, samples, "test").to_dict()
+    found = variant_run.score_folder(SHIPPED, samples, "test")
     assert found["confusion"] == metrics["test"]["confusion"]
     assert found["per_class"] == metrics["test"]["per_class"]
     assert found["macro_f1_interval"] is metrics["test"]["macro_f1_interval"] is None  # four of Iota

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
+import sys
 from dataclasses import replace
 
 import pytest
@@ -19,8 +21,15 @@ from bertlens.survey.intervals import macro_f1_interval
 from bertlens.training.folder import CHECKPOINT
 from bertlens.training.sars_cov_2 import samples as files
 from bertlens.training.sars_cov_2 import variant_run
-from bertlens.training.sars_cov_2.confusion import Scores, score
-from bertlens.training.sars_cov_2.variant_training import Batches, Settings, _shift, _some, class_weights, train
+from bertlens.training.sars_cov_2.variant_training import (
+    Batches,
+    Settings,
+    _shift,
+    _some,
+    class_weights,
+    split_scores,
+    train,
+)
 from unit import sars
 
 TINY = Settings(
@@ -130,28 +139,50 @@ def test_a_lost_codon_shifts_the_windows_behind():
     assert torch.equal(_shift(frames, torch.tensor([1, 0]), 0.0, torch.Generator()), frames[0].ids[[1, 0]])
 
 
-def test_scores_agree_with_scikit_learn():
-    metrics = pytest.importorskip("sklearn.metrics")
+def test_scores_are_counted_one_by_one():
+    """By loops; the last class has no sample and is answered, of four there is one that nobody names."""
     draw = torch.Generator().manual_seed(3)
+    labels = [*LABELS, "violet", "white"]
     targets = torch.randint(0, 3, (60,), generator=draw)
-    logits = torch.randn(60, 3, generator=draw) + 1.5 * torch.nn.functional.one_hot(targets, 3)
-    found = score(logits, targets, LABELS)
-    answers = logits.argmax(1)
-    assert found.confusion == metrics.confusion_matrix(targets, answers).tolist()
-    assert found.accuracy == pytest.approx(metrics.accuracy_score(targets, answers))
-    assert found.macro_f1 == pytest.approx(metrics.f1_score(targets, answers, average="macro"))
-    precision, recall, f1, support = metrics.precision_recall_fscore_support(targets, answers)
-    for i, row in enumerate(found.per_class):
-        assert (row["precision"], row["recall"], row["f1"]) == pytest.approx((precision[i], recall[i], f1[i]))
-        assert row["n"] == support[i]
-    assert found.loss == pytest.approx(metrics.log_loss(targets, logits.softmax(1)), rel=1e-4)
+    logits = torch.randn(60, 5, generator=draw) + 1.5 * torch.nn.functional.one_hot(targets, 5)
+    logits[:, 4] -= 100
+    found = split_scores(logits, targets, labels)
+    pairs = list(zip(targets.tolist(), logits.argmax(1).tolist(), strict=True))
+    assert found["confusion"] == [[pairs.count((true, answer)) for answer in range(5)] for true in range(5)]
+    assert found["n"] == 60 and found["accuracy"] == pytest.approx(sum(a == b for a, b in pairs) / 60)
+    f1 = {}
+    for k, row in enumerate(found["per_class"]):
+        right, samples, answers = pairs.count((k, k)), *(sum(pair[side] == k for pair in pairs) for side in (0, 1))
+        assert (row["variant"], row["n"]) == (labels[k], samples)
+        assert row["precision"] == pytest.approx(right / max(answers, 1))
+        assert row["recall"] == pytest.approx(right / max(samples, 1))
+        assert row["f1"] == pytest.approx(2 * right / max(samples + answers, 1))
+        if samples + answers:
+            f1[k] = row["f1"]
+    assert list(f1) == [0, 1, 2, 3]  # violet is answered, white is not
+    assert found["macro_f1"] == pytest.approx(sum(f1.values()) / 4)
+    chances = [
+        math.exp(row[true]) / sum(map(math.exp, row)) for row, true in zip(logits.tolist(), targets, strict=True)
+    ]
+    assert found["loss"] == pytest.approx(-sum(map(math.log, chances)) / 60, rel=1e-4)
+    assert json.loads(json.dumps(found)) == found
 
 
-def test_macro_f1_has_an_interval_where_no_class_is_rare():
-    counts = [[38, 2, 0], [1, 18, 1], [0, 1, 4]]
-    assert Scores(LABELS, counts, 0.0).macro_f1_interval == [*macro_f1_interval(counts)]
-    counts[2] = [0, 1, 3]
-    assert Scores(LABELS, counts, 0.0).macro_f1_interval is None
+@pytest.mark.parametrize("rare", [5, 4])
+def test_macro_f1_has_an_interval_where_no_class_is_rare(rare):
+    targets = torch.tensor([0] * 40 + [1] * 20 + [2] * rare)
+    answers = targets.clone()
+    answers[[0, 1, 40, 60]] = torch.tensor([1, 1, 2, 1])
+    found = split_scores(torch.nn.functional.one_hot(answers).float(), targets, LABELS)
+    assert found["macro_f1_interval"] == ([*macro_f1_interval(found["confusion"])] if rare == 5 else None)
+
+
+def test_without_scikit_learn_the_command_says_how_to_get_it_before_it_trains(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    (tmp_path / "a.tsv").write_text(sars.tsv(sars.samples(per_class=24)))
+    error = _command_error(capsys, "--data", str(tmp_path / "a.tsv"), "-o", str(tmp_path / "out"))
+    assert error == "bertlens: the scores of a classifier need scikit-learn: pip install scikit-learn\n"
+    assert not [path for path in (tmp_path / "out").iterdir() if path.suffix == ".pt"]
 
 
 def test_weights_survive_their_file_in_half_precision(tmp_path):
@@ -235,7 +266,7 @@ def test_the_command_trains_and_writes_the_folder(tmp_path, capsys, monkeypatch)
     assert metrics["test"]["n"] == 18 and metrics["run"]["steps"] == 6
     samples, labels, _ = variant_run.prepare(path, tmp_path / "b.fasta")
     assert labels == LABELS
-    assert variant_run.score_folder(folder, samples, "test").to_dict() == metrics["test"]
+    assert variant_run.score_folder(folder, samples, "test") == metrics["test"]
     card = (folder / "MODEL_CARD.md").read_text()
     assert f"| test | 18 | {metrics['test']['accuracy']:.2f} |" in card
     # a finished run is not overwritten; scored again, nothing changes; what was made from another file is refused
