@@ -249,9 +249,9 @@ def task(arguments: argparse.Namespace) -> None:
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     from bertlens.training.sars_cov_2.variant_run import score_again, train_and_save
-    from bertlens.training.sars_cov_2.variant_training import Settings
+    from bertlens.training.sars_cov_2.variant_training import ClassifierSettings
 
-    settings = Settings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
+    settings = ClassifierSettings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
     data, reference = arguments.data, arguments.reference
     with _training_in(arguments.output) as output:
         if arguments.score_only:

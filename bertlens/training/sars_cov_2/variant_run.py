@@ -13,7 +13,7 @@ from ..folder import CHECKPOINT, METRICS, check_folder, sha256, write_scores
 from .baselines import compare_baselines
 from .samples import Sample, choose, of_split, read, read_reference, with_validation
 from .variant_card import card
-from .variant_training import Batches, Settings, evaluate, sklearn_metrics, train
+from .variant_training import Batches, ClassifierSettings, evaluate, sklearn_metrics, train
 
 REFERENCE_FILE = "pango_consensus_spike.tsv.gz"
 VALIDATION_SEED = 0  # the split stays the same whatever the run's seed
@@ -41,7 +41,7 @@ def prepare(path: Path, reference: Path | None = None) -> tuple[list[Sample], li
 
 
 def train_and_save(
-    path: Path, output: Path, settings: Settings, *, reference: Path | None = None, force: bool = False
+    path: Path, output: Path, settings: ClassifierSettings, *, reference: Path | None = None, force: bool = False
 ) -> dict[str, Any]:
     """Train on a file, write the trained folder, score the test split once with what was written.
 

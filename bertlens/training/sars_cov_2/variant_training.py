@@ -21,7 +21,7 @@ from .samples import Sample, of_split
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClassifierSettings:
     """What a run is made of; stored with its checkpoints and in the model card."""
 
     seed: int = 0
@@ -77,7 +77,7 @@ def train(
     labels: list[str],
     vocabulary: Vocabulary,
     folder: Path,
-    settings: Settings,
+    settings: ClassifierSettings,
     *,
     stop_after: int | None = None,
     quiet: bool = False,
@@ -178,7 +178,9 @@ def logits(model: Any, batches: Batches, batch_size: int = 32) -> Tensor:
     return torch.cat(parts)
 
 
-def _loss(model: Any, frames: list[Batches], weights: Tensor, rarity: Tensor, settings: Settings, step: int) -> Tensor:
+def _loss(
+    model: Any, frames: list[Batches], weights: Tensor, rarity: Tensor, settings: ClassifierSettings, step: int
+) -> Tensor:
     """Cross-entropy of this step's sequences, weighted by class."""
     device = next(model.parameters()).device
     data = frames[0]
@@ -217,7 +219,7 @@ def _shift(frames: list[Batches], chosen: Tensor, share: float, draw: torch.Gene
     return ids
 
 
-def _share(settings: Settings, step: int) -> float:
+def _share(settings: ClassifierSettings, step: int) -> float:
     """The share of windows shown at this step."""
     return [share for start, share in settings.shown if step >= start * settings.steps][-1]
 

@@ -23,7 +23,7 @@ from bertlens.training.sars_cov_2 import samples as files
 from bertlens.training.sars_cov_2 import variant_run
 from bertlens.training.sars_cov_2.variant_training import (
     Batches,
-    Settings,
+    ClassifierSettings,
     _shift,
     _some,
     class_weights,
@@ -32,7 +32,7 @@ from bertlens.training.sars_cov_2.variant_training import (
 )
 from unit import sars
 
-TINY = Settings(
+TINY = ClassifierSettings(
     width=24, layers=1, heads=2, intermediate=24, batch_size=6, steps=12, warmup=3, evaluate_every=3, learning_rate=3e-3
 )
 LABELS = ["blue", "green", "red"]
@@ -253,7 +253,7 @@ def test_the_command_trains_and_writes_the_folder(tmp_path, capsys, monkeypatch)
     path.write_text(sars.tsv(sars.samples(per_class=24)))
     (tmp_path / "b.fasta").write_text(f">reference\n{sars.gene()}\n")
     monkeypatch.setattr(
-        "bertlens.training.sars_cov_2.variant_training.Settings", lambda **given: replace(TINY, **given)
+        "bertlens.training.sars_cov_2.variant_training.ClassifierSettings", lambda **given: replace(TINY, **given)
     )
     folder = tmp_path / "out"
     command = ["train-sars-cov-2", "--data", str(path), "--reference", str(tmp_path / "b.fasta"), "-o", str(folder)]
