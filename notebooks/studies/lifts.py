@@ -1,7 +1,7 @@
 """What a pattern's score is made of: the split of `measures.sources` beside experiments, over pairs of sentences.
 
 The **lift** of a pattern is the mean score of the keys that it wants less that of the other keys, in nats. HEADS are
-those that `patterns.Patterns` chose on SHORT_PAIRS, in the embedded model. Arrays are (texts, …).
+those that notebook 02 chooses on SHORT_PAIRS, in the embedded model. Arrays are (texts, …).
 """
 
 from __future__ import annotations
