@@ -6,9 +6,9 @@ open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Not
 open_shared(cells)                       the same, open until the file's last test
 open_marimo(cells)                       a marimo app; returns its page
 tab_of(html)                             as page_of, in the tab of an earlier test, empty again
-show(view)                               a view as the page that `to_html` writes, in such a tab; returns views.Seen
+show(view)                               a view whose kernel is this process, in such a tab; returns views.Seen
+show_saved(view)                         a view as the page that `to_html` writes, in such a tab; returns views.Seen
                                          matters=True: what "Does it matter?" says is in it
-live(view)                               a view whose kernel is this process, in such a tab; returns views.Seen
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
 
 
 @pytest.fixture(scope="session")
-def live_tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
+def stage_tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
     """The tabs of pages that ask this process."""
     return Tabs(browser, tmp_path_factory.mktemp("live"))
 
@@ -299,25 +299,25 @@ def tab_of(tabs: Tabs) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.fixture
-def show(tab_of: Callable[..., Page]) -> Callable[..., Seen]:
+def show_saved(tab_of: Callable[..., Page]) -> Callable[..., Seen]:
     """A function that opens a view as the page that `to_html` writes."""
     return exported(tab_of)
 
 
 @pytest.fixture
-def live_tab_of(live_tabs: Tabs) -> Iterator[Callable[..., Page]]:
-    yield from _taken(live_tabs)
+def stage_tab_of(stage_tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    yield from _taken(stage_tabs)
 
 
 @pytest.fixture
-def live(live_tabs: Tabs, live_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
+def show(stage_tabs: Tabs, stage_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
     """A function that opens a view whose kernel is this process: what the page asks and sets goes to the view."""
 
     def open_view(view: Any, **options: Any) -> Seen:
-        page = hosted(live_tab_of, **options)
-        if page not in live_tabs.stages:
-            live_tabs.stages[page] = Stage(page)
-        live_tabs.stages[page].show(view)
+        page = hosted(stage_tab_of, **options)
+        if page not in stage_tabs.stages:
+            stage_tabs.stages[page] = Stage(page)
+        stage_tabs.stages[page].show(view)
         return Seen(page)
 
     return open_view

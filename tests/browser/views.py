@@ -334,7 +334,7 @@ _replies: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # of a t
 _reply = Question.reply
 
 
-LEFT_OUT = "Left out of this page: show(view, matters=True) has it."
+LEFT_OUT = "Left out of this page: show_saved(view, matters=True) has it."
 
 
 def _answered_once(matters: bool) -> Callable[[Question, Any, dict[str, Any]], Any]:

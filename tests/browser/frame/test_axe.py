@@ -43,12 +43,12 @@ def findings(seen: Seen) -> dict[str, Any]:
 def test_axe_finds_nothing_serious(show, pair, theme):
     texts = ["The cat sat on the old mat.", "A dog lay there."]
     stats = bl.survey.head_stats(pair.lens, texts, progress=False)
-    found = findings(show(pair.explore(**CELL, stats=stats, theme=theme), matters=True, width=974))
+    found = findings(show(pair.explore(**CELL, stats=stats, theme=theme), width=974))
     assert found == {}, json.dumps(found, indent=1)
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_axe_finds_nothing_serious_in_a_changed_run(show, pair, theme):
     changed = pair.rerun(whatif.off(1, 8), whatif.hide(2))
-    found = findings(show(changed.explore(**CELL, theme=theme), matters=True, width=974))
+    found = findings(show(changed.explore(**CELL, theme=theme), width=974))
     assert found == {}, json.dumps(found, indent=1)

@@ -28,6 +28,7 @@ def cited(seen: Seen) -> list[str]:
     return [re.search(r"eprint = \{([\d.]+)\}", paper)[1] for paper in papers]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("chosen", "papers"),
     [

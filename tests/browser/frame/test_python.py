@@ -45,6 +45,7 @@ SHOWN = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("chosen", "what"), SHOWN)
 def test_the_lines_give_the_number_that_is_shown(show, embedded_lens, chosen, what):
     trace = embedded_lens.trace("The cat sat unbelievably long.", TEXTS[1])
@@ -62,6 +63,7 @@ def test_the_lines_give_the_number_that_is_shown(show, embedded_lens, chosen, wh
     assert (view.layer, view.head, view.query, view.measure) == (1, 8, 3, chosen.get("measure", "weight"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "make",
     [

@@ -161,6 +161,7 @@ def file_of(seen: Seen) -> ElementTree.Element:
     return ElementTree.parse(seen.save("SVG", "Head view")).getroot()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("chosen", "title"), SELECTIONS)
 def test_a_figure_of_a_selection_is_that_of_python(show, embedded_lens, chosen, title):
     pytest.importorskip("matplotlib").use("agg")
@@ -169,6 +170,7 @@ def test_a_figure_of_a_selection_is_that_of_python(show, embedded_lens, chosen, 
     same_map(file_of(seen), bl.plots.attention_map(trace, 1, 8, gate="", width=85, **chosen), title)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("to", [False, True])
 @pytest.mark.parametrize("chosen", [{}, {"units": "words", "hide_special": True, "measure": "difference"}])
 def test_running_text_in_a_file_is_that_of_python(show, embedded_lens, to, chosen):

@@ -110,9 +110,9 @@ def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):
     expect(seen.part("neurons")).to_contain_text("L1·H8, one head of the layer shown above")
 
 
-def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(show, pair):
+def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(show_saved, pair):
     """What is shown keeps its name, and one sentence says how a page holds the map: shown when it is saved."""
-    seen = show(pair.explore(layer=1, head=8))
+    seen = show_saved(pair.explore(layer=1, head=8))
     before = seen.matrix()
     for name in ("alti", "value-zeroing"):
         seen.shows(name)
@@ -123,7 +123,7 @@ def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(sho
         expect(seen.select("shows")).to_have_value("weight")
         expect(seen.part("head-title")).to_have_text("L1·H8")
         assert (seen.matrix() == before).all()
-    seen = show(pair.explore(layer=1, head=8, layer_map="alti", query=3, key=4))
+    seen = show_saved(pair.explore(layer=1, head=8, layer_map="alti", query=3, key=4))
     expect(seen.part("head-title")).to_have_text("L1 ALTI")
     expect(seen.select("shows")).to_have_value("alti")
     alti = float(layer_map(pair, 1, "alti")[3, 4])
@@ -153,9 +153,9 @@ def test_a_difference_that_is_nothing_draws_no_bars(show):
     expect(seen.root.locator(".bl-head .bl-legend").first).to_contain_text("−0.001")
 
 
-def test_thresholds_move_labels_on_a_saved_page(show, pair):
+def test_thresholds_move_labels_on_a_saved_page(show_saved, pair):
     """The scores are on the page; no kernel is asked."""
-    seen = show(pair.explore(layer=1, head=8, view="gates"))
+    seen = show_saved(pair.explore(layer=1, head=8, view="gates"))
     table = gates.classify(pair, threshold=0.7, margin=0.3)
     seen.slide("threshold", 0.7)
     seen.slide("margin", 0.3)

@@ -79,8 +79,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def seen(live: Any, trace: Any) -> Seen:
-    seen = live(trace.explore(layer=1, head=0), width=1200)
+def seen(show: Any, trace: Any) -> Seen:
+    seen = show(trace.explore(layer=1, head=0), width=1200)
     seen.part("matrix").wait_for()
     return seen
 
@@ -170,12 +170,12 @@ def test_from_all_of_a_long_text_to_one_weight(seen, trace):
     assert asked == 1  # each head once
 
 
-def test_a_weight_of_a_long_text_has_four_decimals_below_too(live, trace):
+def test_a_weight_of_a_long_text_has_four_decimals_below_too(show, trace):
     """Three would print most of 2,500 keys' weights as 0.000 or 0.001."""
     weights = trace.attention(1)[0]
     strongest = int(weights[WORD].argmax())
     weight = shown(float(weights[WORD, strongest]))
-    seen = live(trace.explore(layer=1, head=0, query=WORD, key=strongest), width=1200)
+    seen = show(trace.explore(layer=1, head=0, query=WORD, key=strongest), width=1200)
     expect(seen.part("formula-alpha")).to_have_text(weight)
     expect(seen.part("formula")).to_contain_text(f"softmax over {LENGTH:,} keys")
     expect(seen.part("contrast")).to_contain_text(
@@ -253,11 +253,11 @@ def test_lines_and_text_of_a_long_text_are_of_a_part(seen, trace):
 
 
 @pytest.fixture
-def opened(live):
+def opened(show):
     """A function that shows a text of more than 128 tokens in an open view: what is of all layers is not there yet."""
 
     def change(view: Any, trace: Any) -> Seen:
-        seen = live(view, width=1200)
+        seen = show(view, width=1200)
         expect(seen.root.locator("[data-question^='gate:']").first).to_be_attached()
         seen.page.evaluate("() => { models[0].sent.length = 0; }")
         view.trace = trace

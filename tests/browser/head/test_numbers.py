@@ -72,6 +72,7 @@ def test_neuron_view_scores_and_alpha(show, pair, eager):
         digits(alpha[key], eager.attention[LAYER][HEAD, QUERY, key], 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layer", "head", "query", "key"), [(1, 8, 3, 4), (0, 2, 4, 3), (5, 11, 14, 0), (3, 0, 20, 20)]
 )
@@ -217,6 +218,7 @@ def assert_painted(image, values, lo, hi, scale="weight", theme="light"):
     assert np.any(allowed, axis=0).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("layer", "head"), [(1, 8), (4, 5)])
 def test_matrix_pixels(show, pair, eager, layer, head, theme):

@@ -269,6 +269,7 @@ CUT = """slide => {
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_nothing_is_cut_off_and_all_letters_are_large_at_every_step(present, embedded_lens, subject):
     make, cell = SUBJECTS[subject]

@@ -142,10 +142,10 @@ def test_mounting_and_unmounting_leaves_nothing_behind(page_of, pair):
     assert after["jsEventListeners"] - before["jsEventListeners"] < 20
 
 
-def test_a_large_answer_comes_in_pieces(live, pair, show, monkeypatch):
+def test_a_large_answer_comes_in_pieces(pair, show, monkeypatch):
     wanted = show(pair.explore(layer=0, head=2)).matrix()
     view = pair.explore(layer=1, head=8)
-    seen = live(view)
+    seen = show(view)
     seen.title("L1·H8")
     monkeypatch.setattr(wire, "MOST_AT_ONCE", 2000)
     monkeypatch.setattr(wire, "PIECE", 1000)

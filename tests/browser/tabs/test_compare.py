@@ -158,7 +158,7 @@ def test_a_word_that_stands_elsewhere_is_not_said_to_be_missing(show: Any, embed
 
 @pytest.mark.parametrize(("width", "theme"), [(950, "light"), (480, "dark"), (320, "light")])
 def test_it_fits_and_axe_finds_nothing(show: Any, two: bl.Comparison, width: int, theme: str) -> None:
-    seen = show(two.explore(theme=theme), layers=[0], width=width, theme=theme)
+    seen = show(two.explore(theme=theme), width=width, theme=theme)
     expect(three(seen)).to_have_count(3)
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     wide = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
@@ -170,10 +170,10 @@ def test_it_fits_and_axe_finds_nothing(show: Any, two: bl.Comparison, width: int
     assert seen.page.evaluate(FINDINGS) == []
 
 
-def test_by_keyboard_alone_with_a_kernel(live: Any, two: bl.Comparison) -> None:
+def test_by_keyboard_alone_with_a_kernel(show: Any, two: bl.Comparison) -> None:
     """Tab reaches every choice once, arrows move in the strip and in the atlas, and Python has what was chosen."""
     view = two.explore()
-    seen = live(view, width=1400)
+    seen = show(view, width=1400)
     press = seen.page.keyboard.press
     expect(seen.root.locator(f'[data-unit="{view.query}"]')).to_be_visible()
 
@@ -217,7 +217,7 @@ def test_an_original_and_its_changed_run_and_the_other_way_round(show: Any, embe
     changed = trace.rerun(whatif.off(1, 8))
     there, back = bl.compare(trace, changed), bl.compare(changed, trace)
     cell = {"layer": 2, "head": 8, "query": 3, "key": 0}
-    one, other = (show(c.explore(**cell), layers=[2]) for c in (there, back))
+    one, other = (show(c.explore(**cell)) for c in (there, back))
     expect(one.part("compare")).to_contain_text("L1·H8 off")
     expect(one.part("compare")).to_contain_text("nothing changed")
     assert apart(one) == apart(other)
@@ -231,7 +231,7 @@ def test_an_original_and_its_changed_run_and_the_other_way_round(show: Any, embe
 
 def test_a_run_with_itself_is_zero_everywhere(show: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace(TEXTS[0])
-    seen = show(bl.compare(trace, trace).explore(query=3, key=2), layers=[0])
+    seen = show(bl.compare(trace, trace).explore(query=3, key=2))
     assert {number for _, number in apart(seen)} == {"0.000"}
     assert {change for *_, change in row(seen)} == {"0.000"} and len({a for _, a, *_ in row(seen)}) > 1
     expect(seen.part("compare-most")).to_have_text("No head looks elsewhere.")
@@ -239,11 +239,11 @@ def test_a_run_with_itself_is_zero_everywhere(show: Any, embedded_lens: Any) -> 
     expect(seen.part("compare")).not_to_contain_text("hatched: that text")
 
 
-def test_two_lenses_by_words(live: Any, embedded_lens: Any) -> None:
+def test_two_lenses_by_words(show: Any, embedded_lens: Any) -> None:
     """Two tokenizers and two pre-trainings: words, gaps, and no head by its index."""
     other = Lens(tiny.shaken(tiny.FAMILIES["roberta"].model()), tiny.roberta_like(add_prefix_space=True))
     c = bl.compare(embedded_lens.trace("the unbelievable cat sat"), other.trace("the cat, it sat"))
-    seen = live(c.explore(layer=5, head=3, query=2))
+    seen = show(c.explore(layer=5, head=3, query=2))
     expect(seen.part("compare-said")).to_contain_text("not matched by index")
     assert seen.root.locator("[data-apart]").count() == 0
     units = seen.root.locator("[data-unit]").evaluate_all(
@@ -264,11 +264,11 @@ def test_two_lenses_by_words(live: Any, embedded_lens: Any) -> None:
     ]
 
 
-def test_of_long_texts_a_window_that_follows_the_selection(live: Any) -> None:
+def test_of_long_texts_a_window_that_follows_the_selection(show: Any) -> None:
     maps = torch.rand(2, 2, 2, 300, 300, generator=torch.Generator().manual_seed(1)).mul(9).softmax(-1)
     c = bl.compare(*(bl.Trace.from_attentions(list(x), [f"t{n}" for n in range(300)]) for x in maps))
     view = c.explore(layer=1, head=1, query=250)
-    seen = live(view)
+    seen = show(view)
     expect(seen.part("compare-maps")).to_contain_text("rows 172 … 299 of 300, columns 0 … 127 of 300")
     check_row(seen, c, 1, 1, 250)
     assert len(apart(seen)) == 4

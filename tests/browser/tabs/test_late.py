@@ -78,11 +78,11 @@ def test_keys_and_files(page_of: Any, found: Any) -> None:
     assert seen.save("SVG", "Open tab").read_text(encoding="utf-8").count("<path") >= len(products)
 
 
-def test_other_texts_and_a_list_of_passages(live: Any, model: Any) -> None:
+def test_other_texts_and_a_list_of_passages(show: Any, model: Any) -> None:
     lens = bl.Lens(model)
     ranking = bl.rank(lens, Q, [D, "it was warm", "the dog"])
     view = ranking.explore()
-    seen = live(view, width=1000)
+    seen = show(view, width=1000)
     second = ranking["passage"].iloc[1]
     seen.part("ranked").get_by_role("button", name=second, exact=True).click()
     expect(seen.part("similar-value")).to_have_text(f"MaxSim {ranking['score'].iloc[1]:.2f}")
@@ -95,9 +95,9 @@ def test_other_texts_and_a_list_of_passages(live: Any, model: Any) -> None:
     assert listed(seen)[0][2] == signed(first["cosine"], 3)
 
 
-def test_a_second_text_of_the_explorer_is_the_passage(live: Any, model: Any) -> None:
+def test_a_second_text_of_the_explorer_is_the_passage(show: Any, model: Any) -> None:
     lens = bl.Lens(model)
-    seen = live(lens.trace(Q).explore(), width=1000)
+    seen = show(lens.trace(Q).explore(), width=1000)
     seen.root.get_by_role("button", name="+ second sentence").click()
     field = seen.root.get_by_label("Sentence B, optional")
     field.fill("the mat was warm")

@@ -90,22 +90,6 @@ def test_atlas_follows_the_measure(show, pair):
     assert np.abs(nearest_entry(picture, "weight") - np.round(255 * expected / expected.max())).max() <= 2
 
 
-@pytest.mark.parametrize(
-    ("kind", "measure"), [("attn-n", norms.summed_weighted_norm), ("attnresln-n", norms.attnresln_norm)]
-)
-def test_maps_of_a_whole_layer_open_from_its_name(show, pair, kind, measure):
-    seen = show(bl.Explorer(pair, **HEAD, query=2))
-    seen.root.get_by_role("button", name="L4", exact=True).click()
-    seen.shows(kind)
-    seen.title({"attn-n": "L4 Attn-N", "attnresln-n": "L4 AttnResLn-N"}[kind])
-    expected = measure(pair, 4)[2].numpy()
-    listed = [value for _, value in seen.listed()]
-    assert len(listed) >= 6  # as many as there is room for
-    np.testing.assert_allclose(listed, np.sort(expected)[::-1][: len(listed)], atol=6e-4)
-    seen.thumb(3, 3).click()
-    seen.title("L3·H3")
-
-
 def test_norm_view_shares_and_points(show, pair):
     seen = show(bl.NormView(pair, **HEAD))
     view = seen.part("norms")
@@ -216,9 +200,9 @@ def test_geometry_view_is_the_layer_table(show, pair):
     assert sum(int(text.split(": ")[1].split()[0]) for text in bars) == sum(int(c.sum()) for c in counts.values())
 
 
-def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_lens):
+def test_pages_carry_ranks_and_say_what_evidence_they_lack(show_saved, pair, embedded_lens):
     ranks = spectra.layer_spectra(pair, 1).pivot(index="head", columns="of", values="effective_rank")
-    seen = show(bl.GeometryView(pair, **HEAD))
+    seen = show_saved(bl.GeometryView(pair, **HEAD))
     row = seen.part("geometry").get_by_role("row", name=re.compile("^H8"))
     for name in ("query", "key", "value", "context"):
         expect(row).to_contain_text(signed(ranks[name][8]))
@@ -245,7 +229,7 @@ def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_
     found = [float(text.split(": ")[1].split()[0]) for text in titles if text.startswith("α")]
     assert found == pytest.approx(values / values[0], rel=5e-3, abs=1e-6)
     long = embedded_lens.trace("The cat sat on the mat. " * 12)
-    expect(show(bl.GateView(long, **HEAD)).part("gates")).to_contain_text(
+    expect(show_saved(bl.GateView(long, **HEAD)).part("gates")).to_contain_text(
         "Which cells count is not known. This needs the model, which a saved page does not hold."
     )
 
@@ -556,7 +540,7 @@ def test_domains_as_strip_and_units(show):
     lens = bl.Lens.sars_cov_2()
     gene = lens.tokenizer.vocabulary.reference_sequence
     trace = lens.trace(gene)
-    seen = show(bl.HeadView(trace, units="spans"), layers=[0])
+    seen = show(bl.HeadView(trace, units="spans"))
     spans = lens.tokenizer.annotate(gene, trace.n_tokens).spans
     labels = seen.row_labels()
     assert [label for label in labels if not label.startswith("[")] == [name for name, _, _ in spans]

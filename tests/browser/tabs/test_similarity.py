@@ -138,10 +138,10 @@ def test_files(page_of: Any, found: bl.Similarity) -> None:
     assert seen.save("PNG", "Open tab").stat().st_size > 5000
 
 
-def test_other_texts_and_the_runs_behind_a_pair(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+def test_other_texts_and_the_runs_behind_a_pair(show: Any, embedded_lens: Any, found: bl.Similarity) -> None:
     """Typed and run by the kernel; then the run of a text with the word pinned, and back; undo."""
     view = found.explore()
-    seen = live(view, width=1200)
+    seen = show(view, width=1200)
     check_list(seen, found)
     fields(seen)[0].fill(C)
     fields(seen)[0].press("Enter")
@@ -179,11 +179,11 @@ def test_it_fits_and_axe_finds_nothing(page_of: Any, found: bl.Similarity, width
     assert seen.page.evaluate(FINDINGS) == []
 
 
-def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(live: Any) -> None:
+def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(show: Any) -> None:
     """The pictures stay those of the first; "read both as one input" is there for who looks for it."""
     lens = bl.Lens(encoder())
     view = lens.trace(TEXTS[0]).explore(layer=0, head=0)
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     expect(seen.tab("Similarity")).to_have_count(0)
     seen.root.get_by_role("button", name="+ second sentence").click()
     second = seen.root.get_by_role("textbox", name="Sentence B, optional")
@@ -210,9 +210,9 @@ def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(live: Any) -> None:
     assert view.trace.text_pair == TEXTS[1]
 
 
-def test_a_bare_encoder_by_the_menu_of_texts(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+def test_a_bare_encoder_by_the_menu_of_texts(show: Any, embedded_lens: Any, found: bl.Similarity) -> None:
     view = embedded_lens.trace(A).explore()
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     seen.root.get_by_label("Texts", exact=True).click()
     seen.root.get_by_role("button", name="Why is this text similar to …").click()
     expect(fields(seen)[1]).to_be_focused()
@@ -245,8 +245,8 @@ def test_a_pooled_cls_is_split_by_the_tokens_that_went_in(page_of: Any) -> None:
     assert seen.root.evaluate("root => root.offsetHeight") <= 650
 
 
-def test_both_splits_of_a_mean(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
-    seen = live(found.explore(), width=950)
+def test_both_splits_of_a_mean(show: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+    seen = show(found.explore(), width=950)
     check_list(seen, found)
     seen.choice("split by", "input tokens").click()
     expect(seen.part("similar-said")).to_contain_text("Split by the tokens that went in")

@@ -56,9 +56,9 @@ def said(task: bl.Task, n: int) -> str:
     return f"Example {n} is {one['label']}, {same} with probability {sure}. Its loss is {loss} nats."
 
 
-def test_a_click_on_an_example_runs_it_below(live: Any, task: bl.Task) -> None:
+def test_a_click_on_an_example_runs_it_below(show: Any, task: bl.Task) -> None:
     view = task.explore()
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     order = task.table.sort_values("loss", ascending=False, kind="stable")
     expect(opened(seen)).to_contain_text(said(task, int(order["row"].iloc[0])))
     assert rows(seen)[:8] == order["row"].tolist()[:8]
@@ -73,9 +73,9 @@ def test_a_click_on_an_example_runs_it_below(live: Any, task: bl.Task) -> None:
     expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(task.table["text"][17])
 
 
-def test_why_is_example_17_wrong_and_which_head_does_it_takes_at_most_four_clicks(live: Any, task: bl.Task) -> None:
+def test_why_is_example_17_wrong_and_which_head_does_it_takes_at_most_four_clicks(show: Any, task: bl.Task) -> None:
     view = task.explore()
-    seen = live(view, width=1400)
+    seen = show(view, width=1400)
     assert not task.table["right"][WRONG]
     clicks: list[str] = []
 
@@ -111,8 +111,8 @@ def test_why_is_example_17_wrong_and_which_head_does_it_takes_at_most_four_click
     assert len(clicks) <= 4
 
 
-def test_a_count_lists_its_texts_and_filters_sort_and_search(live: Any, task: bl.Task) -> None:
-    seen = live(task.explore(), width=1400)
+def test_a_count_lists_its_texts_and_filters_sort_and_search(show: Any, task: bl.Task) -> None:
+    seen = show(task.explore(), width=1400)
     label, guess = task.names
     cell = task.cell(label, guess)
     seen.part("confusion").get_by_role("button", name=f"{len(cell)} labelled {label}, guessed {guess}").click()
@@ -130,8 +130,8 @@ def test_a_count_lists_its_texts_and_filters_sort_and_search(live: Any, task: bl
     expect(seen.part("task").get_by_text("No example is like this.")).to_be_visible()
 
 
-def test_scores_are_the_tasks_own(live: Any, task: bl.Task) -> None:
-    seen = live(task.explore(), width=950)
+def test_scores_are_the_tasks_own(show: Any, task: bl.Task) -> None:
+    seen = show(task.explore(), width=950)
     seen.choice("beside", "Scores").click()
     shown = seen.part("task-scores").locator("tbody tr")
     metrics = task.metrics()
@@ -146,9 +146,9 @@ def test_scores_are_the_tasks_own(live: Any, task: bl.Task) -> None:
     expect(seen.part("task-score")).to_have_text(score)
 
 
-def test_keys_go_through_the_list_and_enter_opens(live: Any, task: bl.Task) -> None:
+def test_keys_go_through_the_list_and_enter_opens(show: Any, task: bl.Task) -> None:
     view = task.explore()
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     grid = seen.root.get_by_role("grid", name="Examples")
     order = task.table.sort_values("loss", ascending=False, kind="stable")["row"].tolist()
     grid.focus()
@@ -166,8 +166,8 @@ def test_keys_go_through_the_list_and_enter_opens(live: Any, task: bl.Task) -> N
     assert view.trace.text == task.table["text"][order[-2]]
 
 
-def test_what_is_listed_is_copied_as_csv(live: Any, task: bl.Task) -> None:
-    seen = live(task.explore(), width=950)
+def test_what_is_listed_is_copied_as_csv(show: Any, task: bl.Task) -> None:
+    seen = show(task.explore(), width=950)
     seen.page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
     search(seen, "cat")
     wanted = task.table[task.table["text"].str.contains("cat")].sort_values("loss", ascending=False, kind="stable")
@@ -181,12 +181,12 @@ def test_what_is_listed_is_copied_as_csv(live: Any, task: bl.Task) -> None:
     assert [float(one["loss"]) for one in found] == pytest.approx(wanted["loss"].tolist(), rel=1e-6)
 
 
-def test_ten_thousand_rows_are_a_list_of_those_in_sight(live: Any) -> None:
+def test_ten_thousand_rows_are_a_list_of_those_in_sight(show: Any) -> None:
     lens = lens_of()
     texts = texts_of(200)
     examples = [(f"{texts[n % 200]}", n % 2) for n in range(10_000)]
     big = bl.task(lens, examples, batch_size=256, progress=False)
-    seen = live(big.explore(), width=950)
+    seen = show(big.explore(), width=950)
     expect(seen.part("task-count")).to_have_text("10,000 examples")
     assert len(rows(seen)) < 60
     times = seen.page.evaluate(
@@ -218,8 +218,8 @@ def test_ten_thousand_rows_are_a_list_of_those_in_sight(live: Any) -> None:
 
 
 @pytest.mark.parametrize(("width", "theme"), [(480, "dark"), (950, "light")])
-def test_a_saved_page_holds_the_examples_that_matter(show: Any, task: bl.Task, width: int, theme: str) -> None:
-    seen = show(task.explore(), width=width, theme=theme, matters=True)
+def test_a_saved_page_holds_the_examples_that_matter(show_saved: Any, task: bl.Task, width: int, theme: str) -> None:
+    seen = show_saved(task.explore(), width=width, theme=theme, matters=True)
     order = task.table.sort_values("loss", ascending=False, kind="stable")["row"].tolist()
     expect(opened(seen)).to_contain_text(said(task, order[0]))
     assert rows(seen)[:8] == order[:8]
@@ -244,10 +244,10 @@ def test_a_saved_page_holds_the_examples_that_matter(show: Any, task: bl.Task, w
     assert seen.page.evaluate(FINDINGS) == []
 
 
-def test_the_explorer_has_the_examples_as_a_tab(live: Any, task: bl.Task) -> None:
+def test_the_explorer_has_the_examples_as_a_tab(show: Any, task: bl.Task) -> None:
     lesson = bl.Lesson("Look", [bl.Lesson.step("Look at the examples.")])
     view = task.lens.trace(task.table["text"][3]).explore(task=task, lesson=lesson)
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     expect(seen.root.get_by_text("Look at the examples.", exact=True)).to_be_visible()
     seen.open_tab("Task")
     expect(opened(seen)).to_contain_text(said(task, 3))

@@ -43,9 +43,9 @@ def said(one: Any) -> str:
     return f"{one.part}: loss gained without it, nats, {fixed(one.effect, 4)} ({ends}); {estimate}"
 
 
-def test_heads_are_run_from_the_view_and_are_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> None:
+def test_heads_are_run_from_the_view_and_are_the_tasks_own(show: Any, task: bl.Task, heads: Any) -> None:
     view = task.explore()
-    seen = live(view, width=1400)
+    seen = show(view, width=1400)
     seen.choice("beside", "Heads").click()
     seen.root.get_by_role("button", name="Which heads does the task need?").click()
     expect(seen.part("task-heads")).to_contain_text(heads.said)
@@ -71,8 +71,8 @@ def test_heads_are_run_from_the_view_and_are_the_tasks_own(live: Any, task: bl.T
     expect(seen.part("task-heads")).to_contain_text(f"From {fixed(-most, 4)} to {fixed(most, 4)}, loss gained without")
 
 
-def test_the_curve_is_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> None:
-    seen = live(task.explore(heads_found=heads), width=950)
+def test_the_curve_is_the_tasks_own(show: Any, task: bl.Task, heads: Any) -> None:
+    seen = show(task.explore(heads_found=heads), width=950)
     seen.choice("beside", "Heads").click()
     seen.root.get_by_role("button", name="How many heads does it need?").click()
     curve = heads.pruning()
@@ -89,9 +89,9 @@ def test_the_curve_is_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> Non
         assert shown == pytest.approx(curve[curve["order"] == order]["accuracy"].tolist(), abs=1e-6)
 
 
-def test_work_shows_how_far_it_is_and_can_be_stopped(live: Any) -> None:
+def test_work_shows_how_far_it_is_and_can_be_stopped(show: Any) -> None:
     slow = bl.task(lens_of(), labelled(160), batch_size=1, progress=False)
-    seen = live(slow.explore(), width=950)
+    seen = show(slow.explore(), width=950)
     seen.choice("beside", "Heads").click()
     begin = seen.root.get_by_role("button", name="Which heads does the task need?")
     begin.click()
@@ -111,11 +111,11 @@ def test_work_shows_how_far_it_is_and_can_be_stopped(live: Any) -> None:
         expect(bar).to_have_count(0)
 
 
-def test_errors_say_what_the_open_example_rests_on(live: Any) -> None:
+def test_errors_say_what_the_open_example_rests_on(show: Any) -> None:
     lens, _, examples = mixed()
     task = bl.task(lens, [*examples[:7], examples[WRONG]], progress=False)
     found = task.errors()
-    seen = live(task.explore(), width=1400)
+    seen = show(task.explore(), width=1400)
     seen.choice("beside", "Errors").click()
     seen.root.get_by_role("button", name="What do wrong answers rest on?").click()
     expect(seen.part("task-errors")).to_contain_text(found.said)
@@ -134,9 +134,9 @@ def test_errors_say_what_the_open_example_rests_on(live: Any) -> None:
     expect(explained).not_to_contain_text(f"Its answer rests on {one['words']}:")
 
 
-def test_slices_are_the_tasks_own(live: Any, task: bl.Task) -> None:
+def test_slices_are_the_tasks_own(show: Any, task: bl.Task) -> None:
     table = task.slices()
-    seen = live(task.explore(), width=1400)
+    seen = show(task.explore(), width=1400)
     seen.choice("beside", "Slices").click()
     lines = seen.part("task-slices").locator("tbody tr")
     expect(lines.first).to_be_visible()
@@ -175,14 +175,16 @@ def everything(seen: Seen) -> dict[str, Any]:
     ("width", "theme"), [(480, "light"), (950, "dark"), pytest.param(1400, "light", marks=pytest.mark.long)]
 )
 def test_axe_finds_nothing_serious_beside_the_list(
-    live: Any, task: bl.Task, heads: Any, width: int, theme: str
+    show: Any, task: bl.Task, heads: Any, width: int, theme: str
 ) -> None:
     view = task.explore(heads_found=heads, errors_found=task.errors(2))
-    assert everything(live(view, width=width, theme=theme)) == {}
+    assert everything(show(view, width=width, theme=theme)) == {}
 
 
-def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(show: Any, task: bl.Task, heads: Any) -> None:
-    seen = show(task.explore(heads_found=heads, row=WRONG), width=950, theme="dark")
+def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(
+    show_saved: Any, task: bl.Task, heads: Any
+) -> None:
+    seen = show_saved(task.explore(heads_found=heads, row=WRONG), width=950, theme="dark")
     expect(opened(seen)).to_contain_text(f"Example {WRONG} is")
     seen.choice("beside", "Heads").click()
     expect(seen.part("task-heads")).to_contain_text(heads.said)
@@ -205,11 +207,11 @@ def test_two_views_of_one_document_do_not_know_of_each_other(page_of: Any, task:
         expect(frame.get_by_test_id("task-opened")).to_contain_text(f"Example {wanted} is")
 
 
-def test_what_was_fixed_and_broken_is_listed_and_opens_in_both_models(live: Any) -> None:
+def test_what_was_fixed_and_broken_is_listed_and_opens_in_both_models(show: Any) -> None:
     before, after = turned()
     examples = [(text, "warm" if label else "cold") for text, label in labelled(60)]
     change = bl.task(after, examples, progress=False).against(before, texts=4)
-    seen = live(change.explore(), width=1400)
+    seen = show(change.explore(), width=1400)
     side = seen.part("task-change")
     expect(side).to_contain_text(change.said)
     broken = change.table[change.table["change"] == "broken"]

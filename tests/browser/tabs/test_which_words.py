@@ -51,8 +51,8 @@ def best(trace: Trace, at: int = 6) -> whatif.Metric:
     return whatif.logit(int(trace.original.output.logits[0, at].argmax()))
 
 
-def test_each_method_at_a_mask_and_whether_its_order_is_faithful(live: Any, masked: Trace) -> None:
-    seen = live(masked.explore(layer=1, head=8, query=6, key=2))
+def test_each_method_at_a_mask_and_whether_its_order_is_faithful(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=1, head=8, query=6, key=2))
     seen.open_tab("Does it matter?")
     expect(part(seen).locator("li")).to_have_count(0)
     assert not [op for op in seen.page.evaluate("() => models[0].sent.map(({ op }) => op)") if op == "which_words"]
@@ -83,8 +83,8 @@ def test_each_method_at_a_mask_and_whether_its_order_is_faithful(live: Any, mask
     expect(told).to_have_count(0)  # it was of another number
 
 
-def test_a_file_holds_the_tokens_while_they_are_shown(live: Any, masked: Trace) -> None:
-    seen = live(masked.explore(layer=1, head=8, query=6, key=2))
+def test_a_file_holds_the_tokens_while_they_are_shown(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=1, head=8, query=6, key=2))
     opened(seen)
     expect(says(seen)).to_be_visible()
     lines = seen.save("CSV", "Open tab").read_text(encoding="utf-8").splitlines()
@@ -96,8 +96,8 @@ def test_a_file_holds_the_tokens_while_they_are_shown(live: Any, masked: Trace) 
     np.testing.assert_allclose(given, found, atol=1e-6)
 
 
-def test_a_pairs_similarity_and_on_a_changed_run(live: Any, pair: Trace) -> None:
-    seen = live(pair.rerun(whatif.off(1, 8)).explore(layer=1, head=8, query=8, key=2))
+def test_a_pairs_similarity_and_on_a_changed_run(show: Any, pair: Trace) -> None:
+    seen = show(pair.rerun(whatif.off(1, 8)).explore(layer=1, head=8, query=8, key=2))
     opened(seen)
     expect(part(seen)).to_contain_text("Of the run shown, with L1·H8 off.")
     expect(says(seen)).to_contain_text("The similarity of the two texts rests most on")
@@ -121,9 +121,9 @@ def test_a_pairs_similarity_and_on_a_changed_run(live: Any, pair: Trace) -> None
     seen.page.keyboard.press("Escape")
 
 
-def test_one_text_of_an_encoder_says_what_works(live: Any, embedded_lens: Any) -> None:
+def test_one_text_of_an_encoder_says_what_works(show: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace("The cat sat on the mat.")
-    seen = live(trace.explore(layer=1, head=8, query=3, key=2))
+    seen = show(trace.explore(layer=1, head=8, query=3, key=2))
     opened(seen)
     expect(says(seen)).to_contain_text("The text’s vector rests most on")
     same(seen, METHODS["occlusion"](trace, whatif.similarity()).values)
@@ -131,9 +131,9 @@ def test_one_text_of_an_encoder_says_what_works(live: Any, embedded_lens: Any) -
     expect(part(seen)).to_contain_text("there every slope is 0. Choose occlusion or integrated gradients.")
 
 
-def test_one_token_a_long_text_and_a_saved_page(live: Any, show: Any, masked: Trace, embedded_lens: Any) -> None:
+def test_one_token_a_long_text_and_a_saved_page(show: Any, show_saved: Any, masked: Trace, embedded_lens: Any) -> None:
     assert masked.lens is not None
-    seen = live(masked.lens.trace("[MASK]").explore(layer=0, head=0, query=1, key=1))
+    seen = show(masked.lens.trace("[MASK]").explore(layer=0, head=0, query=1, key=1))
     opened(seen)
     expect(part(seen)).to_contain_text("no token of this text can be removed")
     seen.select("method").select_option("gradient × input")
@@ -141,7 +141,7 @@ def test_one_token_a_long_text_and_a_saved_page(live: Any, show: Any, masked: Tr
     expect(part(seen).get_by_role("button", name=re.compile("faithful"))).to_have_count(0)
 
     long = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 33))
-    seen = live(long.explore(layer=1, head=8, query=3, key=2))
+    seen = show(long.explore(layer=1, head=8, query=3, key=2))
     seen.open_tab("Does it matter?")
     part(seen).locator("summary").click()
     expect(part(seen)).to_contain_text(f"reads the text of {long.n_tokens} tokens once for each token. Run it")
@@ -151,6 +151,6 @@ def test_one_token_a_long_text_and_a_saved_page(live: Any, show: Any, masked: Tr
     expect(part(seen).locator("li")).to_have_count(long.n_tokens)
     expect(part(seen)).to_contain_text("is tested in texts of up to 192 tokens")
 
-    seen = show(masked.explore(layer=1, head=8, query=6, key=2), matters=True)
+    seen = show_saved(masked.explore(layer=1, head=8, query=6, key=2), matters=True)
     opened(seen)
     expect(part(seen)).to_contain_text("This needs the model, which a saved page does not hold. Open the notebook.")

@@ -31,29 +31,29 @@ def without(weight: torch.Tensor, head: int, number: Any) -> float:
     return found
 
 
-def test_a_cross_encoders_score(live: Any) -> None:
+def test_a_cross_encoders_score(show: Any) -> None:
     model = crossed()
     score, less = (
         float(model.predict((A, B))),
         without(weight_of(model.model.bert, 1), 2, lambda: model.predict((A, B))),
     )
     view = bl.Lens(model).trace(A, B).explore(layer=1, head=2)
-    seen = live(view)
+    seen = show(view)
     expect(seen.part("answer")).to_have_text(re.compile(rf"^score\s*{re.escape(shown(score))}$"))
-    seen = live(bl.Lens(model).trace(A, B).rerun(whatif.off(1, 2)).explore(layer=1, head=2))
+    seen = show(bl.Lens(model).trace(A, B).rerun(whatif.off(1, 2)).explore(layer=1, head=2))
     expect(seen.part("answer")).to_have_text(re.compile(rf"^score\s*{re.escape(shown(less))}$"))
     expect(seen.part("slopes")).to_contain_text(shown(score))
 
 
-def test_a_sentence_encoders_own_similarity(live: Any) -> None:
+def test_a_sentence_encoders_own_similarity(show: Any) -> None:
     model = encoder(mode="cls", similarity_fn_name="dot")
     own: Any = lambda: model.similarity(*model.encode([A, B]))  # noqa: E731
     number, less = float(own()), without(weight_of(model[0].model, 1), 2, own)
     view = bl.Lens(model).trace(A, B).explore(layer=1, head=2)
-    seen = live(view)
+    seen = show(view)
     answer = seen.part("answer")
     expect(answer).to_have_text(re.compile(rf"^similarity\s*{re.escape(shown(number))}$"))
     name = re.compile("^similarity of the two texts, dot product, in the run shown")
     expect(answer.locator(".bl-caps")).to_have_attribute("title", name)
-    seen = live(bl.Lens(model).trace(A, B).rerun(whatif.off(1, 2)).explore(layer=1, head=2))
+    seen = show(bl.Lens(model).trace(A, B).rerun(whatif.off(1, 2)).explore(layer=1, head=2))
     expect(seen.part("answer")).to_have_text(re.compile(rf"^similarity\s*{re.escape(shown(less))}$"))

@@ -64,9 +64,9 @@ def told(seen: Seen, trace: Trace, name: str, changes: list[Any]) -> None:
         assert number(texts[3 * n + 2].replace("+", "")) == pytest.approx(after - before, abs=5.1e-4)
 
 
-def test_a_word_of_the_vocabulary_everywhere(live: Any, masked: Trace) -> None:
+def test_a_word_of_the_vocabulary_everywhere(show: Any, masked: Trace) -> None:
     view = masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT)
-    seen = live(view)
+    seen = show(view)
     seen.open_tab("Does it matter?")
     changes = [whatif.off(LAYER, HEAD), whatif.cut(LAYER, HEAD, AT, CAT), whatif.hide(CAT)]
     first = str(masked.predictions(k=1)["token"][0])
@@ -106,8 +106,8 @@ def test_a_word_of_the_vocabulary_everywhere(live: Any, masked: Trace) -> None:
     assert number(found[3]) == pytest.approx(change, abs=6e-4)
 
 
-def test_it_is_remembered_undone_linked_and_written(live: Any, masked: Trace) -> None:
-    seen = live(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, settings={"target": "chair"}))
+def test_it_is_remembered_undone_linked_and_written(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, settings={"target": "chair"}))
     seen.open_tab("Does it matter?")
     expect(field(seen)).to_have_value("chair")
     seen.part("matter").get_by_role("button", name="Ask about the model’s first again").click()
@@ -132,9 +132,9 @@ def test_what_the_text_has_not_is_said_and_the_first_asked(shared_page_of: Any, 
     expect(note).to_have_count(0)
 
 
-def test_a_label_of_a_pair_and_on_a_changed_run(live: Any, labelled: Trace) -> None:
+def test_a_label_of_a_pair_and_on_a_changed_run(show: Any, labelled: Trace) -> None:
     base = labelled.rerun(whatif.off(0, 1))
-    seen = live(base.explore(layer=1, head=2, query=3, key=2))
+    seen = show(base.explore(layer=1, head=2, query=3, key=2))
     seen.open_tab("Does it matter?")
     changes = [whatif.off(1, 2), whatif.cut(1, 2, 3, 2), whatif.hide(2)]
     labels = seen.select("answer")
@@ -147,15 +147,17 @@ def test_a_label_of_a_pair_and_on_a_changed_run(live: Any, labelled: Trace) -> N
     told(seen, base, max(("no", "perhaps", "yes"), key=lambda name: chance(base, name)), changes)
 
 
-def test_an_encoder_has_nothing_to_choose(live: Any, pair: Trace) -> None:
-    seen = live(pair.explore(layer=LAYER, head=HEAD, query=8, key=2))
+def test_an_encoder_has_nothing_to_choose(show: Any, pair: Trace) -> None:
+    seen = show(pair.explore(layer=LAYER, head=HEAD, query=8, key=2))
     seen.open_tab("Does it matter?")
     expect(seen.part("matter").locator("caption")).to_have_text("The similarity")
     expect(seen.part("target")).to_have_count(0)
 
 
-def test_a_saved_page_tells_the_chosen_answer(show: Any, masked: Trace) -> None:
-    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, settings={"target": "chair"}), matters=True)
+def test_a_saved_page_tells_the_chosen_answer(show_saved: Any, masked: Trace) -> None:
+    seen = show_saved(
+        masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, settings={"target": "chair"}), matters=True
+    )
     expect(seen.part("answer")).to_contain_text(f"chair {shown(chance(masked, 'chair'))}")
     seen.open_tab("Does it matter?")
     expect(seen.part("matter").locator("caption")).to_have_text("The probability of “chair”")
@@ -165,10 +167,10 @@ def test_a_saved_page_tells_the_chosen_answer(show: Any, masked: Trace) -> None:
     expect(field(seen)).to_be_disabled()
 
 
-def test_one_token(live: Any) -> None:
+def test_one_token(show: Any) -> None:
     lens = Lens.embedded(mlm=True)
     trace = lens.trace("[MASK]")
-    seen = live(trace.explore(layer=0, head=0, query=1, key=1))
+    seen = show(trace.explore(layer=0, head=0, query=1, key=1))
     seen.open_tab("Does it matter?")
     ask(seen, "—")
     expect(seen.part("matter").locator("caption")).to_have_text("The probability of “—”")
