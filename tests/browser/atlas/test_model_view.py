@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.base import colors
-from browser.maps import WORDS, attention, causal, encoder_decoder
+from browser.maps import WORDS, attention, encoder_decoder
 from browser.views import Seen, hosted, in_frame, saved, shown
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
@@ -84,13 +84,6 @@ def test_encoder_decoder_maps_are_switched(show):
     expect(seen.keys()).to_have_text(["The", "house", "is", "small", "</s>"])
 
 
-def test_encoder_decoder_start_map_by_argument(show):
-    seen = show(encoder_decoder().explore(map="cross", query=1, key=4))
-    assert seen.shape() == (3, 5)
-    expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_text("Haus")
-    expect(seen.root.locator(".bl-col-label.bl-pinned")).to_have_text("</s>")
-
-
 def test_two_views_in_one_document(tab_of, pair, embedded_lens):
     """BertViz's second neuron view wipes the first."""
     other = embedded_lens.trace("One two three.")
@@ -133,24 +126,6 @@ def test_display_mode_dark_and_light(show, pair):
     seen.page.emulate_media(color_scheme="light")
     expect(seen.root).to_have_attribute("data-theme", "light")
     assert (seen.matrix()[0, 20] == light[0]).all()
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("body", "change", "theme"),
-    [
-        ('data-jp-theme-light="true"', "document.body.dataset.jpThemeLight = 'false'", "JupyterLab"),
-        ('class="vscode-light"', "document.body.className = 'vscode-dark'", "VS Code"),
-        ("", "document.documentElement.setAttribute('theme', 'dark')", "Colab"),
-        ("", "document.documentElement.dataset.theme = 'dark'", "marimo"),
-    ],
-)
-def test_theme_follows_the_host(tab_of, pair, body, change, theme):
-    page = hosted(tab_of, bl.HeadAtlas(pair), body=body)
-    seen = Seen(page)
-    expect(seen.root).to_have_attribute("data-theme", "light")
-    page.evaluate(change)
-    expect(seen.root).to_have_attribute("data-theme", "dark")
 
 
 @pytest.mark.sampled(2)
@@ -237,19 +212,6 @@ def test_include_layers_and_heads_limit_the_grid(show, pair):
     seen.title("L1·H8")
 
 
-def test_click_opens_a_head_beside_the_grid(show, pair):
-    """BertViz's panel covers its grid; here the head stands beside it, and the next click changes it."""
-    seen = show(pair.explore(layer=1, head=8))
-    for layer, head in ((3, 11), (0, 2)):
-        seen.thumb(layer, head).click()
-        seen.title(f"L{layer}·H{head}")
-        expect(seen.thumb(layer, head).locator("xpath=..")).to_have_attribute("aria-selected", "true")
-    expect(seen.root.locator("[role=gridcell][aria-selected=true]")).to_have_count(1)
-    grid, head = (seen.region(name).bounding_box() for name in ("Atlas of heads", "Head view"))
-    assert grid and head
-    assert grid["x"] + grid["width"] <= head["x"] + 1
-
-
 # What BertViz's model view lacks
 
 
@@ -276,11 +238,3 @@ def test_not_a_number_is_named_and_marked(show):
     grey = np.array(colors.rgb(colors.NAN))
     image = seen.matrix()
     assert (image[4] == grey).all() and not (image[3] == grey).all(axis=-1).any()
-
-
-def test_causal_model_draws(show):
-    trace = causal()
-    seen = show(trace.explore(layer=1, head=1))
-    size = len(trace.tokens)
-    upper = np.triu_indices(size, 1)
-    assert (seen.matrix()[upper] == colors.table("weight", "light")[0]).all()

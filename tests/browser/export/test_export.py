@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.plots.grid import shown_grid
-from browser.maps import WORDS, attention, encoder_decoder
+from browser.maps import encoder_decoder
 from browser.views import TEXTS, Seen, shown
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
@@ -66,17 +66,6 @@ def test_head_matrix_as_svg(show, pair):
     assert f"{weights.max():.3g}" in texts  # the upper end of the legend
 
 
-def test_head_lines_as_svg(show, pair):
-    seen = show(pair.explore(**START, mode="lines", heads=[[0, 2]]))
-    root, texts = svg_texts(seen.save("SVG", "Head view"))
-    lines = [path for path in root.iter(f"{SVG}path") if path.get("stroke-opacity")]
-    passed = int((pair.attention(1)[8] >= 0.02).sum() + (pair.attention(0)[2] >= 0.02).sum())
-    assert len(lines) == passed
-    assert {line.get("stroke") for line in lines} == set(colors.HEADS["light"][:2])
-    assert {"L1·H8", "L0·H2"} < set(texts)
-    assert_says_where_from(caption_of(texts))
-
-
 def test_atlas_as_svg(show, pair):
     """All heads are one picture of 21 × 21 cells each, with a gap between them."""
     root, texts = svg_texts(show(pair.explore(**START)).save("SVG", "Atlas"))
@@ -101,19 +90,6 @@ def test_neurons_as_svg(show, pair):
     assert "q·k ÷ √32" in text and "sat → on" in text
     assert shown(float(pair.attention(1)[8, 3, 4])) in text
     assert_says_where_from(text, "q, k, q × k, score and attention")
-
-
-def test_export_is_light_also_from_a_dark_view(show, pair):
-    dark, light = (show(pair.explore(**START, theme=theme)).save("SVG", "Head view") for theme in ("dark", "light"))
-    assert dark.read_bytes() == light.read_bytes()
-
-
-def test_export_says_what_was_filtered(show, pair):
-    view = pair.explore(**START, units="words", hide_special=True, renormalize=True, pair_filter="AB")
-    _, texts = svg_texts(show(view).save("SVG", "Head view"))
-    text = caption_of(texts).replace(" ", "")
-    for part in ("piecesmergedtowords", "specialtokenshidden,rowsrenormalised", "sentencepairfilterAB"):
-        assert part in text
 
 
 def test_head_as_png(show, pair):
@@ -233,14 +209,6 @@ def test_encoder_decoder_page_holds_all_maps(show):
     seen.title("L1·H2")
     _, texts = svg_texts(seen.save("SVG", "Head view"))
     assert "cross" in caption_of(texts)
-
-
-def test_attention_only_page_offers_no_neurons(show):
-    seen = show(bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS).explore())
-    seen.open_tab("Table")
-    seen.root.get_by_text("Export", exact=True).click()
-    open_tab = seen.root.locator(".bl-menu-line", has_text="Open tab")
-    expect(open_tab.get_by_role("button")).to_have_text(["CSV"])  # the table, which has no picture
 
 
 def test_png_does_not_wait_for_an_idle_moment(show, pair):

@@ -301,11 +301,9 @@ def test_table_of_the_largest_weights_and_of_the_pinned_row(show, pair):
 
 def test_table_is_copied_with_full_numbers(show, pair):
     seen = show(pair.explore(layer=1, head=8, query=3, view="table"))
-    seen.page.evaluate("navigator.clipboard && (navigator.clipboard.writeText = async (t) => { window.copied = t; })")
-    seen.page.evaluate("document.execCommand = () => { window.copied = document.activeElement.value; return true; }")
-    seen.part("table").get_by_role("button", name="Copy").click()
+    copy = seen.part("table").get_by_role("button", name="Copy")
+    lines = [line.split("\t") for line in seen.copied(copy.click).split("\n")]
     expect(seen.part("table").get_by_role("status")).to_have_text("copied")
-    lines = [line.split("\t") for line in seen.page.evaluate("window.copied").split("\n")]
     assert lines[0] == ["query", "query_index", "key", "key_index", "score", "attention"]
     assert len(lines) == 22
     for query, i, key, j, score, weight in lines[1:]:

@@ -198,12 +198,3 @@ def test_words_that_come_again_carry_their_place(show, pair):
     ) == [
         str(n) for n in sorted(map(int, seen.numbers("alpha"))) if pair.display_tokens.count(pair.display_tokens[n]) > 1
     ]
-
-
-def test_hidden_keys_leave_a_gap_with_their_number(show, pair):
-    seen = opened(show, pair, WIDE)
-    keys = sorted(map(int, seen.numbers("alpha")))
-    gaps = [b - a - 1 for a, b in zip([-1, *keys], keys, strict=False) if b - a > 1]
-    assert seen.part("neurons").locator(".bl-gap").evaluate_all("all => all.map(one => +one.dataset.n)") == gaps
-    seen.select("keys").select_option("score")
-    expect(seen.part("neurons").locator(".bl-gap")).to_have_count(0)

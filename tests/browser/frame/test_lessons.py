@@ -14,10 +14,6 @@ from browser.harness import watched
 from browser.views import Seen
 from unit.tiny import bert_with
 
-AXE = Path(__file__).parents[3] / "js" / "node_modules" / "axe-core" / "axe.min.js"
-FINDINGS = """async () => (await axe.run(".bertlens")).violations
-    .filter(({ impact }) => ["serious", "critical"].includes(impact))
-    .map(({ id, nodes }) => [id, nodes[0].html.slice(0, 200), nodes[0].failureSummary])"""
 TEXT = "The cat sat on the mat because it was tired."
 OTHER = "The dog lay on the rug."
 step = bl.Lesson.step
@@ -81,9 +77,7 @@ def test_a_lesson_is_walked_by_mouse(show, embedded_lens, lesson):
     here.get_by_role("button", name="Done").click()
     expect(here.get_by_role("status")).to_contain_text("Because.")
     here.get_by_label("Your name").fill("Zoë")
-    seen.page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
-    here.get_by_role("button", name="Copy my result").click()
-    line = seen.page.evaluate("window.copied")
+    line = seen.copied(here.get_by_role("button", name="Copy my result").click)
     table = view.lesson_results
     read = lesson.grade(line)
     assert read.attrs["name"] == "Zoë" and read["step"].tolist() == [1, 2, 3, 4, 5]
@@ -95,8 +89,7 @@ def test_a_lesson_is_walked_by_mouse(show, embedded_lens, lesson):
     assert table["guess"][0] == "mat" and table["truth"][2] == "L0·H2" and table["written"][3] == "Nothing to do."
     assert table["hints"].tolist() == [1, 0, 0, 0]
     assert list(table["act"]) == ["predict", "predict", "find", "write"]
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = seen.page.evaluate(FINDINGS)
+    found = seen.axe()
     assert found == [], json.dumps(found, indent=1)
 
 
@@ -149,11 +142,9 @@ def test_one_lesson_is_walked_in_a_saved_page(browser, embedded_lens, path, way)
     expect(here.locator("option", has_text="✓")).to_have_count(5)
     here.get_by_label("all steps").select_option("5")
     expect(here).to_contain_text("kept in this browser")
-    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
     here.get_by_label("Your name").fill("Zoë")
-    here.get_by_role("button", name="Copy my result").click()
-    page.wait_for_function("() => window.copied")
-    assert walk.LESSON.grade(page.evaluate("window.copied")).to_dict() == done
+    line = Seen(page).copied(here.get_by_role("button", name="Copy my result").click)
+    assert walk.LESSON.grade(line).to_dict() == done
     here.get_by_role("button", name="begin anew").click()
     expect(here).to_contain_text("step 1 of 6")
     page.reload()
@@ -197,8 +188,7 @@ def test_a_saved_lesson_is_walked_by_keys(show_saved, embedded_lens, lesson):
     expect(here).to_contain_text("This step is of another run.")
     here.get_by_role("button", name="Step before").press("ArrowLeft")
     expect(here).to_contain_text("step 3 of 5")
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = seen.page.evaluate(FINDINGS)
+    found = seen.axe()
     assert found == [], json.dumps(found, indent=1)
 
 
@@ -267,8 +257,8 @@ def test_a_lesson_of_another_model_says_so_and_offers_its_own(show, embedded_len
 
 def test_axe_finds_nothing_serious_at_any_width_and_theme(page_of, path):
     page = page_of(path)
-    here = Seen(page).root.get_by_role("region", name="Lesson: One lesson")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
+    seen = Seen(page)
+    here = seen.root.get_by_role("region", name="Lesson: One lesson")
     for width, height in ((480, 800), (950, 800), (1280, 720)):
         page.set_viewport_size({"width": width, "height": height})
         for theme in ("light", "dark"):
@@ -276,7 +266,7 @@ def test_axe_finds_nothing_serious_at_any_width_and_theme(page_of, path):
             for n in (1, 4, 5):  # withheld, to find, to write
                 here.get_by_label("all steps").select_option(str(n))
                 expect(here).to_contain_text(f"step {n + 1} of 6")
-                found = page.evaluate(FINDINGS)
+                found = seen.axe()
                 assert found == [], json.dumps([width, theme, n, found], indent=1)
 
 

@@ -1,4 +1,4 @@
-"""What people come with, by clicks that are counted, each from a view whose selection is not the answer already."""
+"""What people come with, each from a view whose selection is not the answer already; clicks: test_abilities.py."""
 
 from __future__ import annotations
 
@@ -8,32 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from bertlens.measures import norms
 from browser.views import Seen, shown
 
 IT, CAT = 8, 2  # of the pair's tokens
 TEXT = "The cat sat on the mat because it was tired."
-
-
-class Hand:
-    """A hand that counts what it clicks; typing is not counted, the click into the box is."""
-
-    def __init__(self) -> None:
-        self.clicks = 0
-
-    def click(self, target: Locator) -> None:
-        target.click()
-        self.clicks += 1
-
-    def cell(self, seen: Seen, row: int, col: int) -> None:
-        seen.at_cell(row, col)
-        self.clicks += 1
-
-
-def button(seen: Seen, name: str) -> Locator:
-    return seen.root.get_by_role("button", name=name, exact=True)
 
 
 def captions(seen: Seen) -> list[str]:
@@ -54,17 +35,16 @@ def cells(trace: Any, norm: bool = False) -> np.ndarray:
 
 
 def test_which_head_links_it_to_cat(show, pair):
-    seen, hand = Seen(show(pair.explore()).page), Hand()
+    seen = show(pair.explore())
     values = cells(pair)
     best = ranked(values)[0]
     layer, head = map(int, best.split("-"))
     expect(seen.part("head-title")).not_to_have_text(f"L{layer}·H{head}")
-    hand.cell(seen, IT, CAT)
-    hand.click(button(seen, "“it” → “cat” in all heads"))
+    seen.at_cell(IT, CAT)
+    seen.root.get_by_role("button", name="“it” → “cat” in all heads", exact=True).click()
     expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", best)
-    hand.click(seen.root.locator("[data-head]").first)
+    seen.root.locator("[data-head]").first.click()
     seen.title(f"L{layer}·H{head}")
-    assert hand.clicks <= 3
     assert seen.thumbs()[:20] == ranked(values)[:20]
     assert captions(seen)[:20] == [shown(v) for v in sorted(values.ravel(), reverse=True)[:20]]
     assert dict(seen.listed())["cat"] == round(float(values[layer, head]), 3)
@@ -117,13 +97,12 @@ def test_token_250_of_400(show, embedded_lens):
     trace = embedded_lens.trace(" ".join(("the cat sat on the mat and looked".split() * 50)[:398]))
     assert trace.n_tokens == 400
     view = trace.explore()
-    seen, hand = show(view), Hand()
-    hand.click(seen.root.get_by_role("searchbox", name="Find a token"))
+    seen = show(view)
+    seen.root.get_by_role("searchbox", name="Find a token").click()
     seen.page.keyboard.type("250")
     seen.page.keyboard.press("Enter")
     label = seen.root.locator(".bl-row-label.bl-pinned")
     expect(label).to_have_attribute("title", f"query 250: {trace.display_tokens[250]}")
-    assert hand.clicks <= 3
     row = trace.attention(view.layer)[view.head, 250]
     listed = [value for _, value in seen.listed() if value > 0]  # the pinned key is listed whatever it gets
     largest = row.sort(descending=True).values.tolist()
@@ -162,19 +141,6 @@ def test_pin_is_scrolled_into_its_frame(show, embedded_lens):
     assert frame["y"] < label["y"] and label["y"] + label["height"] < frame["y"] + frame["height"]
 
 
-def copied(seen: Seen, hand: Hand, what: str) -> str:
-    """What a button of the export menu puts on the clipboard."""
-    seen.page.evaluate(
-        "() => { window.said = ''; Object.defineProperty(navigator, 'clipboard', { configurable: true, "
-        "value: { writeText: async (text) => { window.said = text; } } }); }"
-    )
-    hand.click(seen.root.get_by_text("Export", exact=True))
-    hand.click(button(seen, what))
-    seen.page.wait_for_function("() => window.said")
-    seen.page.keyboard.press("Escape")
-    return str(seen.page.evaluate("() => window.said"))
-
-
 def set_up(seen: Seen) -> None:
     """A state of which nothing is a default."""
     seen.thumb(3, 4).click()
@@ -204,21 +170,20 @@ def state_of(seen: Seen) -> dict[str, Any]:
 
 
 def test_state_to_a_colleague_as_python(show, pair):
-    seen, hand = show(pair.explore()), Hand()
+    seen = show(pair.explore())
     set_up(seen)
     before = state_of(seen)
-    line = copied(seen, hand, "Copy as Python").splitlines()[-1]
-    assert hand.clicks <= 2
+    line = seen.copied("Copy as Python").splitlines()[-1]
     assert line.startswith('trace.explore(layer=3, head=4, query=8, key=2, measure="norm", mode="lines"')
     assert state_of(show(eval(line, {"trace": pair}))) == before
 
 
 def test_state_to_a_colleague_as_a_link(show_saved, pair):
-    seen, hand = show_saved(pair.explore()), Hand()
+    seen = show_saved(pair.explore())
     set_up(seen)
     before = state_of(seen)
-    link = copied(seen, hand, "Copy a link to this state")
-    assert hand.clicks <= 2 and "#bertlens=" in link
+    link = seen.copied("Copy a link to this state")
+    assert "#bertlens=" in link
     seen.thumb(0, 0).click()
     seen.open_tab("Table")
     seen.page.goto(link)  # pasted over the same page

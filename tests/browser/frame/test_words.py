@@ -53,51 +53,6 @@ def test_terms_explain_themselves_on_focus_too(show, pair):
         expect(seen.tip).to_have_text(word.about)
 
 
-def column_head(share: float) -> bl.Trace:
-    """Every query gives `share` to one word and the rest to all tokens alike."""
-    weights = torch.full((1, 1, 8, 8), (1 - share) / 7)
-    weights[..., 2] = share
-    return bl.Trace.from_attentions(weights.numpy(), WORDS)
-
-
-def test_sentence_names_the_word_that_all_look_at(show):
-    seen = show(column_head(0.395).explore())
-    expect(seen.part("head-sentence")).to_contain_text(f"L0·H0 looks partly at “{WORDS[2]}” (40 %)")
-
-
-def test_shares_never_add_up_to_more_than_all(show, embedded_lens):
-    """In a text of three tokens the first one is often the one before: such attention is not told twice."""
-    seen = show(embedded_lens.trace("cat").explore())
-    for layer in range(6):
-        for head in range(0, 12, 3):
-            seen.thumb(layer, head).click()
-            seen.title(f"L{layer}·H{head}")
-            text = seen.part("head-sentence").inner_text()
-            assert sum(int(n) for n in re.findall(r"(\d+) %", text)) <= 101, text
-            assert "undefined" not in text
-
-
-@pytest.mark.parametrize(
-    ("measure", "does", "they"),
-    [
-        ("weight", "looks at", "look at"),
-        ("norm", "takes from", "take from"),
-        (
-            "difference",
-            "looks more (+), takes more (−)",
-            "look more (+), take more (−)",
-        ),
-    ],
-)
-def test_list_says_what_its_numbers_are(show, pair, measure, does, they):
-    seen = show(pair.explore(layer=1, head=8, query=3, measure=measure))
-    expect(seen.part("row-list").locator("h4")).to_have_text(f"sat {does}")
-    seen.root.locator(".bl-row-label", has_text="sat").click()
-    expect(seen.part("row-list").locator("h4")).to_have_text(f"on average, words {they}")
-    seen.shows("rollout")
-    expect(seen.part("row-list").locator("h4")).to_have_text("on average, words take from")
-
-
 def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):
     seen = show(pair.explore(layer=1, head=8, query=3))
     seen.shows("attn-n")

@@ -97,19 +97,6 @@ def test_several_heads_overlaid(show, pair):
     assert hues(seen.pixels(seen.part("lines").locator("canvas").first)) == set(colors.HEADS["light"][:3])
 
 
-def test_click_toggles_a_head_and_the_last_one_stays(show, pair):
-    seen = show(bl.HeadView(pair, **LINES, heads=[[0, 2]]))
-    canvas = seen.part("lines").locator("canvas").first
-    seen.chips().nth(0).click()
-    expect(seen.chips().nth(0)).to_have_attribute("aria-pressed", "false")
-    expect(canvas).to_have_attribute("aria-label", re.compile(f"^{lines_from(pair, [(0, 2)])} lines"))
-    assert hues(seen.pixels(canvas)) == {colors.HEADS["light"][1]}
-    seen.chips().nth(1).click()
-    expect(seen.chips().nth(1)).to_have_attribute("aria-pressed", "true")
-    seen.chips().nth(0).click()
-    expect(canvas).to_have_attribute("aria-label", re.compile(f"^{lines_from(pair, [(1, 8), (0, 2)])} lines"))
-
-
 def test_twelve_heads_differ_in_colour_and_dash(show, pair):
     seen = show(bl.HeadView(pair, **LINES, heads=list(range(12))))
     looks = seen.chips().evaluate_all(
@@ -245,14 +232,6 @@ def test_list_beside_the_head_is_the_pinned_row_sorted(show, pair):
     )
     seen.part("row-list").get_by_role("button").nth(1).click()
     expect(seen.root.locator(".bl-col-label.bl-pinned")).to_have_text(pair.display_tokens[best[1]])
-
-
-def test_list_without_a_pin_is_the_mean_over_queries(show, pair):
-    """An aggregate over queries, which BertViz does not offer."""
-    seen = show(bl.HeadView(pair, layer=1, head=8))
-    mean = pair.attention(1)[8].mean(dim=0)
-    best = listed_of(mean)
-    assert [value for _, value in seen.listed()] == pytest.approx([float(mean[n]) for n in best], abs=5.1e-4)
 
 
 def test_long_text_fits_the_width_and_can_be_zoomed(show, embedded_lens):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import gates, norms
-from browser.views import Seen, signed
+from browser.views import Seen, rows_of, signed
 from unit import tiny
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
@@ -71,11 +69,6 @@ def shown(value: float) -> str:
 def plus(value: float) -> str:
     """A difference as the page prints it."""
     return ("+" if value >= 0.00005 else "") + signed(value, 4)
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
 
 
 @pytest.fixture

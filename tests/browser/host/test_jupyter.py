@@ -93,12 +93,6 @@ def test_one_lesson_is_walked_in_jupyterlab(lab, notebook, embedded_lens, way):
     expect(here).to_have_count(0)
 
 
-def test_python_cannot_select_what_does_not_exist(lab, notebook):
-    refused = "try:\n    view.layer = 6\nexcept bl.BertLensError as error:\n    print(error)"
-    assert notebook.kernel(refused) == "layer 6 does not exist: choose one from 0 to 5"
-    lab.title("L1·H8")
-
-
 def test_run_traces_new_text_and_keeps_the_selection(lab, notebook):
     """The pinned word is in the new text too, at another place; text of the user stays text."""
     notebook.kernel("view.query, view.key = 2, 3")  # cat, sat

@@ -204,22 +204,6 @@ def two_runs(embedded_lens: Any) -> bl.Comparison:
     return bl.compare(*(embedded_lens.trace(text) for text in TEXTS))
 
 
-def test_a_comparison_of_aligned_words_opens_on_them(show: Any, two_runs: bl.Comparison) -> None:
-    view = two_runs.only().explore()
-    seen = show(view, width=950)
-    expect(seen.part("compare-said")).to_have_text(two_runs.only().said)
-    heads_are(seen, two_runs.only())
-    check_row(seen, two_runs.only(), view.layer, view.head, view.query)
-    seen.check("aligned words only").uncheck()
-    expect(units(seen)).to_have_count(16)
-    seen.settled()
-    heads_are(seen, two_runs)
-    unit = two_runs.queries.pairs.index(two_runs.queries.shared[view.query])
-    expect(units(seen).nth(unit)).to_have_attribute("aria-pressed", "true")
-    check_row(seen, two_runs, view.layer, view.head, unit)
-    assert seen.root.locator('[data-testid="compare"] button', has_text="Stop").count() == 0
-
-
 def test_answers_of_masks_stand_in_a_table(show: Any) -> None:
     lens = bl.Lens.embedded(mlm=True)
     c = bl.compare(*(lens.trace(text) for text in ("The cat sat on the [MASK].", "The dog sat on the old [MASK].")))

@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey.statistics import text_statistics
-from browser.frame.test_axe import AXE, FINDINGS
 from browser.views import PATIENCE, Seen, number
 
 CELL = {"layer": 1, "head": 8, "view": "table", "settings": {"table_of": "atlas"}}
@@ -81,8 +80,7 @@ def test_the_texts_of_a_row_and_one_of_them_run(show, embedded_lens, pair, stats
             break
     else:
         raise AssertionError("no list has the long text")
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []
 
 
 def test_a_saved_page_has_them_and_runs_none(show_saved, pair, stats):

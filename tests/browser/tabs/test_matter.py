@@ -6,11 +6,9 @@ import re
 from typing import Any
 
 import pytest
-import torch
 from playwright.sync_api import Locator, expect
 
 from bertlens import Lens, Trace, whatif
-from bertlens.base.limits import LIMITS
 from browser.views import Seen, number, shown
 
 LAYER, HEAD = 1, 8
@@ -78,29 +76,6 @@ def test_a_pairs_similarity_with_each_change_and_back(show: Any, pair: Trace) ->
     expect(rows(seen).first.locator("td.bl-number").nth(1)).to_have_text(shown(value))
 
 
-def test_on_a_changed_run_and_for_a_masked_word(show: Any, masked: Trace) -> None:
-    at, cat = masked.tokens.index("[MASK]"), masked.tokens.index("cat")
-    base = masked.rerun(whatif.off(0, 0))
-    view = base.explore(layer=LAYER, head=HEAD, query=at, key=cat)
-    seen = show(view)
-    open_tab(seen)
-    expect(seen.part("on-top")).to_contain_text("Before is the run shown, with L0·H0 off")
-    table = base.predictions(k=20_000).set_index("token")["probability"]
-    best = base.predictions(k=1)["token"][0]
-    expect(seen.part("matter")).to_contain_text(f"The probability of “{best}”")
-    for row, change in enumerate((whatif.off(LAYER, HEAD), whatif.cut(LAYER, HEAD, at, cat), whatif.hide(cat))):
-        run = base.rerun(change).predictions(k=20_000).set_index("token")["probability"]
-        texts = cells(seen, row)
-        assert texts[0] == shown(table[best])
-        assert texts[1].startswith(shown(run[best]))
-        first = run.idxmax()
-        assert (f"first is “{first}”" in texts[1]) == (first != best)
-    seen.part("on-top").get_by_role("button", name="Undo the change").click()
-    expect(seen.part("on-top")).to_have_count(0)
-    expect(rows(seen)).to_have_count(3)
-    assert view.trace is masked
-
-
 def test_what_is_off_already_is_compared_with_the_run_with_it(show: Any, show_saved: Any, masked: Trace) -> None:
     """The last head that the lesson teaches: “sofa” overtakes “table” without it. In a kernel, and in a saved page."""
     trace = masked.lens.trace("The cat sat on the [MASK].")  # type: ignore[union-attr]
@@ -133,18 +108,6 @@ def test_what_is_off_already_is_compared_with_the_run_with_it(show: Any, show_sa
     expect(saved.part("matter-says")).to_have_text(said)
 
 
-def test_a_long_text_is_run_when_it_is_asked_for(show: Any, embedded_lens: Any) -> None:
-    trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 33))
-    assert trace.n_tokens > LIMITS["effects"].tokens
-    seen = show(trace.explore(layer=LAYER, head=HEAD, query=3, key=2))
-    seen.open_tab("Does it matter?")
-    expect(seen.part("matter")).to_contain_text(f"reads this text of {trace.n_tokens} tokens four times")
-    assert not [one for one in seen.page.evaluate("() => models[0].sent.map(({ op }) => op)") if one == "cell_matters"]
-    seen.part("matter").get_by_role("button", name="Run it").click()
-    expect(rows(seen)).to_have_count(3)
-    expect(seen.part("matter-says")).to_contain_text("the text’s vector")
-
-
 def test_a_saved_page_holds_heads_and_tokens(show_saved: Any, pair: Trace) -> None:
     """Their rows are runs of their own, for the next head and cell too; the cell needs Python. tests/unit/whatif/
     test_alone.py has the other answers."""
@@ -169,26 +132,3 @@ def test_a_saved_page_holds_heads_and_tokens(show_saved: Any, pair: Trace) -> No
     for layer, head in ((3, 3), (5, 1)):
         value = similarity(pair.rerun(whatif.off(layer, head))) - before
         assert number(seen.thumb(layer, head).inner_text().replace("+", "")) == pytest.approx(value, abs=5.1e-4)
-
-
-def test_a_saved_page_says_why_it_holds_none(show_saved: Any) -> None:
-    long = Lens.embedded().trace(" ".join(["the cat sat on the mat"] * 11))
-    seen = show_saved(long.explore(), matters=True)
-    seen.open_tab("Does it matter?")
-    expect(seen.root.get_by_role("tabpanel")).to_have_text(
-        f"This needs the model: a saved page holds it of texts of up to 64 tokens, and this has {long.n_tokens}. "
-        "Open the notebook."
-    )
-    seen.find_heads("matters")
-    expect(seen.part("sweep-state")).to_contain_text("Not computed: This needs the model")
-
-
-def test_what_has_no_answer_says_so_in_one_sentence(show: Any, masked: Trace) -> None:
-    assert masked.lens is not None
-    seen = show(masked.lens.trace("The cat sat.").explore(layer=0, head=0))
-    seen.open_tab("Does it matter?")
-    expect(seen.root.get_by_role("tabpanel")).to_contain_text("no token of this text is masked: write [MASK]")
-    given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
-    seen = show(given.explore())
-    seen.open_tab("Does it matter?")
-    expect(seen.root.get_by_role("tabpanel")).to_contain_text("made from attention weights, which no model runs")

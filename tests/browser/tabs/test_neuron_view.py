@@ -54,14 +54,6 @@ def test_columns(show, pair):
         expect(strip(seen, name)).to_be_visible()
 
 
-def test_score_says_how_it_is_scaled(show):
-    """÷ √d comes from the model, not from the code: this GPT-2 has heads of 8."""
-    trace = causal()
-    seen = show(bl.NeuronView(trace))
-    expect(seen.part("neurons")).to_contain_text("q·k ÷ √8")
-    assert trace.scaling(0) == pytest.approx(8**-0.5)
-
-
 def test_hover_of_a_neuron_names_it_and_its_numbers(show, pair):
     seen = show(bl.NeuronView(pair, **START))
     seen.select("neurons").select_option("index")
@@ -96,44 +88,10 @@ def test_later_positions_of_gpt2_are_masked(show):
 # What BertViz's neuron view lacks
 
 
-def columns(seen):
-    """The neurons from left to right, read off the tooltip."""
-    found = []
-    q = strip(seen, "^Query vector")
-    box = q.bounding_box()
-    assert box is not None
-    for n in range(32):
-        q.hover(position={"x": (n + 0.5) / 32 * box["width"], "y": 5})
-        found.append(int(re.match(r"neuron (\d+),", seen.tip.inner_text())[1]))  # type: ignore[index]
-    return found
-
-
 def contributions(pair):
     k = pair.key(1)[8].double()
     others = [j for j in range(21) if j != 4]
     return pair.scaling(1) * pair.query(1)[8, 3].double() * (k[4] - k[others].mean(dim=0))
-
-
-def test_neurons_are_sorted(show, pair):
-    seen = show(bl.NeuronView(pair, **START))
-    orders = {
-        "contribution": contributions(pair).argsort(descending=True).tolist(),
-        "index": list(range(32)),
-        "query": pair.query(1)[8, 3].abs().argsort(descending=True).tolist(),
-    }
-    for order, wanted in orders.items():
-        seen.select("neurons").select_option(order)
-        assert columns(seen) == wanted, order
-
-
-def test_keys_are_sorted(show, pair):
-    seen = show(bl.NeuronView(pair, **START))
-    seen.check("all keys").check()
-    by_score = pair.scores(1)[8, 3].argsort(descending=True).tolist()
-    for order, wanted in (("attention", by_score), ("position", list(range(21))), ("score", by_score)):
-        seen.select("keys").select_option(order)
-        keys = seen.part("neurons").locator("[data-alpha]")
-        assert keys.evaluate_all("all => all.map(one => Number(one.dataset.alpha))") == wanted, order
 
 
 def test_the_set_that_carries_80_percent_is_marked(show, pair):
@@ -155,15 +113,6 @@ def test_nothing_is_marked_where_the_contrast_is_not_positive(show, pair):
     seen = show(bl.NeuronView(pair, layer=1, head=8, query=3, key=least))
     expect(seen.part("contrast")).to_contain_text("does not stand out here, so no neurons are marked.")
     expect(seen.root.locator(".bl-bracket > *")).to_have_count(0)
-
-
-def test_long_texts_list_the_strongest_keys_and_say_how_many_are_left(show, pair):
-    seen = show(bl.NeuronView(pair, layer=1, head=8, query=3, key=6))
-    listed = seen.numbers("alpha")
-    best = pair.attention(1)[8, 3].argsort(descending=True)[:10].tolist()
-    assert set(listed) == {6, *best}
-    hidden = 21 - len(listed)
-    expect(seen.check(f"all keys ({hidden} with less attention are hidden)")).to_be_visible()
 
 
 def test_neurons_stay_in_pieces_when_words_are_merged(show, embedded_lens):

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from browser.frame.test_axe import AXE, FINDINGS
 from browser.tabs.test_task import WRONG, mixed, opened, row, search
 from browser.views import Seen
 from unit.tasks.classifier import labelled, lens_of
@@ -134,38 +133,15 @@ def test_errors_say_what_the_open_example_rests_on(show: Any) -> None:
     expect(explained).not_to_contain_text(f"Its answer rests on {one['words']}:")
 
 
-def test_slices_are_the_tasks_own(show: Any, task: bl.Task) -> None:
-    table = task.slices()
-    seen = show(task.explore(), width=1400)
-    seen.choice("beside", "Slices").click()
-    lines = seen.part("task-slices").locator("tbody tr")
-    expect(lines.first).to_be_visible()
-    texts = lines.evaluate_all("all => all.map(one => [...one.cells].map(cell => cell.textContent))")
-
-    def percent(value: float) -> str:
-        return f"{int(100 * value + 0.5)} %"
-
-    wanted = [
-        [f"{one.kind} {one.slice}", str(one.n), *map(percent, (one.rate, one.low, one.high, one.rate_outside))]
-        for one in table.itertuples()
-    ]
-    assert [line[:-1] for line in texts] == wanted[: len(texts)]
-    assert [line[-1] for line in texts] == [fixed(p, 3) for p in table["p_holm"]][: len(texts)]
-    found = int(table["finding"].sum())
-    some = f"In {found} of {len(table)} slices more is" if found else f"In none of {len(table)} slices is more"
-    expect(seen.part("task-slices")).to_contain_text(f"{some} wrong than chance would make it")
-
-
 SIDES = ("Confusion", "Scores", "Heads", "Errors", "Slices")
 
 
 def everything(seen: Seen) -> dict[str, Any]:
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
     found = {}
     for side in SIDES:
         seen.choice("beside", side).click()
         seen.settled()
-        found[side] = seen.page.evaluate(FINDINGS)
+        found[side] = seen.axe()
         wide = seen.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, side
     return {side: what for side, what in found.items() if what}
@@ -235,5 +211,4 @@ def test_what_was_fixed_and_broken_is_listed_and_opens_in_both_models(show: Any)
     seen.root.get_by_role("button", name="Which heads matter now and did not?").click()
     expect(seen.part("task-turned")).to_contain_text(change.effects(ablation="mean", measure="accuracy").said)
     expect(seen.part("task-turned").locator("tbody tr")).to_have_count(15)
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []

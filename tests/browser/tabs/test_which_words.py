@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import Any
 
@@ -12,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from bertlens import Lens, Trace, whatif
 from bertlens.measures import attribution
-from browser.views import Seen, number
+from browser.views import Seen, number, rows_of
 from unit.widgets.test_which_words import METHODS
 
 MASKED = "The cat sat on the [MASK] because it was tired."
@@ -87,48 +86,12 @@ def test_a_file_holds_the_tokens_while_they_are_shown(show: Any, masked: Trace) 
     seen = show(masked.explore(layer=1, head=8, query=6, key=2))
     opened(seen)
     expect(says(seen)).to_be_visible()
-    lines = seen.save("CSV", "Open tab").read_text(encoding="utf-8").splitlines()
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = rows_of(seen.save("CSV", "Open tab"))
     found = METHODS["occlusion"](masked, best(masked)).values
     tokens = [row for row in rows if row["method"] == "occlusion"]
     assert [row["token"] for row in tokens] == masked.display_tokens and len(rows) == 3 + len(tokens)
     given = [float(row["value"]) if row["value"] else float("nan") for row in tokens]
     np.testing.assert_allclose(given, found, atol=1e-6)
-
-
-def test_a_pairs_similarity_and_on_a_changed_run(show: Any, pair: Trace) -> None:
-    seen = show(pair.rerun(whatif.off(1, 8)).explore(layer=1, head=8, query=8, key=2))
-    opened(seen)
-    expect(part(seen)).to_contain_text("Of the run shown, with L1·H8 off.")
-    expect(says(seen)).to_contain_text("The similarity of the two texts rests most on")
-
-    def alone(method: str, *changes: Any) -> np.ndarray:
-        assert pair.lens is not None and pair.text is not None and pair.text_pair is not None
-        texts = [pair.lens.trace(text).rerun(*changes) for text in (pair.text, pair.text_pair)]
-        one, other = (
-            METHODS[method](text, whatif.similarity(beside)).values.numpy()
-            for text, beside in zip(texts, texts[::-1], strict=True)
-        )
-        return np.concatenate([[one[0] + other[0]], one[1:], other[1:]])
-
-    same(seen, alone("occlusion", whatif.off(1, 8)))
-    seen.select("method").select_option("linearised")
-    expect(part(seen)).to_contain_text("The linearised model is of the unchanged run. Undo the change, or choose")
-    seen.root.get_by_role("button", name="Undo the change").first.click()
-    expect(says(seen)).to_contain_text("by linearised")
-    assert not [token for token in values(seen) if token != token]
-    same(seen, alone("linearised"))
-    seen.page.keyboard.press("Escape")
-
-
-def test_one_text_of_an_encoder_says_what_works(show: Any, embedded_lens: Any) -> None:
-    trace = embedded_lens.trace("The cat sat on the mat.")
-    seen = show(trace.explore(layer=1, head=8, query=3, key=2))
-    opened(seen)
-    expect(says(seen)).to_contain_text("The text’s vector rests most on")
-    same(seen, METHODS["occlusion"](trace, whatif.similarity()).values)
-    seen.select("method").select_option("gradient × input")
-    expect(part(seen)).to_contain_text("there every slope is 0. Choose occlusion or integrated gradients.")
 
 
 def test_one_token_a_long_text_and_a_saved_page(show: Any, show_saved: Any, masked: Trace, embedded_lens: Any) -> None:

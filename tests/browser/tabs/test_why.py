@@ -3,7 +3,6 @@ keyboard. Numbers of the split itself: tests/unit/test_sources.py and test_why.p
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import replace
 from itertools import product
@@ -18,7 +17,7 @@ from playwright.sync_api import Locator, expect
 from bertlens.export.html import to_html
 from bertlens.measures import sources
 from bertlens.widgets.questions import QUESTIONS, packed
-from browser.views import Seen, hosted, number, signed
+from browser.views import Seen, hosted, number, rows_of, signed
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
@@ -222,9 +221,8 @@ def test_files(show: Any, trace: Any, cell: dict[str, int]) -> None:
     assert "Largest parts" in texts
     (about,) = root.iter("{http://www.w3.org/2000/svg}metadata")
     assert "a split, not an experiment" in (about.text or "")
-    lines = seen.save("CSV", "Open tab").read_text(encoding="utf-8").splitlines()
-    facts = [line for line in lines if line.startswith("#")]
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    path = seen.save("CSV", "Open tab")
+    rows = rows_of(path)
     assert len(rows) == len(s.rows)
     assert sum(float(row["nats"]) for row in rows) == pytest.approx(s.total, abs=1e-5)
     for row, (kind, layer, head, value) in zip(
@@ -237,7 +235,7 @@ def test_files(show: Any, trace: Any, cell: dict[str, int]) -> None:
         assert (row["kind"], row["layer"]) == (kind, "" if layer is None else str(layer))
         assert row["head"] == ("" if head is None else str(head))
         assert float(row["nats"]) == pytest.approx(value, abs=1e-6)
-    assert any("a split, not an experiment" in line for line in facts)
+    assert "a split, not an experiment" in path.read_text(encoding="utf-8")
 
 
 def test_score_as_a_sum_of_pictures(show_saved: Any, pair: Any) -> None:

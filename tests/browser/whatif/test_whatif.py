@@ -14,8 +14,7 @@ import torch
 from playwright.sync_api import Locator, expect
 
 from bertlens import Trace, whatif
-from bertlens.base.ranking import ranked
-from browser.views import Seen, number, shown, signed
+from browser.views import Seen, shown, signed
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
@@ -151,38 +150,6 @@ def test_a_head_off_and_back_by_keyboard(show: Any, text: Trace) -> None:
     assert view.trace is text
     expect(seen.part("answer")).to_contain_text(shown(cosine(*alone)))
     expect(seen.root.locator(".bl-atlas .bl-fill")).to_have_count(0)
-
-
-def test_which_heads_matter(show: Any, masked: Trace) -> None:
-    seen, _ = opened(show, masked)
-    words = masked.predictions(k=2)["token"].tolist()
-    expect(seen.part("answer")).to_contain_text(words[0])
-    seen.finder().locator("[data-question=matters]").focus()
-    press(seen, "Enter")
-    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried, in this text.")
-    more = seen.part("sweep-state").locator("abbr")
-    expect(more).to_have_attribute("title", re.compile("ρ = "))
-    metric = whatif.logit(words[0])
-    change = np.array(
-        [[metric(masked.rerun(whatif.off(l, h))) - metric(masked) for h in range(12)] for l in range(6)]  # noqa: E741
-    )
-    found = np.array([[number(value) for value in row] for row in in_atlas(seen)])
-    np.testing.assert_allclose(found, change, atol=0.00052)
-    said = seen.part("matters").inner_text()
-    order = [divmod(int(n), 12) for n in change.flatten().argsort()]
-    falls, rises = said.split("Without these it rises")
-    for part, heads in ((falls, order[:5]), (rises, order[::-1][:5])):
-        named = [(int(l), int(h)) for l, h in re.findall(r"L(\d)·H(\d+)", part)]  # noqa: E741
-        assert named == heads
-        for text in ranked([change[at] for at in heads]):
-            assert text in part
-    seen.find_heads("order:matters")
-    expect(seen.root.locator(".bl-sorted")).to_be_visible()
-    assert next(tuple(map(int, name.split("-"))) for name in seen.thumbs()) == order[-1]
-    seen.select("change of").select_option("divergence")
-    expect(more).to_have_attribute("title", re.compile("No estimate: it begins at its extreme"))
-    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried")
-    expect(seen.part("matters")).to_contain_text("falls: none")
 
 
 def test_what_is_pressed_is_what_is_shown_in_any_order(show: Any, text: Trace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import expect
 
-from browser.views import TEXTS
+from browser.views import TEXTS, rows_of
 
 from .hand import Hand
 from .heads import Steps
@@ -34,11 +33,6 @@ def svg(path: Path) -> ElementTree.Element:
     root = ElementTree.parse(path).getroot()
     assert root.tag == f"{SVG}svg"
     return root
-
-
-def lines(path: Path) -> list[dict[str, str]]:
-    text = path.read_text(encoding="utf-8-sig")
-    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
 
 
 # texts
@@ -171,14 +165,14 @@ def tab_csv(hand: Hand) -> Steps:
     hand.tab("gates")
     path = hand.save("CSV", "tab")
     yield
-    assert len(lines(path)) == 72
+    assert len(rows_of(path)) == 72
 
 
 @ability("save the numbers of a head", 2)
 def head_csv(hand: Hand) -> Steps:
     path = hand.save("CSV")
     yield
-    values = np.array([float(row["attention"]) for row in lines(path)]).reshape(21, 21)
+    values = np.array([float(row["attention"]) for row in rows_of(path)]).reshape(21, 21)
     assert np.abs(values - trace("pair").attention(1)[8].numpy()).max() < 1e-6
 
 
