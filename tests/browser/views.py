@@ -421,7 +421,7 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
         text = json.dumps(value).replace("<", "\\u003c")
         return f'<script type="application/json" id="{name}">{text}</script>'
 
-    css = bundle.text("widget.css")
+    css = f"body {{ margin: 12px }} {bundle.text('widget.css')}"  # the margin of a saved page
     code = bundle.text("widget.js")
     data = embed("code", code) + embed("views", plain)
     page: Page = page_of(

@@ -179,10 +179,10 @@ def test_tooltips_do_not_cover_the_grid_they_speak_of(show, pair):
     assert not covers(".bl-neuron-grid")
 
 
-def test_page_text_has_contrast(show, pair):
+def test_page_text_has_contrast(show_saved, pair):
     """4.5:1 for the note at the foot of a page."""
     for theme in ("light", "dark"):
-        seen = show(pair.explore(), theme=theme)
+        seen = show_saved(pair.explore(), theme=theme)
         foot = seen.page.locator("body > footer")
         assert foot.evaluate("one => getComputedStyle(one).opacity") == "1"
 

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.base import colors
-from browser.views import Seen, hosted, shown
+from browser.views import Seen, shown
 
 LINES = {"layer": 1, "head": 8, "mode": "lines"}
 
@@ -251,7 +251,7 @@ def test_long_text_fits_the_width_and_can_be_zoomed(show, embedded_lens):
     assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
-def test_all_heads_of_a_long_text_are_asked_for_once(tab_of):
+def test_all_heads_of_a_long_text_are_asked_for_once(show):
     """1,024 tokens × 12 heads: what is selected is never let go of, so nothing is asked for in a circle."""
     from unit import tiny
 
@@ -260,12 +260,11 @@ def test_all_heads_of_a_long_text_are_asked_for_once(tab_of):
     )
     trace = bl.Lens(model, tiny.wordpiece()).trace("the cat sat on the mat . " * 200, truncation=True)
     assert (trace.n_tokens, trace.n_heads) == (1024, 12)
-    page = hosted(tab_of, trace.explore(layer=0, head=1, mode="lines"))
-    seen = Seen(page)
+    seen = show(trace.explore(layer=0, head=1, mode="lines"))
     seen.root.get_by_role("button", name="all heads of L0").click()
     expect(seen.chips()).to_have_count(12)
     seen.settled()
-    asked = page.evaluate("() => models[0].sent.filter(({ op }) => op === 'head').map(({ head }) => head).sort()")
+    asked = seen.page.evaluate("() => models[0].sent.filter(({ op }) => op === 'head').map(({ head }) => head).sort()")
     assert sorted(asked) == [n for n in range(12) if n != 1]  # the open one came with the overview
 
 

@@ -76,6 +76,7 @@ def test_a_pairs_similarity_with_each_change_and_back(show: Any, pair: Trace) ->
     expect(rows(seen).first.locator("td.bl-number").nth(1)).to_have_text(shown(value))
 
 
+@pytest.mark.long
 def test_what_is_off_already_is_compared_with_the_run_with_it(show: Any, show_saved: Any, masked: Trace) -> None:
     """The last head that the lesson teaches: “sofa” overtakes “table” without it. In a kernel, and in a saved page."""
     trace = masked.lens.trace("The cat sat on the [MASK].")  # type: ignore[union-attr]
