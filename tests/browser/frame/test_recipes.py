@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from base64 import b64decode
 from io import BytesIO
 
@@ -13,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from bertlens.base import colors
-from browser.views import Seen
+from browser.views import PATIENCE, Seen
 
 TOY = """
 import bertlens as bl
@@ -72,12 +73,10 @@ def test_toy_tab_asks_the_kernel(notebook):
         pixels = np.asarray(Image.open(BytesIO(b64decode(href))).convert("RGB")).reshape(36, 3)
         return bool((pixels == expected).all())
 
-    for _ in range(50):  # the picture may be a frame behind its number
-        if drawn():
-            return
-        notebook.page.wait_for_timeout(100)
-    theme = seen.root.get_attribute("data-theme")
-    pytest.fail(f"another picture: {theme}, {seen.part('sheet-toy').inner_text()}")
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not drawn():  # the picture may be a frame behind its number
+        assert time.monotonic() < deadline, (seen.root.get_attribute("data-theme"), seen.part("sheet-toy").inner_text())
+        notebook.page.evaluate("() => new Promise(requestAnimationFrame)")
 
 
 def test_toy_tab_on_a_page_without_a_kernel(notebook, tab_of):
