@@ -131,7 +131,7 @@ def unit_tests(name: str, tests: Sequence[str]) -> Step:
 
 
 def browser_tests() -> Step:
-    """File by file, since the tests of a file share a page; in their order, JupyterLab's first, with one server."""
+    """File by file, since the tests of a file share a page; in their order, JupyterLab first."""
     return Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "--no-loadscope-reorder", "tests/browser"])
 
 

@@ -22,7 +22,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
-from xdist.scheduler import LoadFileScheduling
 
 import bertlens as bl
 from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
@@ -43,28 +42,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-    # JupyterLab's tests first: they take longest, and what stands together shares a server and its notebooks. Then file
-    # by file, the longest first, so that no process works alone at the end: a file is as long as the lines that it runs
+    # JupyterLab's tests first: they take longest. Then file by file, the longest first, so that no process works alone
+    # at the end: a file is as long as the lines that it runs
     lines: Counter[Path] = Counter()
     for item in items:
         code = getattr(item, "function", None)
         lines[item.path] += len(inspect.getsourcelines(code)[0]) if code else 0
     items.sort(key=lambda item: (False, 0) if needs_jupyter(item) else (True, -lines[item.path]))
-
-
-class OneServer(LoadFileScheduling):
-    """The tests of a file in one process, and those of most files that need JupyterLab: its start is half of a test."""
-
-    FILES = "test_harness test_jupyter test_kernel_gone test_recipes test_reruns test_side_by_side".split()
-
-    def _split_scope(self, nodeid: str) -> str:  # how xdist lets a scheduler say what stays together
-        file: str = super()._split_scope(nodeid)
-        return "jupyter" if Path(file).stem in self.FILES else file
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneServer | None:
-    return OneServer(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def needs_jupyter(item: pytest.Item) -> bool:

@@ -232,7 +232,7 @@ def register_toy_tab() -> None:
 
 
 def test_a_new_tab(registries: None) -> None:
-    """In the kernel; tests/browser/test_recipes.py shows it in a notebook and on an exported page."""
+    """In the kernel; tests/browser/frame/test_recipes.py shows it on a page."""
     register_toy_tab()
     trace = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
     view = trace.explore(view="toy")
