@@ -56,8 +56,8 @@ def main() -> int:
     print("unit tests of what changed:", *tests, sep="\n  ", flush=True)
 
     quick, last = quick_steps(find_npm()), unit_tests("pytest, what changed", ["-m", "not long and not slow", *tests])
-    run_beside(quick)
-    return summary([*quick, last.run()])
+    run_beside(last, quick)
+    return summary([*quick, last])
 
 
 if __name__ == "__main__":

@@ -175,6 +175,7 @@ print("all there")
 """
 
 
+@pytest.mark.long
 def test_a_new_statistic_is_one_file(tmp_path: Path) -> None:
     """In a copy of the package with one record more: the atlas, the survey, the page's words, and the file, which
     the package without the record refuses."""
@@ -235,7 +236,7 @@ def register_toy_tab() -> None:
 
 
 def test_a_new_tab(registries: None) -> None:
-    """In the kernel; tests/browser/test_recipes.py shows it in a notebook and on an exported page."""
+    """In the kernel; tests/browser/frame/test_recipes.py shows it on a page."""
     register_toy_tab()
     trace = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
     view = trace.explore(view="toy")

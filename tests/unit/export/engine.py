@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,21 @@ def write(model: Any, folder: Path, head: heads.Head | None = None, small: bool 
     return weights.shape(model) | {"head": head.about.get("stages", []) if head else []}
 
 
+@cache
+def _engine() -> subprocess.Popen[str]:
+    """One process for all that a test process asks: its start takes longer than most passes."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(["node", "tests/engine_run.mjs"], cwd=ROOT / "js", stdin=pipe, stdout=pipe, text=True)
+
+
 def node(folder: Path, **given: Any) -> Any:
     """What engine_run.mjs leaves in out.json."""
     (folder / "in.json").write_text(json.dumps(given))
-    done = subprocess.run(
-        ["node", "tests/engine_run.mjs", str(folder)], cwd=ROOT / "js", capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
+    engine = _engine()
+    assert engine.stdin is not None and engine.stdout is not None
+    engine.stdin.write(f"{folder}\n")
+    engine.stdin.flush()
+    assert (error := json.loads(engine.stdout.readline() or '"node has ended"')) == "", error
     return json.loads((folder / "out.json").read_text())
 
 
