@@ -1,8 +1,8 @@
 """What bertlens uses of transformers that is not public, in one place, with a check that says what a release took away.
 
 Private are: where a config keeps its attention implementation, the hooks that transformers 5 leaves on a model when
-hidden states are first asked for, its list of classes that can record, which classes run with sdpa attention, and which
-choose their attention when they are built.
+hidden states are first asked for, its list of classes that can record, which classes run with sdpa attention, which
+choose their attention when they are built, what makes the masks of an attention implementation, and sdpa's own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from typing import Any
 from huggingface_hub import try_to_load_from_cache
 from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel, modeling_utils
+from transformers.integrations.sdpa_attention import sdpa_attention_forward as sdpa_attention_forward
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as ALL_MASK_ATTENTION_FUNCTIONS
+from transformers.masking_utils import AttentionMaskInterface as AttentionMaskInterface
 
 IMPLEMENTATION = "_attn_implementation_internal"
 INSTALLED = "_output_capturing_hooks_installed"  # transformers' mark on a model that carries its hooks

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
 from ..base.interrupts import interruptible
 from ..errors import InputError, ModelError
 from ..model.borrowed import Model
 from ..model.loan import Loan
+from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from .changes import Change
 from .forward import accepted, borrowed
 from .interventions import Run, attend, changed

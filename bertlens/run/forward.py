@@ -18,7 +18,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, PreTrainedModel
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
 from ..base.interrupts import interruptible, is_of_handler
 from ..base.one_thread import one_thread_if_small
@@ -27,6 +26,7 @@ from ..model import transformers_private as private
 from ..model.borrowed import Model
 from ..model.families import Adapter, text_parts, what_works
 from ..model.loan import Loan
+from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from ..text.given_maps import not_weights
 from .changes import Change
 from .interventions import Run, attend, changed

@@ -16,11 +16,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from ..errors import ModelError, SelectionError, check_index
 from ..model.borrowed import Model
 from ..model.loan import Loan
+from ..model.transformers_private import sdpa_attention_forward
 from .changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
 
 _active = threading.local()

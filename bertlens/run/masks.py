@@ -15,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
 from ..base.interrupts import interruptible
 from ..errors import ModelError
 from ..model.borrowed import Model
+from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from .backward import check_differentiable
 from .forward import accepted, borrowed
 from .interventions import attend

@@ -91,6 +91,17 @@ def test_private_names_of_transformers_are_there() -> None:
     assert transformers_private.missing() == [], f"transformers {tf.__version__} took them away"
 
 
+def test_no_other_file_knows_private_modules_of_transformers() -> None:
+    public, package = {"transformers", "transformers.utils", "transformers.activations"}, Path(bl.__file__).parent
+    imports = {
+        path.relative_to(package).as_posix(): set(
+            re.findall(r"from (transformers[\w.]*) import", path.read_text("utf-8"))
+        )
+        for path in package.rglob("*.py")
+    }
+    assert [path for path, modules in imports.items() if modules - public] == ["model/transformers_private.py"]
+
+
 def test_the_commit_of_a_model_from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the hub's cache lies on the disk; transformers itself forgot to note it in some release."""
     commit = "0123456789abcdef0123456789abcdef01234567"
