@@ -92,7 +92,10 @@ def test_private_names_of_transformers_are_there() -> None:
 
 
 def test_no_other_file_knows_private_modules_of_transformers() -> None:
-    public, package = {"transformers", "transformers.utils", "transformers.activations"}, Path(bl.__file__).parent
+    public, package = (
+        {"transformers", "transformers.utils", "transformers.activations", "transformers.optimization"},
+        Path(bl.__file__).parent,
+    )
     imports = {
         path.relative_to(package).as_posix(): set(
             re.findall(r"from (transformers[\w.]*) import", path.read_text("utf-8"))
@@ -218,8 +221,8 @@ def test_a_tab_takes_four_files_by_hand() -> None:
 
 
 def test_a_question_of_the_view_and_the_types_of_its_arguments(registries: None) -> None:
-    def of_view(asked: Any, layer: int, gate: str = "") -> Any:
-        return {"view": asked.traits["view"], "model": asked.shown.trace.model_name, "layer": layer}, {}
+    def of_view(request: Any, layer: int, gate: str = "") -> Any:
+        return {"view": request.traits["view"], "model": request.trace.model_name, "layer": layer}, {}
 
     register_question(Question("of_view", of_view, ("layer", "gate?"), of_view=True))
     view = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat").explore(view="norms")
