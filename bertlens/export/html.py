@@ -81,9 +81,8 @@ class Page:
     page. layers: which are held. live: the model, where the page carries it.
     texts: that a live page offers, "" where there is no second. others: pages of those that it carries too, as many
     as fit: their overviews and answers. shown_by: the question that shows this text in a page that carries several.
-    apart: bundles that it takes
-    beside the widget’s. above: markup of ours that stands above the view, whose
-    links to a state (#bertlens=…) bring the view up; all text of others in it is escaped.
+    above: markup of ours that stands above the view, whose links to a state (#bertlens=…) bring the view up; all text
+    of others in it is escaped.
     """
 
     title: str
@@ -98,7 +97,6 @@ class Page:
     texts: Sequence[tuple[str, str]] = ()
     others: Iterable[Page] = ()
     above: str = ""
-    apart: Sequence[str] = ()
     shown_by: Mapping[str, Any] | None = None
 
 
@@ -172,7 +170,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         "texts": page.texts,
         "above": bool(page.above),
     }
-    script = _script(page.live is not None, page.apart)
+    script = _script(page.live is not None)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = _WASM + ("; connect-src 'self'" if hosted else "") if page.live else ""
     text = _PAGE.substitute(
@@ -265,14 +263,13 @@ def _css() -> str:
     return bundle.text("widget.css").replace("</", "<\\/")
 
 
-def _script(live: bool, apart: Sequence[str]) -> str:
-    """The bundles with page.js called on the widget, safe inside a script element; live: the engine with it."""
+def _script(live: bool) -> str:
+    """The bundle with page.js called on the widget, safe inside a script element; live: the engine with it."""
     widget = bundle.text("widget.js")
     if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
     start = Path(__file__).with_name("page.js").read_text(encoding="utf-8").rstrip()
     script = f"{widget.removesuffix(_EXPORT)};({start})(widget{f', {engine()}' if live else ''});\n"
-    script = "".join([*(bundle.text(name) for name in apart), script])
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")

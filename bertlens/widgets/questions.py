@@ -278,7 +278,6 @@ for _question in (
     ),
     Question("task_cost", tasks.task_cost, ("work", "ablation"), "task", of_view=True, any_text=True),
     Question("task_stop", tasks.task_stop, ("work",), "task", of_view=True, any_text=True),
-    Question("task_code", tasks.task_code, of_view=True, any_text=True),
     Question("hello", view.hello, of_view=True, any_text=True),
     Question("bundle", view.packed_bundle, of_view=True, any_text=True),
     Question("overview", view.overview, of_view=True),

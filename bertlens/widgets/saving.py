@@ -103,7 +103,6 @@ def page(
         layers=chosen,
         holds=holds,
         about=about,
-        apart=() if shown.tasked is None else ("task.js",),
         others=() if shown.tasked is None else _examples(shown, traits, chosen, bar),
         shown_by=None if shown.tasked is None else tasks.opens(shown.tasked.row_of(trace)),
     )

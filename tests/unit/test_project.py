@@ -69,8 +69,7 @@ def test_bundle_keeps_its_budget():
     sizes = {path.name: len(gzip.compress(path.read_bytes(), 9)) / 1000 for path in STATIC.iterdir()}
     assert sizes["loader.js"] <= 2
     assert sizes.pop("engine.js") <= 30 + 12  # which live pages carry: of its own, and the library that reads texts
-    assert sizes.pop("task.js") <= 12  # which views of labelled examples load
-    assert sum(sizes.values()) <= 170
+    assert sum(sizes.values()) <= 182
 
 
 # Folders and modules of the package: each knows those before it, none those behind it. Who adds one adds it here.

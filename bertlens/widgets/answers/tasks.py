@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import BertLensError, InputError
-from ...page import bundle
 from ...tasks import Against, Errors, Heads, Task, Turned, expected
 from ...tasks.slices import slices_said
 from ...trace.provenance import visible
@@ -248,11 +247,6 @@ def saved_work(asked: Asked, _layers: Iterable[int]) -> Iterator[dict[str, Any]]
     """The arguments of `task_work` that a page without a kernel holds: what was found, and slices, which run no
     model."""
     yield from ({"work": work} for work in dict.fromkeys((*tasked(asked).held(), "slices")))
-
-
-def task_code(_asked: Asked) -> Answer:
-    """What draws a task on the page, which only views of one load."""
-    return {"code": bundle.text("task.js")}, {}
 
 
 def worst_first(table: pd.DataFrame) -> pd.DataFrame:

@@ -90,7 +90,6 @@ export interface Questions {
   task_work: { work: string; effect_of?: string; ablation?: string };
   task_cost: { work: string; ablation: string };
   task_stop: { work: string };
-  task_code: Record<never, never>;
   hello: Record<never, never>;
   bundle: Record<never, never>;
   overview: Record<never, never>;
