@@ -8,6 +8,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { wat } from "./wat.mjs";
 
 const out = fileURLToPath(new URL("../bertlens/page/static/", import.meta.url));
 const common = {
@@ -63,4 +64,5 @@ await build({
   entryPoints: { engine: "src/engine/index.ts" },
   format: "iife",
   globalName: "made",
+  plugins: [wat],
 });

@@ -7,12 +7,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { wat } from "../wat.mjs";
 
 const folder = process.argv[2];
 const { outputFiles } = await build({
   entryPoints: [fileURLToPath(new URL("engine_parts.ts", import.meta.url))],
   bundle: true,
   format: "esm",
+  plugins: [wat],
   write: false,
 });
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
