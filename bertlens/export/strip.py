@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..measures.attribution import Attribution
 
 _DIGITS = 3  # decimals under the tokens, more where the largest value is below 0.1; in the table one more
-_NEVER = "repeating-linear-gradient(-45deg,#ffffff 0 3px,#8a8a8a 3px 4px)"
+_NEVER = f"repeating-linear-gradient(-45deg,#ffffff 0 3px,{colors.NAN} 3px 4px)"
 
 
 def token_strip(found: Attribution) -> str:
@@ -53,7 +53,7 @@ def _token(position: int, token: str, value: float, top: float, digits: int) -> 
     hover = f"{position}: {'never removed' if never else _number(value, digits + 1)}"
     return (
         f"<span title='{hover}' style='display:inline-block;margin:1px;padding:2px 5px;border-radius:3px;"
-        f"text-align:center;border:1px solid #8a8a8a;background:{ground};color:{ink}'>{name}<br>{number}</span>"
+        f"text-align:center;border:1px solid {colors.NAN};background:{ground};color:{ink}'>{name}<br>{number}</span>"
     )
 
 
@@ -68,7 +68,9 @@ def _legend(values: np.ndarray, top: float, digits: int, signed: bool) -> str:
     shades = ",".join(_colors(part, 1)[0] for part in np.linspace(-1, 1, 9))
     ramp = f"display:inline-block;width:120px;height:10px;background:linear-gradient(90deg,{shades})"
     never = "; hatched: never removed by this method" if np.isnan(values).any() else ""
-    sense = "blue raises the number, orange lowers it" if signed else "the more blue, the more flows from the token"
+    sense = f"{colors.POSITIVE} raises the number, {colors.NEGATIVE} lowers it"
+    if not signed:
+        sense = f"the more {colors.POSITIVE}, the more flows from the token"
     ends = [_number(end, digits) for end in (-top, top)]
     return f"{ends[0]} <span style='{ramp}'></span> {ends[1]}: {sense}{never}"
 

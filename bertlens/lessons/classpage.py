@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.colors import page_inks
 from ..trace.provenance import visible
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def page_of(table: pd.DataFrame) -> str:
         n = counted["reader"].nunique()
         parts.append(f'<h1>{_said(lesson)}</h1><p class="soft">{n} results.{doubled}</p>')
         parts += [_step(number, rows) for number, rows in counted.groupby("step")]
-    style = Path(__file__).with_name("classpage.css").read_text(encoding="utf-8")
+    style = page_inks("body") + Path(__file__).with_name("classpage.css").read_text(encoding="utf-8")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<meta http-equiv="Content-Security-Policy" content="{SECURITY}"><title>What a class did</title>'

@@ -18,6 +18,7 @@ from torch import Tensor
 from ..errors import InputError
 from ..trace.trace import Trace
 from ..vocabulary import CATEGORIES
+from ..vocabulary.constants import RHO_POINTS
 from .norms import transformed_norm
 from .ranks import spearman
 from .received import received
@@ -126,7 +127,7 @@ def cancelling(
         for k, pieces in enumerate(pairs):
             x, y = (torch.cat(side, 1) for side in zip(*pieces, strict=True))
             points[k].append((x.flatten(), y.flatten()))
-            if x.shape[1] >= 3:
+            if x.shape[1] >= RHO_POINTS:
                 within[layer, :, k] = torch.tensor([spearman(a, b) for a, b in zip(x, y, strict=True)], device="cpu")
     pooled = [spearman(*(torch.cat(side) for side in zip(*pieces, strict=True))) for pieces in points]
     return Cancelling(torch.tensor(pooled, device="cpu"), within)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ..base.colors import page_inks
 from ..base.ranking import is_nothing
 from ..errors import BertLensError, ExportError
 from ..export import html
@@ -72,7 +73,8 @@ def _trace(report: Report, parts: tuple[str, ...]) -> Trace | None:
 
 
 def style() -> str:
-    return f"<style>{Path(__file__).with_name('page.css').read_text(encoding='utf-8')}</style>"
+    rules = page_inks("#report, #live") + Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return f"<style>{rules}</style>"
 
 
 def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Mapping[str, Any] | None = None) -> str:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
+from ..base.colors import page_inks
 from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..errors import BertLensError, ExportError
 from ..export import html
 from ..trace.provenance import made_with, visible
+from ..vocabulary import phrases
 from .ablations import ABLATIONS
 from .answers import Answered
 from .importance import Heads
@@ -47,7 +49,7 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
     tables = _tables(task, heads, errors)
     made = made_with()
     versions = " &#183; ".join([*(f"{name} {number}" for name, number in made["versions"].items()), made["date"]])
-    style = f"<style>{Path(__file__).with_name('page.css').read_text(encoding='utf-8')}</style>"
+    style = f"<style>{page_inks('#labelled')}{Path(__file__).with_name('page.css').read_text(encoding='utf-8')}</style>"
     whole = _with_view(task, heads, errors, live, style + tables) if live else None
     if whole is not None:
         return whole
@@ -202,7 +204,7 @@ def _confusion(task: Answered, table: pd.DataFrame) -> str:
             cells.append(f'<td style="--share:{share:.3f}">{opens}</td>')
             if count and i != j:
                 inside = table[table["row"].isin(places[(labels == i) & (guesses == j)])]
-                more = f", the {OF_A_CELL} with the largest loss" if len(inside) > OF_A_CELL else ""
+                more = f", the {OF_A_CELL} {phrases.LARGEST_LOSS}" if len(inside) > OF_A_CELL else ""
                 inside = inside.head(OF_A_CELL)
                 texts.append(
                     f'<details id="cell-{i}-{j}"><summary>{count:,} {words}'

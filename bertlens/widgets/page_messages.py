@@ -10,6 +10,7 @@ from ..base.one_thread import one_thread_if_small
 from ..base.wire import messages
 from ..errors import BertLensError, InputError, SelectionError
 from ..model.borrowed import checked_once
+from ..vocabulary import phrases
 from .questions import QUESTIONS, Asked, Message, Reply
 from .shown import stream_size
 
@@ -42,7 +43,7 @@ def _reply(asked: Asked, message: Message) -> Reply:
         raise InputError("the page asked for something that this version of bertlens does not know")
     if not question.any_text:
         if message.get("trace") != asked.shown.id:
-            raise _StaleError("the text has changed since: choose the head again")
+            raise _StaleError(phrases.ANOTHER_TEXT)
         asked.shown.map(message.get("map"))
         asked = replace(asked, map=message["map"])
     return question.reply(asked, message)

@@ -112,7 +112,7 @@ def test_what_is_read_is_read():
         ("docs/glossary.md", "chance level"),
         ("notebooks/01_tour.ipynb", "head"),
         ("bertlens/measures/statistics.py", "Share of"),
-        ("bertlens/text/encoding.py", "special tokens"),
+        ("bertlens/vocabulary/phrases.py", "special tokens"),
         ("js/src/frame/walk.tsx", "Click one to see it large."),
     ):
         assert word in texts[path], path

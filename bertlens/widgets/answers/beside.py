@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...comparison.runs import Comparison, compare
 from ...errors import InputError
+from ...vocabulary import phrases
+from ...vocabulary.constants import COMPARED_RUNS
 from . import Answer
 from .compare import Compared
 from .view import traced
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from ..questions import Asked
     from ..saving import Selection
 
-OTHERS = 2  # runs beside the one shown that a view keeps
 Other: TypeAlias = tuple[str, ...]  # see `_of`
 
 
@@ -56,7 +57,7 @@ def _of(asked: Asked, other: Other | None) -> Compared:
     name = (asked.map, *other)
     if name not in shown.others:
         made = Compared(_beside(asked, other))
-        for oldest in list(shown.others)[: 1 - OTHERS]:
+        for oldest in list(shown.others)[: 1 - COMPARED_RUNS]:
             shown.others.pop(oldest, None)
         shown.others[name] = made
     return shown.others[name]
@@ -66,7 +67,7 @@ def _beside(asked: Asked, other: Other) -> Comparison:
     own = asked.trace
     if other[0] == "original":
         if not own.changes:
-            raise InputError("this run is the unchanged one")
+            raise InputError(phrases.UNCHANGED_RUN)
         return compare(own.original, own)
     if other[0] == "before":
         if asked.shown.tasked is None:

@@ -19,7 +19,8 @@ from ...measures.predictions import is_lone, labels_of, masked
 from ...measures.rows import Here, head_groups
 from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ...trace.trace import Trace
-from ...vocabulary import SETTINGS
+from ...vocabulary import SETTINGS, phrases
+from ...vocabulary.constants import ANSWERS, CHOICES
 from ...whatif import answering as asking
 from ...whatif import movement
 from ...whatif.changes import patch
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from ..saving import Selection
 
 MOST = 100  # changes of one run
-SHOWN = 5  # answers
-OFFERED = 20  # words to choose from
 MOST_LABELS = 1000
 
 
@@ -102,7 +101,7 @@ def chips(trace: Trace, known: Sequence[Change]) -> list[dict[str, Any]]:
 def label(change: Change, tokens: Sequence[str]) -> str:
     """A change in a few words, heads and tokens named as the page names them."""
     if isinstance(change, Off):
-        return f"all heads of L{change.layer} off" if change.head is None else f"{_named(change)} off"
+        return phrases.LAYER_OFF_CHIP.format(layer=change.layer) if change.head is None else f"{_named(change)} off"
     if isinstance(change, Mean):
         return f"{_named(change)} says the same to all"
     if isinstance(change, Pattern):
@@ -110,7 +109,8 @@ def label(change: Change, tokens: Sequence[str]) -> str:
     if isinstance(change, Cut):
         where = f"L{change.layer}" if change.head is None else _named(change)
         ends = ["any" if n is None else _token(tokens, n) for n in (change.query, change.key)]
-        return f"{where}: {ends[0]} → {ends[1]} cut{'' if change.renormalize else ', rest as it was'}"
+        cut = phrases.CUT_CHIP.format(heads=where, query=ends[0], key=ends[1])
+        return cut if change.renormalize else f"{cut}, rest as it was"
     if isinstance(change, Hide):
         return f"{_token(tokens, change.token)} hidden"
     if isinstance(change, Neuron):
@@ -177,7 +177,7 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     if name is not None:
         target_of(trace, name, position)
     try:
-        found = asking.answers(trace, SHOWN, name, position)
+        found = asking.answers(trace, ANSWERS, name, position)
         metrics = [[name, one.label, one.unit] for name, one in asking.asked(trace, name, position).items()]
     except BertLensError as error:
         nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
@@ -193,7 +193,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     if kind == "words":
         places = masked(trace)
         _, [chances] = numbers_at(kind, trace, places[0], trace.original._record.output)
-        names = [name_of(trace, kind, n) for n in chances.topk(min(OFFERED, len(chances))).indices.tolist()]
+        names = [name_of(trace, kind, n) for n in chances.topk(min(CHOICES, len(chances))).indices.tolist()]
         return {"choices": names, "places": places if len(places) > 1 else []}
     if kind == "labels" and is_lone(trace):
         return {"choices": [], "places": []}
