@@ -1,8 +1,8 @@
 // Runs what a Python test wrote into a folder, and writes what comes out beside it: `node tests/engine_run.mjs FOLDER`.
 // in.json {shape, plain, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
 // bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {commons}: what lists have in common;
-// {maps}: the patterns of attention maps and the evidence for a gate; {carried, asks}: what the model in a page answers,
-// [error, fields, show] and the bytes of each.
+// {maps}: the patterns of attention maps and the evidence for a gate; {sessions: [{carried, asks}]}: what the model in a
+// page answers, [error, fields, show] and the bytes of each, of the nth session in the folder n; and the names of all questions.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,34 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
 const engine = await import(`data:text/javascript;base64,${source}`);
 const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-const { shape, plain, passes, tokenizer, texts, commons, maps, carried, asks } = json("in.json");
+const { shape, plain, passes, tokenizer, texts, commons, maps, sessions } = json("in.json");
+
+async function answered({ carried, asks }, place) {
+  const session = new engine.Session(carried);
+  const part = async (n) => {
+    const { buffer, byteOffset, byteLength } = readFileSync(join(folder, place, `${n}.bin`)); // small ones share a buffer
+    return { index: json(join(place, `${n}.json`)), data: new DataView(buffer, byteOffset, byteLength) };
+  };
+  await session.load(part, () => undefined);
+  const found = [];
+  let last = carried.header.trace;
+  for (const [n, question] of asks.entries()) {
+    const trace = { last, own: carried.header.trace }[question.trace] ?? question.trace;
+    const asked = { ...question, trace };
+    try {
+      let answer = await session.answer(asked);
+      while (answer.fields.again) answer = await session.answer(asked);
+      const { fields, data, show } = answer;
+      const bytes = show?.data ?? data;
+      if (bytes) writeFileSync(join(folder, place, `out${n}.bin`), bytes);
+      if (show) last = show.header?.trace ?? show;
+      found.push(["", fields, show?.header ? { ...show, data: undefined } : show]);
+    } catch (error) {
+      found.push([error.message, null, null]);
+    }
+  }
+  return found;
+}
 
 if (commons) {
   writeFileSync(join(folder, "out.json"), JSON.stringify(commons.map(([x, y]) => engine.common(x, y))));
@@ -36,31 +63,10 @@ if (commons) {
 } else if (texts) {
   const { encode } = engine.createReader(tokenizer);
   writeFileSync(join(folder, "out.json"), JSON.stringify(texts.map((pair) => encode(...pair))));
-} else if (asks) {
-  const session = new engine.Session(carried);
-  const part = async (n) => {
-    const { buffer, byteOffset, byteLength } = readFileSync(join(folder, `${n}.bin`)); // small ones share a buffer
-    return { index: json(`${n}.json`), data: new DataView(buffer, byteOffset, byteLength) };
-  };
-  await session.load(part, () => undefined);
+} else if (sessions) {
   const found = [];
-  let last = carried.header.trace;
-  for (const [n, question] of asks.entries()) {
-    const trace = { last, own: carried.header.trace }[question.trace] ?? question.trace;
-    const asked = { ...question, trace };
-    try {
-      let answer = await session.answer(asked);
-      while (answer.fields.again) answer = await session.answer(asked);
-      const { fields, data, show } = answer;
-      const bytes = show?.data ?? data;
-      if (bytes) writeFileSync(join(folder, `out${n}.bin`), bytes);
-      if (show) last = show.header?.trace ?? show;
-      found.push(["", fields, show?.header ? { ...show, data: undefined } : show]);
-    } catch (error) {
-      found.push([error.message, null, null]);
-    }
-  }
-  writeFileSync(join(folder, "out.json"), JSON.stringify(found));
+  for (const [n, session] of sessions.entries()) found.push(await answered(session, String(n)));
+  writeFileSync(join(folder, "out.json"), JSON.stringify({ questions: Object.keys(engine.QUESTIONS), found }));
 } else {
   const part = async (n) => engine.unpack(json(`${n}.json`), new Uint8Array(readFileSync(join(folder, `${n}.bin`))));
   const weights = await engine.loadWeights(shape, part, undefined, plain ? engine.plainProduct : undefined);

@@ -75,22 +75,38 @@ def steps(rows: np.ndarray, to_root_mean_square: int, most: int) -> np.ndarray:
     )
 
 
+Answers = list[tuple[Any, ...]]  # (error, fields, show, arrays) of each question
+
+
 def asked(
     lens: Any, own: str, questions: list[dict[str, Any]], folder: Path, small: bool = False
-) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
-    """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
-    show, arrays) of each question. A question about the trace "last" is about the last run that was shown."""
-    model = lens.borrowed
-    same = bl.Lens(weights.rounded(model, small), lens.tokenizer)
-    same.made = lens.made
-    trace = lens.trace(own)
-    write(model, folder, heads.head(trace, small), small)
-    header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
-    carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
-    carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
+) -> tuple[bl.Lens, Answers]:
+    """What the model in a live page of the text `own` answers: a lens on the weights that it has, and its answers. A
+    question about the trace "last" is about the last run that was shown."""
+    _, [answers] = asked_each([(lens, own, questions)], folder, small)
+    return answers
+
+
+def asked_each(
+    sessions: list[tuple[Any, str, list[dict[str, Any]]]], folder: Path, small: bool = False
+) -> tuple[list[str], list[tuple[bl.Lens, Answers]]]:
+    """The names of all questions that a page's model answers, and `asked` of several models; node is started once."""
+    lenses, given = [], []
+    for n, (lens, own, questions) in enumerate(sessions):
+        lenses.append(bl.Lens(weights.rounded(lens.borrowed, small), lens.tokenizer))
+        lenses[n].made = lens.made
+        trace = lens.trace(own)
+        (folder / str(n)).mkdir()
+        write(lens.borrowed, folder / str(n), heads.head(trace, small), small)
+        header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
+        carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
+        given.append({"carried": {**carried, "tokenizer": live.tokenizer_files(lens.tokenizer)}, "asks": questions})
+    out = node(folder, sessions=given)
     found = []
-    for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):
-        index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")
-        arrays = unpack(index, (folder / f"out{n}.bin").read_bytes()) if index else {}
-        found.append((error, fields, show, arrays))
-    return same, found
+    for n, answers in enumerate(out["found"]):
+        found.append([])
+        for at, (error, fields, show) in enumerate(answers):
+            index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")
+            arrays = unpack(index, (folder / str(n) / f"out{at}.bin").read_bytes()) if index else {}
+            found[n].append((error, fields, show, arrays))
+    return out["questions"], list(zip(lenses, found, strict=True))
