@@ -21,9 +21,10 @@ from benchmarks.browser import CACHE, PROBE, peak, renderers, served
 from benchmarks.models import small_lens, text
 from benchmarks.rows import Row, mb, ms, ratio
 from bertlens.base.wire import pack
-from bertlens.export import live, weights
+from bertlens.export import live, tokenizer, weights
 from bertlens.page import bundle
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 from tests.browser.harness import CHROMIUM_ARGS, chromium
 
 PEER = "onnxruntime-web@1.30.0"
@@ -93,8 +94,8 @@ def texts(folder: Path) -> Iterator[Row]:
     """Texts of several lengths, by the engine and by its peer."""
     lens = small_lens()
     own = lens.trace(OWN)
-    carried = {**live.live(own).about, "header": Shown(own).opened("self", 1, 8).overview["header"]}
-    carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
+    carried = {**live.live(own).about, "header": with_overview(ViewRecord(own), "self", 1, 8).overview["header"]}
+    carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
     given = {n: {"text": text(n), "ids": list(lens.encoding(text(n)).input_ids)} for n in BUDGETS}
     (folder / "live.json").write_text(json.dumps({"carried": carried, "texts": given}))
     for n, arrays in enumerate(weights.parts(own.model)):

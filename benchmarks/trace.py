@@ -34,8 +34,7 @@ def held(value: Any) -> list[Tensor]:
 
 def kept(trace: Trace) -> int:
     """Floats that a trace keeps alive beside the model's own output object."""
-    record = trace._pass
-    assert record is not None
+    record = trace.record
     layers = [getattr(layer, field.name) for layer in record.layers for field in fields(layer)]
     everything = floats(held(layers) + held(record.hidden_states))
     own = floats(held([record.output.last_hidden_state, record.output.pooler_output]))

@@ -8,111 +8,56 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .base.lazy import lazy
 from .base.registered import FUNCTIONS
 
 if TYPE_CHECKING:
-    from .comparison.runs import Comparison, compare
-    from .errors import BertLensError, CaptureError, ExportError, InputError, ModelError, SelectionError
-    from .lens import Lens
-    from .lessons import Lesson
-    from .model.families import Adapter, register_family
-    from .reports import Report, ReportView, report
-    from .sentences.pairs import Similarity, similarity
-    from .sentences.passages import rank
-    from .tasks import Task, task
-    from .text.encoding import InputReport
-    from .trace.trace import Trace
-    from .vocabulary import LayerMap, register_layer_map
-    from .widgets import (
-        CompareView,
-        Explorer,
-        GateView,
-        GeometryView,
-        HeadAtlas,
-        HeadView,
-        NeuronView,
-        NormView,
-        RankView,
-        SimilarityView,
-        SurveyView,
-        TaskView,
-    )
-    from .widgets.teaching import classroom
+    from . import export as export
+    from . import measures as measures
+    from . import plots as plots
+    from . import survey as survey
+    from . import whatif as whatif
+    from . import widgets as widgets
+    from .comparison import Comparison as Comparison
+    from .comparison import compare as compare
+    from .errors import BertLensError as BertLensError
+    from .errors import CaptureError as CaptureError
+    from .errors import ExportError as ExportError
+    from .errors import InputError as InputError
+    from .errors import ModelError as ModelError
+    from .errors import SelectionError as SelectionError
+    from .lens import Lens as Lens
+    from .lessons import Lesson as Lesson
+    from .model.families import Adapter as Adapter
+    from .model.families import register_family as register_family
+    from .reports import Report as Report
+    from .reports import ReportView as ReportView
+    from .reports import report as report
+    from .sentences.pairs import Similarity as Similarity
+    from .sentences.pairs import similarity as similarity
+    from .sentences.passages import rank as rank
+    from .tasks import Task as Task
+    from .tasks import task as task
+    from .text.encoding import InputReport as InputReport
+    from .trace import Trace as Trace
+    from .vocabulary import LayerMap as LayerMap
+    from .vocabulary import register_layer_map as register_layer_map
+    from .widgets import CompareView as CompareView
+    from .widgets import Explorer as Explorer
+    from .widgets import GateView as GateView
+    from .widgets import GeometryView as GeometryView
+    from .widgets import HeadAtlas as HeadAtlas
+    from .widgets import HeadView as HeadView
+    from .widgets import NeuronView as NeuronView
+    from .widgets import NormView as NormView
+    from .widgets import RankView as RankView
+    from .widgets import SimilarityView as SimilarityView
+    from .widgets import SurveyView as SurveyView
+    from .widgets import TaskView as TaskView
+    from .widgets.teaching import classroom as classroom
 
 __version__ = "0.3.0"
-
-_NAMES = {
-    "lens": ("Lens",),
-    "lessons": ("Lesson",),
-    "trace": ("Trace",),
-    "text.encoding": ("InputReport",),
-    "model.families": ("Adapter", "register_family"),
-    "comparison": ("Comparison", "compare"),
-    "reports": ("Report", "ReportView", "report"),
-    "sentences.pairs": ("Similarity", "similarity"),
-    "sentences.passages": ("rank",),
-    "tasks": ("Task", "task"),
-    "vocabulary": ("LayerMap", "register_layer_map"),
-    "widgets.teaching": ("classroom",),
-    "widgets": (
-        "CompareView",
-        "Explorer",
-        "GateView",
-        "GeometryView",
-        "HeadAtlas",
-        "HeadView",
-        "NeuronView",
-        "NormView",
-        "RankView",
-        "SimilarityView",
-        "SurveyView",
-        "TaskView",
-    ),
-    "errors": ("BertLensError", "CaptureError", "ExportError", "InputError", "ModelError", "SelectionError"),
-}
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = ("measures", "survey", "plots", "whatif", "widgets", "export")
-
-__all__ = [
-    "Adapter",
-    "BertLensError",
-    "CaptureError",
-    "CompareView",
-    "Comparison",
-    "Explorer",
-    "ExportError",
-    "GateView",
-    "GeometryView",
-    "HeadAtlas",
-    "HeadView",
-    "InputError",
-    "InputReport",
-    "LayerMap",
-    "Lens",
-    "Lesson",
-    "ModelError",
-    "NeuronView",
-    "NormView",
-    "RankView",
-    "Report",
-    "ReportView",
-    "SelectionError",
-    "Similarity",
-    "SimilarityView",
-    "SurveyView",
-    "Task",
-    "TaskView",
-    "Trace",
-    "__version__",
-    "classroom",
-    "compare",
-    "rank",
-    "register_family",
-    "register_layer_map",
-    "report",
-    "similarity",
-    "task",
-]
+__getattr__, __dir__, __all__ = lazy(__name__, __file__, "__version__")
 
 
 def _later(module: str, name: str) -> Any:
@@ -123,8 +68,6 @@ def _later(module: str, name: str) -> Any:
 # What methods of the layers below call above themselves
 FUNCTIONS["compare_view"] = _later(".widgets", "CompareView")
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
-FUNCTIONS["lesson_for_page"] = _later(".lessons", "for_page")
-FUNCTIONS["lesson_results"] = _later(".lessons", "results")
 FUNCTIONS["masked_language_model"] = _later(".training", "lens")
 FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
 FUNCTIONS["rank_view"] = _later(".widgets", "RankView")
@@ -133,18 +76,3 @@ FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
 FUNCTIONS["similarity_view"] = _later(".widgets", "SimilarityView")
 FUNCTIONS["task_view"] = _later(".widgets", "TaskView")
 FUNCTIONS["token_strip"] = _later(".export", "token_strip")
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    elif name in _MODULES:
-        value = import_module(f".{name}", __name__)
-    else:
-        raise AttributeError(f"module 'bertlens' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES})

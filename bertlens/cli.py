@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -334,4 +335,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("bertlens: stopped", file=sys.stderr)
         return 130
+    except Exception:  # noqa: BLE001 – a fault of ours, and its status 1 says of a report that a claim turned round
+        traceback.print_exc()
+        return 70
     return status or 0

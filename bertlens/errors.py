@@ -47,10 +47,44 @@ class ClusterError(BertLensError):
         self.stats = stats
 
 
+def excerpt(value: Any, most: int = 40) -> str:
+    """A value as an error names it, cut; Python writes no number of more than 4,300 digits."""
+    try:
+        return repr(value)[:most]
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def check_number(value: Any, what: str, least: int, most: int | None = None) -> int:
+    """The value as an int. Raises InputError, which says what it is, unless it is a whole number in these bounds."""
+    sound = isinstance(value, Integral) and not isinstance(value, bool)
+    if not sound or value < least or (most is not None and value > most):
+        to = "" if most is None else f" and at most {most:,}"
+        raise InputError(f"{what} at least {least}{to}, not {excerpt(value)}")
+    return int(value)
+
+
+def check_batch(batch_size: Any) -> int:
+    """How many texts to run together. Raises InputError for anything else than a number from 1 to 65,536."""
+    return check_number(batch_size, "batch_size must be", 1, 65_536)
+
+
+def check_seed(seed: Any) -> int:
+    """Raises InputError for what no library takes to draw with."""
+    return check_number(seed, "seed is a whole number,", 0, 2**32 - 1)
+
+
+def check_lens(lens: Any) -> None:
+    """Raises InputError for what is no lens."""
+    if not hasattr(lens, "borrowed"):
+        raise InputError(f"this is of a model: give a bl.Lens, not {type(lens).__name__}")
+
+
 def check_index(index: Any, size: int, name: str) -> None:
     """Raises SelectionError unless `index` is a whole number from 0 to size - 1."""
     if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= int(index) < size:
-        raise SelectionError(f"{name} {str(index)[:40]} does not exist: choose one from 0 to {size - 1}")
+        given = index[:40] if isinstance(index, str) else excerpt(index)
+        raise SelectionError(f"{name} {given} does not exist: choose one from 0 to {size - 1}")
 
 
 def check_indices(indices: Any, size: int, name: str) -> list[int]:

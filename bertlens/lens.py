@@ -11,19 +11,19 @@ from typing import Any
 from torch import Tensor, nn
 
 from .base.locks import locked
+from .base.paths import as_path
 from .base.registered import registered
-from .errors import InputError, ModelError
+from .errors import InputError, ModelError, check_batch
 from .model import loading, offline_model
 from .model.borrowed import Model
 from .model.loan import at_rest, check_hooks, shared
 from .run import forward, trust
 from .run.attention import check_precision
-from .sentences.encoders import SentenceEncoder, is_of_package
+from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
 from .sentences.late import sentence_encoder
 from .sentences.own import tell_answers
-from .sentences.plain import PlainEncoder
 from .sentences.texts import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
 from .trace.trace import Trace
@@ -42,7 +42,7 @@ class Lens:
         if not isinstance(model, nn.Module):
             raise ModelError(f"Lens(model, tokenizer) needs a loaded model, not {type(model).__name__}")
         self._given = model
-        self.sentences: SentenceEncoder | PlainEncoder = PlainEncoder(self)  # what makes vectors of whole texts
+        self.sentences: Encoder = PlainEncoder(self)  # what makes vectors of whole texts
         if is_of_package(model):
             self.sentences = sentence_encoder(model)
             if tokenizer not in (None, self.sentences.tokenizer):
@@ -50,7 +50,7 @@ class Lens:
             model, tokenizer = self.sentences.model, self.sentences.tokenizer
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
-        self.borrowed = Model(model, tokenizer, whole=self._given)
+        self.borrowed: Model = Model(model, tokenizer, whole=self._given)
         if isinstance(self.sentences, SentenceEncoder):
             tell_answers(self.borrowed, self.sentences)
         self.limit = token_limit(tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
@@ -93,6 +93,7 @@ class Lens:
         another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
         What sentence-transformers saved (with a modules.json) is loaded by that package, which must be there.
         """
+        as_path(name, "a model")
         if is_sentence_encoder(name, revision):
             made, notes = load_sentence_encoder(
                 name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device
@@ -159,6 +160,8 @@ class Lens:
         for value, name in ((words, "words"), (words_pair, "words_pair")):
             if isinstance(value, str):
                 raise InputError(f"{name} must be a list of words, not one string: that goes to trace")
+            if not isinstance(value, Iterable) and not (value is None and name == "words_pair"):
+                raise InputError(f"{name} must be a list of words, not {type(value).__name__}")
         pair = list(words_pair) if words_pair else None
         return self.run([self.encoding(list(words), pair, truncation)])[0]
 
@@ -169,10 +172,9 @@ class Lens:
 
         Padding is in none of the results. Texts of like length share a batch. Raises InputError like `trace`.
         """
-        if isinstance(texts, str):
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
             raise InputError("trace_batch takes a list of texts; one text goes to trace")
-        if batch_size < 1:
-            raise InputError(f"batch_size must be at least 1, not {batch_size}")
+        batch_size = check_batch(batch_size)
         encodings = []
         for number, item in enumerate(texts):
             pair = item if isinstance(item, tuple) else (item,)
@@ -198,7 +200,7 @@ class Lens:
         Raises InputError for a task or prompt that the model has not, ModelError for a model that makes no vectors.
         """
         check_texts(texts)
-        return self.sentences.encode(texts, task, prompt_name, batch_size, progress)
+        return self.sentences.encode(texts, task, prompt_name, check_batch(batch_size), progress)
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) how similar each of `a` is to each of `b`: texts, or vectors (N, E) and (M, E).
@@ -300,7 +302,7 @@ class Lens:
                 self.borrowed,
                 self,
                 fingerprint,
-                _pass=record.text(row, len(encoding), apart),
+                record=record.text(row, len(encoding), apart),
             )
             for row, encoding in enumerate(encodings)
         ]

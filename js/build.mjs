@@ -58,10 +58,10 @@ await build({
   define: { BUNDLE_KEY: JSON.stringify(key) },
 });
 
-// What live pages carry beside it, which notebooks do not load; bertlens/export/live.py knows its name.
+// What saved pages carry behind it, and live pages beside it, which notebooks do not load; bertlens/export knows the names.
 await build({
   ...common,
-  entryPoints: { engine: "src/engine/index.ts" },
+  entryPoints: { savedpage: "src/host/savedpage.ts", engine: "src/engine/index.ts" },
   format: "iife",
   globalName: "made",
   plugins: [wat],

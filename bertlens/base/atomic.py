@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ExportError, InputError
+from .paths import as_path
 
 TRIAL = 1 << 16  # bytes
 
@@ -21,7 +22,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
     Raises ExportError where it cannot be written.
     """
-    path = Path(path).resolve()  # through links: the file changes, not the link
+    path = as_path(path).resolve()  # through links: the file changes, not the link
     special = path.exists() and not path.is_file()  # a pipe or a terminal, which nothing can replace; or a folder
     part = path if special else path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -40,7 +41,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 def _file(path: str | Path) -> Path:
     """The path without links. Raises InputError where it is a folder, or in none."""
-    path = Path(path).resolve()
+    path = as_path(path).resolve()
     if not path.parent.is_dir():
         raise InputError(f"no folder {path.parent} to write {path.name} in: make it first")
     if path.is_dir():

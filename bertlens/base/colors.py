@@ -88,6 +88,14 @@ INKS: dict[str, dict[str, str]] = {
     },
 }
 
+# Words in colour on pages beside a view: verdicts of a report, wrong answers of a task, at least 4.5 : 1 on the page.
+VERDICTS: dict[str, dict[str, str]] = {
+    "light": {"holds": "#1a7440", "differs": "#b3261e", "cannot": "#7a5c00"},
+    "dark": {"holds": "#6fcf97", "differs": "#ff8a80", "cannot": "#e3bf5a"},
+}
+# On paper, of either theme.
+PRINT: dict[str, str] = {"ink": "#000000", "muted": "#444444", "border": "#999999"}
+
 # Curves and points that are told apart by colour and by marker: kinds of token first, in the order of CATEGORIES.
 SERIES: dict[str, tuple[str, ...]] = {
     "light": ("#c2185b", "#7a5195", "#8a6508", "#2f5fb3", "#1f7a6b", "#5d6778"),
@@ -111,13 +119,6 @@ _OKLAB = np.array(
         [0.0259040371, 0.7827717662, -0.8086757660],
     ]
 )
-
-
-def page_inks(scope: str) -> str:
-    """The style of pages of text: ink, soft (what stands beside), line, of what the selector `scope` matches."""
-    rule = f"{scope} {{{{ --ink: {{ink}}; --soft: {{muted}}; --line: {{border}}; }}}}"
-    light, dark = (rule.format(**inks) for inks in INKS.values())
-    return f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\n"
 
 
 def rgb(color: str) -> tuple[int, int, int]:

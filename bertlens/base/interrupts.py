@@ -1,9 +1,11 @@
-"""Signals wait while something borrowed is changed or put back, so that no clean-up is cut short.
+"""Signals: long work ends at the first Ctrl-C, and none comes while something is saved, changed or put back.
 
 Python calls a signal's handler between any two steps of the main thread, also between the steps of a clean-up, and what
 it raises (KeyboardInterrupt at Ctrl-C, the error of a user's own timeout) ends whatever runs. `Held` takes the signals
 itself until its block ends; what takes time in it, a forward pass, lets them in by `interruptible`. Where a handler
 raises there, no second one comes before the block is left: the clean-ups that follow run to their end.
+
+What handles Ctrl-C meanwhile is the program's own handler, or the `Stop` that long work puts there.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import signal
 import sys
 import threading
 import traceback
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -130,3 +133,31 @@ class interruptible:
     def __exit__(self, *rest: object) -> None:
         if self._gate is not None:
             self._gate.open = self._open
+
+
+class Stop:
+    """The handler by which long work ends: the first signal is a KeyboardInterrupt, further ones change nothing."""
+
+    def __init__(self) -> None:
+        self.over = False  # where it is, so is the first
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        if not self.over:
+            self.over = True
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Ctrl-C and, where nobody else handles it, SIGTERM end the block, once. Nothing on other threads."""
+    stop, before = Stop(), {}
+    if _main():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if handler is signal.SIG_DFL or (number == signal.SIGINT and callable(handler)):
+                before[number] = signal.signal(number, stop)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Which tokens of two texts are the same: the longest common subsequence of their words, gaps kept."""
+"""Which tokens of two texts are the same: the longest common subsequence of their words, gaps kept; numbers on them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ..measures.words import grouped
 from ..text.encoding import Encoding
@@ -100,6 +102,22 @@ def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:
         for some in (matched, free)
     )
     return Alignment("tokens", _tokens(a), _tokens(b), _with_gaps(of_tokens, len(a), len(b)), tuple(open_tokens))
+
+
+def members(units: Sequence[Unit], like: Tensor, mean: bool = False) -> Tensor:
+    """(tokens, units) 1 where a token is a piece of the word, or its share of it; of words that follow each other."""
+    start = units[0].pieces[0]
+    matrix = like.new_zeros(units[-1].pieces[-1] + 1 - start, len(units))
+    for number, unit in enumerate(units):
+        matrix[[piece - start for piece in unit.pieces], number] = 1 / len(unit.pieces) if mean else 1
+    return matrix
+
+
+def spread(x: Tensor, dim: int, places: list[int | None]) -> Tensor:
+    """Entries of one dimension at new places, NaN where there is none."""
+    index = torch.tensor([0 if place is None else place for place in places], device=x.device)
+    gaps = torch.tensor([place is None for place in places], device=x.device)
+    return x.index_select(dim, index).masked_fill(gaps if dim == -1 else gaps[:, None], torch.nan)
 
 
 def common(x: Sequence[Key], y: Sequence[Key]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

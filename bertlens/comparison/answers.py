@@ -102,7 +102,7 @@ def _mask(trace: Trace) -> str:
 def _at(trace: Trace, position: int) -> dict[str, float]:
     """The probability of every word at a mask."""
     assert trace.model is not None
-    chance = words_of(trace._record.output)[0, position].double().softmax(-1).tolist()
+    chance = words_of(trace.record.output)[0, position].double().softmax(-1).tolist()
     names = trace.model.tokenizer.convert_ids_to_tokens(range(len(chance)))
     return dict(zip(names, chance, strict=True))
 
@@ -110,7 +110,7 @@ def _at(trace: Trace, position: int) -> dict[str, float]:
 def _labels(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:
     units, sides = [], []
     for trace in (a, b):
-        unit, [numbers] = classes(trace, trace._record.output)
+        unit, [numbers] = classes(trace, trace.record.output)
         units.append("output" if unit == "logit" else unit)
         sides.append(dict(zip(labels_of(trace), numbers.tolist(), strict=True)))
     if units[0] != units[1]:
@@ -127,7 +127,7 @@ def _tags(a: Trace, b: Trace, words: Alignment, _one: bool, k: int) -> BothAnswe
     """Of the first piece of each aligned unit of the text."""
     sides = []
     for trace in (a, b):
-        chance = chances(trace, trace._record.output.logits[0].double())
+        chance = chances(trace, trace.record.output.logits[0].double())
         if chance is None:
             return NOTHING
         names = labels_of(trace)
@@ -162,7 +162,7 @@ def _similarity(a: Trace, b: Trace, _words: Alignment, one_training: bool, _k: i
         said = phrases.SENTENCES_ALIKE_BY.format(both=_pair(own, other))
         return BothAnswers(units.pop(), (Both("", phrases.SENTENCES_ALIKE, own, other),), said)
     first, second = (
-        embedding(trace, trace._record.output.last_hidden_state[0]).detach().double().cpu() for trace in (a, b)
+        embedding(trace, trace.record.output.last_hidden_state[0]).detach().double().cpu() for trace in (a, b)
     )
     if not one_training or first.shape != second.shape:
         return NOTHING

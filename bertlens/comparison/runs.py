@@ -17,17 +17,16 @@ from torch import Tensor
 
 from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
-from ..errors import InputError, ModelError, SelectionError, check_index
+from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
 from ..measures.arithmetic import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES, phrases
 from ..vocabulary.constants import SINK
-from .alignment import Alignment, Unit, align
+from .alignment import Alignment, Unit, align, members, spread
 from .answers import BothAnswers, answers
 from .kinship import match_heads, one_tokenizer
-from .placing import members, spread
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -157,9 +156,11 @@ class Comparison:
         return second - first
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
-        """The measure of a and of b, each on the units of both, NaN at gaps. Raises as `difference`."""
-        if kind not in KINDS:
-            raise SelectionError(f"no kind {kind!r} of measure: there are {', '.join(KINDS)}")
+        """The measure of a and of b, on the units of both, NaN at gaps. InputError, SelectionError as `difference`."""
+        if not callable(measure):
+            raise InputError(f"measure is a function of a trace, not {excerpt(measure)}")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise SelectionError(f"no kind {excerpt(kind)} of measure: there are {', '.join(KINDS)}")
         found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
         first, second = (
             (one if isinstance(one, Tensor) else torch.as_tensor(one, device="cpu")).detach().double() for one in found
@@ -191,8 +192,8 @@ class Comparison:
         trace = self.b if side else self.a
         check_index(layer, trace.n_layers, "layer")
         check_index(head, trace.n_heads, "head")
-        if measure not in MEASURES:
-            raise SelectionError(f"no measure {measure!r}: there are {', '.join(MEASURES)}")
+        if not isinstance(measure, str) or measure not in MEASURES:
+            raise SelectionError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
         rows, columns = self.queries.pairs[queries], self.keys.pairs[keys]
         found = torch.full((len(rows), len(columns)), torch.nan, dtype=torch.float64, device="cpu")
         here, there = ([(n, pair[side]) for n, pair in enumerate(pairs)] for pairs in (rows, columns))
@@ -349,7 +350,7 @@ class Comparison:
         shared, alone = self._split(side, layer, self.queries.shared)
         nothing = shared.new_zeros(*shared.shape[:2], len(self.keys.alone[1 - side]))
         parts = [shared, alone, nothing] if side == 0 else [shared, nothing, alone]
-        return torch.cat(parts, -1).to(self.a.special_mask.device)
+        return torch.cat(parts, -1).to(self.a.device)
 
     def _placed(self, x: Tensor, side: int, kind: str) -> Tensor:
         """On the units of both; NaN elsewhere."""

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays_file import write
 from ..base.atomic import replacing
+from ..base.paths import as_path
 from ..errors import check_index, check_indices
 from ..trace.provenance import provenance
 from ..trace.trace import Trace
@@ -41,9 +43,9 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
             arrays[f"{prefix}key"] = _stack(side.key(layer) for layer in chosen)
             arrays[f"{prefix}scaling"] = np.array([side.scaling(layer) for layer in chosen])
         about[f"{prefix}tokens"], about[f"{prefix}key_tokens"] = list(side.tokens), list(side.key_tokens)
-    path = Path(path)
-    with replacing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as out:  # as numpy names it
-        np.savez_compressed(out, about=np.array(json.dumps(about)), **arrays)
+    path = as_path(path)
+    path = path if path.suffix == ".npz" else path.parent / f"{path.name}.npz"  # as numpy names it
+    write(path, about, arrays, compressed=True)
 
 
 def _stack(tensors: Iterable[Any]) -> np.ndarray:
@@ -66,7 +68,7 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     check_index(head, trace.n_heads, "head")
     weights = attention[head].cpu().numpy()
     scores = trace.scores(layer)[head].cpu().numpy() if known else None
-    about = provenance(trace) | {"layer": layer, "head": head, "note": phrases.SPREADSHEET_NOTE}
+    about = provenance(trace) | {"layer": int(layer), "head": int(head), "note": phrases.SPREADSHEET_NOTE}
     lines = [f"# {name}: {_one_line(value)}" for name, value in about.items()]
     lines.append('"query_index","query","key_index","key","score","attention"')
     for i, query in enumerate(trace.tokens):

@@ -1,4 +1,4 @@
-"""Bytes in a page: as text, deflated where that is worth the unpacking. page.js takes them apart again.
+"""Bytes in a page: as text, deflated where that is worth the unpacking. js/src/host/unpack.ts takes them apart again.
 
 Of numbers that differ everywhere, as queries and keys do, only signs and exponents deflate. So the bytes of a number
 stand apart, all first bytes before all second ones, and zlib looks for runs alone: as small as by its whole search,
@@ -23,7 +23,7 @@ FIRST, MOVED = ord("#"), {ord("<"): ord("x"), ord("\\"): ord("y")}  # digits of 
 
 
 def carried(blob: bytes, arrays: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What page.js reads bytes from: {"$bytes": text}, and where they are deflated "length" and "planes".
+    """What a page reads bytes from: {"$bytes": text}, and where they are deflated "length" and "planes".
 
     arrays: the index of `wire.pack`. planes: [from, to, bytes of a number] of each array whose bytes stand apart, and
     the step and the least of those that stand there as integers: number = (integer + least) · step.

@@ -16,11 +16,12 @@ from torch import Tensor, nn
 
 from ..errors import BertLensError
 from ..measures.predictions import UNITS, classes, kind_of, labels_of, one_of, words_of
-from ..measures.sources.predictions import LABEL_HEADS, TOKEN_HEADS, TOLERANCE, Stage, stages_of
+from ..measures.sources.predictions import LABEL_HEADS, TOKEN_HEADS, Stage, stages_of
 from ..model.borrowed import Model
 from ..trace.trace import Trace
 from . import weights
 
+_TOLERANCE = 1e-4  # of the largest logit: the stages are the model's own, in its own precision
 _POOLINGS = {"first": lambda states: states[:1], "mean": lambda states: states.mean(0, keepdim=True)}
 
 
@@ -114,7 +115,7 @@ def _made(outer: Any, names: tuple[Stage, ...], states: Tensor, logits: Tensor) 
     if states.shape != logits.shape:
         return None
     apart = (states.double() - logits.double()).abs().max()
-    return found if apart <= TOLERANCE * logits.abs().max().clamp_min(1) else None
+    return found if apart <= _TOLERANCE * logits.abs().max().clamp_min(1) else None
 
 
 def _told(model: Model, stages: list[Any], small: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

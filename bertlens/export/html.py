@@ -1,33 +1,32 @@
 """A view as one page that works without a kernel, a network or anything beside it.
 
-The page holds the bundle, the view's traits, and a model object (page.js) that answers the bundle's questions from
-data elements, one for each answer: only what is looked at is read, and what was deflated (deflate.py) is unpacked only
-then. They come last, after the script, which does not wait for them: the view is there before the rest of the page has
-arrived. Text of the user appears in two places only: escaped in the page's title and footer, and as JSON in a data
-element, where no "<" is left. A content policy allows our one script by its hash, and no request at all. All of it is
-ASCII: a host that takes the page for another encoding than its own changes no letter, and not the script's hash.
+The page holds the bundle, the view's traits, and a model object (js/src/host/savedpage.ts) that answers the bundle's
+questions from data elements, one for each answer: only what is looked at is read, and what was deflated (deflate.py) is
+unpacked only then. They come last, after the script, which does not wait for them: the view is there before the rest of
+the page has arrived. Text of the user appears in two places only: escaped in the page's title and footer, and as JSON
+in a data element, where no "<" is left. A content policy allows our one script by its hash, and no request at all. All
+of it is ASCII: a host that takes the page for another encoding than its own changes no letter, and not the script's
+hash.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import html
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from ..base.atomic import replacing
 from ..base.wire import json_safe
 from ..errors import ExportError
 from ..page import bundle
+from . import pages
 from .deflate import as_text, carried, from_text
-from .live import Live, engine
+from .live import Live
 
 LIMIT = 20_000_000  # bytes of a page
 SCRIPTS = 1_000_000  # bytes of scripts and of the first picture, about
@@ -41,35 +40,6 @@ INDEX = "index.html"
 WEIGHTS = "weights.bin"  # beside a page that does not hold them itself
 _PLACE = "<!-- the model -->"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '$hash'$wasm; \
-style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="$generator">
-<meta name="color-scheme" content="light dark">
-<title>$title</title>
-<style>
-body { margin: 0 auto; max-width: 1400px; padding: 12px; font-family: system-ui, sans-serif; }
-body > footer, #bertlens-says { font-size: 12px; padding: 8px 4px; margin: 0; overflow-wrap: anywhere; }
-body > footer :is(details, p) { margin: 4px 0; }
-body > footer summary { cursor: pointer; }
-$css
-</style>
-</head>
-<body>
-$says$above<main id="bertlens"></main>
-<noscript><p>This page draws a language model's attention with JavaScript, which is switched off here.</p></noscript>
-<footer>$footer$credits</footer>
-<script type="application/json" id="bertlens-data">$data</script>
-<script type="module" async>$script</script>
-$answers
-$live</body>
-</html>
-""")
 
 
 @dataclass(frozen=True)
@@ -170,34 +140,24 @@ def _whole(page: Page, hosted: bool = False) -> str:
         "texts": page.texts,
         "above": bool(page.above),
     }
-    script = _script(page.live is not None)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = _WASM + ("; connect-src 'self'" if hosted else "") if page.live else ""
-    text = _PAGE.substitute(
-        hash=f"sha256-{digest}",
-        wasm=policy,
-        says=f'<p id="bertlens-says" role="status">{_text(page.live.said)}</p>\n' if page.live else "",
-        live=_PLACE if page.live else "",
-        above=escaped_markup(page.above),
-        generator=f"bertlens {page.about['versions']['bertlens']}",
-        title=_text(page.title),
-        footer=_text(f"{page.footer} · {page.live.digits}" if page.live else page.footer),
-        credits=_credits(page.live.credits) if page.live else "",
-        css=_NOT_ASCII.sub(lambda found: f"\\{ord(found[0]):x} ", _css()),
+    text = pages.render(
+        "saved.jinja",
+        title=page.title,
+        footer=page.footer,
+        css=_NOT_ASCII.sub(lambda letter: f"\\{ord(letter[0]):x} ", _css()),
         data=_json(data),
-        answers="\n".join(
-            [*(_element(name, message) for name, message in answers.items()), *(held for _, held in others)]
-        ),
-        script=script,
+        answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in others)]),
+        script=_script(page.live is not None),
+        rights=_WASM + ("; connect-src 'self'" if hosted else "") if page.live else "",
+        live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
+        place=_PLACE,
+        above=page.above,
     )
-    size = len(text.encode())
+    text = _ascii(text)
+    size = len(text)
     if size > LIMIT:
         raise too_large(page.layers, size, _layer_bytes(answers, page.layers))
     return text
-
-
-def _credits(sentences: Sequence[str]) -> str:
-    return f"<details><summary>About</summary>{''.join(f'<p>{_text(one)}</p>' for one in sentences)}</details>"
 
 
 def _others(pages: Iterable[Page], room: int) -> list[tuple[dict[str, Any], str]]:
@@ -229,12 +189,12 @@ def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -
 
 
 def question_name(question: Mapping[str, Any]) -> str:
-    """A question of the page as the key of its answer, the same text that page.js makes of it."""
+    """A question of the page as the key of its answer, the same text that the page makes of it."""
     return json.dumps(sorted(question.items()), separators=(",", ":"), ensure_ascii=False)
 
 
 def _message(header: Mapping[str, Any], data: bytes, is_plain: bool = False) -> dict[str, Any]:
-    """An overview, or an answer of the kernel, as page.js reads it; `is_plain`: not deflated."""
+    """An overview, or an answer of the kernel, as the page reads it; `is_plain`: not deflated."""
     plain = {"$bytes": as_text(data)}
     return {"header": header, "data": plain if is_plain else carried(data, header.get("arrays", ()))}
 
@@ -245,18 +205,12 @@ def _json(value: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _text(text: str) -> str:
-    """Text that can stand in an element or an attribute."""
-    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
-
-
-def escaped_markup(markup: str) -> str:
-    """Markup without letters beyond ASCII."""
+def _ascii(markup: str) -> str:
     return markup.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def _element(name: str, value: Any) -> str:
-    return f'<script type="application/json" id="{_text(name)}">{_json(value)}</script>'
+    return _ascii(pages.render("element.jinja", name=name, json=_json(value)))
 
 
 def _css() -> str:
@@ -264,12 +218,13 @@ def _css() -> str:
 
 
 def _script(live: bool) -> str:
-    """The bundle with page.js called on the widget, safe inside a script element; live: the engine with it."""
+    """The bundle with the saved page started on the widget, safe inside a script element; live: the engine with it."""
     widget = bundle.text("widget.js")
     if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
-    start = Path(__file__).with_name("page.js").read_text(encoding="utf-8").rstrip()
-    script = f"{widget.removesuffix(_EXPORT)};({start})(widget{f', {engine()}' if live else ''});\n"
+    engine = f", {bundle.function('engine.js')}" if live else ""
+    start = f"({bundle.function('savedpage.js')})().start(widget{engine})"
+    script = f"{widget.removesuffix(_EXPORT)};{start};\n"
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")

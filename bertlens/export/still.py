@@ -1,7 +1,7 @@
-"""A still picture of a view: for saved notebooks and pages that cannot run one (nbconvert, GitHub, e-mail).
+"""A still picture of a view: for saved notebooks and pages that cannot run one (nbconvert, GitHub, e-mail), and paper.
 
 The atlas on the left, where the overview has it, the open head as a matrix with its tokens on the right, the caption
-below; light palette.
+below; light palette. Paper has the two without each other, with more pixels.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..base.wire import unpack
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from ..vocabulary import phrases
+from .pages import shortened
 
 _INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))
 _STILL = "A still picture of a view that is live in a notebook."
@@ -28,6 +29,7 @@ _THUMB, _GAP, _MARGIN = 30, 4, 16
 _THUMB_CELLS = 15  # a side; more could hardly be seen, and this picture is stored with every output
 _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be read
 _MOST_CELLS = 256  # a side of the matrix; more tokens are drawn in blocks
+_SIDE, _COMPARED_SIDE = 480, 300  # pixels of a matrix, about: alone, and beside others
 _LEAST_WIDTH = 560  # for the caption
 _LONGEST = 24  # characters of a label
 _SHADES = 34  # of the maps: steps of 3 %, half the bytes of all 255
@@ -69,9 +71,9 @@ def compared_png(
     pooled = max(first.shape) > _MOST_LABELS
     labels = ([], []) if pooled else (queries, keys)
     parts = [
-        _matrix(first, *labels, top=top),
-        _matrix(second, [], labels[1], top=top),
-        _matrix(second - first, [], labels[1], top=top, scale="signed"),
+        _matrix(first, *labels, top=top, side=_COMPARED_SIDE),
+        _matrix(second, [], labels[1], top=top, side=_COMPARED_SIDE),
+        _matrix(second - first, [], labels[1], top=top, side=_COMPARED_SIDE, scale="signed"),
     ]
     about = (
         f"{names[0]} in a, {names[1]} in b, b − a: row = query, column = key, {_weights_end(top)}; of the "
@@ -87,7 +89,23 @@ def pairs_png(cells: np.ndarray, rows: list[str], columns: list[str], caption: S
     labels = ([], []) if max(cells.shape) > _MOST_LABELS else (rows, columns)
     about = f"row = token of a, column = token of b: what the pair puts in, {_signed_ends(top)}"
     lines = [about, *caption, _STILL]
-    return _page("bertlens · why two texts are similar", [_matrix(cells, *labels, top=top, scale="signed")], lines)
+    matrix = _matrix(cells, *labels, top=top, side=_COMPARED_SIDE, scale="signed")
+    return _page("bertlens · why two texts are similar", [matrix], lines)
+
+
+def matrix_png(
+    weights: np.ndarray, queries: list[str], keys: list[str], top: float, row: int | None, zoom: int
+) -> bytes:
+    """PNG of one head (S, S) without a caption, white 0 to dark blue `top`; row: a query that is marked, if any.
+
+    zoom: pixels for each of a screen.
+    """
+    return _png(_matrix(weights, queries, keys, top=top, row=row, zoom=zoom))
+
+
+def atlas_png(thumbs: np.ndarray, zoom: int) -> bytes:
+    """PNG of all heads (L, H, h, w), uint8, each to its own maximum, without a caption. zoom: as above."""
+    return _png(_atlas(thumbs, zoom=zoom))
 
 
 def _weights_end(top: float) -> str:
@@ -112,8 +130,12 @@ def _page(title: str, parts: Sequence[Image.Image], caption: Sequence[str]) -> b
         x += part.width + _MARGIN
     for n, line in enumerate(lines):
         draw.text((_MARGIN, body + 2 * _MARGIN + 20 + 16 * n), line, _MUTED, _font(11))
+    return _png(page)
+
+
+def _png(image: Image.Image) -> bytes:
     file = io.BytesIO()
-    _few_colors(page).save(file, "PNG", optimize=True)
+    _few_colors(image).save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
@@ -140,9 +162,9 @@ def _few_colors(page: Image.Image) -> Image.Image:
     return image
 
 
-def _font(size: int) -> Any:
+def _font(size: int, weight: str = "") -> Any:
     try:
-        return ImageFont.truetype("DejaVuSans.ttf", size)  # knows more scripts than Pillow's own
+        return ImageFont.truetype(f"DejaVuSans{weight}.ttf", size)  # knows more scripts than Pillow's own
     except OSError:
         return ImageFont.load_default(size)
 
@@ -157,52 +179,67 @@ def _colored(values: np.ndarray, top: float, scale: str = "weight") -> np.ndarra
     return pixels
 
 
-def _atlas(thumbs: np.ndarray, layer: int, head: int) -> Image.Image:
+def _atlas(thumbs: np.ndarray, layer: int | None = None, head: int | None = None, zoom: int = 1) -> Image.Image:
     layers, heads = thumbs.shape[:2]
-    step, side = _THUMB + _GAP, 28
+    thumb, side, font = _THUMB * zoom, 28 * zoom, _font(10 * zoom)
+    step = thumb + _GAP * zoom
     image = Image.new("RGB", (side + heads * step, side + layers * step), "white")
     draw = ImageDraw.Draw(image)
     for l in range(layers):  # noqa: E741
-        draw.text((0, side + l * step + 9), f"L{l}", _MUTED, _font(10))
+        draw.text((0, side + l * step + 9 * zoom), f"L{l}", _MUTED, font)
         for h in range(heads):
             x, y = side + h * step, side + l * step
             pixels = Image.fromarray(_colored(thumbs[l, h].astype(float), 255))
-            image.paste(pixels.resize((_THUMB, _THUMB), Image.Resampling.NEAREST), (x, y))
+            image.paste(pixels.resize((thumb, thumb), Image.Resampling.NEAREST), (x, y))
             chosen = (l, h) == (layer, head)
-            box = (x - 1, y - 1, x + _THUMB, y + _THUMB)
-            draw.rectangle(box, outline=_SELECTION if chosen else _BORDER, width=2 if chosen else 1)
+            box = (x - zoom, y - zoom, x + thumb + zoom - 1, y + thumb + zoom - 1)
+            draw.rectangle(box, outline=_SELECTION if chosen else _BORDER, width=(2 if chosen else 1) * zoom)
     for h in range(heads):
-        draw.text((side + h * step + _THUMB / 2, 12), str(h), _MUTED, _font(10), anchor="mm")
+        draw.text((side + h * step + thumb / 2, 12 * zoom), str(h), _MUTED, font, anchor="mm")
     return image
 
 
 def _matrix(
-    attention: np.ndarray, queries: list[str], keys: list[str], top: float | None = None, scale: str = "weight"
+    attention: np.ndarray,
+    queries: list[str],
+    keys: list[str],
+    top: float | None = None,
+    scale: str = "weight",
+    side: int = _SIDE,
+    row: int | None = None,
+    zoom: int = 1,
 ) -> Image.Image:
     n = max(attention.shape)
-    cell = max(1, min(16, (480 if top is None else 300) // n))
+    cell = max(1, min(16, side // n))
     labelled = n <= _MOST_LABELS
-    size = min(11, cell + 1)
-    rows, columns = ([_label(token) for token in side] if labelled else [] for side in (queries, keys))
-    left, above = (max((int(_font(size).getlength(text)) for text in side), default=0) + 8 for side in (rows, columns))
+    size = min(11, cell + 1) * zoom
+    cell *= zoom
+    rows, columns = ([_label(token) for token in tokens] if labelled else [] for tokens in (queries, keys))
+    plain = _font(size)
+    fonts = [_font(size, "-Bold") if i == row else plain for i in range(len(rows))]
+    left = max((int(font.getlength(text)) for font, text in zip(fonts, rows, strict=True)), default=0) + 8 * zoom
+    above = max((int(plain.getlength(text)) for text in columns), default=0) + 8 * zoom
     height, width = (cell * length for length in attention.shape)
-    image = Image.new("RGB", (left + width + 2, above + height + 2), "white")
+    image = Image.new("RGB", (left + width + 2 * zoom, above + height + 2 * zoom), "white")
     draw = ImageDraw.Draw(image)
     pixels = Image.fromarray(_colored(attention, float(np.nanmax(attention, initial=0)) if top is None else top, scale))
     image.paste(pixels.resize((width, height), Image.Resampling.NEAREST), (left, above))
-    draw.rectangle((left - 1, above - 1, left + width, above + height), outline=_BORDER)
+    frames = [(above, height, _BORDER)] + ([] if row is None else [(above + row * cell, cell, _INK)])
+    for y, tall, colour in frames:
+        box = (left - zoom, y - zoom, left + width + zoom - 1, y + tall + zoom - 1)
+        draw.rectangle(box, outline=colour, width=zoom)
     for i, text in enumerate(rows):
-        draw.text((left - 5, above + (i + 0.5) * cell), text, _INK, _font(size), anchor="rm")
+        draw.text((left - 5 * zoom, above + (i + 0.5) * cell), text, _INK, fonts[i], anchor="rm")
     for j, text in enumerate(columns):
-        upright = Image.new("RGB", (above, cell + 4), "white")
-        ImageDraw.Draw(upright).text((5, cell / 2 + 2), text, _INK, _font(size), anchor="lm")
-        image.paste(upright.rotate(90, expand=True).crop((2, 0, cell + 2, above - 2)), (left + j * cell, 0))
+        upright = Image.new("RGB", (above, cell + 4 * zoom), "white")
+        ImageDraw.Draw(upright).text((5 * zoom, cell / 2 + 2 * zoom), text, _INK, plain, anchor="lm")
+        turned = upright.rotate(90, expand=True).crop((2 * zoom, 0, cell + 2 * zoom, above - 2 * zoom))
+        image.paste(turned, (left + j * cell, 0))
     return image
 
 
 def _label(token: str) -> str:
-    text = visible(token)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return shortened(token, _LONGEST)
 
 
 def _wrapped(text: str, width: int, most: int = 4) -> list[str]:

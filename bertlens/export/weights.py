@@ -3,24 +3,24 @@
 A row of a matrix is whole multiples, in 16 bits, of a factor of its own: STEPS of them are its root mean square, since
 what a pass adds up and normalises are rows. What the multiples do not use of their bits deflates away. At the same size
 attention moves by a third as much as with IEEE 754 binary16, which spends its bits on numbers near 0. In the small form
-the words' vectors are multiples, in 8 bits, of a factor for every GROUP numbers, and other matrices have 15. `rounded`
-is the same model with what the page computes with, so that what the rounding changes can be measured.
+the words' vectors are multiples, in 8 bits, of a factor for every GROUP numbers, and other matrices have 15.
 """
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from transformers.activations import ACT2FN
 
 from ..errors import BertLensError, ExportError
 from ..model.borrowed import Model
+from . import arithmetic
 
 LARGEST = float(np.finfo(np.float16).max)
 GROUP = 32  # numbers of a word's vector that share a factor, in the small form
@@ -28,13 +28,10 @@ MOST = 127  # of its multiples
 STEPS = {False: 2_800, True: 700}  # of a row's factor make its root mean square; True: in the small form
 LIMITS = {False: 2**15 - 1, True: 2**14 - 1}  # of a row's multiples
 FAMILIES = ("Bert", "Roberta", "XLMRoberta", "Camembert", "Electra", "DistilBert", "Albert")
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {  # by their names in js/src/engine/numbers.ts
-    "gelu": functional.gelu,
-    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
-    "relu": torch.relu,
-    "silu": functional.silu,
-    "tanh": torch.tanh,
-}
+# Classes and functions whose values name one of arithmetic.ACTIVATIONS. Values alone do not: ReLU6 is ReLU up to 6
+_NAMES = ("gelu", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_pytorch_tanh", "relu", "silu", "swish", "tanh")
+_CLASSES = {nn.GELU, *(type(ACT2FN[name]) for name in _NAMES)}
+_FUNCTIONS = (functional.gelu, functional.relu, functional.silu, torch.relu, torch.tanh)
 
 
 def check(model: Model) -> None:
@@ -59,13 +56,16 @@ def check(model: Model) -> None:
 
 
 def activation(function: Any) -> str:
-    """The name of an activation function by what it gives. Raises ExportError for one that a page does not compute."""
-    x = torch.linspace(-6, 6, 97, device="cpu")
-    with torch.no_grad():
-        found = function(x)
-    for name, own in ACTIVATIONS.items():
-        if torch.allclose(found, own(x), rtol=0, atol=2e-6):
-            return name
+    """The name of an activation function by its class and what it gives up to ±10,000. Raises ExportError for one that
+    a page does not compute."""
+    far = torch.logspace(0, 4, 97, device="cpu")
+    x = torch.cat([torch.linspace(-6, 6, 97, device="cpu"), -far, far])
+    if type(function) in _CLASSES or function in _FUNCTIONS:
+        with torch.no_grad():
+            y = function(x.clone()).numpy()
+        for name, own in arithmetic.ACTIVATIONS.items():
+            if np.allclose(y, own(x.numpy()), rtol=1e-6, atol=2e-6):
+                return name
     named = getattr(function, "__name__", type(function).__name__)
     raise ExportError(f"a page does not compute the activation {named}: save it without live")
 
@@ -184,23 +184,6 @@ def _in_groups(weight: Tensor) -> tuple[np.ndarray, np.ndarray]:
     factors = (np.abs(grouped).max(-1) / MOST).astype(np.float16)
     by = np.where(factors == 0, 1, factors).astype(np.float32)[..., None]
     return np.clip(np.rint(grouped / by), -MOST, MOST).reshape(numbers.shape), factors
-
-
-def rounded(model: Model, small: bool = False) -> nn.Module:
-    """The module again, in float32 and with the weights that a page computes with."""
-    module = copy.deepcopy(model.module).float()
-    words: Any = Model(module, model.tokenizer).embedding.weight
-    with torch.no_grad():
-        for parameter in module.parameters():
-            if parameter.ndim != 2:
-                continue
-            if parameter is words and small:
-                multiples, factors = _in_groups(parameter)
-            else:
-                multiples, factors = _in_rows(parameter, small)
-            by = factors.astype(np.float32).reshape(len(parameter), -1, 1)
-            parameter.copy_(torch.from_numpy((multiples.reshape(*by.shape[:2], -1) * by).reshape(parameter.shape)))
-    return module
 
 
 def plain(weight: Tensor) -> np.ndarray:

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BertLensError, InputError, check_index
+from ..errors import BertLensError, InputError, check_index, check_lens
 from ..run.changes import Off
 from ..trace.trace import Trace
 from ..vocabulary import phrases
 from .facts import facts_of, first_answers, statistics_of
 from .language import TOLERANCE, Facts, Tree, number_of, parse_number, verdict
 from .states import trace_of
+from .step import LessonPlan, Step
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .lesson import Lesson, Step
-
 _LONG = 64  # tokens: of longer texts no single cells are tried
 
 
-def checked(lesson: Lesson, lens: Any) -> pd.DataFrame:
+def checked(lesson: LessonPlan, lens: Any) -> pd.DataFrame:
     """See Lesson.check."""
     import pandas as pd
 
+    check_lens(lens)
     rows = []
     traces: dict[str, Trace] = {}
     for number, (one, state) in enumerate(walked(lesson), 1):
@@ -36,7 +36,7 @@ def checked(lesson: Lesson, lens: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["step", "act", "holds", "says"])
 
 
-def walked(lesson: Lesson) -> Iterator[tuple[Step, dict[str, Any]]]:
+def walked(lesson: LessonPlan) -> Iterator[tuple[Step, dict[str, Any]]]:
     """Each step with the state that the view is in, as the page does: what a state does not name is as at first, but
     for the text."""
     state: dict[str, Any] = {}

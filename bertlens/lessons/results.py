@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
 from ..base.outputs import check_outputs, sign
+from ..base.textfile import text_of
 from ..errors import InputError
 from ..export.arrays import inert
 from .classpage import page_of
@@ -94,11 +95,7 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
     tables: list[pd.DataFrame] = []
     unread, seen = [], Counter[tuple[str, str]]()
     for file in files:
-        try:
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError as error:
-            raise InputError(f"{file} cannot be read ({error.strerror or error})") from error
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(text_of(file, "replace").splitlines(), 1):
             if not line.strip():
                 continue
             try:
@@ -122,7 +119,8 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
     for column in ("lesson", "name", "act", "guess", "truth", "written"):
         table[column] = [inert(str(text)) for text in table[column]]
     with replacing(output) as out:
-        out.write(table.to_csv(index=False).encode())
+        # the ends of the lines are such that a "\r" in what a reader typed is quoted
+        out.write(table.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
     with replacing(chart) as out:
         out.write(page.encode("utf-8", "replace"))
     sign(chart, "results")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from ..errors import InputError
-from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Pattern
+from ..errors import InputError, excerpt
+from ..run.changes import Change
 from ..trace.trace import Trace
 from ..vocabulary import SETTINGS, TRAITS
-from ..widgets.answers.whatif import read
+from ..whatif import chips
 
 _OWN = ("text", "text_pair", "changes")
 _CHOSEN = {
@@ -20,17 +21,7 @@ _CHOSEN = {
 _EMPTY: dict[str, Any] = {"heads": []}
 NAMES = (*_OWN, *_CHOSEN, *SETTINGS)
 MOST_CHARACTERS = 20_000
-
-# what a change is called in a record, and its numbers
-_ASKED: dict[type[Change], tuple[str, ...]] = {
-    Off: ("off", "layer", "head"),
-    Mean: ("mean", "layer", "head"),
-    Pattern: ("uniform", "layer", "head"),
-    Cut: ("cut", "layer", "head", "query", "key"),
-    Hide: ("hide", "token"),
-    Neuron: ("neuron", "layer", "head", "n"),
-    Mlp: ("mlp", "layer"),
-}
+_NO_TEXT = re.compile(r"(?<!\\)(?:\\\\)*\\u0000|[\ud800-\udfff]")  # of JSON, where a backslash is two
 
 
 def checked_state(state: Any) -> None:
@@ -41,13 +32,15 @@ def checked_state(state: Any) -> None:
         raise InputError("a state is a dict such as {'text': 'The cat sat.', 'layer': 1, 'head': 8}")
     for name in state:
         if name not in NAMES:
-            raise InputError(f"a state has no {str(name)[:40]!r}: it has {', '.join(NAMES)}")
+            raise InputError(f"a state has no {excerpt(name)}: it has {', '.join(NAMES)}")
     try:
-        size = len(json.dumps(state, allow_nan=False))
-    except (TypeError, ValueError) as error:
+        written = json.dumps(state, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError("a state holds plain values only: numbers, texts, lists") from error
-    if size > MOST_CHARACTERS:
+    if len(written) > MOST_CHARACTERS:
         raise InputError(f"a state has at most {MOST_CHARACTERS:,} characters")
+    if _NO_TEXT.search(written):
+        raise InputError("the texts of a state hold no NUL and no half character (lone surrogate)")
     for name in ("text", "text_pair"):
         if not isinstance(state.get(name, ""), str):
             raise InputError(f"the {name} of a state is a text")
@@ -68,7 +61,7 @@ def state_of(view: Any) -> dict[str, Any]:
     if trace.text_pair:
         state["text_pair"] = trace.text_pair
     if trace.changes:
-        state["changes"] = [asked(change) for change in trace.changes]
+        state["changes"] = [_record(change) for change in trace.changes]
     for name, trait in _CHOSEN.items():
         value = getattr(view, name)
         if name in ("layer", "head") or value != _EMPTY.get(name, trait.default):
@@ -77,16 +70,12 @@ def state_of(view: Any) -> dict[str, Any]:
     return json.loads(json.dumps(state))
 
 
-def asked(change: Change) -> list[Any]:
-    """A change as a record has it, such as ["off", 4, 9]. Raises InputError for one that takes more than numbers."""
-    names = _ASKED.get(type(change))
-    odd = (isinstance(change, Pattern) and not change.uniform) or (isinstance(change, Cut) and not change.renormalize)
-    if names is None or odd or (isinstance(change, Mlp) and change.neuron is not None):
+def _record(change: Change) -> list[Any]:
+    """A change as a record has it. Raises InputError for one that takes more than numbers."""
+    numbers = chips.asked(change)
+    if numbers is None:
         raise InputError(f"a lesson holds changes that are made of numbers, not {change}")
-    record = [names[0], *(getattr(change, name) for name in names[1:])]
-    while record[-1] is None and len(record) > 2 and names[0] == "off":
-        record.pop()
-    return record
+    return numbers
 
 
 def trace_of(lens: Any, state: dict[str, Any], changed: bool = True) -> Trace:
@@ -94,5 +83,5 @@ def trace_of(lens: Any, state: dict[str, Any], changed: bool = True) -> Trace:
     if not state.get("text"):
         raise InputError("no text: a step's state names one, or a step before it does")
     trace: Trace = lens.trace(state["text"], state.get("text_pair") or None)
-    changes = read(trace, (), state.get("changes", [])) if changed else []
+    changes = chips.read(trace, (), state.get("changes", [])) if changed else []
     return trace.rerun(*changes) if changes else trace

@@ -18,7 +18,6 @@ from torch import Tensor
 from ..errors import InputError
 from ..trace.trace import Trace
 from ..vocabulary import CATEGORIES
-from ..vocabulary.constants import RHO_POINTS
 from .norms import transformed_norm
 from .ranks import spearman
 from .received import received
@@ -46,7 +45,7 @@ def categories(trace: Trace, punctuation: Collection[str] | None = None) -> Tens
             kinds.append("punctuation")
         else:
             kinds.append("other")
-    return torch.tensor([NAMES.index(kind) for kind in kinds], device=trace.special_mask.device)
+    return torch.tensor([NAMES.index(kind) for kind in kinds], device=trace.device)
 
 
 def _is_punctuation(token: str) -> bool:
@@ -127,8 +126,7 @@ def cancelling(
         for k, pieces in enumerate(pairs):
             x, y = (torch.cat(side, 1) for side in zip(*pieces, strict=True))
             points[k].append((x.flatten(), y.flatten()))
-            if x.shape[1] >= RHO_POINTS:
-                within[layer, :, k] = torch.tensor([spearman(a, b) for a, b in zip(x, y, strict=True)], device="cpu")
+            within[layer, :, k] = torch.tensor([spearman(a, b) for a, b in zip(x, y, strict=True)], device="cpu")
     pooled = [spearman(*(torch.cat(side) for side in zip(*pieces, strict=True))) for pieces in points]
     return Cancelling(torch.tensor(pooled, device="cpu"), within)
 

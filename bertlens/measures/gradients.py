@@ -16,7 +16,6 @@ from torch import Tensor
 
 from ..errors import InputError, ModelError, SelectionError
 from ..run.backward import context_gradients
-from ..text.encoding import batch_inputs
 from ..trace.trace import Trace
 
 Loss = Callable[[Any], Tensor]
@@ -76,7 +75,7 @@ def gradients(trace: Trace, labels: Any = None, *, loss: Loss | None = None) -> 
     values = trace.value(0)  # says why where there are none
     assert trace.model is not None
     trace.check_unchanged()
-    inputs = batch_inputs([trace.encoding], 0, values.device)
+    inputs = trace.inputs()
     if labels is not None:
         target = torch.as_tensor(labels, device=values.device)
         inputs["labels"] = target if target.ndim and target.shape[0] == 1 else target[None]

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from torch import Tensor
 
-from ..errors import ModelError, SelectionError
+from ..errors import ModelError, SelectionError, excerpt
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS
 from .offers import offers
@@ -18,7 +18,7 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Tensor:
     Raises SelectionError for a name that does not exist, ModelError where the trace does not offer the map.
     """
     if kind not in LAYER_MAPS:
-        raise SelectionError(f"no layer map {kind!r:.40}: there are {', '.join(LAYER_MAPS)}")
+        raise SelectionError(f"no layer map {excerpt(kind)}: there are {', '.join(LAYER_MAPS)}")
     if (needs := LAYER_MAPS[kind].needs) and (reason := offers(trace)[needs]):
         raise ModelError(reason)
     function = LAYER_MAPS[kind].function

@@ -86,7 +86,7 @@ class Krylov:
             draws = torch.Generator().manual_seed(0)
             size = (len(trace.key_tokens), WIDTH)
             omega = torch.randn(size, generator=draws, dtype=torch.float64, device="cpu")
-            block, self.start = torch.linalg.qr(omega.to(trace.special_mask.device))
+            block, self.start = torch.linalg.qr(omega.to(trace.device))
         else:
             block = _orthonormal(self.returned[-1], torch.cat(self.basis, 1))
         image, returned, squares = _passed(trace, self.layer, self.head, block, squared=not self.basis)

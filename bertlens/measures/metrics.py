@@ -38,7 +38,7 @@ class Metric:
 
     def __call__(self, trace: Trace) -> float:
         """The metric of a run; what it compares with is the run's original."""
-        return float(self.bind(trace.original)(trace._record.output).detach())
+        return float(self.bind(trace.original)(trace.record.output).detach())
 
     def __str__(self) -> str:
         return f"{self.name} ({self.unit})"
@@ -159,7 +159,7 @@ def similarity(other: Trace | None = None) -> Metric:
 
 def _states(trace: Trace) -> Tensor:
     """(S, D) the last hidden states. Raises ModelError for a model that answers with something else, or no model."""
-    output = trace._record.output
+    output = trace.record.output
     if trace.model is not None and trace.model.why_no_answer:
         raise ModelError(trace.model.why_no_answer)
     if trace.model is None or "last_hidden_state" not in output:
@@ -186,7 +186,7 @@ def divergence(position: int | None = None) -> Metric:
             read = lambda output: output.logits[0, position]  # noqa: E731
         else:
             raise ModelError(f"{trace.model_name} gives no one distribution to compare: {_ways(kind)}")
-        before = read(trace._record.output).detach().double().log_softmax(-1)
+        before = read(trace.record.output).detach().double().log_softmax(-1)
 
         def read_divergence(output: Any) -> Tensor:
             return (before.exp() * (before - read(output).double().log_softmax(-1))).sum()

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from ..errors import BertLensError, InputError, ModelError
 from ..run.attention import check_precision
 from ..run.backward import check_differentiable
-from ..text.encoding import batch_inputs
 from ..trace.checks import check_changeable
 from ..trace.trace import Trace
 from . import norms, predictions, sources, spectra
@@ -48,10 +47,10 @@ def _spectra(trace: Trace) -> None:
 
 
 def _gradients(trace: Trace) -> None:
-    values = trace.value(0)
+    trace.value(0)  # says why there are none
     trace.check_unchanged()
     assert trace.model is not None
-    check_differentiable(trace.model, batch_inputs([trace.encoding], 0, values.device))
+    check_differentiable(trace.model, trace.inputs())
 
 
 # What is tried; more capabilities may be added.
@@ -80,7 +79,7 @@ def offers(trace: Trace) -> MappingProxyType[str, str]:
 
 def why_not(trace: Trace, capability: str) -> str:
     """One of `offers` alone: the others are not tried."""
-    check_precision(trace.special_mask.device)
+    check_precision(trace.device)
     return trace.kept(("offers", capability), lambda: _reason(trace, CAPABILITIES[capability]))
 
 

@@ -21,7 +21,6 @@ from ..run.changes import Change, Cut, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..text.apart import places_apart
-from ..text.encoding import batch_inputs
 from ..trace.trace import Trace
 from ..vocabulary import phrases
 
@@ -49,10 +48,10 @@ def kind_of(trace: Trace) -> str:
     names = [type(module).__name__ for module in trace.model.runner.modules()]
     for ending, kind in KINDS.items():
         if any(name.endswith(ending) for name in names):
-            if kind != "words" or words_of(trace._record.output) is not None:
+            if kind != "words" or words_of(trace.record.output) is not None:
                 return kind
             break
-    if getattr(trace._record.output, "last_hidden_state", None) is not None:
+    if getattr(trace.record.output, "last_hidden_state", None) is not None:
         return "similarity"
     raise ModelError(
         f"{type(trace.model.runner).__name__} gives an answer that is not read here: masked language models, "
@@ -82,7 +81,7 @@ def labels_of(trace: Trace) -> list[str]:
     """The names of the classes, in the order of the logits."""
     assert trace.model is not None
     config: Any = trace.model.base.config
-    count = int(trace._record.output.logits.shape[-1])
+    count = int(trace.record.output.logits.shape[-1])
     names = config.id2label or {}
     return [str(names.get(n, n)) for n in range(count)]
 
@@ -122,7 +121,7 @@ def one_of(trace: Trace) -> bool:
     """Whether a classifier's outputs are one distribution over its classes."""
     assert trace.model is not None
     problem = getattr(trace.model.base.config, "problem_type", None)
-    return problem not in ("multi_label_classification", "regression") and trace._record.output.logits.shape[-1] > 1
+    return problem not in ("multi_label_classification", "regression") and trace.record.output.logits.shape[-1] > 1
 
 
 def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
@@ -164,15 +163,15 @@ def output_at(trace: Trace, layer: int | None) -> Any:
     Raises ModelError for a family without an adapter, and where the weights have changed.
     """
     if layer is None:
-        return trace._record.output
+        return trace.record.output
     trace.layer_output(layer)  # says why there is none
     trace.check_unchanged()
     model = trace.model
     assert model is not None
-    inputs = batch_inputs([trace.encoding], 0, trace.special_mask.device)
+    inputs = trace.inputs()
     watched = Run(watch=True)
     output_of(model, inputs, watched)
-    state = trace._layer(layer).layer_output
+    state = trace.record.layers[layer].layer_output
     assert state is not None
     # only the last layer's output is read by what follows: before it, anything of its shape may stand
     run = Run([()], trace.n_layers, [state[None]] * trace.n_layers, wrapped(watched.outputs))

@@ -1,21 +1,31 @@
-"""Spearman's rank correlation of tensors, ties sharing their mean rank (Spearman 1904)."""
+"""Spearman's rank correlation, ties sharing their mean rank (Spearman 1904)."""
 
 from __future__ import annotations
 
+import math
+
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..vocabulary.constants import RHO_POINTS
 
-def ranks(values: Tensor) -> Tensor:
+
+def ranks(values: ArrayLike | Tensor) -> Tensor:
     """(n,) float64 ranks from 1; equal values share the mean of their ranks."""
-    _, index, counts = torch.unique(values, return_inverse=True, return_counts=True)
+    _, index, counts = torch.unique(torch.as_tensor(values), return_inverse=True, return_counts=True)
     last = counts.cumsum(0).double()
     return (last - (counts - 1) / 2)[index]
 
 
-def spearman(x: Tensor, y: Tensor) -> float:
-    """Spearman's ρ of two (n,) tensors, in [-1, 1]: Pearson's correlation of their ranks. NaN where one is constant."""
+def spearman(x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> float:
+    """Spearman's ρ of two times (n,) values, in [-1, 1]: Pearson's correlation of their ranks.
+
+    NaN for fewer than three, and where one side is constant.
+    """
     a, b = ranks(x), ranks(y)
+    if len(a) < RHO_POINTS:
+        return math.nan
     a, b = a - a.mean(), b - b.mean()
     spread = (a.square().sum() * b.square().sum()).sqrt()
-    return float(a @ b / spread) if spread > 0 else float("nan")
+    return float((a @ b / spread).clamp(-1, 1)) if spread > 0 else math.nan

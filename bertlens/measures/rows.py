@@ -232,7 +232,7 @@ def visible(trace: Trace, layer: int) -> Tensor:
     """(H or 1, S, K) bool: which keys a query may look at. Of weights that were given all, or, where no head of the
     layer looks ahead, those that are not ahead."""
     shape = 1, trace.n_tokens, len(trace.key_tokens)
-    everything = torch.ones(shape, dtype=torch.bool, device=trace.special_mask.device)
+    everything = torch.ones(shape, dtype=torch.bool, device=trace.device)
     if trace.has_neurons:
         mask = trace.dense_mask(layer)
         return everything if mask is None else (mask > -torch.inf).reshape(-1, *shape[1:])
@@ -241,7 +241,7 @@ def visible(trace: Trace, layer: int) -> Tensor:
 
 
 def _room(trace: Trace) -> int:
-    return WEIGHTS_AT_ONCE if trace.special_mask.device.type == "cpu" else 32 * WEIGHTS_AT_ONCE
+    return WEIGHTS_AT_ONCE if trace.device.type == "cpu" else 32 * WEIGHTS_AT_ONCE
 
 
 def _keys(trace: Trace, layer: int, start: int, stop: int) -> slice:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import __version__
+from ..base.arrays_file import difference
 from . import transformers_private as private
 
 SAMPLE = 8  # values of each tensor that are looked at at each use
@@ -89,11 +90,6 @@ class Fingerprint:
         self.places.clear()
         self.places.update(now.places)
         return ""
-
-
-def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """The first name whose value differs; "" where none does."""
-    return next((name for name in {**before, **now} if before.get(name, ...) != now.get(name, ...)), "")
 
 
 def _named(contents: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ..errors import SelectionError, check_index
+from ..errors import SelectionError, check_index, excerpt
 from ..measures import norms
 from ..measures.layer_maps import layer_map as map_of_layer
 from ..measures.words import annotation, grouped
@@ -75,9 +75,9 @@ def shown_grid(
     """
     for name, value, known in (("measure", measure, MEASURES), ("units", units, UNITS)):
         if value not in known:
-            raise SelectionError(f"no {name} {value!r:.40}: there are {', '.join(known)}")
+            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(known)}")
     if pair_filter not in PAIR_FILTERS:
-        raise SelectionError(f"no pair_filter {pair_filter!r:.40}: there are {', '.join(PAIR_FILTERS)}")
+        raise SelectionError(f"no pair_filter {excerpt(pair_filter)}: there are {', '.join(PAIR_FILTERS)}")
     check_index(layer, trace.n_layers, "layer")
     if layer_map:
         values, measure = map_of_layer(trace, layer, layer_map).cpu().numpy(), "weight"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.colors import INKS, NAN, ink_on, table
 from ..base.ranking import scale_end
-from ..errors import SelectionError, check_index
+from ..errors import SelectionError, check_index, excerpt
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from ..vocabulary import THEMES, phrases
@@ -46,7 +46,7 @@ def running_text(
     does not offer.
     """
     if theme not in THEMES[1:]:
-        raise SelectionError(f"theme is one of {', '.join(THEMES[1:])}, not {theme!r:.40}")
+        raise SelectionError(f"theme is one of {', '.join(THEMES[1:])}, not {excerpt(theme)}")
     if (query is None) == (key is None):
         raise SelectionError("give a query or a key, one of them")
     grid = shown_grid(trace, layer, head, measure, **shown)

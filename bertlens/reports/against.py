@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..base.textfile import text_of
 from ..errors import InputError
 from ..survey.intervals import mean_interval
-from .rules import CANNOT
+from .rules import CANNOT, DIFFERS, HOLDS
 
 FORMAT = 1
+LARGEST = 1e300
 SAME = ("hash", "texts", "drawn")  # of two corpora
 
 
@@ -38,17 +40,36 @@ class Change:
 def read(path: str | Path) -> dict[str, Any]:
     """The numbers of a report that `to_json` wrote. Raises InputError for another file."""
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-        if record["bertlens_report"] != FORMAT or not all(
-            {"name", "verdict"} <= {*claim} for claim in record["claims"]
-        ):
-            raise ValueError
-    except OSError as error:
-        raise InputError(f"{path} cannot be opened: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path} holds no numbers of a report: give what bertlens report wrote as .json") from None
+        record = json.loads(text_of(path))
+    except (ValueError, RecursionError):
+        record = None
+    check(record, str(path))
     found: dict[str, Any] = record
     return found
+
+
+def check(record: Any, name: str) -> None:
+    """Raises InputError where something is not what `Report.to_dict` gives, as far as it is read here."""
+
+    def is_claim(claim: Any) -> bool:
+        return (
+            isinstance(claim, dict)
+            and all(isinstance(claim.get(text), str) for text in ("name", "verdict", "unit"))
+            and claim["verdict"] in (HOLDS, DIFFERS, CANNOT)
+            and isinstance(each := claim.get("each", []), list)
+            and all(map(_is_number, [*each, *(claim.get(number, "") for number in ("value", "low", "high"))]))
+        )
+
+    parts = record if isinstance(record, Mapping) and record.get("bertlens_report") == FORMAT else {}
+    claims, corpus, model = (parts.get(part) for part in ("claims", "corpus", "model"))
+    named = isinstance(corpus, Mapping) and isinstance(model, Mapping) and isinstance(model.get("model"), str)
+    if not (named and isinstance(claims, list) and all(map(is_claim, claims))):
+        raise InputError(f"{name} holds no numbers of a report: give what bertlens report wrote as .json")
+
+
+def _is_number(value: Any) -> bool:
+    """A number that a float holds, or None; JSON knows larger ones."""
+    return value is None or (type(value) in (int, float) and abs(value) < LARGEST)
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:

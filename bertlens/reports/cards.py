@@ -160,8 +160,11 @@ class Report:
         against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
         Raises ExportError where it cannot be written.
         """
+        from .against import check
         from .page import page_of
 
+        if against is not None:
+            check(against, "against=")
         text = page_of(self, against, progress)
         if path is not None:
             with replacing(path) as out:

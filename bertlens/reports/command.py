@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..lens import Lens
 from .against import changes, read
 from .making import claims_of, draw, page_bytes, report
-from .part import texts_in
+from .resume_file import texts_in
 
 
 def run(

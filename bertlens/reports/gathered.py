@@ -47,6 +47,10 @@ class Gathered:
     hash: int = 0
 
     @property
+    def norms(self) -> list[np.ndarray]:
+        return self.values["norm"]
+
+    @property
     def n(self) -> int:
         return len(self.gates)
 
@@ -117,12 +121,12 @@ def gather(
     texts: list[Numbered],
     *,
     found: Gathered | None = None,
-    now_and_then: Callable[[Gathered], None] = lambda _: None,
+    autosave: Callable[[Gathered], None] | None = None,
     progress: bool = True,
 ) -> Gathered:
     """Run the texts; an interrupt ends the pass with a warning, and those done count.
 
-    found: what is done already, of the same texts; now_and_then is called after each batch. Texts that are too long for
+    found: what is done already, of the same texts; autosave is called after each batch. Texts that are too long for
     the model are cut. Raises InputError where attention holds NaN.
     """
     found, lengths = found or Gathered(), Lengths()
@@ -137,7 +141,8 @@ def gather(
                     if entry.number not in done:
                         found.add(trace, text_statistics(trace, lengths), entry)
                         told.update()
-                now_and_then(found)
+                if autosave is not None:
+                    autosave(found)
     except KeyboardInterrupt:
         if not found.n:
             raise

@@ -11,7 +11,7 @@ from ..survey.corpus import Item
 from ..survey.distances import head_distances
 from .closer import Closer
 from .gathered import Gathered
-from .measuring import NO_NORMS, close_measure, count_beyond, interval, measure
+from .measuring import NO_STATES, close_measure, count_beyond, interval, measure, strongest
 from .passes import DISTANCE_TEXTS
 from .rules import CENSUS, FACTOR, Measured
 
@@ -21,39 +21,28 @@ COLLAPSED = 0.01  # nats
 IDLE = 0.05  # of a vector's length
 
 
-def _least(values: np.ndarray) -> tuple[tuple[int, int], float]:
-    """The head with the least mean over texts (N, L, H)."""
-    mean = values.mean(0)
-    layer, head = np.unravel_index(int(mean.argmin()), mean.shape)
-    return (int(layer), int(head)), float(mean.min())
-
-
-@close_measure("health-dead")
+@close_measure("health-dead", "written")
 def dead(g: Gathered, c: Closer) -> Measured:
-    if not c.written:
-        return Measured(why=c.why or NO_NORMS)
     values = np.stack(c.written)
     values = values / np.maximum(values.mean(-1, keepdims=True), 1e-12)
-    head, least = _least(values)
+    shortest = strongest(values.mean(0), least=True)
     return Measured(
         **count_beyond([values], DEAD, "below"),
-        series={"shortest ÷ mean": [float(value) for value in values.mean(0).min(1)]},
-        head=head,
-        head_value=least,
-        note=f"The shortest has {100 * least:.0f} % of its layer's mean.",
+        series={"shortest ÷ mean": values.mean(0).min(1).tolist()},
+        **shortest,
+        note=f"The shortest has {100 * shortest['head_value']:.0f} % of its layer's mean.",
     )
 
 
 @close_measure("health-collapsed")
 def collapsed(g: Gathered, c: Closer) -> Measured:
     values = np.stack(c.spread)
-    head, least = _least(values)
+    lowest = strongest(values.mean(0), least=True)
     return Measured(
         **count_beyond([values], COLLAPSED, "below"),
-        series={"least of any head, nats": [float(value) for value in values.mean(0).min(1)]},
-        head=head,
-        head_value=least,
-        note=f"The least is {least:.3f} nats.",
+        series={"least of any head, nats": values.mean(0).min(1).tolist()},
+        **lowest,
+        note=f"The least is {lowest['head_value']:.3f} nats.",
     )
 
 
@@ -75,7 +64,7 @@ def doubled(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) -
     heads = g.shape[1]
     return Measured(
         *(value[0], low[0], high[0], len(every)),
-        series={"nearest, nats": [float(least) for least in nearest.reshape(g.shape).min(1)]},
+        series={"nearest, nats": nearest.reshape(g.shape).min(1).tolist()},
         head=(at // heads, at % heads),
         head_value=float(nearest.min()),
         note=f"The nearest two, L{at // heads}·H{at % heads} and L{other // heads}·H{other % heads}, "
@@ -85,29 +74,25 @@ def doubled(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) -
     )
 
 
-@close_measure("health-rogue")
+@close_measure("health-rogue", "rogue", NO_STATES)
 def rogue(g: Gathered, c: Closer) -> Measured:
-    if not c.rogue:
-        return Measured(why="the model hands out no hidden states")
     values = np.stack(c.rogue)
     if not np.isfinite(values).any():
         return Measured(n=0, why="no text has two tokens")
     layer = int(np.nanmean(values, 0).argmax())
     return Measured(
         **interval(values[:, layer], share=True),
-        series={"largest dimension": [float(value) for value in np.nanmean(values, 0)]},
+        series={"largest dimension": np.nanmean(values, 0).tolist()},
         note=f"The worst is layer {layer}.",
     )
 
 
-@close_measure("health-idle")
+@close_measure("health-idle", "changed", NO_STATES)
 def idle(g: Gathered, c: Closer) -> Measured:
-    if not c.changed:
-        return Measured(why="the model hands out no hidden states")
     values = np.stack(c.changed)
     return Measured(
         **count_beyond([values], IDLE, "below", "layers"),
-        series={"change ÷ length": [float(value) for value in values.mean(0)]},
+        series={"change ÷ length": values.mean(0).tolist()},
         note=f"The least change is {100 * values.mean(0).min():.0f} % of a vector's length.",
     )
 

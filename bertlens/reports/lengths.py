@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import torch
 
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..survey.intervals import LEVEL
 from .gathered import Gathered
-from .measuring import NO_NORMS, NO_SEPARATOR, interval, layer_means, layers_in, measure, strongest
+from .measuring import NO_SEPARATOR, interval, layer_means, layers_in, measure, strongest
 from .rules import Measured
 
 ENOUGH_FOR_FREQUENCIES = 100_000  # for frequencies to mean anything
@@ -19,44 +18,38 @@ ENOUGH_FOR_FREQUENCIES = 100_000  # for frequencies to mean anything
 
 def cancelled(g: Gathered, name: str, missing: str) -> Measured:
     """The share of a kind of token by norm ÷ by weight, each summed over all heads of a text."""
-    if not g.values["norm"]:
-        return Measured(why=NO_NORMS)
     weight, norm = g.of(name), g.of(name, "norm")
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = norm.mean((1, 2)) / weight.mean((1, 2))
     if not np.isfinite(ratio).any():
         return Measured(why=missing)
-    ends = interval(ratio)
-    head, most = strongest(weight)
+    return _by_both(ratio, weight, norm)
+
+
+def _by_both(ratio: np.ndarray, weight: np.ndarray, norm: np.ndarray) -> Measured:
+    """ratio: (N,) of each text. Of weight and norm, (N, L, H), the layers' means, and the head with most weight."""
     series = {"by weight": layer_means(weight), "by norm": layer_means(norm)}
-    return Measured(**ends, chance=1.0, series=series, head=head, head_value=most)
+    return Measured(**interval(ratio), chance=1.0, series=series, **strongest(np.nanmean(weight, 0)))
 
 
-measure("kobayashi-separator")(lambda g: cancelled(g, "separator", NO_SEPARATOR))
-measure("kobayashi-punctuation")(lambda g: cancelled(g, "punctuation", "no text has a full stop or comma"))
+measure("kobayashi-separator", "norms")(lambda g: cancelled(g, "separator", NO_SEPARATOR))
+measure("kobayashi-punctuation", "norms")(lambda g: cancelled(g, "punctuation", "no text has a full stop or comma"))
 
 
-@measure("kobayashi-special")
+@measure("kobayashi-special", "norms")
 def special(g: Gathered) -> Measured:
-    if not g.values["norm"]:
-        return Measured(why=NO_NORMS)
     weight, norm = (sum(np.nan_to_num(g.of(name, by)) for name in ("first", "separator")) for by in ("weight", "norm"))
     weight, norm = np.asarray(weight), np.asarray(norm)
-    head, most = strongest(weight)
-    series = {"by weight": layer_means(weight), "by norm": layer_means(norm)}
-    ratio = norm.mean((1, 2)) / weight.mean((1, 2))
-    return Measured(**interval(ratio), chance=1.0, series=series, head=head, head_value=most)
+    return _by_both(norm.mean((1, 2)) / weight.mean((1, 2)), weight, norm)
 
 
-@measure("kobayashi-frequency")
+@measure("kobayashi-frequency", "token_lengths")
 def frequency(g: Gathered) -> Measured:
-    if not g.token_lengths:
-        return Measured(why=NO_NORMS)
     ids = np.concatenate(g.ids)
     _, index, counts = np.unique(ids, return_inverse=True, return_counts=True)
     more = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")  # types that are more frequent
     rank, lengths = (more + 1)[index], np.concatenate(g.token_lengths)
-    value = spearman(torch.from_numpy(rank), torch.from_numpy(lengths))
+    value = spearman(rank, lengths)
     if len(ids) < ENOUGH_FOR_FREQUENCIES:
         enough = math.ceil(ENOUGH_FOR_FREQUENCIES / len(ids) * g.n)
         too_few = (
@@ -69,7 +62,7 @@ def frequency(g: Gathered) -> Measured:
     for _ in range(100):  # whole texts, drawn again
         weight = np.bincount(random.integers(0, g.n, g.n), minlength=g.n)[text]
         at = np.repeat(np.arange(len(ids)), weight)
-        drawn.append(spearman(torch.from_numpy(rank[at]), torch.from_numpy(lengths[at])))
+        drawn.append(spearman(rank[at], lengths[at]))
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Measured(value, float(low), float(high), n=g.n, chance=0.0)
 
@@ -81,13 +74,11 @@ def _mixing(g: Gathered, method: str) -> np.ndarray:
 
 def _all_mixing(g: Gathered) -> dict[str, list[float]]:
     names = {"attn-w": "weight", "attn-n": "norm", "attnres-n": "+ residual", "attnresln-n": "+ LayerNorm"}
-    return {said: [float(value) for value in _mixing(g, method).mean(0)] for method, said in names.items()}
+    return {label: _mixing(g, method).mean(0).tolist() for method, label in names.items()}
 
 
-@measure("kobayashi-mixing")
+@measure("kobayashi-mixing", "mixing")
 def mixing(g: Gathered) -> Measured:
-    if not g.mixing:
-        return Measured(why=NO_NORMS)
     ends = interval(_mixing(g, "attnresln-n").mean(1), share=True)
     by_weight = float(_mixing(g, "attn-w").mean())
     return Measured(
@@ -97,37 +88,31 @@ def mixing(g: Gathered) -> Measured:
 
 def _less(g: Gathered, method: str, than: str) -> Measured:
     """The mixing ratio by one method ÷ by another, each the mean of a text's tokens and layers."""
-    if not g.mixing:
-        return Measured(why=NO_NORMS)
     with np.errstate(invalid="ignore", divide="ignore"):
         ends = interval(_mixing(g, method).mean(1) / _mixing(g, than).mean(1))
     return Measured(**ends, chance=1.0, series=_all_mixing(g))
 
 
-measure("kobayashi-layernorm")(lambda g: _less(g, "attnresln-n", "attnres-n"))
-measure("kobayashi-residual")(lambda g: _less(g, "attnres-n", "attn-n"))
+measure("kobayashi-layernorm", "mixing")(lambda g: _less(g, "attnresln-n", "attnres-n"))
+measure("kobayashi-residual", "mixing")(lambda g: _less(g, "attnres-n", "attn-n"))
 
 
-@measure("kobayashi-depth")
+@measure("kobayashi-depth", "mixing")
 def depth(g: Gathered) -> Measured:
-    if not g.mixing:
-        return Measured(why=NO_NORMS)
     if g.shape[0] < 2:
         return Measured(why="the model has a single layer")
     values, third = _mixing(g, "attnresln-n"), layers_in(g.shape[0], 1 / 3)
     with np.errstate(invalid="ignore", divide="ignore"):
         ends = interval(values[:, -third:].mean(1) / values[:, :third].mean(1))
-    return Measured(**ends, chance=1.0, series={"+ LayerNorm": [float(value) for value in values.mean(0)]})
+    return Measured(**ends, chance=1.0, series={"+ LayerNorm": values.mean(0).tolist()})
 
 
 STEPS = ("attn-w", "attn-n", "attnres-w", "attnres-n", "attnresln-n")
 
 
-@measure("kobayashi-order")
+@measure("kobayashi-order", "mixing")
 def order(g: Gathered) -> Measured:
     """The smallest of the steps from each mixing ratio to the next lower one."""
-    if not g.mixing:
-        return Measured(why=NO_NORMS)
     values = np.stack([_mixing(g, method).mean(1) for method in STEPS])  # (5, N)
     steps = values[:-1] - values[1:]
     least = int(steps.mean(1).argmin())
@@ -135,18 +120,16 @@ def order(g: Gathered) -> Measured:
     return Measured(
         **interval(steps[least]),
         chance=0.0,
-        series={"mixing ratio": [float(value) for value in values.mean(1)]},
+        series={"mixing ratio": values.mean(1).tolist()},
         labels=["Attn-W", "Attn-N", "Res-W", "Res-N", "ResLn-N"],
         note=f"They are {means} %.",
     )
 
 
-@measure("kobayashi-patterns")
+@measure("kobayashi-patterns", "norms")
 def patterns(g: Gathered) -> Measured:
     """Of the heads that give special tokens and marks most of their weight, text by text: the share with less than
     half there by norm."""
-    if not g.values["norm"]:
-        return Measured(why=NO_NORMS)
     kinds = ("first", "separator", "punctuation")
     weight, norm = (sum(np.nan_to_num(g.of(name, by)) for name in kinds) for by in ("weight", "norm"))
     rests, turns = np.asarray(weight) > 0.5, np.asarray(norm) < 0.5
@@ -155,12 +138,9 @@ def patterns(g: Gathered) -> Measured:
     if not np.isfinite(share).any():
         return Measured(n=g.n, why="no head gives special tokens and . and , most of its weight")
     often = np.where(rests & turns, 1.0, 0.0).mean(0)
-    layer, head = np.unravel_index(int(often.argmax()), often.shape)
     by_layer = {
-        "most by weight": [float(value) for value in rests.mean((0, 2))],
-        "not by norm": [float(value) for value in (rests & turns).mean((0, 2))],
+        "most by weight": rests.mean((0, 2)).tolist(),
+        "not by norm": (rests & turns).mean((0, 2)).tolist(),
     }
-    place = (int(layer), int(head)) if often.max() else None
-    return Measured(
-        **interval(share, share=True), chance=0.0, series=by_layer, head=place, head_value=float(often.max())
-    )
+    head = strongest(often) if often.any() else {"head_value": 0.0}
+    return Measured(**interval(share, share=True), chance=0.0, series=by_layer, **head)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ..base.interrupts import Held, stoppable
+from ..base.paths import as_path
 from ..base.progress import bar
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, ModelError, SelectionError, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..page import bundle
-from ..survey.checkpoint import Stop, stoppable
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
 from ..tasks import task
@@ -28,8 +29,8 @@ from .claims import CLAIMS, GROUPS, Claim
 from .gathered import Gathered, gather
 from .measuring import CLOSE, MEASURES, layers_in, middle
 from .page import LIMIT
-from .part import Part
 from .passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
+from .resume_file import PLACES, ResumeFile
 from .rules import Measured, verdict
 from .texts import NAME, pairs, singles
 
@@ -82,27 +83,26 @@ def report(
     plan = draw(lens, corpus, minutes, texts, seed)
     drawn = list(plan.texts)
     begun, model = time.monotonic(), lens.borrowed.fingerprint()
-    part = None if resume is None else Part(Path(resume), _key(lens, plan, seed), len(drawn))
-    with stoppable() as stop:
-        keep = (lambda _: None) if part is None else _kept(part, stop)
-        so_far = Gathered() if part is None else part.read()
-        so_far = gather(lens, drawn, found=so_far, now_and_then=keep, progress=progress)
-        if part is not None:
-            with stop.held():
-                part.write(so_far)
+    file = None if resume is None else ResumeFile(as_path(resume), _report_identity(lens, plan, seed))
+    with stoppable():
+        so_far, autosave = (Gathered(), None) if file is None else (file.read(), file.autosave)
+        so_far = gather(lens, drawn, found=so_far, autosave=autosave, progress=progress)
+        if file is not None:
+            with Held():
+                file.write(so_far)
         gathered = so_far.in_order()
     done = {*gathered.places}
     items = [entry.item for entry in drawn if entry.number in done]
-    left = [claim for claim in chosen if claim.name in CLOSE and (part is None or claim.name not in part.done)]
+    left = [claim for claim in chosen if claim.name in CLOSE and (file is None or claim.name not in file.claims)]
     close = closer.look(lens, items) if left else None
 
     def measured_of(name: str) -> Measured:
-        if part is None or name in MEASURES or len(done) < len(drawn):
+        if file is None or name in MEASURES or len(done) < len(drawn):
             return computed(name)
-        if name not in part.done:
-            part.done[name] = computed(name)
-            part.now_and_then(so_far)
-        return part.done[name]
+        if name not in file.claims:
+            file.claims[name] = computed(name)
+            file.autosave(so_far)
+        return file.claims[name]
 
     def computed(name: str) -> Measured:
         if name in MEASURES:
@@ -123,34 +123,29 @@ def report(
         Card(replace(claim, python=claim.python.format(**places)), measured, *verdict(claim.rule, measured))
         for claim, measured in found
     ]
-    if part is not None and len(done) == len(drawn):
-        part.path.unlink(missing_ok=True)
+    if file is not None and len(done) == len(drawn):
+        file.path.unlink(missing_ok=True)
     facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
     }, "" if labelled is None else card_of(labelled, seed))  # fmt: skip
 
 
-def _kept(part: Part, stop: Stop) -> Callable[[Gathered], None]:
-    def now_and_then(found: Gathered) -> None:
-        with stop.held():
-            part.now_and_then(found)
-
-    return now_and_then
-
-
-def _key(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:
-    """What a part is of."""
+def _report_identity(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:
+    """What a report is of, by name."""
     texts = sum(digest(entry.item) for entry in plan.texts) % (1 << 64)
     places = [entry.number for entry in plan.texts]
-    return lens.borrowed.identity() | {"texts": f"{texts:016x}", "places of texts": places, "seed": seed}
+    return lens.borrowed.identity() | {"texts": f"{texts:016x}", PLACES: places, "seed": seed}
 
 
 def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:
     """The claims of these names or papers, in the order of the table."""
     if claims is None:
         return [*CLAIMS]
-    names = [name.strip() for name in (claims.split(",") if isinstance(claims, str) else claims)]
+    given = claims.split(",") if isinstance(claims, str) else [*claims] if isinstance(claims, Iterable) else [None]
+    if not all(isinstance(name, str) for name in given):
+        raise SelectionError(f"claims are names in a list, or in a text with commas, not {excerpt(claims)}")
+    names = [str(name).strip() for name in given]
     known = {claim.name for claim in CLAIMS} | {*GROUPS}
     if wrong := [name for name in names if name not in known]:
         raise SelectionError(
@@ -173,10 +168,10 @@ class Plan:
 
 def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, seed: int) -> Plan:
     """Which texts, and how many in the time there is, by the time that a few take. Errors as for `report`."""
-    if texts is not None and (not isinstance(texts, int) or texts < 1):
-        raise InputError(f"texts is how many to take, at least 1, not {texts!r:.40}")
-    if not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
-        raise InputError(f"minutes is a time above 0, not {minutes!r:.40}")
+    texts = None if texts is None else check_number(texts, "texts is how many to take,", 1)
+    seed = check_seed(seed)
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
+        raise InputError(f"minutes is a time above 0, not {excerpt(minutes)}")
     every = [*numbered(default_texts(lens) if corpus is None else corpus)]
     most = min(len(every), texts or TEXTS)
     order = random.Random(seed).sample(every, most)

@@ -20,22 +20,33 @@ CLOSE: dict[str, CloseMeasure] = {}  # what needs a closer look at a few texts
 
 NO_NORMS = "the model's family offers no norms"
 NO_SEPARATOR = "the tokenizer puts no separator into these texts"
+NO_STATES = "the model hands out no hidden states"
 
 
-def measure(name: str) -> Callable[[Measure], Measure]:
-    def registered(function: Measure) -> Measure:
-        MEASURES[name] = function
+def measure(name: str, needs: str = "", missing: str = NO_NORMS) -> Callable[[Measure], Measure]:
+    """Register a claim's function. needs: the numbers of `Gathered` without which nothing can be told, as `missing`."""
+
+    def register(function: Measure) -> Measure:
+        def measured(g: Gathered) -> Measured:
+            return function(g) if not needs or getattr(g, needs) else Measured(why=missing)
+
+        MEASURES[name] = measured
         return function
 
-    return registered
+    return register
 
 
-def close_measure(name: str) -> Callable[[CloseMeasure], CloseMeasure]:
-    def registered(function: CloseMeasure) -> CloseMeasure:
-        CLOSE[name] = function
+def close_measure(name: str, needs: str = "", missing: str = "") -> Callable[[CloseMeasure], CloseMeasure]:
+    """As `measure`. needs: the numbers of `Closer`, without which nothing can be told, as `missing` or `Closer.why`."""
+
+    def register(function: CloseMeasure) -> CloseMeasure:
+        def measured(g: Gathered, c: Closer) -> Measured:
+            return function(g, c) if not needs or getattr(c, needs) else Measured(why=missing or c.why or NO_NORMS)
+
+        CLOSE[name] = measured
         return function
 
-    return registered
+    return register
 
 
 def middle(layers: int) -> list[int]:
@@ -99,14 +110,12 @@ def heads_above(kinds: Sequence[np.ndarray], bound: float, missing: str, even: f
     if not max(map(len, kinds)):
         return Measured(why=missing)
     means = np.stack([values.mean(0) for values in kinds if len(values)]).max(0)
-    layer, head = np.unravel_index(int(means.argmax()), means.shape)
     beside = "" if math.isnan(even) else f"; even rows would give {100 * even:.0f} %"
     return Measured(
         **count_beyond(kinds, bound, "above"),
         chance=float(means.size * (even > bound)),
-        series={"most of any head": [float(value) for value in means.max(1)]},
-        head=(int(layer), int(head)),
-        head_value=float(means.max()),
+        series={"most of any head": means.max(1).tolist()},
+        **strongest(means),
         note=f"The head with most gives {100 * means.max():.0f} %{beside}.",
     )
 
@@ -117,8 +126,11 @@ def layer_means(values: np.ndarray) -> list[float]:
     return [float(np.nanmean(each)) if np.isfinite(each).any() else math.nan for each in layers]
 
 
-def strongest(values: np.ndarray) -> tuple[tuple[int, int], float]:
-    """The head with the highest mean over texts (N, L, H)."""
-    means = np.nanmean(values, 0)
-    layer, head = np.unravel_index(int(np.nanargmax(means)), means.shape)
-    return (int(layer), int(head)), float(means[layer, head])
+def strongest(means: np.ndarray, layers: Sequence[int] | None = None, least: bool = False) -> dict[str, Any]:
+    """head and head_value as Measured has them: the head with the highest of (L, H) numbers, or the least, and its own.
+
+    layers: which ones these are, if not all.
+    """
+    place = np.nanargmin(means) if least else np.nanargmax(means)
+    layer, head = (int(index) for index in np.unravel_index(int(place), means.shape))
+    return {"head": (layer if layers is None else layers[layer], head), "head_value": float(means[layer, head])}

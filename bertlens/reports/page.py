@@ -6,15 +6,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ..base.colors import page_inks
 from ..base.ranking import is_nothing
 from ..errors import BertLensError, ExportError
-from ..export import html
+from ..export import html, pages
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .against import difference, same_texts
@@ -29,7 +26,6 @@ LIMIT = 5_000_000  # bytes of the page
 WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page grows too large
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
 HEALTH = "health"
-CHARTLESS = ' class="wide"'
 CENSUS = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
 
@@ -47,9 +43,8 @@ def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: 
             held = set(range(trace.n_layers) if layers is None else layers)
             try:
                 page = view.page(layers)
-                above = f"{style()}{cards_of(report, trace, held, against)}"
                 title = f"{visible(report.facts['model']['model'])}: what the papers found"
-                text = html.to_html(replace(page, title=title, above=above))
+                text = html.to_html(replace(page, title=title, above=cards_of(report, held, against)))
             except ExportError:
                 continue
             if len(text) <= LIMIT:
@@ -72,124 +67,83 @@ def _trace(report: Report, parts: tuple[str, ...]) -> Trace | None:
         return None
 
 
-def style() -> str:
-    rules = page_inks("#report, #live") + Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    return f"<style>{rules}</style>"
-
-
-def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Mapping[str, Any] | None = None) -> str:
-    """Everything above the view; layers: those whose heads the view holds."""
-    facts, corpus = report.facts, report.facts["corpus"]
-    model = escape(visible(facts["model"]["model"]))
+def cards_of(report: Report, layers: set[int], against: Mapping[str, Any] | None = None) -> str:
+    """Everything above the view, as markup; layers: those whose heads the view holds."""
+    facts = report.facts
     papers = [card for card in report.cards if card.claim.group != HEALTH]
     health = [card for card in report.cards if card.claim.group == HEALTH]
-    trained = sum(card.claim.of_training for card in papers)
-    by_chance = f"{trained} of the {len(papers)} claims are of training: of random weights at most 1 in 20 holds."
-    if len(papers) > trained:
-        by_chance += f" {len(papers) - trained} may hold of random weights too, and say so."
-    counts = _counts(papers)
-    heads = [("", "", papers), (f'<h2 id="{HEALTH}">Is the model sound?</h2>', _counts(health), health)]
-    cut = f", {corpus['cut']} of them cut" if corpus["cut"] else ""
-    unknown = f", {100 * corpus['unknown'] / corpus['tokens']:.1f} % of tokens unknown" if corpus["unknown"] else ""
-    beside = {} if against is None else {claim["name"]: claim for claim in against["claims"]}
-    other = "" if against is None else str(against["model"]["model"])
-    paired = against is not None and same_texts(report.facts, against)
-    shown = layers if trace is not None else set()
-    names = " &#183; ".join(f"{name} {number}" for name, number in facts["model"]["versions"].items())
-    body = [
-        '<section id="report">',
-        f'<header><h1>What of the papers holds on {model}?</h1><p class="counts">{counts}</p></header>',
-        f'<p class="facts">{facts["model"]["layers"]} layers of {facts["model"]["heads"]} heads &#183; '
-        f"{corpus['texts']:,} of {corpus['of']:,} texts, {corpus['tokens']:,} tokens{cut}{unknown} &#183; "
-        f"{escape(visible(corpus['name']))}</p>",
-        f'<p class="facts">{by_chance}</p>',
-        *(
-            part
-            for head, told, cards in heads
-            if cards
-            for part in (
-                head,
-                f'<p class="counts">{told}</p>' if head else "",
-                f'<ul class="index">{"".join(map(_entry, cards))}</ul>',
-                *(_card(card, shown, other, beside.get(card.claim.name), paired) for card in cards),
-            )
-        ),
-        report.labelled,
-        f'<details class="method"><summary>How this was made</summary><p><code>{escape(facts["python"])}</code></p>'
-        "<p>The lines of the cards, of the texts of this report in their order, begin with:</p>"
-        f"<p><code>{escape('; '.join(SETUP))}</code></p>"
-        f"<p>seed {facts['seed']} &#183; {facts['threads']} threads &#183; corpus {corpus['hash']} &#183; weights "
-        f"{escape(str(facts['model']['weights'])[:16])} &#183; {names} &#183; {report.made['date']}, "
-        f"{report.made['seconds']:.0f} s</p></details>",
-        "</section>",
-    ]
-    if trace is not None:
-        body.append('<h2 id="live">The heads on one text</h2>')
-    return "\n".join(body)
+
+    def group(name: str, title: str, cards: Sequence[Card]) -> dict[str, Any]:
+        shown = [_card(card, layers, None if against is None else _other(card, report, against)) for card in cards]
+        return {"name": name, "title": title, "counts": _counts(cards), "cards": shown}
+
+    return pages.render(
+        "report.jinja",
+        model=facts["model"] | {"weights": str(facts["model"]["weights"])[:16]},
+        corpus=facts["corpus"],
+        claims=len(papers),
+        trained=sum(card.claim.of_training for card in papers),
+        groups=[group("papers", "", papers), group(HEALTH, "Is the model sound?", health)],
+        labelled=report.labelled,
+        setup=SETUP,
+        made=report.made,
+        **{name: facts[name] for name in ("python", "seed", "threads")},
+    )
 
 
-def _counts(cards: Sequence[Card]) -> str:
+def _counts(cards: Sequence[Card]) -> list[dict[str, str]]:
     numbers = ((word, sum(card.verdict == word for card in cards)) for word in (HOLDS, DIFFERS, CANNOT))
-    return " ".join(f'<b class="{CLASSES[word]}">{n} {CENSUS[word]}</b>' for word, n in numbers if n)
+    return [{"class": CLASSES[word], "words": f"{n} {CENSUS[word]}"} for word, n in numbers if n]
 
 
-def _entry(card: Card) -> str:
-    return (
-        f'<li class="{CLASSES[card.verdict]}"><a href="#{card.claim.name}">{escape(card.claim.sentence)}</a> '
-        f"<span>{card.verdict}</span></li>"
-    )
-
-
-def _card(
-    card: Card, layers: set[int], other: str = "", beside: Mapping[str, Any] | None = None, paired: bool = False
-) -> str:
+def _card(card: Card, layers: set[int], other: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What report.jinja shows of a card; other: what it shows of another model in it."""
     claim, m = card.claim, card.measured
-    because = f", because {escape(card.why)}" if card.why else ""
-    chance = "" if m.chance is None else said(m.chance, claim.rule.unit)
-    interval = f" ({escape(card.interval)})" if card.interval else ""
-    rows = (
-        (f"the paper ({escape(claim.on)})" if claim.on else "expected", escape(claim.found)),
-        ("this model", f"<b>{escape(card.number)}</b>{interval}" + (f", n = {escape(card.n)}" if m.n else "")),
-        (escape(visible(other)), "" if beside is None else _beside(beside)),
-        ("this model less that one", "" if beside is None or not paired else _apart(card, beside)),
-        ("chance", escape(chance)),
-    )
-    table = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
-    note = f"{escape(m.note)} " if m.note else ""
-    bound = "Rule, with a bound of ours" if claim.rule.ours else "Rule"
-    turned = f" {escape(card.turn)}" if card.turn else ""
-    untrained = "" if claim.of_training or claim.group == HEALTH else " May hold of random weights too."
-    links = []
+    return {
+        **{name: getattr(claim, name) for name in ("name", "sentence", "on", "found", "python")},
+        **{name: getattr(card, name) for name in ("verdict", "number", "interval", "turn")},
+        "class": CLASSES[card.verdict],
+        "because": card.why,
+        "place": ", ".join(filter(None, (PAPERS[claim.paper], claim.place))),
+        "measure": claim.measure[0].upper() + claim.measure[1:],
+        "n": card.n if m.n else "",
+        "other": other,
+        "chance": "" if m.chance is None else said(m.chance, claim.rule.unit),
+        "note": m.note,
+        "rule": str(claim.rule),
+        "bound_is_ours": claim.rule.ours,
+        "is_by_chance": not claim.of_training and claim.group != HEALTH,
+        "head": _head(card, layers),
+        "chart": chart(m.series, m.labels),
+    }
+
+
+def _head(card: Card, layers: set[int]) -> dict[str, str] | None:
+    """The head that a card names, with its address in the view below where that holds it."""
+    claim, m = card.claim, card.measured
     is_least = claim.rule.side == "below"  # then the head with next to nothing shows it best
-    if m.head is not None and (is_least or not is_nothing(m.head_value or 0)):
-        layer, head = m.head
-        which = "the head that is nearest to it" if claim.group == HEALTH else "the head that does it most"
-        named = f"L{layer}&#183;H{head}"
-        links.append(
-            f'<a href="{link(layer, head)}">Show {which}: {named}</a>'
-            if layer in layers
-            else f"<span>{which.capitalize()}: {named}</span>"
-        )
-    links.append(f"<details><summary>Python</summary><code>{escape(claim.python)}</code></details>")
-    place = ", ".join(escape(part) for part in (PAPERS[claim.paper], claim.place) if part)
-    measure = claim.measure[0].upper() + claim.measure[1:]
-    drawn = chart(m.series, m.labels)
-    return (
-        f'<article id="{claim.name}"{"" if drawn else CHARTLESS}><div><p class="place"><span>{place}</span> '
-        f'<b class="{CLASSES[card.verdict]}">{card.verdict}</b>{because}</p><h3>{escape(claim.sentence)}</h3>'
-        f'<p class="measure">{escape(measure)}</p><dl>{table}</dl>'
-        f'<p class="rule">{note}{bound}: {escape(str(claim.rule))}.{turned}{untrained}</p>'
-        f'<div class="links">{" ".join(links)}</div></div>{drawn}</article>'
-    )
+    if m.head is None or (is_nothing(m.head_value or 0) and not is_least):
+        return None
+    layer, head = m.head
+    which = "the head that is nearest to it" if claim.group == HEALTH else "the head that does it most"
+    return {"name": f"L{layer}·H{head}", "which": which, "address": link(layer, head) if layer in layers else ""}
 
 
-def _beside(claim: Mapping[str, Any]) -> str:
-    """Another model's number and verdict."""
+def _other(card: Card, report: Report, against: Mapping[str, Any]) -> dict[str, str] | None:
+    """Another model's number and verdict; on the same texts the difference too. None where it has none."""
+    claim = next((claim for claim in against["claims"] if claim["name"] == card.claim.name), None)
+    if claim is None:
+        return None
     value, low, high = (math.nan if claim[name] is None else float(claim[name]) for name in ("value", "low", "high"))
     unit, verdict = str(claim["unit"]), str(claim["verdict"])
     ends = f" {ends_said(low, high, unit)}" if math.isfinite(low) else ""
-    number = escape(f"{said(value, unit)}{ends}")
-    return f'{number} <b class="{CLASSES.get(verdict, "cannot")}">{escape(verdict)}</b>'
+    return {
+        "model": str(against["model"]["model"]),
+        "number": f"{said(value, unit)}{ends}",
+        "verdict": verdict,
+        "class": CLASSES.get(verdict, "cannot"),
+        "difference": _apart(card, claim) if same_texts(report.facts, against) else "",
+    }
 
 
 def _apart(card: Card, beside: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from ..measures.sources import map_shares, maps
 from ..survey.corpus import Item, Numbered, traces_of
 from .closer import Closer
 from .gathered import Gathered
-from .measuring import close_measure, heads_above, interval
+from .measuring import close_measure, heads_above, interval, strongest
 from .rules import Measured
 
 PATTERN = 0.25  # of the attention of the tokens that have such a partner
@@ -31,19 +31,15 @@ def pieces(g: Gathered, c: Closer) -> Measured:
     return heads_above([np.stack(c.pieces)], PATTERN, "no word is in parts")
 
 
-@close_measure("vig-few-neurons")
+@close_measure("vig-few-neurons", "few")
 def few_neurons(g: Gathered, c: Closer) -> Measured:
-    if c.why:
-        return Measured(why=c.why)
     values = np.stack(c.few)
     mean = np.nanmean(values, 0)
-    layer, head = np.unravel_index(int(np.nanargmin(mean)), mean.shape)
     return Measured(
         **interval(np.nanmean(values, (1, 2))),
         chance=1.0,
-        series={"÷ random q and k": [float(value) for value in np.nanmean(mean, 1)]},
-        head=(int(layer), int(head)),
-        head_value=float(np.nanmin(mean)),
+        series={"÷ random q and k": np.nanmean(mean, 1).tolist()},
+        **strongest(mean, least=True),
     )
 
 
@@ -67,7 +63,7 @@ def position(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) 
                      zip(places, values.mean(0), strict=True))  # fmt: skip
     return Measured(
         **interval(values.mean(1), share=True),
-        series={"position with position": [float(value) for value in values.mean(0)]},
+        series={"position with position": values.mean(0).tolist()},
         labels=[f"L{layer}·H{head}" for layer, head in places],
         head=(places[best][0], places[best][1]),
         head_value=float(values.mean(0)[best]),

@@ -16,7 +16,7 @@ from ..survey.statistics import CATEGORIES
 from ..trace.trace import Trace
 from .closer import Closer
 from .gathered import Gathered
-from .measuring import NO_NORMS, close_measure, interval, measure
+from .measuring import NO_NORMS, close_measure, interval, measure, strongest
 from .rules import Measured
 
 RESTS = 0.3  # of a head's attention, on one kind of token: Gu et al. 2025 (arXiv 2410.10781) take the same
@@ -52,23 +52,19 @@ def resting(g: Gathered) -> Measured:
     chosen = (means > RESTS).sum((1, 2))
     said = ", ".join(f"{int(count)} on the {'first token' if name == 'first' else 'separators'}"
                      for name, count in zip(names, chosen, strict=True))  # fmt: skip
-    layer, head = np.unravel_index(int(means.max(0).argmax()), g.shape)
-    series = {name: [float(v) for v in mean.mean(1)] for name, mean in zip(names, means, strict=True)}
+    series = {name: mean.mean(1).tolist() for name, mean in zip(names, means, strict=True)}
     return Measured(
         *(value, low, high, g.n),
         chance=float(any(g.even(name) > RESTS for name in names)),
         series=series,
-        head=(int(layer), int(head)),
-        head_value=float(means.max()),
+        **strongest(means.max(0)),
         note=f"Of {means[0].size} heads {said}.",
         ends="95 % for all heads together, by texts",
     )
 
 
-@measure("sinks-null")
+@measure("sinks-null", "lengths")
 def null(g: Gathered) -> Measured:
-    if not g.lengths:
-        return Measured(why=NO_NORMS)
     names, means, _ = resting_places(g)
     lengths = np.stack(g.lengths)  # (N, L, H, kinds)
     rests = [(name, *place) for name, mean in zip(names, means, strict=True) for place in np.argwhere(mean > RESTS)]
@@ -84,7 +80,7 @@ def null(g: Gathered) -> Measured:
     least = int(np.nanmean(ratios, 0).argmin())
     small = int((np.nanmean(ratios, 0) < 0.5).sum())
     series = {
-        kind: [float(v) for v in np.nanmean(lengths[..., CATEGORIES.index(kind)], (0, 2))]
+        kind: np.nanmean(lengths[..., CATEGORIES.index(kind)], (0, 2)).tolist()
         for kind in ("first", "separator", "other")
         if np.isfinite(lengths[..., CATEGORIES.index(kind)]).all((0, 2)).all()
     }
@@ -111,7 +107,7 @@ def massive(g: Gathered) -> Measured:
         f"It is {sizes[:, layer].mean():,.1f}, {ratios[:, layer].mean():,.0f} medians, in the output of {where}, "
         f"dimension {dimensions[most]} in {counts[most]} of {ends['n']} texts."
     )
-    return Measured(**ends, chance=None, series={"largest ÷ median": [float(v) for v in ratios.mean(0)]}, note=note)
+    return Measured(**ends, chance=None, series={"largest ÷ median": ratios.mean(0).tolist()}, note=note)
 
 
 @close_measure("sinks-broadcast")
@@ -130,13 +126,10 @@ def broadcast(g: Gathered, c: Closer) -> Measured:
     if not rest.any():
         return Measured(n=len(c.one), why="no head rests on a token that sends half as much as other words, or more")
     shares = np.stack(c.one)
-    most = np.where(rest, shares.mean(0), -1)
-    layer, head = np.unravel_index(int(most.argmax()), g.shape)
     return Measured(
         **interval(shares[:, rest].mean(1), share=True),
-        series={"share in one direction": [float(value) for value in shares.mean((0, 2))]},
-        head=(int(layer), int(head)),
-        head_value=float(most.max()),
+        series={"share in one direction": shares.mean((0, 2)).tolist()},
+        **strongest(np.where(rest, shares.mean(0), -1)),
         note=f"{int(rest.sum())} heads rest so; of all heads it is {100 * shares.mean():.0f} %.",
     )
 

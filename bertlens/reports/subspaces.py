@@ -13,7 +13,7 @@ from ..survey.corpus import Item
 from ..survey.intervals import count_interval, mean_interval
 from .closer import Closer
 from .gathered import Gathered
-from .measuring import close_measure, interval
+from .measuring import close_measure, interval, strongest
 from .rules import Measured
 
 
@@ -32,7 +32,7 @@ def direction(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None)
     return Measured(
         *(float(outside.mean()), low, high, outside.size, "heads"),
         chance=0.05,
-        series={"outside": [float(share) for share in outside.mean(1)]},
+        series={"outside": outside.mean(1).tolist()},
         head=(int(layer), int(head)),
         head_value=float(value[layer, head]),
         note=f"Of {int(outside.sum())} heads outside, {keys} have keys that stand out.",
@@ -53,48 +53,37 @@ def subspaces(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None)
     if (table["chance"] >= 1).any():
         return Measured(why="one head of the layer reads everything")
     value, low, high = (float(end) for end in mean_interval(ratio.ravel()))
-    layer, head = np.unravel_index(int(ratio.argmax()), g.shape)
     beside = others[np.isfinite(others)]
     return Measured(
         *(value, low, high, ratio.size, "heads"),
         chance=1.0,
-        series={"its own keys": [float(value) for value in ratio.mean(1)]}
-        | ({"other heads' keys": [float(value) for value in others.mean(1)]} if len(beside) else {}),
-        head=(int(layer), int(head)),
-        head_value=float(ratio.max()),
+        series={"its own keys": ratio.mean(1).tolist()}
+        | ({"other heads' keys": others.mean(1).tolist()} if len(beside) else {}),
+        **strongest(ratio),
         note=f"With the keys of its layer's other heads it is {beside.mean():.2f}." if len(beside) else "",
     )
 
 
-@close_measure("bonino-lengths")
+@close_measure("bonino-lengths", "lengths")
 def lengths(g: Gathered, c: Closer) -> Measured:
-    if c.why:
-        return Measured(why=c.why)
     values = np.stack(c.lengths)  # (N, 3, L, H)
     ratio = values.max(1) / np.maximum(values.min(1), 1e-12)
-    mean = ratio.mean(0)
-    layer, head = np.unravel_index(int(mean.argmax()), mean.shape)
     by_layer = values.mean((0, 3))
     return Measured(
         **interval(ratio.mean((1, 2))),
         chance=1.0,
-        series={name: [float(value) for value in by_layer[at]] for at, name in enumerate(("query", "key", "value"))},
-        head=(int(layer), int(head)),
-        head_value=float(mean.max()),
+        series={name: by_layer[at].tolist() for at, name in enumerate(("query", "key", "value"))},
+        **strongest(ratio.mean(0)),
     )
 
 
-@close_measure("bonino-rank")
+@close_measure("bonino-rank", "rank")
 def rank(g: Gathered, c: Closer) -> Measured:
-    if c.why:
-        return Measured(why=c.why)
     values = np.stack(c.rank)
     mean = values.mean(0)
-    layer, head = np.unravel_index(int(mean.argmin()), mean.shape)
     return Measured(
         **interval(values.mean((1, 2))),
         chance=1.0,
-        series={"effective rank ÷ the most": [float(value) for value in mean.mean(1)]},
-        head=(int(layer), int(head)),
-        head_value=float(mean.min()),
+        series={"effective rank ÷ the most": mean.mean(1).tolist()},
+        **strongest(mean, least=True),
     )

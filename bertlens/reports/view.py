@@ -8,10 +8,10 @@ from typing import Any
 
 import ipywidgets
 
+from ..base.jobs import Job, Stopped
 from ..errors import BertLensError, InputError
 from ..lens import Lens
 from ..survey.corpus import Corpus
-from ..widgets.jobs import Job, Stopped
 from .cards import Report
 from .making import report
 

@@ -9,7 +9,17 @@ import numpy as np
 from ..survey.intervals import LEVEL, count_interval
 from ..survey.statistics import LABELS
 from .gathered import Gathered
-from .measuring import NO_SEPARATOR, heads_above, interval, layer_means, layers_in, measure, middle, strongest
+from .measuring import (
+    NO_SEPARATOR,
+    NO_STATES,
+    heads_above,
+    interval,
+    layer_means,
+    layers_in,
+    measure,
+    middle,
+    strongest,
+)
 from .rules import FEWEST_TEXTS, Measured
 
 PAPER_GATES = ("directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance")
@@ -55,13 +65,11 @@ def _in_the_middle(g: Gathered, name: str, beside: dict[str, list[float]]) -> Me
     values, layers = g.of(name), middle(g.shape[0])
     if not np.isfinite(values).any():
         return Measured(why=NO_SEPARATOR)
-    head, most = strongest(values[:, layers])
     return Measured(
         **interval(values[:, layers].mean((1, 2)), share=True),
         chance=g.even("separator"),
         series={name.replace("_", " "): layer_means(values), **beside},
-        head=(layers[head[0]], head[1]),
-        head_value=most,
+        **strongest(np.nanmean(values[:, layers], 0), layers),
     )
 
 
@@ -73,21 +81,17 @@ def broad_first(g: Gathered) -> Measured:
         return Measured(why="the model has a single layer")
     ends = interval(values[:, :early].mean((1, 2)) - values[:, early:].mean((1, 2)))
     lengths = np.log([kinds.sum() for kinds in g.kinds])
-    head, most = strongest(values[:, :early])
-    evenly = [float(lengths.mean())] * g.shape[0]
-    return Measured(
-        **ends, chance=0.0, series={"entropy": layer_means(values), "even": evenly}, head=head, head_value=most
-    )
+    series = {"entropy": layer_means(values), "even": [float(lengths.mean())] * g.shape[0]}
+    return Measured(**ends, chance=0.0, series=series, **strongest(np.nanmean(values[:, :early], 0)))
 
 
 @measure("clark-first-row")
 def first_row(g: Gathered) -> Measured:
     lengths = np.log([kinds.sum() for kinds in g.kinds])
     values = g.of("entropy_first") / np.maximum(lengths, 1e-9)[:, None, None]
-    ends = interval(values[:, -1].mean(1))
-    head, most = strongest(values[:, -1:])
     series = {"entropy of the first row ÷ ln n": layer_means(values)}
-    return Measured(**ends, chance=1.0, series=series, head=(g.shape[0] - 1, head[1]), head_value=most)
+    head = strongest(np.nanmean(values[:, -1:], 0), [g.shape[0] - 1])
+    return Measured(**interval(values[:, -1].mean(1)), chance=1.0, series=series, **head)
 
 
 def by_depth(g: Gathered, name: str, late: bool, missing: str) -> Measured:
@@ -102,10 +106,9 @@ def by_depth(g: Gathered, name: str, late: bool, missing: str) -> Measured:
         ratio = parts[late].mean((1, 2)) / parts[not late].mean((1, 2))
     if not np.isfinite(ratio).any():
         return Measured(why=missing)
-    head, most = strongest(parts[late])
-    place = (head[0] + (layers - third) * late, head[1])
+    head = strongest(np.nanmean(parts[late], 0), range(layers)[-third:] if late else None)
     series = {". and ," if late else "first token": layer_means(values)}
-    return Measured(**interval(ratio), chance=1.0, series=series, head=place, head_value=most)
+    return Measured(**interval(ratio), chance=1.0, series=series, **head)
 
 
 NO_MARKS = "no text has a full stop or comma"
@@ -138,33 +141,27 @@ def gates(g: Gathered) -> Measured:
     series = {name: [float((row == LABELS.index(name)).mean()) for row in mostly] for name in PAPER_GATES}
     series = {name: shares for name, shares in series.items() if any(shares)}
     clear = counts[..., [LABELS.index(name) for name in PAPER_GATES]].max(-1)
-    layer, head = np.unravel_index(int(clear.argmax()), clear.shape)
     return Measured(
         *(float(found[0]), float(found[1]), float(found[2]), g.n),
         series=series,
-        head=(int(layer), int(head)),
-        head_value=float(clear.max() / g.n),
+        **strongest(clear / g.n),
         note=f"There are {', '.join(said)}." if said else "",
         ends="95 % for all heads together, by texts",
     )
 
 
-@measure("bonino-cone")
+@measure("bonino-cone", "cone", NO_STATES)
 def cone(g: Gathered) -> Measured:
-    if not g.cone:
-        return Measured(why="the model hands out no hidden states")
     values = np.stack(g.cone)[:, 1:]  # of the layers' outputs
     chance = 1 / np.sqrt([kinds.sum() for kinds in g.kinds])
     least = int(values.mean(0).argmin())
     ends = interval(values[:, least] - chance)
-    series = {"cone index ÷ n": [float(v) for v in values.mean(0)], "chance": [float(chance.mean())] * values.shape[1]}
+    series = {"cone index ÷ n": values.mean(0).tolist(), "chance": [float(chance.mean())] * values.shape[1]}
     return Measured(**ends, chance=0.0, series=series, note=f"The least is that of layer {least}.")
 
 
-@measure("bonino-cone-grows")
+@measure("bonino-cone-grows", "cone", NO_STATES)
 def cone_grows(g: Gathered) -> Measured:
-    if not g.cone:
-        return Measured(why="the model hands out no hidden states")
     values = np.stack(g.cone)
-    series = {"cone index ÷ n": [float(value) for value in values[:, 1:].mean(0)]}
+    series = {"cone index ÷ n": values[:, 1:].mean(0).tolist()}
     return Measured(**interval(values[:, -1] - values[:, 0]), chance=0.0, series=series)

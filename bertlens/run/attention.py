@@ -167,11 +167,6 @@ def mask_of(layer: Layer) -> str:
     return layer.mask if isinstance(layer.mask, str) else "full"
 
 
-def visible(layer: Layer, head: int, queries: slice) -> Tensor:
-    """(R, K) bool: which keys these queries of a head see."""
-    return mask_rows(layer, head, queries) != -torch.inf
-
-
 def scores_part(layer: Layer, heads: slice, queries: slice, keys: slice = slice(None)) -> Tensor:
     """The part of the scores of these heads, queries and keys, hidden keys -inf."""
     assert layer.query is not None and layer.key is not None and layer.scaling is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import torch
@@ -12,11 +11,9 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..model.fingerprint import Fingerprint
+from .encoders import SentenceLens
 from .texts import check_texts
 from .unrelated import TEXTS
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 FEWEST = 8  # texts
 QUANTILES = (0.05, 0.5, 0.95)
@@ -42,10 +39,12 @@ class Baseline:
         )
 
 
-_kept: WeakKeyDictionary[Lens, dict[tuple[Tasks, tuple[str, ...]], tuple[Fingerprint, Tensor]]] = WeakKeyDictionary()
+_similarities: WeakKeyDictionary[SentenceLens, dict[tuple[Tasks, tuple[str, ...]], tuple[Fingerprint, Tensor]]] = (
+    WeakKeyDictionary()
+)
 
 
-def baseline(lens: Lens, value: float, tasks: Tasks, texts: Sequence[str] | None = None) -> Baseline:
+def baseline(lens: SentenceLens, value: float, tasks: Tasks, texts: Sequence[str] | None = None) -> Baseline:
     """Beside the pairs of `texts`, each encoded for either task; None: sentences that come with the package.
 
     A text is compared with the others only. Computed once for a lens and kept.
@@ -54,7 +53,7 @@ def baseline(lens: Lens, value: float, tasks: Tasks, texts: Sequence[str] | None
     given = TEXTS if texts is None else tuple(dict.fromkeys(check_texts(texts)))
     if len(given) < FEWEST:
         raise InputError(f"a baseline is of at least {FEWEST} different texts, not {len(given)}")
-    kept, fingerprint = _kept.setdefault(lens, {}), lens.borrowed.fingerprint()
+    kept, fingerprint = _similarities.setdefault(lens, {}), lens.borrowed.fingerprint()
     before, numbers = kept.get((tasks, given), (None, None))
     if numbers is None or before != fingerprint:
         numbers = _numbers(lens, given, tasks)
@@ -65,7 +64,7 @@ def baseline(lens: Lens, value: float, tasks: Tasks, texts: Sequence[str] | None
     return Baseline(value, len(given), len(numbers), low, median, high, above)
 
 
-def _numbers(lens: Lens, texts: Sequence[str], tasks: Tasks) -> Tensor:
+def _numbers(lens: SentenceLens, texts: Sequence[str], tasks: Tasks) -> Tensor:
     """(pairs,) float64 of each text with each other; in both orders where the two are encoded for different tasks."""
     one = lens.encode(texts, tasks[0])
     other = one if tasks[0] == tasks[1] else lens.encode(texts, tasks[1])

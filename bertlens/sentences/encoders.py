@@ -1,25 +1,29 @@
-"""Objects of sentence-transformers: what they are made of, and the vectors and scores that they give themselves.
+"""What makes vectors of whole texts: objects of sentence-transformers, or an encoder without a pooling of its own.
 
-The package is not imported: an object of one of its classes has brought it along. All numbers come from the object's
-own methods; it comes back as it was.
+The package is not imported: an object of one of its classes has brought it along. All its numbers come from the
+object's own methods; it comes back as it was.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
+import torch
 from torch import Tensor, nn
 
 from ..base.interrupts import interruptible
 from ..base.locks import locked
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, excerpt
 from ..model import transformers_private as private
+from ..model.borrowed import Model
 from ..model.loan import Loan
+from ..text.encoding import Encoding
 from ..text.tokenizer import resting_state
+from ..trace.trace import Trace, Tracer
 from .pooling import Modes
 
 PACKAGE = "sentence_transformers"
@@ -175,10 +179,10 @@ class SentenceEncoder:
     def _prompt_name(self, task: str | None, name: str | None) -> str | None:
         """The prompt that the object's `encode…` uses. Raises InputError for a task or prompt that it has not."""
         prompts: dict[str, str] = self.module.prompts
-        if task is not None and task not in TASKS:
-            raise InputError(f"no task {task!r}: there are None, {', '.join(map(repr, TASKS))}")
-        if name is not None and name not in prompts:
-            raise InputError(f"no prompt {name!r}: this model has {', '.join(map(repr, prompts)) or 'none'}")
+        if task is not None and not (isinstance(task, str) and task in TASKS):
+            raise InputError(f"no task {excerpt(task)}: there are None, {', '.join(map(repr, TASKS))}")
+        if name is not None and not (isinstance(name, str) and name in prompts):
+            raise InputError(f"no prompt {excerpt(name)}: this model has {', '.join(map(repr, prompts)) or 'none'}")
         own = next((one for one in TASKS.get(task or "", ()) if one in prompts), None)
         return next((one for one in (name, own, self.module.default_prompt_name) if one is not None), None)
 
@@ -190,6 +194,91 @@ class SentenceEncoder:
                 if part.training:
                     loan.set(part, "training", False)
             yield
+
+
+class SentenceLens(Tracer, Protocol):
+    """What vectors and similarities of texts need of a Lens, which stands above them."""
+
+    borrowed: Model
+    sentences: Encoder
+
+    @property
+    def model_name(self) -> str: ...
+
+    @property
+    def tokenizer(self) -> Any: ...
+
+    def run(self, encodings: Sequence[Encoding], apart: bool = True) -> list[Trace]: ...
+
+    def trace_batch(
+        self, texts: Iterable[str | tuple[str, str]], batch_size: int = 16, *, truncation: bool = False
+    ) -> list[Trace]: ...
+
+    def encode(
+        self,
+        texts: str | Sequence[str],
+        task: str | None = None,
+        prompt_name: str | None = None,
+        *,
+        batch_size: int = 32,
+        progress: bool = False,
+    ) -> Any: ...
+
+
+class PlainEncoder:
+    """A transformers encoder as a Lens has it, read like the sentence encoders of sentence-transformers."""
+
+    note = "The model says no pooling: a text's vector is the mean of all its tokens, template ones included."
+    crosses, function, truncate_dim = False, COSINE, None
+    modes, tail = Modes(("mean",)), ()
+
+    def __init__(self, lens: SentenceLens):
+        self._lens = lens
+
+    def encode(
+        self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
+    ) -> Tensor:
+        """(N, D), of one string (D,). Prompts there are none; a text beyond the limit is cut."""
+        _check_task(task, prompt_name)
+        given = [texts] if isinstance(texts, str) else list(texts)
+        made = [_states(trace).mean(0) for trace in self._lens.trace_batch(given, batch_size, truncation=True)]
+        return made[0] if isinstance(texts, str) else torch.stack(made)
+
+    def similarity(self, a: Any, b: Any) -> Tensor:
+        """(N, M) cosines of vectors (N, D) and (M, D)."""
+        given = (torch.as_tensor(x, device=self._lens.borrowed.device) for x in (a, b))
+        one, other = (torch.nn.functional.normalize(torch.atleast_2d(x), dim=-1) for x in given)
+        return one @ other.T
+
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:
+        """One text as the model reads it."""
+        _check_task(task, prompt_name)
+        trace = self._lens.trace(text, truncation=True)
+        states = _states(trace)
+        return Read("", text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
+
+    def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
+        """(N, D) of states (N, S, D), the mean over the tokens that `keep` (N, S) says."""
+        return self.modes.pooled(states, keep)
+
+
+def _check_task(task: str | None, prompt_name: str | None) -> None:
+    if task is not None and not (isinstance(task, str) and task in TASKS):
+        raise InputError(f"no task {excerpt(task)}: there are None, {', '.join(map(repr, TASKS))}")
+    if prompt_name is not None:
+        raise InputError("an encoder without sentence-transformers has no prompts: leave prompt_name")
+
+
+def _states(trace: Trace) -> Tensor:
+    """(S, D) the last hidden states of an encoder. Raises ModelError for a model that answers with something else."""
+    output = trace.output
+    if "last_hidden_state" not in output:
+        raise ModelError(f"{trace.model_name} answers with something else than vectors: give Lens its encoder")
+    states: Tensor = output.last_hidden_state[0]
+    return states
+
+
+Encoder: TypeAlias = SentenceEncoder | PlainEncoder
 
 
 def is_of_package(model: Any) -> bool:

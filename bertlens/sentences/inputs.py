@@ -7,12 +7,13 @@ from collections.abc import Generator, Iterator
 import torch
 from torch import Tensor
 
-from ..errors import BertLensError, SelectionError
+from ..errors import BertLensError, SelectionError, excerpt
 from ..measures import sources
 from ..measures.sources.forward import pooled_by_input, read_by_input
 from ..measures.sources.pull import parts as pulled
 from ..measures.sources.stream import Stream, check_finite, requirements
-from .parts import Side, read_by, through
+from .parts import read_by, through
+from .text_pair import Side
 
 BY = ("layer", "head", "kind")
 NOTE = "By input tokens: attention weights, LayerNorm deviations and gates of MLPs as the run had them."
@@ -92,4 +93,4 @@ def written(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, flo
 
 def check_by(name: str) -> None:
     if name not in BY:
-        raise SelectionError(f"a similarity is not split by {str(name)[:40]!r}: there are {', '.join(BY)}")
+        raise SelectionError(f"a similarity is not split by {excerpt(name)}: there are {', '.join(BY)}")

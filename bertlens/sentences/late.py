@@ -8,30 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from ..base.registered import registered
 from ..errors import ModelError, SelectionError
-from ..model.fingerprint import Fingerprint
 from ..text.tokenizer import display, is_byte_level
-from ..trace.trace import Trace
-from .baseline import Baseline, baseline
-from .encoders import Read, SentenceEncoder, check_first, kinds_of, unknown
-from .parts import Side, grouped_sums
+from .encoders import Read, SentenceEncoder, SentenceLens, check_first, kinds_of, unknown
+from .parts import grouped_sums
 from .pooling import Modes
+from .text_pair import SIDES, Side, TextPair
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    from ..lens import Lens
-
 KIND = "MultiVectorEncoder"
 AFTER = ("Dense", "Normalize", "Dropout", "MultiVectorMask")  # what may follow on the transformers model
-SIDES = ("a", "b")
 NO_ANSWER = (
     "a late-interaction encoder makes a vector of each token: "
     "bl.similarity(lens, query, passage, ('query', 'document')) has the score of two texts"
@@ -98,35 +91,10 @@ def sentence_encoder(module: Any) -> SentenceEncoder:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LateSimilarity:
+class LateSimilarity(TextPair):
     """The MaxSim of two texts, a the query and b the passage: the model's own number, and which tokens made it."""
 
-    lens: Lens
-    value: float  # as the model gives it
-    sides: tuple[Side, Side]
-    notes: tuple[str, ...]
-    _fingerprint: Fingerprint
     why_not = ""  # it is a sum, always
-
-    @property
-    def function(self) -> str:
-        """maxsim, or meanmaxsim: divided by the number of the query's tokens."""
-        return self.lens.sentences.function
-
-    @property
-    def traces(self) -> tuple[Trace, Trace]:
-        """The run of each text, without what the model adds to a query."""
-        self.lens.borrowed.check(self._fingerprint)
-        return self.sides[0].trace, self.sides[1].trace
-
-    @property
-    def baseline(self) -> Baseline:
-        """The number beside those of all pairs of 48 unrelated English sentences. See `against`."""
-        return self.against()
-
-    def against(self, texts: Sequence[str] | None = None) -> Baseline:
-        """The number beside those of all pairs of `texts`, encoded for the same tasks: as `Similarity.against`."""
-        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts)
 
     def products(self) -> DataFrame:
         """(n, m) qᵢ·dⱼ of the tokens that are scored: the cosines, where the model normalises its vectors."""
@@ -208,15 +176,6 @@ class LateSimilarity:
         names = [type(part).__name__ for part in encoder.module]
         return [name for name in names if name in ("Transformer", "Dense", "Normalize")][-1] == "Normalize"
 
-    def explore(self, **selection: Any) -> Any:
-        """The SimilarityView widget: lines from each token of the query to its best one of the passage, all products
-        with the maxima ringed, and what each match puts in. selection: its traits (theme=, settings=)."""
-        return registered("similarity_view")(self, **selection)
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The view as one page that needs no kernel and no network; written to `path` if given."""
-        return str(self.explore().to_html(path))
-
     @property
     def _reads(self) -> tuple[TokensRead, TokensRead]:
         one, other = (side.read for side in self.sides)
@@ -252,24 +211,20 @@ class LateSimilarity:
         return [name for name, is_in in zip(_shown(self.lens, read.all_ids), read.scored, strict=True) if is_in]
 
     def __repr__(self) -> str:
-        said = f"{len(self._products)} tokens of the query, gap {self.gap:.0e}."
-        return " ".join([f"LateSimilarity({self.function} {self.value:.4f}; {said}", *self.notes]).rstrip() + ")"
+        return self._words(f"{len(self._products)} tokens of the query, gap {self.gap:.0e}")
 
 
-def late_similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
+def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
     """See `pairs.similarity`. Raises ModelError where the model scores no token of a text."""
     fingerprint = lens.borrowed.fingerprint()
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
-    notes = []
+    notes: list[str] = []
     for name, side in zip(SIDES, sides, strict=True):
         read = side.read
         assert isinstance(read, TokensRead)
         if not any(read.scored):
             raise ModelError(f"{lens.model_name} scores no token of text {name}: all of them are on its skip-list")
-        if read.prompt:
-            notes.append(f"Text {name} is read behind its prompt “{read.prompt}”.")
-        if side.encoding.report.truncated:
-            notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
+        notes += side.notes(name)
         if count := sum(read.added):
             notes.append(f"{count} tokens are added to text {name}, and scored.")
         if count := len(read.scored) - sum(read.scored):
@@ -279,5 +234,5 @@ def late_similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | N
     return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
 
 
-def _shown(lens: Lens, ids: Sequence[int]) -> list[str]:
+def _shown(lens: SentenceLens, ids: Sequence[int]) -> list[str]:
     return display(lens.tokenizer.convert_ids_to_tokens(list(ids)), is_byte_level(lens.tokenizer))

@@ -2,61 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from ..base.registered import registered
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, ModelError, SelectionError, check_lens, check_number, excerpt
 from ..measures.sources.forward import finished
-from ..model.fingerprint import Fingerprint
-from ..trace.trace import Trace
-from .baseline import Baseline, baseline
-from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
+from ..text.encoding import check_text
+from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS, Encoder, SentenceLens
 from .inputs import NOTE, by_input, check_by, read_of_input, why_no_input, written
 from .late import LateEncoder, late_similarity
 from .own import MANHATTAN_SUM
-from .parts import Encoder, Side, grouped_sums, held, no_sum, why_not
-from .removal import without_words
+from .parts import grouped_sums, held, no_sum, why_not
+from .text_pair import SIDES, Side, TextPair
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    from ..lens import Lens
-
-SIDES = ("a", "b")
 SPLITS = ("output", "input")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Similarity:
+class Similarity(TextPair):
     """The similarity of two texts, each read alone, as the model computes it, and what it is a sum of.
 
     A split by vectors of the last layer: what one word's vector took in of the others on the way is in its part. What
     the number would be without a word is another question, which `effects` answers by an experiment.
     """
-
-    lens: Lens
-    value: float  # as the model gives it; distances are less than 0
-    sides: tuple[Side, Side]
-    notes: tuple[str, ...]
-    _fingerprint: Fingerprint
-
-    @property
-    def function(self) -> str:
-        """The model's similarity function: cosine, dot, euclidean or manhattan."""
-        return self._encoder.function
-
-    @property
-    def traces(self) -> tuple[Trace, Trace]:
-        """The run of each text."""
-        self.lens.borrowed.check(self._fingerprint)
-        return self.sides[0].trace, self.sides[1].trace
 
     @property
     def why_not(self) -> str:
@@ -90,18 +66,6 @@ class Similarity:
         return float(self.terms.sum()) - model
 
     @property
-    def baseline(self) -> Baseline:
-        """The number beside those of all pairs of 48 unrelated English sentences, encoded for the same tasks."""
-        return self.against()
-
-    def against(self, texts: Sequence[str] | None = None) -> Baseline:
-        """The number beside those of all pairs of `texts`, which should be unrelated; kept for the lens.
-
-        Texts that are like yours, in language, length and kind, tell most. Raises InputError for fewer than 8.
-        """
-        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts)
-
-    @property
     def of(self) -> str:
         """The split that is shown where none is named: "input" where the pooling reads single tokens, else "output"."""
         return "input" if self._encoder.modes.single else "output"
@@ -130,7 +94,7 @@ class Similarity:
 
         of = self.of if of is None else of
         if of not in SPLITS:
-            raise SelectionError(f"no split of {str(of)[:40]!r}: there are {', '.join(map(repr, SPLITS))}")
+            raise SelectionError(f"no split of {excerpt(of)}: there are {', '.join(map(repr, SPLITS))}")
         matrix, units, names = self._pairs if of == "output" else self._by_input(progress), [], []
         for side, rows in zip(self.sides, matrix.shape, strict=True):
             size = len(side.encoding)
@@ -150,7 +114,7 @@ class Similarity:
         Raises SelectionError for another side.
         """
         if side not in SIDES:
-            raise SelectionError(f"no side {side!r}: there are 'a' and 'b'")
+            raise SelectionError(f"no side {excerpt(side)}: there are 'a' and 'b'")
         chosen = self.sides[SIDES.index(side)]
         if (self.of if of is None else of) == "input":
             sums = self._tokens_of_input(SIDES.index(side), words)
@@ -243,7 +207,7 @@ class Similarity:
         for side in self.sides:
             batches = []
             self.lens.borrowed.check(self._fingerprint)
-            for batch in without_words(side):
+            for batch in side.without_words():
                 batches.append(batch)
                 yield
                 self.lens.borrowed.check(self._fingerprint)
@@ -261,11 +225,12 @@ class Similarity:
         """
         from pandas import DataFrame
 
+        k = check_number(k, "k is how many pairs of words to name,", 0)
         s, units = self._effects, [side.words for side in self.sides]
         names = [side.names(chosen) for side, chosen in zip(self.sides, units, strict=True)]
         own = s[0, 0] - s[1:, :1] - s[:1, 1:] + s[1:, 1:]
         parts = torch.full_like(own, torch.nan) if self.why_not else grouped_sums(self._pairs, units)
-        order = (own if self.why_not else parts).abs().flatten().argsort(descending=True, stable=True)[: max(0, k)]
+        order = (own if self.why_not else parts).abs().flatten().argsort(descending=True, stable=True)[:k]
         rows = [divmod(int(at), own.shape[1]) for at in order]
         numbers = {
             "part": [float(parts[i, j]) for i, j in rows],
@@ -275,15 +240,6 @@ class Similarity:
             "own": [float(own[i, j]) for i, j in rows],
         }
         return DataFrame({"a": [names[0][i] for i, _ in rows], "b": [names[1][j] for _, j in rows], **numbers})
-
-    def explore(self, **selection: Any) -> Any:
-        """The SimilarityView widget: both texts, the largest pairs as lines, the matrix that sums to the number, and
-        what is left of it without a word. selection: its traits (theme=, settings=)."""
-        return registered("similarity_view")(self, **selection)
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The view as one page that needs no kernel and no network; written to `path` if given."""
-        return str(self.explore().to_html(path))
 
     @cached_property
     def _pairs(self) -> Tensor:
@@ -318,20 +274,22 @@ class Similarity:
         return max(a, 1e-12) * max(b, 1e-12)
 
     def __repr__(self) -> str:
-        said = self.why_not or f"sum of pairs, gap {self.gap:.0e}"
-        return " ".join([f"Similarity({self.function} {self.value:.4f}; {said}.", *self.notes]).rstrip() + ")"
+        return self._words(self.why_not or f"sum of pairs, gap {self.gap:.0e}")
 
 
-def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
+def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
     """Why two texts are similar: the model's own number for them, and its split by pairs of tokens.
 
     A `Similarity`; of a late-interaction encoder a `LateSimilarity`: for each token of a its best one of b.
     tasks: None, "query" or "document" for each text, as in `lens.encode`; their prompts are part of what is read.
     Raises InputError for anything else than two texts, ModelError for a cross-encoder, which reads both as one input.
     """
-    if not (isinstance(a, str) and isinstance(b, str)):
-        raise InputError("similarity is of two strings; lens.similarity compares many texts")
-    if len(tasks) != 2:
+    check_lens(lens)
+    for text, name in ((a, "a"), (b, "b")):
+        if not isinstance(text, str):
+            raise InputError("similarity is of two strings; lens.similarity compares many texts")
+        check_text(text, name)
+    if not isinstance(tasks, tuple | list) or len(tasks) != 2:
         raise InputError("tasks are two, one for each text: None, 'query' or 'document'")
     encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
     if isinstance(encoder, LateEncoder):
@@ -340,10 +298,6 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
         raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
     value = float(encoder.similarity(*(side.read.vector for side in sides))[0, 0])
-    notes = [encoder.note] * bool(encoder.note) + held(encoder)
-    for name, side in zip(SIDES, sides, strict=True):
-        if side.read.prompt:
-            notes.append(f"Text {name} is read behind its prompt “{side.read.prompt}”.")
-        if side.encoding.report.truncated:
-            notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
+    notes = [*filter(None, [encoder.note]), *held(encoder)]
+    notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(name)]
     return Similarity(lens, value, sides, tuple(notes), fingerprint)

@@ -2,83 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..errors import ModelError
-from ..measures.words import grouped
 from ..model.families import affine
-from ..text.encoding import Encoding, encode
-from ..trace.trace import Trace
-from .encoders import Read, SentenceEncoder
-from .plain import PlainEncoder
-
-if TYPE_CHECKING:
-    from ..lens import Lens
+from .encoders import Encoder, Read
 
 GAINS = (nn.Tanh, nn.ReLU, nn.GELU)  # f(z) = z · (f(z) / z), the quotient held
-Encoder = SentenceEncoder | PlainEncoder
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One of two texts: what the model read, and its tokens by name."""
-
-    lens: Lens
-    read: Read
-    encoding: Encoding
-    task: str | None = None
-
-    @classmethod
-    def of(cls, lens: Lens, text: str, task: str | None) -> Side:
-        """Raises ModelError where the model reads other tokens than its tokenizer makes."""
-        read = lens.sentences.read(text, task)
-        encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
-        if tuple(encoding.input_ids) != read.input_ids:
-            raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
-        return cls(lens, read, encoding, task)
-
-    @property
-    def keep(self) -> Tensor:
-        """(S,) whether the pooling reads the token."""
-        size = len(self.encoding)
-        return torch.arange(size, device=self.read.states.device) >= self.read.left_out
-
-    def units(self, words: bool = True) -> list[list[int]]:
-        """The token positions of each word, a template token as one of its own; or each token."""
-        return grouped(self.encoding.word_ids) if words else [[at] for at in range(len(self.encoding))]
-
-    @property
-    def words(self) -> list[list[int]]:
-        """The words that the text has, its template's and its prompt's tokens left out."""
-        return [unit for unit in self.units() if self.is_of_text(unit)]
-
-    def is_of_text(self, unit: Sequence[int]) -> bool:
-        """Whether tokens are the text's own, and not of its template or its prompt."""
-        if self.encoding.special[unit[0]]:
-            return False
-        offsets = self.encoding.offsets
-        return not self.read.prompt or offsets is None or (offsets[unit[-1]] or (0, 0))[1] > len(self.read.prompt)
-
-    def names(self, units: Sequence[Sequence[int]]) -> list[str]:
-        """Of units: their pieces as written."""
-        shown = self.encoding.display_tokens
-        return ["".join(shown[at].removeprefix("##") if at != unit[0] else shown[at] for at in unit) for unit in units]
-
-    @cached_property
-    def trace(self) -> Trace:
-        """The run of this text alone."""
-        return self.lens.run([self.encoding])[0]
-
-    @cached_property
-    def parts(self) -> Tensor:
-        """(S + 1, E) float64 of each token, and last of biases: they sum to the vector. See `split`."""
-        return split(self.lens.sentences, self.read, self.keep)
 
 
 def grouped_sums(matrix: Tensor, units: list[list[list[int]]]) -> Tensor:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..base.ranking import is_nothing
-from ..errors import ModelError
-from .encoders import SentenceEncoder
+from ..errors import ModelError, check_batch, check_lens, check_number
+from .encoders import SentenceEncoder, SentenceLens
 from .late import LateSimilarity
 from .pairs import similarity
 from .texts import check_texts
 
 if TYPE_CHECKING:
-    from ..lens import Lens
     from .ranking import Ranking
 
 TASKS = ("query", "document")
@@ -21,7 +20,13 @@ WORDS = 3  # of a passage that are named
 
 
 def rank(
-    lens: Lens, query: str, passages: Sequence[str], *, explained: int = 5, batch_size: int = 32, progress: bool = True
+    lens: SentenceLens,
+    query: str,
+    passages: Sequence[str],
+    *,
+    explained: int = 5,
+    batch_size: int = 32,
+    progress: bool = True,
 ) -> Ranking:
     """Ranking(rank, passage, score, words), a DataFrame, the best first: passages by the model's own score for a query.
 
@@ -33,7 +38,10 @@ def rank(
     """
     from .ranking import Ranking
 
+    check_lens(lens)
     encoder, given = lens.sentences, check_texts(passages, "passages")
+    explained = check_number(explained, "explained is of how many passages to name words,", 0)
+    batch_size = check_batch(batch_size)
     check_texts([query], "query")
     bar = progress and len(given) > batch_size
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
@@ -51,7 +59,7 @@ def rank(
     return table
 
 
-def _words(lens: Lens, query: str, passage: str) -> str:
+def _words(lens: SentenceLens, query: str, passage: str) -> str:
     """The words of a passage that put most into its score, most first."""
     if lens.sentences.crosses:
         return ""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pandas import DataFrame
 
 from ..base.registered import registered
-
-if TYPE_CHECKING:
-    from ..lens import Lens
+from .encoders import SentenceLens
 
 
 class Ranking(DataFrame):
@@ -19,7 +17,7 @@ class Ranking(DataFrame):
     """
 
     _metadata: ClassVar[list[str]] = ["lens", "query_text"]
-    lens: Lens
+    lens: SentenceLens
     query_text: str
 
     @property

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from ..errors import InputError
-from .encoders import NO_VECTORS, SentenceEncoder
-
-if TYPE_CHECKING:
-    from .plain import PlainEncoder
+from ..text.encoding import check_text
+from .encoders import NO_VECTORS, Encoder, SentenceEncoder
 
 
 def check_texts(texts: Any, name: str = "texts") -> list[str]:
@@ -19,10 +17,12 @@ def check_texts(texts: Any, name: str = "texts") -> list[str]:
     given: list[str] = [texts] if isinstance(texts, str) else list(texts) if isinstance(texts, Sequence) else []
     if not given or not all(isinstance(text, str) for text in given):
         raise InputError(f"{name} is a string or a list of strings, with at least one")
+    for text in given:
+        check_text(text, name)
     return given
 
 
-def similarities(encoder: SentenceEncoder | PlainEncoder, a: Any, b: Any) -> Tensor:
+def similarities(encoder: Encoder, a: Any, b: Any) -> Tensor:
     """(N, M) each of `a` with each of `b`, texts or vectors; of a cross-encoder with several labels (N, M, labels)."""
     texts = [isinstance(x[0] if isinstance(x, list | tuple) and x else x, str) for x in (a, b)]
     if texts[0] != texts[1]:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from ..errors import InputError
+from ..errors import InputError, excerpt
 from ..text.encoding import Encoding
 from ..trace.trace import Trace
 from .intervals import difference_interval, share_interval
@@ -239,7 +239,7 @@ def windows(
 
 def _check_window(window: int | str) -> None:
     if window != SENTENCE and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
-        raise InputError(f"window is 'sentence' or a number of pieces, at least 1, not {window!r:.40}")
+        raise InputError(f"window is 'sentence' or a number of pieces, at least 1, not {excerpt(window)}")
 
 
 def _encoding(lens: Lens, document: Document, first: int, end: int) -> Encoding | None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tqdm.auto import tqdm
 
-from ..errors import BertLensError, InputError, ModelError
+from ..base.paths import as_path
+from ..errors import BertLensError, InputError, ModelError, check_batch, check_lens, check_number, excerpt
 from ..model.fingerprint import Fingerprint
 from ..trace.trace import Trace
 from .open import opened
@@ -28,7 +29,6 @@ Corpus: TypeAlias = "Iterable[Any] | str | Path"
 
 EMPTY = "the corpus holds no texts"
 WINDOW = 8  # batches read ahead, to sort them by length: a whole sorted corpus would have to be in memory
-MOST_BATCH = 65_536
 CHARACTERS = 24_000  # of a batch of several texts: what a pass holds grows with them, and long ones gain nothing
 
 
@@ -56,7 +56,7 @@ def items(corpus: Corpus) -> Iterator[Item]:
 
 def _entries(corpus: Corpus) -> Iterator[Numbered]:
     if isinstance(corpus, str | Path):
-        yield from _file(Path(corpus))
+        yield from _file(as_path(corpus, "a corpus"))
         return
     if isinstance(corpus, Trace) or not isinstance(corpus, Iterable):
         raise InputError(
@@ -71,9 +71,12 @@ def numbered(corpus: Corpus, limit: int | None = None) -> Iterator[Numbered]:
 
     Reading them raises InputError for an empty corpus.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"limit is how many texts to take, at least 1, not {limit}")
-    return _not_empty(itertools.islice(_entries(corpus), None if limit is None else min(limit, sys.maxsize)))
+    return _not_empty(itertools.islice(_entries(corpus), check_limit(limit)))
+
+
+def check_limit(limit: Any) -> int | None:
+    """How many texts to take. Raises InputError for anything else than None and a number from 1."""
+    return None if limit is None else min(check_number(limit, "limit is how many texts to take,", 1), sys.maxsize)
 
 
 def _not_empty(entries: Iterator[Numbered]) -> Iterator[Numbered]:
@@ -92,7 +95,7 @@ def size(corpus: Corpus, limit: int | None = None) -> int | None:
 
 def _size(corpus: Corpus) -> int | None:
     if isinstance(corpus, str | Path):
-        path = Path(corpus)
+        path = as_path(corpus, "a corpus")
         if not path.is_file():
             return None  # `items` says so
         with opened(path) as lines:
@@ -116,7 +119,7 @@ def _item(item: Any, place: str) -> Item:
             return item
         if isinstance(item, tuple) and len(item) == 2:
             return (item[0], item[1])
-    raise InputError(f"{place} is no text, (text, text) pair, list of words or trace: {item!r:.60}")
+    raise InputError(f"{place} is no text, (text, text) pair, list of words or trace: {excerpt(item, 60)}")
 
 
 def _kind(path: Path) -> str:
@@ -147,8 +150,7 @@ def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list
     Long texts come few at a time, those of thousands of tokens one by one.
     Raises InputError for batches of nothing.
     """
-    if not 1 <= batch_size <= MOST_BATCH:
-        raise InputError(f"batch_size must be at least 1 and at most {MOST_BATCH:,}, not {str(batch_size)[:40]}")
+    batch_size = check_batch(batch_size)
     iterator = iter(numbered)
     while window := list(itertools.islice(iterator, WINDOW * batch_size)):
         window.sort(key=lambda entry: _length(entry.item))
@@ -183,6 +185,8 @@ def traces_of(
     if lens is not None and model is not None and (name := lens.borrowed.change(model)):
         raise ModelError(f"the model has changed in the middle of a corpus ({name}): begin again")
     texts = [entry.item for entry in batch if isinstance(entry.item, str | tuple)]
+    if lens is not None:
+        check_lens(lens)
     if lens is None and not all(isinstance(entry.item, Trace) for entry in batch):
         raise InputError("texts need a lens; only a corpus of traces goes with lens=None")
     ran: list[Trace] = []

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import InputError, SelectionError
+from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
 from .corpus import Corpus, traces
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def head_distances(
     Raises SelectionError for another variant, InputError for an empty corpus or texts that cannot be read.
     """
     if variant not in VARIANTS:
-        raise SelectionError(f"no variant {variant!r}: there are {', '.join(VARIANTS)}")
+        raise SelectionError(f"no variant {excerpt(variant)}: there are {', '.join(VARIANTS)}")
     total, tokens, texts = None, 0, 0
     smoothing = SMOOTHING if variant == "smoothed" else 0.0
     try:
@@ -103,8 +103,8 @@ def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame
     """
     import pandas as pd
 
-    distances = _checked(distances)
-    if len(distances) % n_heads:
+    distances, seed = _checked(distances), check_seed(seed)
+    if len(distances) % check_number(n_heads, "n_heads is how many heads a layer has,", 1, len(distances)):
         raise InputError(f"{len(distances)} heads do not make layers of {n_heads}: n_heads is the heads of one layer")
     points, stress = _scaled(distances, seed)
     layers, heads = np.divmod(np.arange(len(points)), n_heads)
@@ -121,7 +121,7 @@ def nearest_heads(distances: np.ndarray, k: int = 3) -> tuple[np.ndarray, np.nda
     distances (N, N); k is cut to N − 1. Equal distances: the head that stands first.
     Raises InputError for distances that are not square.
     """
-    others = np.array(_checked(distances))
+    others, k = np.array(_checked(distances)), check_number(k, "k is how many heads to name,", 1)
     np.fill_diagonal(others, np.inf)
     nearest = np.argsort(others, axis=1, kind="stable")[:, : min(k, len(others) - 1)]
     return nearest, np.take_along_axis(others, nearest, axis=1)
@@ -139,7 +139,10 @@ def clustering(distances: np.ndarray) -> np.ndarray:
 
 
 def _checked(distances: np.ndarray) -> np.ndarray:
-    distances = np.asarray(distances, dtype=float)
+    try:
+        distances = np.asarray(distances, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("distances are numbers of a (heads, heads) array") from None
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or len(distances) < 3:
         raise InputError(f"distances are (heads, heads) of three heads and more, not {distances.shape}")
     return distances

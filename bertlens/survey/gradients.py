@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, check_index, check_lens, excerpt
 from ..measures import categories
 from ..measures.gradients import Gradients
 from ..measures.rows import MARKS
@@ -102,6 +102,7 @@ def _by_kind(gradients: Gradients, hidden: list[int]) -> tuple[Tensor, np.ndarra
 
 
 def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
+    check_lens(lens)
     if loss is not None:
         if labels is not None:
             raise InputError("give labels= or loss=, not both")
@@ -120,6 +121,8 @@ def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
         "single_label_classification",
     )
     if name.endswith("ForSequenceClassification") and one_of_several:
+        for label in _labels(labels):
+            check_index(label, config.num_labels, "label")
         return "classification, labels given" if labels is not None else "classification, the model's own answer"
     raise ModelError(f"{name} has no loss that bertlens knows: pass loss= as a function of the model's output")
 
@@ -169,6 +172,12 @@ def _targets(
         encodings.append(encoding)
         targets.append(target)
     return encodings, targets
+
+
+def _labels(labels: Any) -> list[Any]:
+    if labels is not None and (isinstance(labels, str | bytes) or not hasattr(labels, "__len__")):
+        raise InputError(f"labels are a list of numbers of classes, one for each text, not {excerpt(labels)}")
+    return [] if labels is None else list(labels)
 
 
 def _gradients(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
-from ..errors import InputError
+from ..errors import InputError, check_lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
 from .batch import batch_stats
@@ -44,7 +44,7 @@ def head_stats(
     "text", or a file (a text a line, .jsonl, .conllu, also .gz). lens may be None where the corpus holds Traces only.
     truncation: cut texts that are too long for the model, instead of an error. limit: only the first so many texts.
     resume: statistics (or their file) of a run over this corpus that ended early; texts counted then are skipped.
-    save: .npz file, written at the end, after an interrupt or error, and every two minutes, by one run at a time.
+    save: .npz file, written at the end, after an interrupt or error, and every half minute or so, by one run at a time.
     client: a dask.distributed Client whose workers share the work, or "local" for a cluster on this machine (see
     survey.scale).
     texts: keep, also in the file, the first 500 characters of the few texts with the highest value of each statistic of
@@ -77,6 +77,7 @@ def _survey(
     if lens is None:
         texts, about = _about_traces(texts)
     else:
+        check_lens(lens)
         about = model_provenance(lens.borrowed)
     stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=TopTexts() if keep_texts else None)
     if resume is not None:

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from ..errors import InputError, SelectionError, check_index
+from ..base.arrays_file import difference
+from ..base.limits import TEXT_CHARACTERS
+from ..errors import InputError, SelectionError, check_index, check_number, excerpt
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..measures.statistics import SURVEY_NAMES
-from ..model.fingerprint import difference
 from ..trace.trace import Trace
 from .corpus import Item, digest
 from .statistics import CATEGORIES, LABELS, TextStatistics
-from .statsfile import PIECES, Contents, check, contents, read, write
+from .statsfile import FILE, PIECES, Contents, contents, write
 from .sums import BY, BinSums, added, edges
 from .textlength import LengthBin, bin_of, near, span
 from .top_texts import KeptText, TopTexts
@@ -122,31 +122,27 @@ class HeadStats:
         "segments.step/weight.values". The texts with the highest values are in it too, as `texts` gives them. What was
         there before stays whole if this is cut off. Raises ExportError where it cannot be written.
         """
-        header = {
+        about = {
             "n_texts": self.n_texts,
             "n_tokens": self.n_tokens,
             "corpus": f"{self.corpus:016x}",
             "ahead": self.ahead,
             "provenance": self.provenance,
         }
-        write(path, header, Contents(self.bins, self.pieces, self.highest))
+        write(path, about, Contents(self.bins, self.pieces, self.highest))
 
     @classmethod
     def load(cls, path: str | Path) -> HeadStats:
         """Read what `save` wrote. Raises InputError for another file, a damaged one, or one of another version."""
-        header, arrays = read(path)
-        try:
-            bins, pieces, highest = contents(header, arrays)
-            check(bins, pieces, highest)
-            ahead = [int(place) for place in header["ahead"]]
-            stats = cls(dict(header["provenance"]), bins, pieces, int(header["corpus"], 16), ahead, highest)
-            n_texts, n_tokens = int(header["n_texts"]), int(header["n_tokens"])
+        with FILE.open(path) as (about, arrays):
+            bins, pieces, highest = contents(about, arrays)
+            ahead = [int(place) for place in about["ahead"]]
+            stats = cls(dict(about["provenance"]), bins, pieces, int(about["corpus"], 16), ahead, highest)
+            n_texts, n_tokens = int(about["n_texts"]), int(about["n_tokens"])
             if (stats.n_texts, stats.n_tokens) != (n_texts, n_tokens):
                 raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
             if len(ahead) > stats.n_texts or min(ahead, default=0) < 0:
                 raise ValueError("the places of the texts do not go with their number")
-        except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-            raise InputError(f"{path} holds no whole head statistics ({error})") from None
         return stats
 
     # --- reading ---
@@ -189,8 +185,8 @@ class HeadStats:
         there may be none (n_texts 0). ‖f(x)‖ by piece and the highest texts are not kept by length: there is neither
         frequency_correlation nor `texts`. Raises InputError for a number below 1.
         """
-        if tokens < 1 or segments < 1:
-            raise InputError(f"no text has {tokens} tokens in {segments} segments: give at least 1")
+        tokens = check_number(tokens, "tokens is how long a text is,", 1, TEXT_CHARACTERS)
+        segments = check_number(segments, "segments is of how many texts it is made,", 1)
         places = [LengthBin(segments, step) for step in near(tokens)]
         return HeadStats(
             self.provenance | {"lengths": [segments, *span(tokens)]},
@@ -243,8 +239,8 @@ class HeadStats:
         At most five, all different, the highest value first; of any length, which nearly every statistic follows. Of a
         text its first 500 characters; `whole` says that they are all, so that it can be run again. place: in its
         corpus, from 0. `attrs["texts"]`: of how many texts that have the statistic.
-        Raises SelectionError for what does not exist, InputError where no texts are kept: in files of bertlens 0.2 and
-        older, with `head_stats(..., texts=False)`, and of some lengths (`of_length`).
+        Raises SelectionError for what does not exist, InputError where no texts are kept: with
+        `head_stats(..., texts=False)`, and of some lengths (`of_length`).
         """
         import pandas as pd
 
@@ -345,9 +341,8 @@ class HeadStats:
             raise InputError("‖f(x)‖ by piece is kept over all texts: take the statistics before of_length")
         sums, counts = (self.pieces[name] for name in PIECES)
         seen = counts > 0
-        means = torch.from_numpy(sums[seen] / counts[seen, None])  # (V', L)
-        rarity = torch.from_numpy(-counts[seen])
-        return np.array([spearman(rarity, layer) for layer in means.T])
+        means = sums[seen] / counts[seen, None]  # (V', L)
+        return np.array([spearman(-counts[seen], layer) for layer in means.T])
 
     @property
     def _parts(self) -> list[BinSums]:
@@ -364,7 +359,7 @@ class HeadStats:
 
     def _mean(self, name: str, average: str) -> np.ndarray:
         if average not in ("text", "token"):
-            raise SelectionError(f"average is 'text' or 'token', not {average!r}")
+            raise SelectionError(f"average is 'text' or 'token', not {excerpt(average)}")
         total, count = self._total(f"{name}.{average}"), self._total(f"{name}.{average}_count")
         with np.errstate(invalid="ignore"):
             return total / count.reshape(*count.shape, *[1] * (total.ndim - count.ndim))
@@ -372,12 +367,12 @@ class HeadStats:
     def _index(self, name: str, by: str) -> int:
         self._check_by(by)
         if name not in SURVEY_NAMES:
-            raise SelectionError(f"no statistic {name!r}: there are {', '.join(SURVEY_NAMES)}")
+            raise SelectionError(f"no statistic {excerpt(name)}: there are {', '.join(SURVEY_NAMES)}")
         return SURVEY_NAMES.index(name)
 
     def _check_by(self, by: str) -> None:
         if by not in BY:
-            raise SelectionError(f"by is 'weight' or 'norm', not {by!r}")
+            raise SelectionError(f"by is 'weight' or 'norm', not {excerpt(by)}")
         if self.shape and by == "norm" and not self.has_norms:
             raise InputError(
                 "these statistics hold no norms: the model's family has no adapter, or only maps were given"

@@ -1,4 +1,5 @@
-"""Every interval of the package: of counts, of shares that come by text, of means, of differences, of F1.
+"""Every interval of the package: of counts, of shares that come by text, of means, of differences, of F1, of one more
+text.
 
 `count_interval` is for yes or no, each independent of the others; `share_interval` for what comes by text, sentence or
 document. tests/unit/survey/test_survey_intervals.py simulates how often they cover.
@@ -16,6 +17,7 @@ from ..errors import InputError
 LEVEL = 0.95
 FEWEST_OF_A_CLASS = 5  # examples, for an interval of macro-F1
 NONE = (math.nan, math.nan)
+FEWEST_TEXTS = 8  # of one length, under which nothing is said of one more text
 
 
 def count_interval(right: float, n: float, level: float = LEVEL) -> tuple[float, float]:
@@ -151,6 +153,14 @@ def student(degrees: float | np.ndarray, level: float) -> np.ndarray:
 
     ends: np.ndarray = stdtrit(degrees, (1 + level) / 2)
     return ends
+
+
+def prediction_width(n: int) -> float:
+    """Half the interval in which LEVEL of further texts of the same kind lie, in standard deviations of n values.
+
+    NaN under FEWEST_TEXTS.
+    """
+    return float(student(n - 1, LEVEL)) * math.sqrt(1 + 1 / n) if n >= FEWEST_TEXTS else math.nan
 
 
 def mean_text(values: ArrayLike, digits: int = 2, most: float = math.inf) -> str:

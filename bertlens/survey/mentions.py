@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..errors import InputError
+from ..base.paths import as_path
+from ..errors import InputError, excerpt
 from .open import Lines, opened
 from .treebank import Sentence, trees
 
@@ -56,12 +57,12 @@ def read_documents(documents: Documents) -> Iterator[Document]:
     close in their sentence.
     """
     if not isinstance(documents, str | Path):
-        for document in documents:
+        for document in documents if isinstance(documents, Iterable) else [documents]:
             if not isinstance(document, Document):
-                raise InputError(f"coreference takes a CoNLL-U file with Entity=, this is {document!r:.60}")
+                raise InputError(f"coreference takes a CoNLL-U file with Entity=, this is {excerpt(document, 60)}")
             yield document
         return
-    path = Path(documents)
+    path = as_path(documents, "a treebank")
     if not path.is_file():
         raise InputError(f"no treebank at {path}: give a CoNLL-U file with Entity=")
     with opened(path) as lines:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..base.limits import TEXT_CHARACTERS
+from ..base.paths import as_path
 from ..errors import InputError
 
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of bytes that are no UTF-8
@@ -62,7 +63,7 @@ def opened(path: Path) -> Iterator[Lines]:
     Raises InputError for a file that cannot be opened; see Lines for others.
     """
     try:
-        raw = path.open("rb")
+        raw = as_path(path).open("rb")
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}") from None
     plain: Any = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw

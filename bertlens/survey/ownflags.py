@@ -9,10 +9,11 @@ import numpy as np
 
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from .headstats import HeadStats
-from .prediction import FEWEST_TEXTS, ROUNDING, width
+from .intervals import FEWEST_TEXTS, prediction_width
 from .textlength import STEPS, LengthBin, step_of
 
 SHARE = 0.9
+ROUNDING = 1e-5  # of float32 sums, relative to the larger of 1 and the mean: less is no difference
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,8 @@ class OwnFlags:
     """How many flags texts of nearly one length have, each set among all that are compared: mean, and 9 of 10 at most.
 
     shortest, longest: tokens of these texts. texts (K,): how many of them have the statistic, 0 where nothing is known:
-    too few, or none kept (files of bertlens 0.2 and older with more than 256 texts in a bin). statistics (2, K): mean
-    and most flags of one statistic among all heads; heads (2, L, H): of one head among the counted statistics; all
-    (2,): among both. NaN where not known.
+    too few. statistics (2, K): mean and most flags of one statistic among all heads; heads (2, L, H): of one head among
+    the counted statistics; all (2,): among both. NaN where not known.
     """
 
     shortest: int
@@ -64,9 +64,9 @@ def own_flags(stats: HeadStats, by: str, compared: np.ndarray, tokens: int) -> O
 
 def _kept(stats: HeadStats, by: str, tokens: int) -> tuple[np.ndarray, np.ndarray, tuple[int, int]] | None:
     """(texts, K, L, H) values of single texts, (texts,) how many each stands for, and the shortest and longest length;
-    None where a bin keeps none."""
-    there = {place: part for place, part in stats.bins.items() if f"{by}.text" in part.sums}
-    if not there or not all(by in part.values for part in there.values()):
+    None without texts."""
+    there = {place: part for place, part in stats.bins.items() if by in part.values}
+    if not there:
         return None
     places: list[LengthBin] = []
     for reach in range(STEPS):
@@ -84,7 +84,7 @@ def _flags(values: np.ndarray, n: int, mean: np.ndarray, sd: np.ndarray) -> np.n
     away = values - mean
     of_others = mean - away / (n - 1)
     squares = np.maximum(0, (n - 1) * sd**2 - away**2 * n / (n - 1))
-    reach = width(n - 1) * np.sqrt(squares / (n - 2)) + ROUNDING * np.maximum(1, np.abs(of_others))
+    reach = prediction_width(n - 1) * np.sqrt(squares / (n - 2)) + ROUNDING * np.maximum(1, np.abs(of_others))
     found: np.ndarray = np.abs(values - of_others) > reach
     return found
 

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import InputError
+from ..errors import InputError, check_lens
+from .corpus import check_limit
 from .syntax import word_attention
 from .treebank import ROOT, Sentence, Treebank, read_treebank
 
@@ -39,9 +40,10 @@ def attention_probe(lens: Lens, treebank: Treebank, *, limit: int | None = None)
     """
     import pandas as pd
 
+    check_lens(lens)
     kept = [
         (number, sentence, found)
-        for number, sentence in enumerate(itertools.islice(read_treebank(treebank), limit))
+        for number, sentence in enumerate(itertools.islice(read_treebank(treebank), check_limit(limit)))
         if len(sentence) <= LONGEST and (found := _features(lens, sentence)) is not None
     ]
     if len(kept) < 2:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClusterError, InputError
+from ..errors import ClusterError, InputError, excerpt
 from ..model.loan import check_hooks
 from ..trace.trace import Trace
 from .batch import batch_stats
@@ -244,7 +244,7 @@ def connected(client: Any) -> Iterator[Any]:
         yield client
         return
     if client != "local":
-        raise InputError(f'client is a dask.distributed.Client or "local", not {client!r:.60}')
+        raise InputError(f'client is a dask.distributed.Client or "local", not {excerpt(client, 60)}')
     _check_main_guard()
     with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as new_client:
         yield new_client

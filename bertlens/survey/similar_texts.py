@@ -15,8 +15,8 @@ from ..errors import InputError, SelectionError
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ..trace.trace import Trace
 from .headstats import HeadStats
-from .ownflags import OwnFlags, own_flags
-from .prediction import FEWEST_TEXTS, ROUNDING, width
+from .intervals import FEWEST_TEXTS, prediction_width
+from .ownflags import ROUNDING, OwnFlags, own_flags
 from .statistics import TextStatistics, text_statistics
 from .sums import BY
 from .textlength import segments_of, span
@@ -32,7 +32,7 @@ class SimilarTexts:
     tokens, segments: of the text; shortest, longest: tokens of the texts that it is compared with; texts: how many
     these are; counts (K,): how many of them have the statistic. values (K, L, H): the text's, NaN where it has none;
     mean, sd (n − 1) of the others, and reach, half the interval around the mean in which a further text of the same
-    kind lies with probability 1 − LEVEL: t(1 − LEVEL/2, n − 1)·sd·√(1 + 1/n); NaN under FEWEST_TEXTS texts. lower
+    kind lies with probability LEVEL: t((1 + LEVEL)/2, n − 1)·sd·√(1 + 1/n); NaN under FEWEST_TEXTS texts. lower
     (2, K, L, H) int: at least and at most so many texts lie lower. own: how many flags texts of the corpus that are
     nearest in length have, in the statistics that this text has.
     """
@@ -85,7 +85,7 @@ def similar_texts(stats: HeadStats, trace: Trace, text: TextStatistics, by: str 
         enough = (counts >= FEWEST_TEXTS)[:, None, None]
         mean = np.where(enough, np.stack([some.values(name, by) for name in SURVEY_NAMES]), np.nan)
         sd = np.where(enough, some.spreads(by), np.nan)
-    widths = np.array([width(int(n)) for n in counts])
+    widths = np.array([prediction_width(int(n)) for n in counts])
     own, reach = own_flags(some, by, ~np.isnan(values - mean), tokens), widths[:, None, None] * sd
     return SimilarTexts(tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, reach, lower, own)
 
@@ -100,8 +100,7 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     attrs: tokens, segments, shortest, longest, texts; unusual: how many of the counted are; compared: of how many;
     chance: how many the corpus's texts nearest in length have on average, each set among the others; most: 9 of 10 of
     them have at most so many, as flags come in clumps; most_of: of how many texts that is; most_shortest, most_longest:
-    their tokens. NaN and 0 where the statistics do not hold the texts' values (files of bertlens 0.2 and older) or hold
-    too few.
+    their tokens. NaN and 0 where these are too few.
     by: "weight" or "norm". Raises SelectionError for another, InputError for statistics of another shape, and where
     there are no norms.
     """

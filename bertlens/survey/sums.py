@@ -70,9 +70,8 @@ class BinSums:
         values = _joined(self.values, other.values)
         if self.n_texts + other.n_texts <= KEPT_TEXTS:
             return BinSums(added(self.sums, other.sums), values)
-        whole = all(by in part.values for part in (self, other) for by in BY if f"{by}.text" in part.sums)
         sums = added(self._counted(), other._counted())
-        return BinSums(sums, {by: _sample(some) for by, some in values.items()} if whole else {})
+        return BinSums(sums, {by: _sample(some) for by, some in values.items()})
 
     @property
     def n_texts(self) -> int:
@@ -130,7 +129,7 @@ class BinSums:
         check_shapes(self.sums, shapes)
         if not (self.n_texts > 0 and self.n_tokens > 0 and (self.sums["gates"].sum(-1) == self.n_texts).all()):
             raise ValueError(f"the sums are not of {self.n_texts} texts")
-        if [*self.values] != there and (kept or self.values):
+        if [*self.values] != there:
             raise ValueError(f"the values are not those of {self.n_texts} texts")
         for by, values in self.values.items():
             most = self.n_texts if by == "weight" and kept else len(values)

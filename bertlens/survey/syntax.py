@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from ..errors import InputError, SelectionError
+from ..base.limits import TEXT_CHARACTERS
+from ..errors import InputError, SelectionError, check_lens, check_number, check_seed, excerpt
 from ..trace.trace import Trace
 from . import corpus
 from .intervals import share_interval
@@ -46,6 +47,7 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
     Raises SelectionError for other `rows`, InputError for a trace of more words.
     """
     _check_rows(rows)
+    n_words = check_number(n_words, "n_words is how many words the sentence has,", 1, TEXT_CHARACTERS)
     if any(word is not None and word >= n_words for word in trace.word_ids):
         raise InputError("the trace is of other words than the sentence: use lens.trace_words(sentence.words)")
     alpha = trace.attention(layer).double()
@@ -73,7 +75,7 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
 
 def _check_rows(rows: str) -> None:
     if rows not in ROWS:
-        raise SelectionError(f"no way {rows!r} to merge the rows of a word: there are {', '.join(ROWS)}")
+        raise SelectionError(f"no way {excerpt(rows)} to merge the rows of a word: there are {', '.join(ROWS)}")
 
 
 def predicted_words(attention: Tensor) -> Tensor:
@@ -162,7 +164,9 @@ class Decisions:
         """
         import pandas as pd
 
-        random = np.random.default_rng(seed)
+        least = check_number(least, "least is how many words a relation has,", 1)
+        samples = check_number(samples, "samples is how many draws to take,", 1, 10**6)
+        random = np.random.default_rng(check_seed(seed))
         sentences, sentence_of = np.unique(self.sentence, return_inverse=True)
         turn = random.permutation(len(sentences))  # those of a relation go to one half and to the other by turns
         draws = random.multinomial(len(sentences), np.full(len(sentences), 1 / len(sentences)), samples)
@@ -237,6 +241,8 @@ def decide(
     Arguments as for `relation_scores`, and it raises like it. Takes 4 L·H bytes a word.
     """
     _check_rows(rows)
+    check_lens(lens)
+    limit = corpus.check_limit(limit)
     correct, by_mark, words, skipped = [], [], [], 0
     total = corpus.size(treebank, limit) if isinstance(treebank, str | Path) else limit
     with tqdm(total=total, unit="sentence", desc="syntax", disable=not progress) as bar:

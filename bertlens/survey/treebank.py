@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias, cast
 
-from ..errors import InputError
+from ..base.paths import as_path
+from ..errors import InputError, excerpt
 from .open import Lines, opened
 
 ROOT = -1
@@ -42,12 +43,12 @@ def read_treebank(treebank: Treebank) -> Iterator[Sentence]:
     Raises InputError for a file that is not there or not CoNLL-U.
     """
     if not isinstance(treebank, str | Path):
-        for sentence in treebank:
+        for sentence in treebank if isinstance(treebank, Iterable) else [treebank]:
             if not isinstance(sentence, Sentence):
-                raise InputError(f"a treebank is a CoNLL-U file or a list of Sentences, this is {sentence!r:.60}")
+                raise InputError(f"a treebank is a CoNLL-U file or a list of Sentences, this is {excerpt(sentence)}")
             yield sentence
         return
-    path = Path(treebank)
+    path = as_path(treebank, "a treebank")
     if not path.is_file():
         raise InputError(f"no treebank at {path}: give a CoNLL-U file")
     with opened(path) as lines:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import InputError
+from ..errors import InputError, check_number, excerpt
 from ..run.changes import Change, Mlp, Off, Patch, Resample
 from ..run.forward import output_of
 from ..run.interventions import Run
@@ -49,10 +49,9 @@ class Ablation:
     """One way to take a part out of a text's run, named before anything is measured."""
 
     def __init__(self, name: str, draws: int, lens: Lens, pool: Sequence[Encoding], parts: Sequence[Part], seed: int):
-        if name not in ABLATIONS:
-            raise InputError(f"no ablation {name!r:.40}: there are {', '.join(ABLATIONS)}")
-        if isinstance(draws, bool) or not isinstance(draws, int) or draws < FEWEST_DRAWS:
-            raise InputError(f"resampling takes at least {FEWEST_DRAWS} draws, not {draws!r:.40}")
+        if not isinstance(name, str) or name not in ABLATIONS:
+            raise InputError(f"no ablation {excerpt(name)}: there are {', '.join(ABLATIONS)}")
+        draws = check_number(draws, "resampling takes draws,", FEWEST_DRAWS)
         self.name, self.draws = name, draws if name == "resample" else 1
         self.seed = seed
         self._made = [] if name == "zero" else [_made(lens, encoding, parts) for encoding in pool[:POOL]]

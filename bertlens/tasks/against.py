@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..comparison import Comparison, compare
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..survey.intervals import positive_mean_interval
 from ..trace.trace import Trace
@@ -80,7 +80,7 @@ class Against:
     def compare(self, row: int) -> Comparison:
         """One example in both models, side by side: `.explore()` opens it. Raises InputError for a row there is not."""
         if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(self.after):
-            raise InputError(f"no example {row!r:.40}: choose a row from 0 to {len(self.after) - 1}")
+            raise InputError(f"no example {excerpt(row)}: choose a row from 0 to {len(self.after) - 1}")
         return compare(*(_trace(task, int(row)) for task in (self.before, self.after)))
 
     def effects(
@@ -117,8 +117,8 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
 
     if not isinstance(other, Lens):
         raise InputError(f"against takes another lens, not {type(other).__name__}: bl.Lens(model, tokenizer)")
-    if isinstance(texts, bool) or not isinstance(texts, int) or texts < 2:
-        raise InputError(f"texts is how many to compare attention on, at least 2, not {texts!r:.40}")
+    texts = check_number(texts, "texts is how many to compare attention on,", 2)
+    seed = check_seed(seed)
     before = _same_examples(after, other)
     was, now = (task.right == 1 for task in (before, after))
     tables = [task.table for task in (before, after)]  # classes may have another order

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..base.progress import bar
 from ..errors import InputError, ModelError
+from .batch import Batch
 from .examples import Examples
-from .keeping import Kept, about
 from .kinds import Kind
-from .passes import Batch, answers_of, batches, checked
+from .passes import answers_of, batches, checked
+from .resume_folder import ResumeFolder, identity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ class Answered:
         keep: str | Path | None = None,
     ):
         self.lens, self.examples = lens, examples
-        self.kept = Kept() if keep is None else Kept(keep, about(lens, examples, truncation))
+        self.kept = ResumeFolder(keep, None if keep is None else identity(lens, examples, truncation))
         self.batch_size, self.truncation, self.progress = batch_size, truncation, progress
         self._records: list[np.ndarray | None] = [None] * len(examples)
         self._scores: tuple[np.ndarray, np.ndarray] | None = None

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..base.atomic import claimed
+from ..base.interrupts import stoppable
 from ..base.outputs import check_outputs, sign
 from ..errors import BertLensError, InputError
 from ..lens import Lens
-from ..survey.checkpoint import stoppable
 from .importance import Heads
 from .making import Task, task
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..measures.ranks import ranks, spearman
 from ..survey.intervals import LEVEL, NONE, freedom, student
 from .scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored
 
@@ -21,19 +22,6 @@ def pearson(a: np.ndarray, b: np.ndarray) -> float:
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return math.nan
     return float(np.clip(np.corrcoef(a, b)[0, 1], -1, 1))
-
-
-def spearman(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's ρ in [-1, 1]; NaN for fewer than three or where one is constant."""
-    return pearson(_ranks(a), _ranks(b))
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """(n,) ranks, equal ones their mean, less the mean of all, ÷ n."""
-    import pandas as pd
-
-    ranks: np.ndarray = pd.Series(values).rank().to_numpy(dtype=float)
-    return (ranks - ranks.mean()) / len(ranks) if len(ranks) else ranks
 
 
 def pearson_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -59,7 +47,8 @@ def spearman_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, f
     value = spearman(guesses, labels)
     if not abs(value) < 1:
         return value, value
-    a, b = _ranks(guesses), _ranks(labels)
+    a, b = (each.numpy() / len(each) for each in (ranks(guesses), ranks(labels)))
+    a, b = a - a.mean(), b - b.mean()
     pulls = a * b + _above(a, b) + _above(b, a)
     return _on_artanh(value, pulls / (a.std() * b.std() * (1 - value * value)))
 

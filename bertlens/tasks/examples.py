@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, check_lens, excerpt
+from ..survey.corpus import check_limit
 from .kinds import Kind, kind_of
 from .reading import Columns, columns
 
@@ -61,10 +62,13 @@ def examples_of(
     limit: int | None,
 ) -> Examples:
     """Everything that can be wrong with labelled data is found here, before a model runs: InputError names the row."""
-    kind = kind_of(lens)
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise InputError(f"limit is how many examples to take, at least 1, not {limit!r:.40}")
+    check_lens(lens)
+    kind, limit = kind_of(lens), check_limit(limit)
+    if not isinstance(labels, Mapping | None):
+        raise InputError(f"labels are {{yours: the model's}}, not {excerpt(labels)}")
     wanted = [text, *([] if text_pair is None else [text_pair]), label]
+    if not all(isinstance(name, str | int) for name in wanted):
+        raise InputError(f"text=, text_pair= and label= name columns, as {excerpt(wanted, 60)} do not")
     found = columns(given, wanted, ["text_pair"] if text_pair is None else (), lists=kind.name == "tags")
     if not len(found):
         raise InputError("there is no example")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.progress import Bar, bar, is_watched, say
-from ..errors import BertLensError, InputError
+from ..errors import BertLensError, InputError, check_number, check_seed, excerpt
 from ..run.interventions import Run
 from ..whatif.changes import mlp, off
 from ..whatif.runs import check
@@ -118,12 +118,13 @@ def heads(
     with large estimates in either are chosen, so that both have the effects of the same ones."""
     import pandas as pd
 
-    if measure not in MEASURES:
-        raise InputError(f"no measure {str(measure)[:40]!r}: there are {', '.join(MEASURES)}")
+    if not isinstance(measure, str) or measure not in MEASURES:
+        raise InputError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
     if measure == "accuracy" and not task.kind.has_right:
         raise InputError(f"{task.kind.lacks} has no accuracy: measure='loss'")
-    if chosen != "all" and (isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 1):
-        raise InputError(f"chosen is how many parts to run, at least 1, or 'all', not {chosen!r:.40}")
+    if not (isinstance(chosen, str) and chosen == "all"):
+        chosen = check_number(chosen, "chosen is 'all' or how many parts to run,", 1)
+    seed = check_seed(seed)
     if len(task) < FEWEST_EXAMPLES:
         raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
     task.check(whole=True)
@@ -230,10 +231,9 @@ def _choice(estimate: np.ndarray, chosen: int | str, seed: int) -> tuple[list[in
 def _pruned(found: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
-    if isinstance(points, bool) or not isinstance(points, int) or points < 3:
-        raise InputError(f"points must be at least 3 numbers of heads, not {points!r:.40}")
+    points = check_number(points, "points is how many numbers of heads to try,", 3)
     if wrong := [name for name in orders if name not in ORDERS]:
-        raise InputError(f"no order {wrong[0]!r:.40}: there are {', '.join(ORDERS)}")
+        raise InputError(f"no order {excerpt(wrong[0])}: there are {', '.join(ORDERS)}")
     found.task.check(whole=True)
     of_heads = found.table[found.table["head"] >= 0]
     if "effect" in orders and of_heads["effect"].isna().any():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.registered import registered
-from ..errors import InputError
+from ..errors import InputError, check_number, excerpt
 from . import scores
 from .ablations import FEWEST_DRAWS
 from .against import TEXTS, Against, against
@@ -105,7 +105,7 @@ class Task(Answered):
         labels, logits, rows = self.kind.counted(self.records, self.labels)
         for name in (label, guess):
             if name not in self.names:
-                raise InputError(f"no label {name!r:.40}: there are {', '.join(self.names[:20])}")
+                raise InputError(f"no label {excerpt(name)}: there are {', '.join(self.names[:20])}")
         inside = (labels == self.names.index(label)) & (logits.argmax(1) == self.names.index(guess))
         return self.table.loc[np.unique(rows[inside])].sort_values("loss", ascending=False, kind="stable")
 
@@ -116,8 +116,7 @@ class Task(Answered):
         the accuracy over examples, NaN below 50; of tags n counts words. Raises InputError for a task without
         classes, and for fewer than 2 or more than 100 bins.
         """
-        if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= 100:
-            raise InputError(f"bins must be from 2 to 100, not {bins!r:.40}")
+        bins = check_number(bins, "bins must be", 2, 100)
         return scores.calibration_table(*self.kind.counted(self.records, self.labels), bins)
 
     def heads(
@@ -183,8 +182,10 @@ class Task(Answered):
         loss, the view has the run, as far as 14 MB reach; 0 leaves the view out. Raises ExportError where it
         cannot be written, InputError for a number below 0.
         """
-        if isinstance(live, bool) or not isinstance(live, int) or live < 0:
-            raise InputError(f"live is how many texts to show the heads of, from 0, not {live!r:.40}")
+        live = min(check_number(live, "live is how many texts to show the heads of,", 0), len(self))
+        for given, kind, way in ((heads, Heads, "task.heads()"), (errors, Errors, "task.errors()")):
+            if not isinstance(given, kind | None):
+                raise InputError(f"what {way} gave stands in a page, not {excerpt(given)}")
         write(path, self, heads, errors, live)
 
     def explore(self, **selection: Any) -> Any:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ..base.limits import within
 from ..base.progress import bar
 from ..base.ranking import is_nothing, ranked
-from ..errors import BertLensError, InputError
+from ..errors import BertLensError, check_number
 from ..measures.attribution import faithfulness, gradient_input, occlusion
 from ..model.loan import Loan
 from ..run.interventions import Run
@@ -68,8 +68,7 @@ def errors(task: Answered, n: int, words: bool) -> Errors:
     import pandas as pd
 
     task.check(whole=True)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError(f"n is how many examples to explain, at least 1, not {n!r:.40}")
+    n = check_number(n, "n is how many examples to explain,", 1)
     table = task.table.sort_values("loss", ascending=False, kind="stable").head(n).reset_index(drop=True)
     rows = table["row"].tolist()
     texts = [" / ".join(text) for text in task.examples.shown()]

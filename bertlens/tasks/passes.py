@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError
+from ..errors import ModelError, check_batch
 from ..model.borrowed import Model
 from ..run import forward, trust
 from ..run.attention import check_precision
 from ..run.interventions import Run
+from .batch import Batch
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -28,24 +28,9 @@ TOLERANCE, HALF_TOLERANCE = 1e-3, 0.05  # of a text's logits alone and beside a 
 _padding: WeakKeyDictionary[Model, bool] = WeakKeyDictionary()  # whether a model's logits see padding
 
 
-@dataclass(frozen=True)
-class Batch:
-    """B examples and the model's inputs: B texts, of pairs that are read apart 2 B, the first ones first."""
-
-    rows: list[int]
-    encodings: list[Encoding]
-    inputs: dict[str, Tensor]
-
-    @property
-    def texts(self) -> list[int]:
-        """The row of each input."""
-        return self.rows * (len(self.encodings) // len(self.rows))
-
-
 def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int, truncation: bool) -> Iterator[Batch]:
     """Rows in batches of like length, window by window in the given order. Raises InputError that names the row."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or not 1 <= batch_size <= 65_536:
-        raise InputError(f"batch_size must be at least 1 and at most 65,536, not {batch_size!r:.40}")
+    batch_size = check_batch(batch_size)
     for start in range(0, len(rows), WINDOW * batch_size):
         window = rows[start : start + WINDOW * batch_size]
         read = [examples.encodings(lens, row, truncation) for row in window]

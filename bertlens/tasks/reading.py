@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..base.paths import as_path
+from ..base.textfile import text_of
+from ..errors import InputError, excerpt
 
 SEPARATORS = ",;\t|"  # of tables: what Excel writes depends on the country that it is set to
 NAMED = 12  # columns that an error lists
@@ -31,7 +33,7 @@ class Columns:
     def place(self, row: int, column: str = "") -> str:
         """Where a value stands, as errors name it; rows count from 0."""
         line = f" (line {self.lines[row]} of {self.source})" if self.lines else ""
-        return f"row {row}{line}" + (f", column {column!r}" if column else "")
+        return f"row {row}{line}" + (f", column {excerpt(column)}" if column else "")
 
 
 def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = (), lists: bool = False) -> Columns:
@@ -42,7 +44,7 @@ def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = (), 
     Raises InputError that names the row, the column or the file for anything else.
     """
     if isinstance(examples, str | Path):
-        return _file(Path(examples), wanted, optional)
+        return _file(as_path(examples, "a file of examples"), wanted, optional)
     names = getattr(examples, "column_names", None)
     if isinstance(names, dict):
         raise InputError(f"this data set has the splits {', '.join(map(str, names))}: give one, such as data['train']")
@@ -89,13 +91,15 @@ def _pairs(rows: list[Any], wanted: Sequence[str], lists: bool) -> Columns:
     texts: list[Any] = []
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 2:
-            raise InputError(f"row {number} is no (text, label) pair: {row!r:.60}")
+            raise InputError(f"row {number} is no (text, label) pair: {excerpt(row, 60)}")
         texts.append(row[0])
     found: dict[str, list[Any]] = {}
     if not lists and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
         found = {wanted[0]: [text[0] for text in texts], "text_pair": [text[1] for text in texts]}
         if len(wanted) == 3:
             found[wanted[1]] = found.pop("text_pair")
+    elif len(wanted) == 3:
+        raise InputError(f"a pair of texts is ((text, text), label), or leave text_pair={excerpt(wanted[1])} out")
     else:
         found = {wanted[0]: texts}
     return Columns(found | {wanted[-1]: [row[1] for row in rows]})
@@ -107,33 +111,18 @@ def _file(path: Path, wanted: Sequence[str], optional: Sequence[str]) -> Columns
         raise InputError(f"{path.name} is a workbook: save the sheet as CSV UTF-8 first")
     if kind not in ("csv", "tsv", "txt", "jsonl"):
         raise InputError(f"{path.name} is no file of examples: give .csv, .tsv or .jsonl")
-    text = _text(path)
+    text = text_of(path)
+    if "\0" in text:
+        raise InputError(f"{path.name} is no text: it holds zero bytes")
     if kind == "jsonl":
         return _jsonl(text, path.name, wanted, optional)
     return _table(text, path.name, wanted, optional)
 
 
-def _text(path: Path) -> str:
-    """The file as text: UTF-8, or UTF-16 where its byte order mark says so, as Excel writes both."""
-    try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path} cannot be opened: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"line {line} of {path.name} is no UTF-8: save it as CSV UTF-8") from None
-    if "\0" in text:
-        raise InputError(f"{path.name} is no text: it holds zero bytes")
-    return text
-
-
 def _table(text: str, source: str, wanted: Sequence[str], optional: Sequence[str]) -> Columns:
-    lines = text.splitlines(keepends=True) if "\r\n" not in text and "\r" in text else text.split("\n")
-    lines = [line if line.endswith(("\n", "\r")) else f"{line}\n" for line in lines]
+    lines = list(io.StringIO(text, newline=""))  # lines end in any of the three ways, and keep their ends
     skipped, separator = 0, ""
-    if lines[0][:4].lower() == "sep=" and len(lines[0].strip()) <= 5:  # Excel's own way to say it
+    if lines and lines[0][:4].lower() == "sep=" and len(lines[0].strip()) <= 5:  # Excel's own way to say it
         separator, skipped = lines[0][4:5].strip("\n\r") or ",", 1
     if not text.strip() or len(lines) <= skipped:
         raise InputError(f"{source} is empty: its first line is to name the columns")

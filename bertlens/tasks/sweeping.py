@@ -19,7 +19,8 @@ from ..run.interventions import Run, wrapped
 from ..run.masks import mask_slopes
 from .ablations import Ablation, Part
 from .answers import Answered
-from .passes import WINDOW, Batch, answers_of, checked
+from .batch import Batch
+from .passes import WINDOW, answers_of, checked
 
 Effects: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, losses and shares that are right of a batch
 Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Part], Ablation], dict[str, np.ndarray]]

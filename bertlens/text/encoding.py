@@ -146,9 +146,9 @@ def encode(
     TEXT_CHARACTERS in a text, and for more than `limit` tokens unless `truncation` (then both texts are cut on the
     tokenizer's truncation side, the longer one first).
     """
-    _check(text, "text")
+    check_text(text, "text")
     if text_pair is not None:
-        _check(text_pair, "text_pair")
+        check_text(text_pair, "text_pair")
     texts = [text, text_pair] if text_pair else [text]
     with resting_state(tokenizer) as overridden:
         pieces = tokenise(tokenizer, texts, None)
@@ -242,7 +242,8 @@ def _encoding(
     )
 
 
-def _check(text: Any, name: str) -> None:
+def check_text(text: Any, name: str) -> None:
+    """Raises InputError for anything else than a string or words, too many characters, and half a character."""
     if isinstance(text, str):
         parts = [text]
     elif isinstance(text, list) and all(isinstance(word, str) for word in text):

@@ -62,7 +62,7 @@ def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Piece
     return Pieces(
         batch["input_ids"],
         batch.get("token_type_ids"),
-        batch.tokens(),
+        _names(tokenizer, batch),
         batch.sequence_ids(0),
         batch.word_ids(0),
         batch["offset_mapping"],
@@ -101,8 +101,19 @@ def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) ->
         word_ids.append(word)
         offsets.append((max(0, last - (at - start)), last + 1))
     return Pieces(
-        batch["input_ids"], batch.get("token_type_ids"), batch.tokens(), batch.sequence_ids(0), word_ids, offsets
+        batch["input_ids"],
+        batch.get("token_type_ids"),
+        _names(tokenizer, batch),
+        batch.sequence_ids(0),
+        word_ids,
+        offsets,
     )
+
+
+def _names(tokenizer: Any, batch: Any) -> list[str]:
+    """As the vocabulary has them, without the white space beside it that a <mask> takes in."""
+    names = tokenizer.convert_ids_to_tokens(batch["input_ids"])
+    return [name if piece.strip() == name else piece for piece, name in zip(batch.tokens(), names, strict=True)]
 
 
 def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> Pieces:

@@ -19,12 +19,12 @@ class Quantities:
     """What Trace knows of its pass. Tensors are new at every call: they cannot change the trace."""
 
     model_name: str
-    _pass: Pass | None
+    record: Pass
 
     @property
     def n_layers(self) -> int:
         """L, the number of attention maps' layers."""
-        return len(self._layers)
+        return len(self.record.layers)
 
     @cached_property
     def n_heads(self) -> int:
@@ -34,7 +34,7 @@ class Quantities:
     @property
     def head_dim(self) -> int | None:
         """d, the length of a query; None without queries."""
-        query = self._layers[0].query
+        query = self.record.layers[0].query
         return None if query is None else int(query.shape[-1])
 
     @property
@@ -43,14 +43,19 @@ class Quantities:
         return str(self._first_tensor.dtype).removeprefix("torch.")
 
     @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self._first_tensor.device
+
+    @property
     def has_neurons(self) -> bool:
         """Whether queries and keys are there, and not attention weights alone."""
-        return self._layers[0].query is not None
+        return self.record.layers[0].query is not None
 
     @property
     def why_no_neurons(self) -> str:
         """One sentence, empty where `has_neurons`."""
-        return "" if self.has_neurons else self._record.why_no_neurons
+        return "" if self.has_neurons else self.record.why_no_neurons
 
     def query(self, layer: int) -> Tensor:
         """(H, S, d), as the model multiplies them: after rotary, bias included. Raises ModelError without queries."""
@@ -164,19 +169,19 @@ class Quantities:
     def hidden_states(self) -> tuple[Tensor, ...]:
         """L + 1 tensors (S, D) as transformers returns them (in pre-LN families the last is after the final norm)."""
         self._require_model()
-        return tuple(map(self._give, self._record.hidden_states))
+        return tuple(map(self._give, self.record.hidden_states))
 
     def hidden_state(self, number: int) -> Tensor:
         """(S, D) one of `hidden_states`. Raises SelectionError where it does not exist, ModelError without a model."""
         self._require_model()
-        check_index(number, len(self._record.hidden_states), "hidden state")
-        return self._give(self._record.hidden_states[number])
+        check_index(number, len(self.record.hidden_states), "hidden state")
+        return self._give(self.record.hidden_states[number])
 
     @property
     def output(self) -> Any:
         """A copy of the model's own output object (with a batch dimension of 1)."""
         self._require_model()
-        return copy.deepcopy(self._record.output)
+        return copy.deepcopy(self.record.output)
 
     @cached_property
     def nan_layer(self) -> int | None:
@@ -186,36 +191,23 @@ class Quantities:
         def is_finite(x: Tensor) -> bool:  # of large numbers the sum alone may not be
             return bool(x.sum().isfinite()) or bool(x.isfinite().all())
 
-        for number, record in enumerate(self._layers):
+        for number, record in enumerate(self.record.layers):
             if any((x := getattr(record, name)) is not None and not is_finite(x) for name in names):
                 return number
-        if self._record.hidden_states and not is_finite(self._record.hidden_states[-1]):
+        if self.record.hidden_states and not is_finite(self.record.hidden_states[-1]):
             return self.n_layers - 1
         return None
 
     @property
-    def _record(self) -> Pass:
-        assert self._pass is not None
-        return self._pass
-
-    @property
-    def _device(self) -> torch.device:
-        return self._first_tensor.device
-
-    @property
-    def _layers(self) -> list[Layer]:
-        return self._record.layers
-
-    @property
     def _first_tensor(self) -> Tensor:
-        layer = self._layers[0]
+        layer = self.record.layers[0]
         tensor = layer.attention if layer.query is None else layer.query
         assert tensor is not None
         return tensor
 
     def _layer(self, layer: int) -> Layer:
         check_index(layer, self.n_layers, "layer")
-        return self._layers[layer]
+        return self.record.layers[layer]
 
     def _neurons(self, layer: int) -> Layer:
         record = self._layer(layer)
@@ -233,7 +225,7 @@ class Quantities:
         return self._give(value)
 
     def _require_model(self) -> None:
-        if self._record.output is None:
+        if self.record.output is None:
             raise ModelError("this trace was made from attention weights: there is no model output in it")
 
     @staticmethod

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError
-from ..text.encoding import Encoding, InputReport
+from ..text.encoding import Encoding, InputReport, batch_inputs
 
 
 class Sides:
@@ -18,7 +18,7 @@ class Sides:
     key_encoding: Encoding | None  # rectangular maps only
 
     @property
-    def _device(self) -> torch.device:
+    def device(self) -> torch.device:
         raise NotImplementedError
 
     @property
@@ -45,18 +45,22 @@ class Sides:
         """Like `display_tokens`, for the key side."""
         return list(self._keys.display_tokens)
 
+    def inputs(self, copies: int = 1) -> dict[str, Tensor]:
+        """The model's inputs for the text, so many times: (copies, S) each."""
+        return batch_inputs([self.encoding] * copies, 0, self.device)
+
     @property
     def input_ids(self) -> Tensor:
         """(S,) int64. Raises ModelError where only attention was given."""
         if not self.encoding.input_ids:
             raise ModelError("this trace was made from attention weights and has no token ids")
-        return torch.tensor(self.encoding.input_ids, device=self._device)
+        return torch.tensor(self.encoding.input_ids, device=self.device)
 
     @property
     def token_type_ids(self) -> Tensor | None:
         """(S,) int64 as the model got them, None where the tokenizer makes none."""
         ids = self.encoding.token_type_ids
-        return None if ids is None else torch.tensor(ids, device=self._device)
+        return None if ids is None else torch.tensor(ids, device=self.device)
 
     @property
     def word_ids(self) -> list[int | None]:
@@ -77,32 +81,32 @@ class Sides:
     @property
     def special_mask(self) -> Tensor:
         """(S,) bool: positions that the tokenizer's template added. A special token typed by the user is text."""
-        return torch.tensor(self.encoding.special, device=self._device)
+        return torch.tensor(self.encoding.special, device=self.device)
 
     @property
     def key_special_mask(self) -> Tensor:
         """Like `special_mask`, for the key side."""
-        return torch.tensor(self._keys.special, device=self._device)
+        return torch.tensor(self._keys.special, device=self.device)
 
     @property
     def separator_mask(self) -> Tensor:
         """(S,) bool: template positions that hold the tokenizer's separator; none where it has none."""
-        return torch.tensor(self.encoding.separators, device=self._device)
+        return torch.tensor(self.encoding.separators, device=self.device)
 
     @property
     def key_separator_mask(self) -> Tensor:
         """Like `separator_mask`, for the key side."""
-        return torch.tensor(self._keys.separators, device=self._device)
+        return torch.tensor(self._keys.separators, device=self.device)
 
     @property
     def segments(self) -> Tensor:
         """(S,) int64: 0 for the first text, 1 for the second; [CLS] and the first separators count as first."""
-        return torch.tensor(self.encoding.segments, device=self._device)
+        return torch.tensor(self.encoding.segments, device=self.device)
 
     @property
     def key_segments(self) -> Tensor:
         """Like `segments`, for the key side."""
-        return torch.tensor(self._keys.segments, device=self._device)
+        return torch.tensor(self._keys.segments, device=self.device)
 
     @property
     def report(self) -> InputReport:

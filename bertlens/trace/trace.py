@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from torch import nn
 
-from ..base.kept import Kept
+from ..base.memo import Memo
 from ..base.registered import registered
 from ..errors import InputError, ModelError, check_index
 from ..model.borrowed import Model
@@ -52,6 +52,7 @@ class Trace(Quantities, Sides):
 
     encoding: Encoding
     model_name: str
+    record: Pass = field(kw_only=True)  # what the pass left behind, the tensors themselves: only to be read
     model: Model | None = None  # None for attention weights that were given
     lens: Tracer | None = None
     fingerprint: Fingerprint | None = None  # of the weights when the pass was made
@@ -59,9 +60,8 @@ class Trace(Quantities, Sides):
     patches: Patches | None = None  # of an image, among the tokens
     changes: tuple[Change, ...] = ()  # what whatif changed in this run, in order
     _original: Trace | None = None
-    _pass: Pass | None = None
     _others: dict[str, Trace] = field(default_factory=dict)
-    _kept: Kept = field(default_factory=Kept, init=False)
+    _memo: Memo = field(default_factory=Memo, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         model = None if self.model is getattr(self.lens, "borrowed", None) else self.model
@@ -145,11 +145,11 @@ class Trace(Quantities, Sides):
 
         A value must not hold the trace itself, which would then not be freed at once.
         """
-        return self._kept.get(key, make)
+        return self._memo.get(key, make)
 
     def keeps(self, key: Hashable) -> bool:
         """Whether `kept` has a value for the key already."""
-        return key in self._kept
+        return key in self._memo
 
     def explore(self, **selection: Any) -> Any:
         """The Explorer widget on this trace; `selection` sets its traits (layer=, head=, query=, mode=, ...)."""
@@ -208,7 +208,7 @@ class Trace(Quantities, Sides):
             model_name=model_name,
             key_encoding=keys,
             patches=of_image,
-            _pass=Pass([Layer(attention=weights) for weights in maps], (), None, NO_NEURONS_GIVEN),
+            record=Pass([Layer(attention=weights) for weights in maps], (), None, NO_NEURONS_GIVEN),
         )
 
     @classmethod
@@ -242,4 +242,4 @@ class Trace(Quantities, Sides):
         if not maps:
             raise InputError("no attention given: pass encoder=, decoder= or cross=")
         first = next(iter(maps.values()))
-        return cls(first.encoding, model_name, key_encoding=first.key_encoding, _pass=first._pass, _others=maps)
+        return cls(first.encoding, model_name, key_encoding=first.key_encoding, record=first.record, _others=maps)

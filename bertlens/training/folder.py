@@ -7,12 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from ..base.atomic import replacing
 from ..errors import InputError
 
-CHECKPOINT = "checkpoint.pt"
+CHECKPOINT = "checkpoint.npz"
 HISTORY = "history.npz"
 METRICS = "metrics.json"
 CARD = "MODEL_CARD.md"
@@ -41,35 +38,3 @@ def write_scores(folder: Path, metrics: dict[str, Any], card: str) -> None:
 def sha256(path: Path) -> str:
     """The hash of a file's bytes, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def save_checkpoint(folder: Path, state: dict[str, Any]) -> None:
-    """Write a run's state; one that is cut off leaves the state before. Raises ExportError where it cannot be."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / CHECKPOINT) as out:
-        try:
-            torch.save(state, out)
-        except RuntimeError as error:  # torch's own for a disk that is full
-            raise OSError(str(error).splitlines()[0]) from error
-
-
-def load_checkpoint(folder: Path, run: str, device: torch.device) -> dict[str, Any] | None:
-    """The state in a folder, None without one. `run` says what the run is made of: state["run"] must be the same.
-
-    Raises InputError for the checkpoint of another run, and for a damaged one.
-    """
-    path = folder / CHECKPOINT
-    if not path.is_file():
-        return None
-    try:
-        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-        begun = state["run"]
-    except Exception:  # noqa: BLE001  a damaged file raises whatever its decoders stumble on
-        raise InputError(
-            f"{path} is damaged or no checkpoint: delete it to begin anew, or give another folder"
-        ) from None
-    if begun != run:
-        raise InputError(
-            f"{path.name} is from a run with other data or settings: give the same ones, or another folder"
-        )
-    return state

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-import zlib
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
 
-from ..base.atomic import replacing
-from ..errors import InputError
+from ..base.arrays_file import ArraysFile
 from ..lens import Lens
 from ..measures.arithmetic import jensen_shannon
 from ..measures.statistics import SURVEY_NAMES
@@ -23,6 +21,7 @@ from .differences import SHIPPED
 from .folder import HISTORY
 from .train import Masking, evaluate
 
+FILE = ArraysFile("history of a training run", 1, "delete it, or give another folder")
 MOST_TEXTS = 200
 SHORTEST_TEXT = 20  # tokens of such a text, where there are some
 
@@ -30,13 +29,23 @@ SHORTEST_TEXT = 20  # tokens of such a text, where there are some
 class History:
     """Statistics of all heads on MOST_TEXTS held-out passages at points of a run, kept in a file of its folder.
 
+    of: what the run is made of, by name. Raises InputError where the file is of another run.
+
     Arrays: step (P,); loss, top1, top10 (P,) on the held-out passages; divergence (P, L, H), mean Jensen-Shannon
     divergence of a head's rows from those that it had at the start, in nats; names (K,) and weight (P, K, L, H), the
     statistics of survey.head_stats, average over texts; gates (P, L, H), most frequent gate.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, held_out: Passages, masking: Masking, folder: Path):
-        self.path = folder / HISTORY
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        held_out: Passages,
+        masking: Masking,
+        folder: Path,
+        of: Mapping[str, Any] | None = None,
+    ):
+        self.path, self.of = folder / HISTORY, of
         self.model, self.held_out, self.masking = model, held_out, masking
         self.texts = texts(held_out, tokenizer)
         self.lens, self.start = Lens(model, tokenizer), Lens(copy.deepcopy(model), tokenizer)
@@ -58,11 +67,11 @@ class History:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         earlier = {name: points[name] for name in point if name in points}
         grown = {name: np.stack([*earlier.get(name, ()), np.asarray(value)]) for name, value in point.items()}
-        with replacing(self.path) as out:
-            np.savez_compressed(out, names=np.array(SURVEY_NAMES), n_texts=len(self.texts), **grown)  # type: ignore[arg-type]
+        grown |= {"names": np.array(SURVEY_NAMES), "n_texts": np.array(len(self.texts))}
+        FILE.write(self.path, {}, grown, self.of, compressed=True)
 
     def _points(self) -> dict[str, np.ndarray]:
-        return load(self.path) if self.path.is_file() else {}
+        return load(self.path, self.of) if self.path.is_file() else {}
 
     def _divergence(self) -> np.ndarray:
         total = torch.zeros(())
@@ -76,20 +85,13 @@ class History:
         return mean
 
 
-def load(path: str | Path | None = None) -> dict[str, np.ndarray]:
+def load(path: str | Path | None = None, of: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
     """The arrays of a run's history.npz (see History), by default those of the shipped model's run.
 
-    Raises InputError for a file that is not there or holds something else.
+    Raises InputError for a file that is not there, holds something else, or is of another run than `of`.
     """
-    path = SHIPPED / HISTORY if path is None else Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-    except (OSError, ValueError, zlib.error, BadZipFile, EOFError) as error:
-        raise InputError(f"{path} cannot be read as the history of a training run ({error})") from None
-    if missing := {"step", "divergence", "names", "weight", "n_texts"} - arrays.keys():
-        raise InputError(f"{path} is no history of a training run: it lacks {', '.join(sorted(missing))}")
-    return arrays
+    with FILE.open(SHIPPED / HISTORY if path is None else path, of) as (_, arrays):
+        return arrays
 
 
 def texts(held_out: Passages, tokenizer: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -97,10 +96,10 @@ def train_and_save(
     learned, held_out = prepare(read(paths), tokenizer, settings.length)
     model, _ = start(model_name, learned, settings.seed)
     masking, model = Masking(tokenizer), model.to(training_device())
-    history = History(model, tokenizer, held_out, masking, output)
     data = {path.name: sha256(path) for path in paths}
-    begun = json.dumps(data | {"model": identity(model, tokenizer)}, sort_keys=True)
-    record = train(model, learned, held_out, masking, output, settings, data=begun, at_point=history)
+    of = data | identity(model, tokenizer)
+    history = History(model, tokenizer, held_out, masking, output, of | asdict(settings))
+    record = train(model, learned, held_out, masking, output, settings, data=of, at_point=history)
     model = model.cpu()
     if model_name is None:
         differences.write(model, output / differences.FILE)

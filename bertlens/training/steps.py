@@ -6,10 +6,10 @@ Each step seeds its own random numbers from (seed, step), so that a run that was
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
+from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.arrays_file import ArraysFile
 from ..errors import InputError
-from .folder import load_checkpoint, save_checkpoint
+from .folder import CHECKPOINT
 
+FILE = ArraysFile("checkpoint of a training run", 1, "delete it to begin anew, or give another folder")
 SEEDS = 1 << 32
 MOST_STEPS = 10**9
 
@@ -57,11 +59,12 @@ def check_settings(settings: Any) -> None:
 
 
 class Run:
-    """A training run: model, optimizer, progress bar on stderr, and `state`, what a checkpoint keeps beside them.
+    """A training run: model, optimizer, progress bar on stderr, and what a checkpoint keeps beside them: `state`, JSON,
+    and `best`, the weights of the best step if the run remembers them.
 
     settings: a dataclass with seed, steps, warmup, learning_rate, weight_decay, clip. A checkpoint in `folder` of a run
-    with the same settings and the same `inputs` (plain JSON values) is gone on from; else `state` is that of a fresh
-    run. Raises InputError where the folder holds a checkpoint of another run.
+    with the same settings and the same `inputs` (plain JSON values by name) is gone on from; else `state` is that of a
+    fresh run. Raises InputError where the folder holds a checkpoint of another run, or a damaged one.
     """
 
     def __init__(
@@ -83,12 +86,10 @@ class Run:
         vectors = [p for p in model.parameters() if p.ndim <= 1]  # biases and LayerNorms do not decay
         groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         self.optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), eps=eps)
-        run = json.dumps({"settings": asdict(settings), **inputs})
-        saved = load_checkpoint(folder, run, self.device)
-        self.state: dict[str, Any] = saved or {"run": run, "step": 0, "seconds": 0.0, "history": [], **state}
-        if saved:
-            model.load_state_dict(saved.pop("model"))
-            self.optimizer.load_state_dict(saved.pop("optimizer"))
+        self.best: dict[str, Tensor] = {}
+        self.of, self.state = asdict(settings) | inputs, {"step": 0, "seconds": 0.0, "history": [], **state}
+        if (folder / CHECKPOINT).is_file():
+            self._load()
         self.started = time.monotonic() - self.state["seconds"]
         self.progress = tqdm(
             total=settings.steps, initial=self.step, unit="step", disable=quiet, file=sys.stderr, mininterval=1
@@ -124,9 +125,23 @@ class Run:
         return float(loss.detach())
 
     def save(self) -> None:
-        """Write the checkpoint."""
-        weights = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        save_checkpoint(self.folder, self.state | weights | {"seconds": self.seconds})
+        """Write the checkpoint; one that is cut off leaves that before. Raises ExportError where it cannot be."""
+        groups = {"model": self.model.state_dict(), "best": self.best, **self.optimizer.state_dict()["state"]}
+        arrays = {f"{at}/{name}": each.cpu().numpy() for at, group in groups.items() for name, each in group.items()}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        FILE.write(self.folder / CHECKPOINT, self.state | {"seconds": self.seconds}, arrays, self.of)
+
+    def _load(self) -> None:
+        with FILE.open(self.folder / CHECKPOINT, self.of) as (about, arrays):
+            self.state = {name: about[name] for name in self.state}
+            groups: dict[str, dict[str, Tensor]] = defaultdict(dict)
+            for path, values in arrays.items():
+                at, _, name = path.partition("/")
+                groups[at][name] = torch.from_numpy(values)
+            self.model.load_state_dict(groups.pop("model"))
+            self.best = groups.pop("best", {})
+            moments = {int(at): group for at, group in groups.items()}
+            self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": moments})
 
     def record(self) -> dict[str, Any]:
         """What metrics.json says of every run."""

@@ -5,7 +5,7 @@ No dropout: the corpus is seen about once, and a pass costs less without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -139,21 +139,21 @@ def train(
     folder: Path,
     settings: Settings,
     *,
-    data: str = "",
+    data: Mapping[str, Any] | None = None,
     at_point: Callable[[int], None] | None = None,
     stop_after: int | None = None,
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Train `model` in place until the held-out loss is flat, or the steps or hours are spent. Returns the record.
 
-    A checkpoint in `folder` of a run with the same settings and data (`data`: a hash) is gone on from. at_point(step)
+    A checkpoint in `folder` of a run with the same settings and `data` (by name, JSON) is gone on from. at_point(step)
     is called at POINTS of the run. `stop_after` ends this call (not the run) early.
     The record: settings, steps, finished, seconds, device, losses (of each step), history (held-out scores).
     Raises InputError where the folder holds a checkpoint of another run.
     """
     model.eval()  # no dropout
     batch_of = Order(passages, settings)
-    inputs = {"data": data, "shapes": [[*p.shape] for p in model.parameters()]}
+    inputs = {**(data or {}), "shapes": [[*p.shape] for p in model.parameters()]}
     evaluated_every = max(1, settings.steps // settings.evaluations)
     points = {round(share * settings.steps) for share in POINTS}
     with Run(model, settings, folder, inputs, {"losses": []}, eps=1e-6, quiet=quiet) as run:

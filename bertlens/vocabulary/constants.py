@@ -27,7 +27,7 @@ ROW_SHARE = 0.9  # of a row, which k90 counts the keys of
 NEURON_SHARE = 0.8  # of the net contrast, carried by the marked neurons
 NEURON_DRAWS = 20  # for an interval, at least
 MANY_ROWS = 64  # of a map: its colours end at twice the median of the rows' largest
-RHO_POINTS = 3  # of a rank correlation, at least
+RHO_POINTS = 3  # of a rank correlation, at least: of two, ρ is 1 or −1 whatever they are
 MIXING_METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")  # Kobayashi et al. 2021
 
 # --- the model's answer ---
@@ -40,5 +40,5 @@ NAMED_ANSWERS = ("words", "labels", "span")  # kinds of answer that have a name
 SINK = 1e-5  # attention to no token below this is rounding
 COMPARED_UNITS = 128  # a side, that are shown at once
 COMPARED_HEADS = 5  # in words
-COMPARED_RUNS = 2  # beside the one shown, that are kept
+COMPARED_RUNS = 2  # beside the one shown, that a view remembers
 NAMED_UNITS = 4  # pairs, or places, in a sentence

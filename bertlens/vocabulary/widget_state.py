@@ -78,7 +78,7 @@ THEMES = ("auto", "light", "dark")
 
 TRAITS: tuple[Trait, ...] = (
     Trait("parts", "names", selectable=False),  # what the widget shows: names of widgets.parts
-    Trait("overview", "record", selectable=False),  # the first picture: widgets/shown.py
+    Trait("overview", "record", selectable=False),  # the first picture: widgets/overview.py
     Trait("map", "text", "self"),  # which attention maps of the trace: "self", or those of an encoder-decoder
     Trait("layer", "number", 0),
     Trait("head", "number", 0),

@@ -93,7 +93,7 @@ def _runs(trace: Trace, changes: Sequence[Change]) -> Iterator[tuple[Any, list[t
 def _answers(trace: Trace, kind: str, changes: Sequence[Change], target: Target | None) -> _Made:
     runs = _runs(trace, changes)
     own, _ = next(runs)
-    origin = trace.original._record.output if kind == "embedding" and trace.changes else own
+    origin = trace.original.record.output if kind == "embedding" and trace.changes else own
     shown = answered(kind, trace, origin, own, own, target)
     places = tuple((one.position, one.name, one.before) for one in shown)
     numbers = asked(trace, target.number, target.position if target.position >= 0 else None) if target else asked(trace)

@@ -36,7 +36,7 @@ from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from ..vocabulary import phrases
-from .runs import check, inputs_of
+from .runs import check
 from .slopes import estimate
 from .sweeps import Index, outputs, planned, steps
 from .targets import Target, name_of, numbers_at, target_of
@@ -81,11 +81,11 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
     if kind == "similarity":
         unit, rows = _similarity(trace)
     else:
-        unit, rows = between(kind, trace, trace.original._record.output, trace._record.output, k)
+        unit, rows = between(kind, trace, trace.original.record.output, trace.record.output, k)
     if target is not None:
         chosen = target_of(trace, target, position)
         unit, (before, after) = numbers_at(
-            kind, trace, chosen.position, trace.original._record.output, trace._record.output
+            kind, trace, chosen.position, trace.original.record.output, trace.record.output
         )
         own = Answer(chosen.position, chosen.name, float(before[chosen.number]), float(after[chosen.number]))
         rows = [own, *(row for row in rows if (row.position, row.name) != (own.position, own.name))]
@@ -173,7 +173,7 @@ def alike(trace: Trace, one: Tensor, other: Tensor) -> float:
 
 def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
     texts = texts_apart(trace.original)
-    before = after = alike(trace, *(embedding(text, text._record.output.last_hidden_state[0]) for text in texts))
+    before = after = alike(trace, *(embedding(text, text.record.output.last_hidden_state[0]) for text in texts))
     if trace.changes:
         after = alike(trace, *map(_changed_embedding, texts, changes_apart(trace)))
     return UNITS[embedder_of(trace).function], [Answer(-1, phrases.TEXTS_ALIKE, before, after)]
@@ -183,7 +183,7 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
     """Of a run with changes, which records nothing else."""
     check(text, changes)
     assert text.model is not None
-    return embedding(text, output_of(text.model, inputs_of(text), Run([changes])).last_hidden_state[0])
+    return embedding(text, output_of(text.model, text.inputs(), Run([changes])).last_hidden_state[0])
 
 
 def _embedding(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
@@ -250,7 +250,7 @@ def _by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> As
 def _asked_words(trace: Trace, target: Target | None) -> dict[str, Asked]:
     """Of a word, and of it over the best of the others."""
     at, several = target.position if target else masked(trace)[0], len(masked(trace)) > 1
-    logits = words_of(trace.original._record.output)[0, at]
+    logits = words_of(trace.original.record.output)[0, at]
     best = logits.topk(2).indices.tolist()
     first = target.number if target else best[0]
     second = next(n for n in best if n != first)
@@ -266,7 +266,7 @@ def _asked_words(trace: Trace, target: Target | None) -> dict[str, Asked]:
 
 def _asked_labels(trace: Trace, target: Target | None) -> dict[str, Asked]:
     names = labels_of(trace)
-    best = target.number if target else int(trace.original._record.output.logits[0].argmax())
+    best = target.number if target else int(trace.original.record.output.logits[0].argmax())
     said = "logit" if is_lone(trace) else phrases.LOGIT.format(name=names[best], where="")
     found = {"logit": _by_metric(trace, label(best), said, "logits")}
     if one_of(trace):
@@ -280,7 +280,7 @@ def _asked_tags(trace: Trace, target: Target | None) -> dict[str, Asked]:
         said = phrases.TOKEN_LOGIT.format(name=target.name, **at_token)
         return {"logit": _by_metric(trace, label(target.number, target.position), said, "logits")}
     at = (~trace.special_mask).nonzero()[:, 0]
-    own = trace.original._record.output.logits[0].argmax(-1)[at]
+    own = trace.original.record.output.logits[0].argmax(-1)[at]
 
     def logits(output: Any) -> Tensor:
         summed: Tensor = output.logits[0, at, own].sum()
@@ -290,7 +290,7 @@ def _asked_tags(trace: Trace, target: Target | None) -> dict[str, Asked]:
 
 
 def _asked_span(trace: Trace) -> dict[str, Asked]:
-    output = trace.original._record.output
+    output = trace.original.record.output
     summed = output.start_logits[0][:, None] + output.end_logits[0][None]
     n = int(summed.masked_fill(~_spans(trace), -torch.inf).flatten().argmax())
     i, j = divmod(n, trace.n_tokens)
@@ -324,7 +324,7 @@ def _asked_similarity(trace: Trace) -> dict[str, Asked]:
 
 def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
     """Similarity of a run's embedding with that of another run as it is, changes included."""
-    target = embedding(other, other._record.output.last_hidden_state[0]).detach()
+    target = embedding(other, other.record.output.last_hidden_state[0]).detach()
     return lambda output: compared(other, embedding(other, output.last_hidden_state[0]), target)
 
 

@@ -23,7 +23,7 @@ from ..run.interventions import Run
 from ..trace.trace import Trace
 from ..vocabulary import phrases
 from .answering import Answer, alike, asked_kind, between
-from .runs import check, inputs_of
+from .runs import check
 from .sweeps import TOKENS_AT_ONCE
 from .targets import Target, name_of, numbers_at, target_of
 
@@ -80,7 +80,7 @@ def effects(
         return _of_similarity(trace, changes)
     outputs = _outputs(trace, _compared(trace, changes))
     own, _ = next(outputs)
-    origin = trace.original._record.output if kind == "embedding" and trace.changes else own
+    origin = trace.original.record.output if kind == "embedding" and trace.changes else own
     places = answered(kind, trace, origin, own, own, chosen)
     if not places:
         raise ModelError("the model has no answer to this text: none of its tokens is one to answer at")
@@ -127,7 +127,7 @@ def _rows(trace: Trace, rows: Sequence[Sequence[Change]]) -> Iterator[Any]:
 
 def _batch(trace: Trace, rows: Sequence[Sequence[Change]]) -> list[Any]:
     assert trace.model is not None
-    output = output_of(trace.model, inputs_of(trace, len(rows)), Run(rows))
+    output = output_of(trace.model, trace.inputs(len(rows)), Run(rows))
     answer = type(output)(
         **{name: value for name, value in output.items() if name not in ("hidden_states", "attentions")}
     )

@@ -14,7 +14,6 @@ from ..run.changes import PARTS, Change, Mlp, Patch, Pattern, Resample
 from ..run.forward import output_of, run
 from ..run.interventions import Run
 from ..run.trust import why_eager
-from ..text.encoding import batch_inputs
 from ..text.given_maps import not_weights
 from ..trace.checks import check_changeable, check_rerun
 from ..trace.trace import Trace
@@ -27,7 +26,7 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
     model = trace.model
     assert model is not None
     every = (*trace.changes, *map(_with_vectors, changes))
-    inputs = inputs_of(trace)
+    inputs = trace.inputs()
     eagerly = "" if trace.has_neurons else why_eager(model, inputs, getattr(trace.lens, "limit", None))
     record = run(model, inputs, eagerly, every)
     return Trace(
@@ -38,14 +37,14 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
         trace.fingerprint,
         changes=every,
         _original=trace.original,
-        _pass=record.text(0, trace.n_tokens),
+        record=record.text(0, trace.n_tokens),
     )
 
 
 def check(trace: Trace, changes: Sequence[Any]) -> None:
     """Raises the error that running a trace again with these changes would raise, but for what only the pass knows."""
     check_rerun(trace)
-    check_precision(trace.special_mask.device)
+    check_precision(trace.device)
     for change in changes:
         if not isinstance(change, Change):
             raise InputError(
@@ -56,11 +55,6 @@ def check(trace: Trace, changes: Sequence[Any]) -> None:
         _check_indices(trace, change)
         if type(change) in _CHECKS:
             _CHECKS[type(change)](trace, change)
-
-
-def inputs_of(trace: Trace, copies: int = 1) -> dict[str, Tensor]:
-    """The model's inputs for a trace's text, so many times."""
-    return batch_inputs([trace.encoding] * copies, 0, trace.special_mask.device)
 
 
 def _check_indices(trace: Trace, change: Change) -> None:
@@ -170,7 +164,7 @@ def _mlp_output(trace: Trace, layer: int) -> Tensor:
     trace.check_unchanged()
     assert trace.model is not None
     kept = Run([trace.changes], keep=frozenset([layer]))
-    output_of(trace.model, inputs_of(trace), kept)
+    output_of(trace.model, trace.inputs(), kept)
     made = kept.kept[layer]
     if made.shape[1] != trace.n_tokens:
         raise ModelError("the model runs its MLPs on parts of a text: patch(what='mlp') cannot be made")

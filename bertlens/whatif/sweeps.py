@@ -14,14 +14,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import ModelError, SelectionError, check_index, check_indices
+from ..errors import ModelError, SelectionError, check_index, check_indices, excerpt
 from ..measures.metrics import Metric, Read, bound, row_of
 from ..measures.rows import visible
 from ..run.changes import Change, Cut, Hide, Off, base
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..trace.trace import Trace
-from .runs import check, inputs_of
+from .runs import check
 
 KINDS = ("heads", "layers", "tokens", "cells")
 TOKENS_AT_ONCE = 768  # of a batch: so many rows times the text's length, at most
@@ -108,7 +108,7 @@ def _on_top(trace: Trace, there: tuple[Change, ...], changes: Sequence[tuple[Ind
     assert model is not None
     with_adapter = model.adapter is not None
     first = Run([there], watch=with_adapter)
-    own = output_of(model, inputs_of(trace), first)
+    own = output_of(model, trace.inputs(), first)
     yield own, []
     states: list[Tensor] = []
     wrappers: list[Any] = []
@@ -125,7 +125,7 @@ def _on_top(trace: Trace, there: tuple[Change, ...], changes: Sequence[tuple[Ind
             batch = chosen[at : at + size]
             rows = [(*there, change) for _, change in batch]
             run = Run(rows, start if states else 0, states, wrappers)
-            output = output_of(model, inputs_of(trace, len(batch)), run)
+            output = output_of(model, trace.inputs(len(batch)), run)
             yield own, [(index, row_of(output, row)) for row, (index, _) in enumerate(batch)]
 
 
@@ -156,7 +156,7 @@ def planned(
 
 def _shape(trace: Trace, changes: str, layer: int | None, head: int | None) -> tuple[int, ...]:
     if changes not in KINDS:
-        raise SelectionError(f"no sweep over {str(changes)[:40]!r}: there are {', '.join(KINDS)}")
+        raise SelectionError(f"no sweep over {excerpt(changes)}: there are {', '.join(KINDS)}")
     if trace.model is None or not trace.has_neurons:
         check(trace, [Hide(0)])  # says why not
     if changes == "cells":

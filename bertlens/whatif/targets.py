@@ -41,7 +41,7 @@ def target_of(trace: Trace, name: str | int, position: int | None = None) -> Tar
         if position is not None and position not in places:
             raise InputError(phrases.NOT_MASKED.format(position=position, places=", ".join(map(str, places))))
         number = token_id(trace, name)
-        check_index(number, words_of(original._record.output).shape[-1], "token")
+        check_index(number, words_of(original.record.output).shape[-1], "token")
         return Target(name_of(trace, kind, number), number, places[0] if position is None else position)
     if kind not in ("labels", "tags"):
         raise ModelError(f"{trace.model_name} answers with no label and no word: there is none to choose")
@@ -53,7 +53,7 @@ def target_of(trace: Trace, name: str | int, position: int | None = None) -> Tar
     if position is not None:
         check_index(position, trace.n_tokens, "position")
         return Target(name_of(trace, kind, number), number, int(position))
-    _, [found] = classes(trace, original._record.output)
+    _, [found] = classes(trace, original.record.output)
     most = found[:, number].masked_fill(trace.special_mask, -float("inf")).argmax()
     return Target(name_of(trace, kind, number), number, int(most))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError, SelectionError, check_index
+from ..errors import InputError, SelectionError, check_index, excerpt
 from ..measures import gates, sources
 from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
 from ..measures.geometry.projection import METHODS
@@ -15,7 +15,7 @@ from ..tasks import ABLATIONS
 from ..tasks import MEASURES as EFFECTS_OF
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
-from .answers.tasks import WORKS
+from .panels.task import WORKS
 
 
 def _layer(trace: Trace, value: Any) -> int:
@@ -38,7 +38,7 @@ def _index(value: Any, name: str, size: int) -> int:
 def _share(name: str) -> Callable[[Trace, Any], float]:
     def check(_trace: Trace, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise SelectionError(f"{name} {str(value)[:40]!r} is not between 0 and 1")
+            raise SelectionError(f"{name} {excerpt(value)} is not between 0 and 1")
         return float(value)
 
     return check
@@ -47,7 +47,7 @@ def _share(name: str) -> Callable[[Trace, Any], float]:
 def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
     def check(_trace: Trace, value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(choices)}")
+            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(choices)}")
         return value
 
     return check
@@ -64,7 +64,7 @@ def _against(trace: Trace, value: Any) -> str | int | None:
 def _flag(name: str) -> Callable[[Trace, Any], bool]:
     def check(_trace: Trace, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise SelectionError(f"{name} {str(value)[:40]!r} is neither true nor false")
+            raise SelectionError(f"{name} {excerpt(value)} is neither true nor false")
         return value
 
     return check

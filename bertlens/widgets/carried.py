@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..base.limits import within
 from ..measures import gates
@@ -12,9 +12,7 @@ from ..measures.offers import offers
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
 from .answers import heads
-
-if TYPE_CHECKING:
-    from .saving import Selection
+from .records import Selection
 
 Saved: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
 

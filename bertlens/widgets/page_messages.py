@@ -11,23 +11,25 @@ from ..base.wire import messages
 from ..errors import BertLensError, InputError, SelectionError
 from ..model.borrowed import checked_once
 from ..vocabulary import phrases
-from .questions import QUESTIONS, Asked, Message, Reply
-from .shown import stream_size
+from .questions import QUESTIONS
+from .records import Message, Reply
+from .request import Request
+from .view_record import stream_size
 
 
 class _StaleError(SelectionError):
     """What was asked about is shown no more."""
 
 
-def answered(message: Message, look: Callable[[], Asked]) -> Iterator[tuple[dict[str, Any], list[bytes]]]:
+def answered(message: Message, look: Callable[[], Request]) -> Iterator[tuple[dict[str, Any], list[bytes]]]:
     """The messages that answer one of a page, or say why it is not answered.
 
     look: what the view shows, read once, so that an answer is of one text; it raises InputError where it is closed.
     """
     try:
-        asked = look()
-        with one_thread_if_small(stream_size(asked.shown.trace)), checked_once():
-            fields, buffers = _reply(asked, message)
+        request = look()
+        with one_thread_if_small(stream_size(request.view.trace)), checked_once():
+            fields, buffers = _reply(request, message)
     except _StaleError as error:
         fields, buffers = {"error": str(error), "stale": True}, []
     except BertLensError as error:
@@ -37,13 +39,13 @@ def answered(message: Message, look: Callable[[], Asked]) -> Iterator[tuple[dict
     return messages({**fields, "id": message["id"]}, buffers)
 
 
-def _reply(asked: Asked, message: Message) -> Reply:
+def _reply(request: Request, message: Message) -> Reply:
     question = QUESTIONS.get(str(message.get("op")))
     if question is None:
         raise InputError("the page asked for something that this version of bertlens does not know")
     if not question.any_text:
-        if message.get("trace") != asked.shown.id:
+        if message.get("trace") != request.view.id:
             raise _StaleError(phrases.ANOTHER_TEXT)
-        asked.shown.map(message.get("map"))
-        asked = replace(asked, map=message["map"])
-    return question.reply(asked, message)
+        request.view.map(message.get("map"))
+        request = replace(request, map=message["map"])
+    return question.reply(request, message)

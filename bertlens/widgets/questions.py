@@ -7,32 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import Any
 
 from ..base.wire import json_safe, pack
 from ..errors import InputError, ModelError
 from ..measures.offers import check_capability
 from ..trace.trace import Trace
 from . import carried, rounding
-from .answers import beside, heads, matter, pdf, score_maps, similar, survey, tasks, view, whatif, why, words
+from .answers import heads, matter, pdf, score_maps, view, whatif, why, words
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
-
-if TYPE_CHECKING:
-    from .saving import Selection
-    from .shown import Shown
-
-Message: TypeAlias = dict[str, Any]
-Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
-
-# What a view, not a trace, may have to offer; and what is said where it was made without.
-OF_VIEWS = {
-    "corpus": "this view was made without a survey: pass stats= of bl.survey.head_stats",
-    "comparison": "this view shows one run: bl.compare(a, b).explore() compares two",
-    "similarity": "this model makes no vectors of texts: bl.similarity takes an encoder",
-    "task": "this view was made without labelled examples: pass task= of bl.task(lens, examples)",
-    "another run": "this view was made from attention maps: it has no model to run another text with",
-}
+from .panels import comparison, corpus, similarity, task
+from .panels.panel import NEEDS
+from .records import Reply, Selection
+from .request import Request
 
 
 def packed(fields: dict[str, Any], arrays: dict[str, Any] | bytes) -> Reply:
@@ -47,26 +36,8 @@ def packed(fields: dict[str, Any], arrays: dict[str, Any] | bytes) -> Reply:
 
 def check_needs(whose: str, needs: object) -> None:
     """Raises InputError where what a question or a tab needs is nothing that a trace or a view may have."""
-    if needs not in (*OF_VIEWS,):
+    if needs not in (*NEEDS,):
         check_capability(whose, needs)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a question is about: what the view shows, the maps of it that the page names, and how the view is set.
-
-    show: lets the view show another trace.
-    """
-
-    shown: Shown
-    map: str
-    traits: Mapping[str, Any]
-    show: Callable[[Trace], None]
-
-    @property
-    def trace(self) -> Trace:
-        """The maps that the question is about."""
-        return self.shown.map(self.map)
 
 
 def _never(_subject: Any, _chosen: Any) -> Iterator[dict[str, Any]]:
@@ -81,7 +52,7 @@ class Question:
     answer: (trace, **arguments) -> fields and arrays. needs: a capability of `offers`, or "". carried: (trace, layers)
     -> the arguments of each answer that such a page holds, for these layers. carried_shown: the same for what is too
     much for whole layers, (trace, Selection).
-    of_view: these functions are given an Asked in place of the trace, and `needs` may be one of OF_VIEWS.
+    of_view: these functions are given a Request in place of the trace, and `needs` may be one of a panel.
     saved: the answer as such a page holds it, where that is another function.
     any_text: it is about no text: it is answered whatever text the page shows.
     of_original: of a changed run it is answered for the run without the changes.
@@ -107,32 +78,38 @@ class Question:
         named = (name.removesuffix("?") for name in self.arguments if not name.endswith("?") or name[:-1] in message)
         return {name: ARGUMENTS[name].check(trace, message.get(name)) for name in named}
 
-    def reply(self, asked: Asked, message: Mapping[str, Any], saved: bool = False) -> Reply:
+    def reply(self, request: Request, message: Mapping[str, Any], saved: bool = False) -> Reply:
         """The answer to a message; saved: as a page without a kernel holds it.
 
         Raises ModelError where what is needed is not offered, with the reason.
         """
-        reason = asked.shown.why_not(self.about(asked.trace), self.needs)
+        reason = request.view.why_not(self.about(request.trace), self.needs)
         if reason != "":
-            raise ModelError(reason or OF_VIEWS[self.needs])
+            raise ModelError(reason or NEEDS[self.needs].needs[self.needs])
         answer = self.saved if saved and self.saved else self.answer
-        return packed(*answer(self._subject(asked), **self.check(asked.trace, message)))
+        return packed(*answer(self._subject(request), **self.check(request.trace, message)))
 
     def saved_answers(
-        self, asked: Asked, layers: Iterable[int], selection: Selection | None
+        self, request: Request, layers: Iterable[int], selection: Selection | None
     ) -> Iterator[dict[str, Any]]:
         """The arguments of each answer that a page without a kernel holds. selection: where it is of these maps."""
-        if asked.shown.why_not(self.about(asked.trace), self.needs) == "":
-            yield from self.carried(self._subject(asked), layers)
+        if request.view.why_not(self.about(request.trace), self.needs) == "":
+            yield from self.carried(self._subject(request), layers)
             if selection is not None:
-                yield from self.carried_shown(self._subject(asked), selection)
+                yield from self.carried_shown(self._subject(request), selection)
 
-    def _subject(self, asked: Asked) -> Trace | Asked:
-        return asked if self.of_view else self.about(asked.trace)
+    def _subject(self, request: Request) -> Trace | Request:
+        return request if self.of_view else self.about(request.trace)
 
 
 QUESTIONS: dict[str, Question] = {}
+CELL = ("layer", "head", "query", "key")
 TARGET = ("target?", "target_at?")  # the answer that is asked about, where it is not the model's first
+_of_scores = partial(Question, needs="sources", of_original=True)
+_of_runs = partial(Question, needs="another run", of_view=True)
+_of_texts = partial(Question, arguments=("texts?",), needs="similarity", of_view=True)
+_of_page = partial(Question, of_view=True, any_text=True)
+_of_examples = partial(_of_page, needs="task")
 
 
 def register_question(question: Question) -> None:
@@ -174,22 +151,8 @@ for _question in (
     Question("histograms", heads.histograms, ("layer", "head"), "neurons", carried.each_head),
     Question("stream", heads.stream, ("station", "method"), "geometry", carried.stations),
     Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", carried.of_short(carried.each_layer)),
-    Question(
-        "why",
-        why.why,
-        ("layer", "head", "query", "key", "side", "against", "through_mlps"),
-        "sources",
-        carried_shown=why.carried,
-        of_original=True,
-    ),
-    Question(
-        "why_pairs",
-        why.why_pairs,
-        ("layer", "head", "query", "key"),
-        "sources",
-        carried_shown=why.carried_pairs,
-        of_original=True,
-    ),
+    _of_scores("why", why.why, (*CELL, "side", "against", "through_mlps"), carried_shown=why.carried),
+    _of_scores("why_pairs", why.why_pairs, CELL, carried_shown=why.carried_pairs),
     Question("answers", whatif.answers, TARGET, carried=carried.once, carried_shown=whatif.carried_target),
     Question("find_target", whatif.find_target, ("text",)),
     Question("moved", whatif.moved, (), carried=carried.if_changed),
@@ -197,93 +160,38 @@ for _question in (
     Question(
         "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
     ),
-    Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key", *TARGET), "whatif"),
+    Question("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
     Question("each_matters", matter.each_matters, TARGET, "whatif", carried.once, whatif.carried_target),
     Question("which_words", words.which_words, ("attribution", *TARGET), "whatif"),
     Question("faithful", words.faithful, ("attribution", *TARGET), "whatif"),
-    Question(
-        "score_maps",
-        score_maps.score_maps_in_turn,
-        ("layer", "head"),
-        "sources",
-        carried_shown=score_maps.carried_maps,
-        of_original=True,
-    ),
-    Question("survey", survey.survey, (), "corpus", carried.once, of_view=True),
-    Question("survey_texts", survey.survey_texts, ("layer",), "corpus", carried.each_layer, of_view=True),
-    Question("compared_with", beside.compared_with, ("other",), "another run", of_view=True),
-    Question(
-        "compared_heads",
-        beside.compared_heads,
-        ("aligned?", "other?"),
-        "another run",
-        carried_shown=beside.saved_heads,
-        of_view=True,
-    ),
-    Question(
+    _of_scores("score_maps", score_maps.score_maps_in_turn, ("layer", "head"), carried_shown=score_maps.carried_maps),
+    Question("survey", corpus.survey, (), "corpus", carried.once, of_view=True),
+    Question("survey_texts", corpus.survey_texts, ("layer",), "corpus", carried.each_layer, of_view=True),
+    _of_runs("compared_with", comparison.compared_with, ("other",)),
+    _of_runs("compared_heads", comparison.compared_heads, ("aligned?", "other?"), carried_shown=comparison.saved_heads),
+    _of_runs(
         "compared",
-        beside.compared,
+        comparison.compared,
         ("layer", "head", "measure", "row", "col", "aligned?", "other?"),
-        "another run",
-        carried_shown=beside.saved,
-        of_view=True,
+        carried_shown=comparison.saved,
     ),
-    Question(
-        "compared_answers", beside.compared_answers, ("other?",), "another run", beside.saved_answers, of_view=True
-    ),
-    Question("similar", similar.similar, ("texts?",), "similarity", of_view=True),
-    Question(
-        "similar_without",
-        similar.similar_without,
-        ("texts?",),
-        "similarity",
-        carried_shown=similar.saved,
-        of_view=True,
-    ),
-    Question(
-        "similar_input",
-        similar.similar_input,
-        ("texts?",),
-        "similarity",
-        carried_shown=similar.saved_input,
-        of_view=True,
-    ),
-    Question(
-        "similar_layers",
-        similar.similar_layers,
-        ("texts?",),
-        "similarity",
-        carried_shown=similar.saved_layers,
-        of_view=True,
-    ),
-    Question(
-        "similar_baseline",
-        similar.similar_baseline,
-        ("texts?",),
-        "similarity",
-        similar.saved_baseline,
-        of_view=True,
-    ),
-    Question("task", tasks.task, (), "task", carried.once, of_view=True, any_text=True),
-    Question("task_table", tasks.task_table, (), "task", of_view=True, any_text=True),
-    Question("task_open", tasks.task_open, ("row",), "task", of_view=True, any_text=True),
-    Question(
-        "task_work",
-        tasks.task_work,
-        ("work", "effect_of?", "ablation?"),
-        "task",
-        tasks.saved_work,
-        of_view=True,
-        any_text=True,
-    ),
-    Question("task_cost", tasks.task_cost, ("work", "ablation"), "task", of_view=True, any_text=True),
-    Question("task_stop", tasks.task_stop, ("work",), "task", of_view=True, any_text=True),
-    Question("hello", view.hello, of_view=True, any_text=True),
-    Question("bundle", view.packed_bundle, of_view=True, any_text=True),
-    Question("overview", view.overview, of_view=True),
-    Question("trace", view.another_text, ("text", "text_pair?"), of_view=True, any_text=True),
+    _of_runs("compared_answers", comparison.compared_answers, ("other?",), carried=comparison.saved_answers),
+    _of_texts("similar", similarity.similar),
+    _of_texts("similar_without", similarity.similar_without, carried_shown=similarity.saved),
+    _of_texts("similar_input", similarity.similar_input, carried_shown=similarity.saved_input),
+    _of_texts("similar_layers", similarity.similar_layers, carried_shown=similarity.saved_layers),
+    _of_texts("similar_baseline", similarity.similar_baseline, carried=similarity.saved_baseline),
+    _of_examples("task", task.task, carried=carried.once),
+    _of_examples("task_table", task.task_table),
+    _of_examples("task_open", task.task_open, ("row",)),
+    _of_examples("task_work", task.task_work, ("work", "effect_of?", "ablation?"), carried=task.saved_work),
+    _of_examples("task_cost", task.task_cost, ("work", "ablation")),
+    _of_examples("task_stop", task.task_stop, ("work",)),
+    _of_page("hello", view.hello),
+    _of_page("bundle", view.packed_bundle),
+    _of_page("trace", view.another_text, ("text", "text_pair?")),
     Question("pdf", pdf.pdf, ("sheet",), of_view=True),
-    Question("similar_pdf", pdf.similar_pdf, ("split", "texts?"), "similarity", of_view=True),
+    _of_texts("similar_pdf", pdf.similar_pdf, arguments=("split", "texts?")),
     Question("change", view.changed_run, ("changes",), of_view=True),
     Question("lesson_model", view.lesson_model, of_view=True),
 ):

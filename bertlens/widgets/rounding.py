@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..base.limits import within
 from ..trace.trace import Trace
-from .answers import Answer, heads
+from .answers import heads
+from .records import Answer
 
 STEP = 2.0**-16  # at most: a number is then 8e-6 off
 # A score is off by scaling · step/√12 · √(‖q‖² + ‖k‖²) in the mean square, a weight by at most α(1 − α) of the

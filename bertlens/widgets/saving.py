@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.wire import pack, unpack
-from ..errors import BertLensError, ExportError, InputError, ModelError, check_indices
+from ..errors import ExportError, InputError, ModelError, check_indices
 from ..export import html
 from ..export import live as live_page
 from ..export.deflate import deflated
@@ -21,10 +21,13 @@ from ..page import bundle
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from . import rounding
-from .answers import similar, tasks
-from .questions import QUESTIONS, Asked, Message, Question, Reply, register_question
-from .shown import Shown, stream_size, stream_tokens
+from .overview import overview_of, with_overview, with_pictures
+from .panels.panel import RUNS
+from .questions import QUESTIONS, Question, register_question
+from .records import Message, Reply, Selection
+from .request import Request
 from .tabs import PARTS, TABS
+from .view_record import ViewRecord, stream_size, stream_tokens
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
@@ -32,27 +35,8 @@ if TYPE_CHECKING:
 Step: TypeAlias = tuple[Message, Callable[[], Reply]]  # a question, and what answers it when the page is written
 
 
-@dataclass(frozen=True)
-class Selection:
-    """What is selected when a page is saved: what of its kind is too much for all heads is held for that."""
-
-    heads: tuple[tuple[int, int], ...]  # (layer, head) of those shown, the selected one first
-    query: int | None = None  # the pinned tokens
-    key: int | None = None
-    layer_map: str = ""  # of the selected head's layer, where one is shown
-    layers: Sequence[int] = ()  # that the page holds
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the view
-
-    @classmethod
-    def of(cls, traits: Mapping[str, Any], layers: Sequence[int]) -> Selection:
-        """Of a view with these traits, in these layers."""
-        heads = dict.fromkeys([(traits["layer"], traits["head"]), *map(tuple, traits["heads"])])
-        shown = tuple((layer, head) for layer, head in heads if layer in layers)
-        return cls(shown, traits["query"], traits["key"], traits["layer_map"], layers, traits["settings"])
-
-
 def page(
-    shown: Shown,
+    view: ViewRecord,
     traits: Mapping[str, Any],
     layers: list[int] | None = None,
     bar: tqdm[Any] | None = None,
@@ -61,71 +45,59 @@ def page(
 
     layers: whose heads it holds (default: all). bar: is told of each layer's pictures and of each answer.
     """
-    trace = shown.trace
+    trace = view.trace
     most = max(maps.n_layers for maps in trace.maps.values())
     chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
-    check_size(shown, chosen)
+    check_size(view, chosen)
     pictured = range(most) if within("saved", stream_tokens(trace)) else chosen
     selection = Selection.of(traits, chosen)
-    steps = list(saved_answers(shown, traits, selection))
+    steps = list(saved_answers(view, traits, selection))
     if bar is not None:
-        bar.total = (bar.total or 0) + len(shown.pending(pictured)) + len(steps)
-    shown = shown.with_pictures(pictured, bar)
+        bar.total = (bar.total or 0) + len(view.pending(pictured)) + len(steps)
+    view = with_pictures(view, pictured, bar)
     about = provenance(trace)
     texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
     model = visible(trace.model_name)
-    names = " ".join(f"{name} {number}" for name, number in about["versions"].items())
-    others = (name for name in trace.maps if name != shown.map_name and shown.compared is None)
-    title = f"{model}: {texts[:80]}" if texts else model
-    footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
+    titles = [panel.title(model, traits["parts"]) for panel in view.panels]
+    versions = " ".join(f"{name} {number}" for name, number in about["versions"].items())
+    footer = f"{model} ({trace.dtype}) · {versions} · {about['date']}"
     footer += next(filter(None, map(rounding.said, trace.maps.values())), "")
     holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
-    if shown.compared is not None:
-        title, holds = shown.compared.title, shown.compared.holds(holds, selection)
-        footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
-    elif shown.similar is not None:
-        title = f"{model}: {' | '.join(visible(side.read.text)[:60] for side in shown.similar.sides)}"
-    overviews = {name: shown.overview_of(name, traits["layer"], traits["head"], pictured) for name in others}
-    held = overviews | {shown.map_name: shown.overview}
-    first = {name: _first(trace.maps[name], one) for name, one in held.items()}
-    if shown.tasked is not None and "examples" in traits["parts"]:
-        title = f"{model}: its task"
+    for panel in view.panels:
+        holds = panel.holds(holds, selection)
+        footer += panel.footer(holds)
+    names = [name for name in view.overview["header"]["maps"] if name != view.map_name]
+    overviews = {name: overview_of(view, name, traits["layer"], traits["head"], pictured) for name in names}
+    overviews[view.map_name] = view.overview
+    first = {name: _first(trace.maps[name], overview) for name, overview in overviews.items()}
     return html.Page(
-        title=title,
+        title=next(filter(None, titles), f"{model}: {texts[:80]}" if texts else model),
         footer=footer,
         state={
             **traits,
             **_for_readers(traits.get("lesson", {})),
-            "overview": first[shown.map_name],
+            "overview": first[view.map_name],
         },
-        overviews={name: (first[name]["header"], first[name]["data"]) for name in overviews},
+        overviews={name: (first[name]["header"], first[name]["data"]) for name in names},
         answers=_answered(trace, steps, bar),
         layers=chosen,
         holds=holds,
         about=about,
-        others=() if shown.tasked is None else _examples(shown, traits, chosen, bar),
-        shown_by=None if shown.tasked is None else tasks.opens(shown.tasked.row_of(trace)),
+        others=_runs(view, traits, chosen, bar),
+        shown_by=next(filter(None, (panel.shown_by(trace) for panel in view.panels)), None),
     )
 
 
-def _examples(shown: Shown, traits: Mapping[str, Any], layers: list[int], bar: tqdm[Any] | None) -> Iterator[html.Page]:
-    """The pages of the examples with the largest loss but for the one shown: of all these layers, or where that is too
-    much of the selected one."""
-    tasked = shown.tasked
-    assert tasked is not None
-    parts = [part for part in traits["parts"] if part not in ("examples", "task")]
-    alone = {**traits, "parts": parts, "query": None, "key": None, "heads": []}
-    for row in tasked.table["row"].head(tasks.RUN).tolist():
-        try:
-            trace = tasked.trace(row)
-        except BertLensError:
-            continue
-        if row == tasked.row_of(shown.trace):
-            continue
-        size = sum(_most_bytes(maps) for maps in trace.maps.values()) * len(layers)
-        held = layers if size < html.BESIDE / tasks.RUN else [traits["layer"]]
-        own = Shown(trace).opened(shown.map_name, traits["layer"], traits["head"])
-        yield replace(page(own, alone, held, bar), shown_by=tasks.opens(row))
+def _runs(view: ViewRecord, traits: Mapping[str, Any], layers: list[int], bar: tqdm[Any] | None) -> Iterator[html.Page]:
+    """The pages of the runs that panels carry: of all these layers, or where that is too much of the selected one."""
+    for panel in view.panels:
+        parts = [part for part in traits["parts"] if part not in panel.parts]
+        bare = {**traits, "parts": parts, "query": None, "key": None, "heads": []}
+        for question, trace in panel.runs(view.trace):
+            size = sum(_most_bytes(maps) for maps in trace.maps.values()) * len(layers)
+            fitting = layers if size < html.BESIDE / RUNS else [traits["layer"]]
+            run = with_overview(ViewRecord(trace), view.map_name, traits["layer"], traits["head"])
+            yield replace(page(run, bare, fitting, bar), shown_by=question)
 
 
 def _first(trace: Trace, overview: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +116,7 @@ def _for_readers(lesson: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written(
-    shown: Shown,
+    view: ViewRecord,
     traits: Mapping[str, Any],
     path: str | Path | None,
     layers: list[int] | None,
@@ -159,51 +131,48 @@ def written(
         raise InputError("small=True is about the weights in a page: give live=True with it")
 
     with (
-        one_thread_if_small(stream_size(shown.trace)),
+        one_thread_if_small(stream_size(view.trace)),
         checked_once(),
         tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
     ):
-        model = _model(shown, small) if live else None  # before what takes long
-        return html.to_html(replace(page(shown, traits, layers, bar), live=model), path)
+        model = _model(view, small) if live else None  # before what takes long
+        return html.to_html(replace(page(view, traits, layers, bar), live=model), path)
 
 
-def _model(shown: Shown, small: bool) -> live_page.Live:
-    if shown.compared is not None or shown.similar is not None:
-        raise ExportError("a live page shows one text: save trace.explore() with live=True")
-    if shown.tasked is not None:
-        raise ExportError("a live page holds no labelled examples: save the view without live=True")
-    return live_page.live(shown.trace, small)
+def _model(view: ViewRecord, small: bool) -> live_page.Live:
+    if reason := view.reason("no_model"):
+        raise ExportError(reason)
+    return live_page.live(view.trace, small)
 
 
-def still(shown: Shown, traits: Mapping[str, Any]) -> bytes:
+def still(view: ViewRecord, traits: Mapping[str, Any]) -> bytes:
     """PNG of what is selected, for notebooks that cannot run a view."""
     layer, head = traits["layer"], traits["head"]
-    if shown.compared is not None:
-        return shown.compared.still(layer, head, traits["query"], traits["key"])
-    if shown.similar is not None and (drawn := similar.still(shown.similar)) is not None:
-        return drawn
-    if traits["map"] != shown.map_name:  # the selection belongs to a map that the thumbnails are not of
-        layer, head = (shown.overview["header"]["head"][name] for name in ("layer", "head"))
-    return to_png(shown.overview, shown.trace, layer, head)
+    for panel in view.panels:
+        if picture := panel.still(layer, head, traits["query"], traits["key"]):
+            return picture
+    if traits["map"] != view.map_name:  # the selection belongs to a map that the thumbnails are not of
+        layer, head = (view.overview["header"]["head"][name] for name in ("layer", "head"))
+    return to_png(view.overview, view.trace, layer, head)
 
 
-def _html(asked: Asked, layers: Any = None) -> tuple[dict[str, Any], bytes]:
-    return {}, html.to_html(page(asked.shown, asked.traits, layers)).encode()
+def _html(request: Request, layers: Any = None) -> tuple[dict[str, Any], bytes]:
+    return {}, html.to_html(page(request.view, request.traits, layers)).encode()
 
 
 register_question(Question("html", _html, ("layers?",), of_view=True, any_text=True))
 
 
-def saved_answers(shown: Shown, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:
+def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:
     """What a page without a kernel is asked by its parts."""
     names = [name for part in traits["parts"] for name in (PARTS.get(part) or TABS[part]).questions]
-    for name, maps in shown.trace.maps.items():
-        asked = Asked(shown, name, traits, _refuse)
+    for name, maps in view.trace.maps.items():
+        request = Request(view, name, traits, _refuse)
         layers = [layer for layer in selection.layers if layer < maps.n_layers]
         for question_name in dict.fromkeys(("head", "norms", *names)):  # the selected head, by either measure, always
             question = QUESTIONS[question_name]
-            for arguments in question.saved_answers(asked, layers, selection if name == traits["map"] else None):
-                yield {"op": question_name, "map": name, **arguments}, partial(_whole, question, asked, arguments)
+            for arguments in question.saved_answers(request, layers, selection if name == traits["map"] else None):
+                yield {"op": question_name, "map": name, **arguments}, partial(_whole, question, request, arguments)
 
 
 def _refuse(_trace: Trace) -> None:
@@ -221,24 +190,24 @@ def _answered(trace: Trace, steps: Sequence[Step], bar: tqdm[Any] | None) -> Ite
         raise ModelError("the model was changed while the page was being made: trace again, then save it")
 
 
-def _whole(question: Question, asked: Asked, arguments: Message) -> Reply:
+def _whole(question: Question, request: Request, arguments: Message) -> Reply:
     """The answer as a page gets it that asks again until all of it is done."""
-    while (reply := question.reply(asked, arguments, saved=True))[0].get("again"):
+    while (reply := question.reply(request, arguments, saved=True))[0].get("again"):
         pass
     return reply
 
 
-def check_size(shown: Shown, layers: Sequence[int]) -> None:
+def check_size(view: ViewRecord, layers: Sequence[int]) -> None:
     """Raises ExportError where the layers alone pass the limit: known from shapes, before any of them is computed.
 
     Shapes say what a page holds at most. Only where that is past the limit a few heads are deflated to say how much is
     saved: the least of them refuses, the most names the layers that fit.
     """
-    most = sum(_most_bytes(trace) for trace in shown.trace.maps.values())
-    rest = _rest(shown)
+    most = sum(_most_bytes(trace) for trace in view.trace.maps.values())
+    rest = _rest(view)
     if most * len(layers) + rest <= html.LIMIT:
         return
-    shares = [_share(trace, layers) for trace in shown.trace.maps.values()]
+    shares = [_share(trace, layers) for trace in view.trace.maps.values()]
     least = int(most * min(low for low, _ in shares))
     if least * len(layers) > html.LIMIT:
         of_layer = int(most * max(high for _, high in shares))
@@ -247,10 +216,10 @@ def check_size(shown: Shown, layers: Sequence[int]) -> None:
         raise html.too_large(layers, of_layer * len(layers) + rest, of_layer)
 
 
-def _rest(shown: Shown) -> int:
+def _rest(view: ViewRecord) -> int:
     """What every page of this text takes, about: the bundle and the first picture."""
     files = len(bundle.text("widget.js")) + len(bundle.text("widget.css"))
-    return files + len(shown.overview["data"]) * 5 // 4
+    return files + len(view.overview["data"]) * 5 // 4
 
 
 def _most_bytes(trace: Trace) -> int:

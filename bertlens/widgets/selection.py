@@ -8,9 +8,8 @@ from typing import Any
 from ..errors import ModelError, SelectionError, check_index
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
-from .answers.survey import Corpus
-from .shown import Shown
 from .tabs import TABS
+from .view_record import ViewRecord
 
 SELECTABLE = frozenset(trait.name for trait in TRAITS if trait.selectable)
 
@@ -57,25 +56,25 @@ def check_included(name: str, value: int, included: list[int] | None) -> None:
         raise SelectionError(f"{name} {value} is not among include_{name}s {included[:20]}: set both together")
 
 
-def check_selection(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selection: dict[str, Any]) -> None:
+def check_selection(view: ViewRecord, parts: Sequence[str], selection: dict[str, Any]) -> None:
     """Complete a selection and raise what is wrong with it, or why the trace cannot be shown so."""
-    names = [trait.name for trait in TRAITS if trait.selectable]
+    trace, names = view.trace, [trait.name for trait in TRAITS if trait.selectable]
     for name in selection:
         if name not in names:
             raise SelectionError(f"no option {name!r}: there are {', '.join(names)}")
     selection.setdefault("map", next(iter(trace.maps)))
     if selection["map"] not in trace.maps:
         raise SelectionError(f"no map {selection['map']!r}: there are {', '.join(trace.maps)}")
-    shown = trace.maps[selection["map"]]
-    for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
+    maps = trace.maps[selection["map"]]
+    for name, size in (("layer", maps.n_layers), ("head", maps.n_heads)):
         included = selection.get(f"include_{name}s")
         if included:
             selection.setdefault(name, included[0])
         check_index(selection.get(name, 0), size, name)
-    if corpus is not None:
-        corpus.check(shown)
+    for panel in view.panels:
+        panel.check(maps)
     tab = TABS.get(parts[0]) if len(parts) == 1 else None  # a view of one tab has to have something to show
-    if tab is not None and (reason := Shown(trace, corpus).why_not(shown, tab.needs)):
+    if tab is not None and (reason := view.why_not(maps, tab.needs)):
         raise ModelError(reason)
 
 

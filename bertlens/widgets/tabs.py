@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..vocabulary import Word
-from .answers import Answer
 from .questions import QUESTIONS, check_needs
+from .records import Answer
 
 
 @dataclass(frozen=True)

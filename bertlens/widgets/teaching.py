@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from .. import lessons
 from ..base.atomic import check_writable
 from ..base.one_thread import one_thread_if_small
-from ..base.registered import registered
-from ..errors import InputError
+from ..base.paths import as_path
+from ..errors import InputError, excerpt
 from ..export import html
 from ..export.live import Cost, cost, live
 from ..lens import Lens
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from ..vocabulary.phrases import EXAMPLES
-from .shown import stream_size
+from .view_record import stream_size
 from .views import Explorer
 
 Text: TypeAlias = str | tuple[str, str]
@@ -43,11 +44,11 @@ class Classroom:
     def __init__(self, lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> None:
         if not isinstance(lens, Lens):
             raise InputError(f"classroom(lens, texts) needs a Lens, not {type(lens).__name__}")
-        if isinstance(texts, str):
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
             raise InputError("texts is a list of texts: texts=[text]")
         self.lens = lens
         self.lesson = lesson
-        steps = [] if lesson is None else registered("lesson_for_page")(lesson)["steps"]
+        steps = [] if lesson is None else lessons.for_page(lesson)["steps"]
         states = [step["state"] for step in steps if step.get("state", {}).get("text")]
         own = dict.fromkeys((state["text"], state.get("text_pair")) for state in states)
         self.texts = tuple(_pair(text) for text in texts) or tuple(own) or tuple(map(_pair, TEXTS))
@@ -85,7 +86,7 @@ class Classroom:
         """
         from tqdm.auto import tqdm
 
-        path = Path(path)
+        path = as_path(path)
         if hosted:
             path.mkdir(parents=True, exist_ok=True)
             html.check_folder(path, force)
@@ -116,5 +117,5 @@ def _pair(text: Text) -> tuple[str, str | None]:
         else (None, None)
     )
     if not isinstance(one, str) or not isinstance(other, str | None):
-        raise InputError(f"a text is a string or a pair of strings, not {text!r:.60}")
+        raise InputError(f"a text is a string or a pair of strings, not {excerpt(text, 60)}")
     return one, other

@@ -13,7 +13,7 @@ from typing import Any
 
 from traitlets import Bool, Dict, Int, List, Unicode
 
-from ..errors import SelectionError
+from ..errors import SelectionError, excerpt
 from ..vocabulary import SETTINGS, Trait
 
 
@@ -51,9 +51,9 @@ class Settings(Dict):
         given: dict[str, Any] = dict(super().validate(obj, value) or {})
         for name, item in given.items():
             if name not in SETTINGS:
-                raise SelectionError(f"no setting {str(name)[:40]!r}: there are {', '.join(SETTINGS)}")
+                raise SelectionError(f"no setting {excerpt(name)}: there are {', '.join(SETTINGS)}")
             if not _alike(item, SETTINGS[name]):
-                raise SelectionError(f"the setting {name} is like {SETTINGS[name]!r}, not {str(item)[:40]!r}")
+                raise SelectionError(f"the setting {name} is like {SETTINGS[name]!r}, not {excerpt(item)}")
         return given
 
 

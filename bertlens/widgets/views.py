@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.registered import registered
+from .. import lessons
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
 from ..sentences.late import LateSimilarity
 from ..sentences.pairs import Similarity, similarity
 from ..sentences.passages import TASKS
 from ..trace.trace import Trace
-from .answers.compare import Compared
-from .answers.similar import checked
-from .answers.survey import Corpus
-from .answers.tasks import Tasked
 from .first_head import opening
+from .panels.comparison import ComparisonPanel
+from .panels.corpus import CorpusPanel
+from .panels.panel import Panel
+from .panels.similarity import RankingPanel, SimilarityPanel
+from .panels.task import TaskPanel
 from .tabs import TABS
 from .widget import LensWidget
 
@@ -59,20 +60,18 @@ class Explorer(LensWidget):
         lesson: Any = None,
         **selection: Any,
     ) -> None:
-        tasked = None if task is None else Tasked(task)
-        if tasked is not None:
-            tasked.check(trace)
-        corpus = None if stats is None else Corpus(stats, distances, relations, sentence)
-        steps = {} if lesson is None else registered("lesson_for_page")(lesson)
-        super().__init__(trace, corpus=corpus, tasked=tasked, **_opened(trace, selection))
+        panels: list[Panel] = [] if task is None else [TaskPanel(task)]
+        if stats is not None:
+            panels.append(CorpusPanel(stats, distances, relations, sentence))
+        steps = {} if lesson is None else lessons.for_page(lesson)
+        super().__init__(trace, panels=panels, **_opened(trace, selection))
         self.lesson = steps
 
     @property
     def lesson_results(self) -> pd.DataFrame:
         """What was done in the lesson beside the view, one row a step: DataFrame(step, act, guess, truth, right,
         hints, shown, skipped, written)."""
-        results: pd.DataFrame = registered("lesson_results")(self.lesson_done)
-        return results
+        return lessons.results(self.lesson_done)
 
     def _parts(self) -> tuple[str, ...]:
         """With all tabs, those registered since included."""
@@ -136,8 +135,7 @@ class SurveyView(LensWidget):
         sentence: Sentence | None = None,
         **selection: Any,
     ) -> None:
-        corpus = Corpus(stats, distances, relations, sentence)
-        super().__init__(trace, corpus=corpus, **selection)
+        super().__init__(trace, panels=[CorpusPanel(stats, distances, relations, sentence)], **selection)
 
 
 class CompareView(LensWidget):
@@ -155,8 +153,8 @@ class CompareView(LensWidget):
     def __init__(self, comparison: Comparison, **selection: Any) -> None:
         if not isinstance(comparison, Comparison):
             raise InputError(f"a CompareView shows what bl.compare(a, b) gives, not {type(comparison).__name__}")
-        compared = Compared(comparison)
-        super().__init__(comparison.a, compared=compared, **compared.opened(selection))
+        panel = ComparisonPanel(comparison)
+        super().__init__(comparison.a, panels=[panel], **panel.opened(selection))
 
 
 class SimilarityView(LensWidget):
@@ -175,9 +173,8 @@ class SimilarityView(LensWidget):
             raise InputError(
                 f"a SimilarityView shows what bl.similarity(lens, a, b) gives, not {type(similarity).__name__}"
             )
-        similar = checked(similarity)
-        opened = _opened(similarity.traces[0], {"query": None} | selection)
-        super().__init__(similarity.traces[0], similar=similar, **opened)
+        panel, trace = SimilarityPanel(similarity), similarity.traces[0]
+        super().__init__(trace, panels=[panel], **_opened(trace, {"query": None} | selection))
 
 
 class RankView(LensWidget):
@@ -196,13 +193,13 @@ class RankView(LensWidget):
             raise InputError(f"a RankView shows what bl.rank(lens, …) gives, not {type(ranking).__name__}")
         lens, query, best = ranking.lens, ranking.query_text, ranking["passage"].iloc[0]
         self._crosses = lens.sentences.crosses
+        panels: list[Panel] = [RankingPanel(ranking)]
         if self._crosses:
             trace = lens.trace(query, best)
-            super().__init__(trace, ranking=ranking, **_opened(trace, selection))
         else:
-            pair = checked(similarity(lens, query, best, TASKS))
-            opened = _opened(pair.traces[0], {"query": None} | selection)
-            super().__init__(pair.traces[0], similar=pair, ranking=ranking, **opened)
+            pair = SimilarityPanel(similarity(lens, query, best, TASKS))
+            panels, trace, selection = [pair, *panels], pair.similarity.traces[0], {"query": None} | selection
+        super().__init__(trace, panels=panels, **_opened(trace, selection))
 
     def _parts(self) -> tuple[str, ...]:
         return (*Explorer.PARTS, *TABS) if self._crosses else SimilarityView.PARTS
@@ -232,9 +229,9 @@ class TaskView(LensWidget):
         against: Against | None = None,
         **selection: Any,
     ) -> None:
-        tasked = Tasked(task, heads_found, errors_found, against)
-        trace = tasked.open(tasked.worst if row is None else row)
-        super().__init__(trace, tasked=tasked, **_opened(trace, {"truncation": task.truncation} | selection))
+        panel = TaskPanel(task, heads_found, errors_found, against)
+        trace = panel.open(panel.worst if row is None else row)
+        super().__init__(trace, panels=[panel], **_opened(trace, {"truncation": task.truncation} | selection))
 
     def _parts(self) -> tuple[str, ...]:
         return (*self.PARTS, *(tab for tab in TABS if tab != "task"))

@@ -2,12 +2,13 @@
 
 Three kinds of state, kept apart: the selection is traits, synced both ways; the overview is a trait that only the
 kernel sets; everything else is an answer to a question of the page (page_messages.py). Questions may arrive on a second
-thread while a cell runs: what is shown is one immutable record (Shown), and a forward pass takes the model's lock.
+thread while a cell runs: what is shown is one immutable record (ViewRecord), and a forward pass takes the model's lock.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,28 +19,24 @@ import traitlets
 from traitlets import TraitError
 
 from ..base.limits import within
-from ..errors import InputError, SelectionError, check_index, check_indices
+from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
 from ..export.html import Page
 from ..page import bundle
 from ..trace.trace import Trace
 from ..vocabulary import TRAITS
-from .answers.compare import Compared
-from .answers.survey import Corpus
 from .host import CELLS, Bundle, sent, shared_bundle
+from .overview import with_overview, with_pictures
 from .page_messages import answered
-from .questions import Asked
+from .panels.panel import Panel
+from .request import Request
 from .saving import page, still, written
 from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
-from .shown import Shown
 from .tabs import TABS
 from .traits import KINDS
+from .view_record import ViewRecord
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
-
-    from ..sentences.ranking import Ranking
-    from .answers.similar import AnySimilarity
-    from .answers.tasks import Tasked
 
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
@@ -76,18 +73,14 @@ class LensWidget(anywidget.AnyWidget):
         self,
         trace: Trace,
         *,
-        corpus: Corpus | None = None,
-        compared: Compared | None = None,
-        similar: AnySimilarity | None = None,
-        ranking: Ranking | None = None,
-        tasked: Tasked | None = None,
+        panels: Iterable[Panel] = (),
         **selection: Any,
     ) -> None:
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
-        parts = self._parts()
-        check_selection(trace, parts, corpus, selection)
-        self._open: Shown | None = Shown(trace, corpus, compared, similar, ranking, tasked).opened(
-            selection["map"], selection.get("layer", 0), selection.get("head", 0)
+        parts, record = self._parts(), ViewRecord(trace, tuple(panels))
+        check_selection(record, parts, selection)
+        self._open: ViewRecord | None = with_overview(
+            record, selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
         self._met = False  # a page has asked something
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
@@ -102,7 +95,7 @@ class LensWidget(anywidget.AnyWidget):
             parts=list(parts),
             text=trace.text or "",
             text_pair=trace.text_pair or "",
-            overview=dict(self._shown.overview),
+            overview=dict(self._record.overview),
             **selection,
         )
         self.on_msg(self._answer)
@@ -119,34 +112,34 @@ class LensWidget(anywidget.AnyWidget):
 
         Raises InputError once the view is closed, and where two runs are compared.
         """
-        return self._shown.trace
+        return self._record.trace
 
     @trace.setter
     def trace(self, trace: Trace) -> None:
-        if self._shown.compared is not None:
-            raise InputError("this view compares two runs: bl.compare(a, b).explore() makes one of others")
+        if reason := self._record.reason("no_text"):
+            raise InputError(reason)
         with self._setting:
-            before = self._shown.trace.maps.get(self.map)
+            before = self._record.trace.maps.get(self.map)
             name = self.map if self.map in trace.maps else next(iter(trace.maps))
             new = trace.maps[name]
             opened = fitted(self, new)
             # One assignment: from here on, a question about the text before is refused.
-            after = self._shown.of(trace)
-            self._open = after.opened(name, opened["layer"], opened["head"], before=self._shown)
+            record = ViewRecord(trace, self._record.panels)
+            self._open = with_overview(record, name, opened["layer"], opened["head"], before=self._record)
             kept = fitted(self, new) | {  # once more: a cell may have chosen another head meanwhile
                 "map": name,
                 "query": same_token(before.tokens if before else [], new.tokens, self.query),
                 "key": same_token(before.key_tokens if before else [], new.key_tokens, self.key),
                 "text": trace.text or "",
                 "text_pair": trace.text_pair or "",
-                "overview": dict(self._shown.overview),
+                "overview": dict(self._record.overview),
             }
             with self.hold_sync(), self.hold_trait_notifications():
                 for trait, value in kept.items():
                     setattr(self, trait, value)
 
     @property
-    def _shown(self) -> Shown:
+    def _record(self) -> ViewRecord:
         """What is shown; a message reads it once."""
         if self._open is None:
             raise InputError("this view is closed: trace.explore() makes another one")
@@ -156,27 +149,27 @@ class LensWidget(anywidget.AnyWidget):
         """Take the view out of its pages, and let go of its trace. A cell that runs again closes its old views."""
         super().close()
         with getattr(self, "_setting", nullcontext()):  # none where its arguments were refused
-            shown = getattr(self, "_open", None)
-            if shown is not None and shown.tasked is not None:
-                shown.tasked.stop()
+            record = getattr(self, "_open", None)
+            for panel in record.panels if record is not None else ():
+                panel.close()
             self._open = None
             self._trait_values.pop("overview", None)
 
     @property
     def _map(self) -> Trace:
-        return self._shown.trace.maps.get(self.map) or self._shown.map(self._shown.map_name)
+        return self._record.trace.maps.get(self.map) or self._record.map(self._record.map_name)
 
     def get_state(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """What is saved or sent. A state that is read whole while no page has asked has all thumbnails of a short text.
 
         The page's own first state is sent before there is a comm.
         """
-        names, shown = args[0] if args else kwargs.get("key"), self._open
+        names, record = args[0] if args else kwargs.get("key"), self._open
         is_saved = names is None and self.comm is not None and not self._met
-        if is_saved and shown is not None and within("saved", shown.map(shown.map_name).n_tokens):
-            pictured = shown.with_pictures()  # takes seconds: another text may come, or the view be closed
+        if is_saved and record is not None and within("saved", record.map(record.map_name).n_tokens):
+            pictured = with_pictures(record)  # takes seconds: another text may come, or the view be closed
             with self._setting:
-                if self._open is shown:
+                if self._open is record:
                     self._open, self._trait_values["overview"] = pictured, dict(pictured.overview)
         return dict(super().get_state(*args, **kwargs))
 
@@ -202,8 +195,8 @@ class LensWidget(anywidget.AnyWidget):
         name, value, shown = proposal["trait"].name, proposal["value"], self._map
         sizes = {"layer": shown.n_layers, "head": shown.n_heads}
         sizes |= {"query": len(shown.tokens), "key": len(shown.key_tokens)}
-        if (compared := self._shown.compared) is not None:
-            sizes |= compared.sizes
+        for panel in self._record.panels:
+            sizes |= panel.sizes
         if value is not None:
             check_index(value, sizes[name], name)
         if name in ("query", "key"):
@@ -228,16 +221,16 @@ class LensWidget(anywidget.AnyWidget):
 
     @traitlets.validate("map")
     def _valid_map(self, proposal: Any) -> str:
-        self._shown.map(proposal["value"])
-        if self._shown.compared is not None and proposal["value"] != self._shown.map_name:
-            raise SelectionError("other maps are compared by bl.compare(a.maps[name], b.maps[name])")
+        self._record.map(proposal["value"])
+        if proposal["value"] != self._record.map_name and (reason := self._record.reason("no_map")):
+            raise SelectionError(reason)
         return str(proposal["value"])
 
     @traitlets.validate(*(trait.name for trait in TRAITS if trait.kind == "choice"))
     def _valid_choice(self, proposal: Any) -> str:
         name, value = proposal["trait"].name, proposal["value"]
         if value not in choices_of(name):
-            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(map(repr, choices_of(name)))}")
+            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(map(repr, choices_of(name)))}")
         return str(value)
 
     def _new_map(self, _change: Any) -> None:
@@ -259,9 +252,9 @@ class LensWidget(anywidget.AnyWidget):
         for content, data in answered(message, self._look):
             self.send(content, data)
 
-    def _look(self) -> Asked:
-        shown = self._shown
-        return Asked(shown, shown.map_name, self._traits_now(), self._show)
+    def _look(self) -> Request:
+        record = self._record
+        return Request(record, record.map_name, self._traits_now(), self._show)
 
     def _traits_now(self) -> dict[str, Any]:
         return {trait.name: getattr(self, trait.name) for trait in TRAITS}
@@ -290,19 +283,19 @@ class LensWidget(anywidget.AnyWidget):
         Raises ExportError past 20 MB (live: 150 MB of weights), naming the way out, and where the file cannot be made;
         InputError for small without live.
         """
-        return written(self._shown, self._traits_now(), path, layers, progress, live, small)
+        return written(self._record, self._traits_now(), path, layers, progress, live, small)
 
     def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
         """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for.
 
         Those are computed when they are read. bar: is told of each layer's pictures and of each answer.
         """
-        return page(self._shown, self._traits_now(), layers, bar)
+        return page(self._record, self._traits_now(), layers, bar)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             CELLS.shows(self)
-            bundle[0]["image/png"] = still(self._shown, self._traits_now())
+            bundle[0]["image/png"] = still(self._record, self._traits_now())
         return bundle

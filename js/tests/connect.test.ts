@@ -3,11 +3,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { connect, type Host, STOPPED } from "../src/engine/connect";
 import type { ToModel, ToPage } from "../src/engine/serve";
 
-/** A Worker that answers what a test has it answer. */
+/** A Worker that answers what a test has it answer, and says that it is there while it has nothing to do. */
 class Fake {
   static last: Fake;
   heard: ToModel[] = [];
   ended = false;
+  state: "idle" | "at work" | "gone" = "idle";
   onmessage: ((event: { data: ToPage }) => void) | null = null;
   onerror: ((event: unknown) => void) | null = null;
   constructor() {
@@ -15,7 +16,11 @@ class Fake {
     setTimeout(() => this.says({ kind: "here" }));
   }
   says = (data: ToPage) => this.onmessage?.({ data });
-  postMessage = (message: ToModel) => this.heard.push(message);
+  postMessage = (message: ToModel) => {
+    this.heard.push(message);
+    if (message.kind === "there" && this.state === "idle") setTimeout(() => this.says({ kind: "here" }));
+    if (message.kind === "ask" && this.state === "idle") this.state = "at work";
+  };
   terminate = () => {
     this.ended = true;
   };
@@ -81,6 +86,7 @@ test("a model that says nothing for a minute is given up, one that works long is
   }
   expect(Fake.last.heard.filter(({ kind }) => kind === "there").length).toBeGreaterThan(20);
   expect(Fake.last.ended).toBe(false);
+  Fake.last.state = "idle";
   Fake.last.says({ kind: "answer", id: 1, answer: { fields: { done: 1 } } });
   expect(await first).toEqual([{ done: 1 }, []]);
   await vi.advanceTimersByTimeAsync(600_000); // nothing is asked
@@ -90,6 +96,19 @@ test("a model that says nothing for a minute is given up, one that works long is
   expect(Fake.last.ended).toBe(false);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await second).toEqual([{ error: STOPPED, stale: false }]);
+});
+
+test("a model that is gone without a word is missed in seconds, asked or not", async () => {
+  await loaded();
+  await vi.advanceTimersByTimeAsync(20_000);
+  Fake.last.state = "gone";
+  await vi.advanceTimersByTimeAsync(7000);
+  expect(said.at(-1)).toBe(STOPPED);
+  const ask = await loaded();
+  Fake.last.state = "gone";
+  const waiting = ask(ASKED);
+  await vi.advanceTimersByTimeAsync(7000);
+  expect(await waiting).toEqual([{ error: STOPPED, stale: false }]);
 });
 
 test("weights that do not come are said to every later question too", async () => {

@@ -63,6 +63,22 @@ test.each([true, false])("rows become weights, GELUs, an entropy, by WebAssembly
     expect(Math.abs(after[n]! - 0.5 * x * (1 + erf(x * Math.SQRT1_2)))).toBeLessThan(1e-6);
 });
 
+test("activations of what is far from 0 are 0, the number, or ±1", async () => {
+  const far = Array.from({ length: 64 }, (_, n) => (n % 2 ? 1 : -1) * 10 ** (1.5 + n / 25)); // to 10,000
+  for (const product of [await createProduct(4096), plainProduct(4096)]) {
+    const values = new Float32Array(product.memory, 16, far.length);
+    values.set(far);
+    product.gelu(16, far.length);
+    for (const [n, x] of far.entries()) expect(values[n]).toBeCloseTo(x > 0 ? Math.fround(x) : 0, 6);
+  }
+  for (const name of ["gelu", "gelu_tanh", "relu", "silu", "tanh"] as const) {
+    const values = Float32Array.from(far);
+    activate(name, values);
+    for (const [n, x] of far.entries())
+      expect(values[n]).toBeCloseTo(name === "tanh" ? Math.sign(x) : x > 0 ? Math.fround(x) : 0, 6);
+  }
+});
+
 test("where WebAssembly is refused the plain product stands in", async () => {
   const { instantiate } = WebAssembly;
   WebAssembly.instantiate = (() => Promise.reject(new Error("a policy"))) as never;

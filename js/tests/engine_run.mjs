@@ -1,6 +1,6 @@
 // Runs what a Python test wrote into a folder, and writes what comes out beside it: `node tests/engine_run.mjs FOLDER`.
-// in.json {shape, plain, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
-// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {commons}: what lists have in common;
+// in.json {shape, product, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
+// bertlens/base/wire.py packs them. {readers: [{tokenizer, texts}]} instead: the ids of texts; {commons}: what lists have in common;
 // {maps}: the patterns of attention maps and the evidence for a gate; {sessions: [{carried, asks}]}: what the model in a
 // page answers, [error, fields, show] and the bytes of each, of the nth session in the folder n; and the names of all questions.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,6 +9,11 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { wat } from "../wat.mjs";
 
+// a trace would name the bundle by all of its text
+process.on("uncaughtException", ({ message }) => {
+  console.error(message);
+  process.exit(1);
+});
 const folder = process.argv[2];
 const { outputFiles } = await build({
   entryPoints: [fileURLToPath(new URL("engine_parts.ts", import.meta.url))],
@@ -20,7 +25,7 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
 const engine = await import(`data:text/javascript;base64,${source}`);
 const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-const { shape, plain, passes, tokenizer, texts, commons, maps, sessions } = json("in.json");
+const { shape, product, passes, readers, commons, maps, sessions } = json("in.json");
 
 async function answered({ carried, asks }, place) {
   const session = new engine.Session(carried);
@@ -60,17 +65,28 @@ if (commons) {
     return { scores, ...said, cells: [...cells] };
   });
   writeFileSync(join(folder, "out.json"), JSON.stringify(found));
-} else if (texts) {
-  const { encode } = engine.createReader(tokenizer);
-  writeFileSync(join(folder, "out.json"), JSON.stringify(texts.map((pair) => encode(...pair))));
+} else if (readers) {
+  const found = readers.map(({ tokenizer, texts }) => {
+    const { encode } = engine.createReader(tokenizer);
+    return texts.map((pair) => encode(...pair));
+  });
+  writeFileSync(join(folder, "out.json"), JSON.stringify(found));
 } else if (sessions) {
   const found = [];
   for (const [n, session] of sessions.entries()) found.push(await answered(session, String(n)));
   writeFileSync(join(folder, "out.json"), JSON.stringify({ questions: Object.keys(engine.QUESTIONS), found }));
 } else {
   const part = async (n) => engine.unpack(json(`${n}.json`), new Uint8Array(readFileSync(join(folder, `${n}.bin`))));
-  const weights = await engine.loadWeights(shape, part, undefined, plain ? engine.plainProduct : undefined);
-  if (weights.product.fast === Boolean(plain)) throw new Error("the other product");
+  const { validate } = WebAssembly;
+  let tried = 0;
+  if (product === "unfused") WebAssembly.validate = (code) => tried++ > 0 && validate(code); // the fused one comes first
+  const weights = await engine.loadWeights(
+    shape,
+    part,
+    undefined,
+    product === "plain" ? engine.plainProduct : undefined,
+  );
+  if (weights.product.fast === (product === "plain")) throw new Error("the other product");
   const times = [];
   for (const [n, { changes, ...input }] of passes.entries()) {
     const start = performance.now();

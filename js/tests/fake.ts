@@ -288,8 +288,8 @@ export function bench(overview = overviewOf(TOKENS), more: Partial<Traits> = {},
 }
 
 /** A kernel says hello, or a page that has none. */
-export async function hello({ take }: Bench, kernel = true): Promise<void> {
-  take("hello").give({ kernel });
+export async function hello({ take }: Bench, kernel = true, page = false): Promise<void> {
+  take("hello").give({ kernel, page });
   await settled();
 }
 

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 
 // Who adds a folder adds it here.
-const FOLDERS = ["generated", "paint", "kernel", "host", "compute", "engine", "state", "export", "parts"];
+const FOLDERS = ["generated", "paint", "kernel", "compute", "engine", "host", "state", "export", "parts"];
 const ROOMS = ["atlas", "head", "whatif", "tabs", "lessons", "frame", "index.tsx"];
 const ORDER = [...FOLDERS, ...ROOMS];
 

@@ -1,7 +1,6 @@
 // The store: what is shown, what is asked, and what the link says, with answers late, out of order, wrong and never.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ask, GONE, KernelError } from "../src/kernel/kernel";
-import { NEEDS_MODEL } from "../src/kernel/link";
+import { ask, GONE, KernelError, NEEDS_MODEL } from "../src/kernel/kernel";
 import { bench, FakeModel, floats, headAnswer, hello, noise, overviewOf, settled, TOKENS } from "./fake";
 
 const shownHead = ({ store }: ReturnType<typeof bench>) => `${store.shown.value.layer}/${store.shown.value.head}`;
@@ -101,6 +100,15 @@ describe("link", () => {
     expect(said(b)).toMatchObject({ state: "error", text: "no answer in 1 s" });
     half(2_000_000);
     expect((await asked).buffers[0]!.byteLength).toBe(4_000_000);
+  });
+  it("speaks of the model and not of Python where the model is in the page", async () => {
+    const b = bench();
+    await hello(b, true, true);
+    b.synced.put({ layer: 1 });
+    vi.advanceTimersByTime(301);
+    expect(said(b)).toEqual({ state: "asking", text: "waiting for the model …" });
+    vi.advanceTimersByTime(6000);
+    expect(said(b)).toEqual({ state: "slow", text: "The model in this page is still at work", behind: true });
   });
   it("says asking after 300 ms, slow after 6 s, and live with the late answer", async () => {
     const b = bench();

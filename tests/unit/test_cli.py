@@ -168,6 +168,13 @@ def test_kernels_find_this_environment_first(tmp_path, shipped, started, monkeyp
     assert cli.os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
+def test_a_fault_of_ours_has_a_status_of_its_own(tmp_path, monkeypatch, capsys):
+    """1 says of a report that a claim turned round."""
+    monkeypatch.setattr(cli, "_lens", lambda _: 1 / 0)
+    assert cli.main(["html", "a", "-o", str(tmp_path / "a.html")]) == 70
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
 def test_interrupted_is_one_line(tmp_path, monkeypatch, capsys):
     class Slow:
         @classmethod

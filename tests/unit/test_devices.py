@@ -225,7 +225,7 @@ def test_half_precision_is_computed_in_float32(family, dtype, monkeypatch):
     size = trace.n_tokens
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 7 * size * trace.n_heads)  # of 7 queries
     for layer in range(trace.n_layers):
-        captured = trace._layers[layer]  # in half precision, as the model made them: what is given away is float32
+        captured = trace.record.layers[layer]  # in half precision: what is given away is float32
         assert captured.query.dtype == captured.key.dtype == dtype
         q, k = (x.double() for x in (captured.query, captured.key))
         scores = q @ k.transpose(1, 2) * captured.scaling

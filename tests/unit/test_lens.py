@@ -280,7 +280,7 @@ def test_nothing_is_kept_alive(lens: Lens) -> None:
     import gc
 
     trace = lens.trace(TEXT)
-    gone = weakref.ref(trace._pass.layers[0].query)  # what a trace gives away is a copy
+    gone = weakref.ref(trace.record.layers[0].query)  # what a trace gives away is a copy
     del trace
     gc.collect()
     assert gone() is None

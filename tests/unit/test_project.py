@@ -7,11 +7,14 @@ import gzip
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+import layers
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "bertlens" / "page" / "static"
@@ -53,7 +56,8 @@ def hits(pattern: re.Pattern[str], contents: dict[Path, str]) -> list[str]:
 def test_front_end_source_has_no_markup_evaluation_or_address():
     sources = texts(sorted((ROOT / "js" / "src").rglob("*.*")))
     assert len(sources) > 5
-    assert hits(FORBIDDEN, sources) == []
+    # the weights of a page that does not hold them itself
+    assert hits(FORBIDDEN, sources) == ["js/src/host/weightsfile.ts: fetch("]
 
 
 def test_bundle_has_no_evaluation_or_address_and_no_markup_of_ours():
@@ -61,7 +65,8 @@ def test_bundle_has_no_evaluation_or_address_and_no_markup_of_ours():
     assert {"widget.js", "loader.js", "widget.css"} <= {path.name for path in bundle}
     # The library that draws knows these two properties; that our sources use neither is tested above.
     of_the_library = {"dangerouslySetInnerHTML", "innerHTML"}
-    assert {hit.split(": ")[1] for hit in hits(FORBIDDEN, bundle)} <= of_the_library
+    of_hosted_weights = "bertlens/page/static/savedpage.js: fetch("
+    assert {hit.split(": ")[1] for hit in hits(FORBIDDEN, bundle) if hit != of_hosted_weights} <= of_the_library
 
 
 def test_bundle_keeps_its_budget():
@@ -69,71 +74,41 @@ def test_bundle_keeps_its_budget():
     sizes = {path.name: len(gzip.compress(path.read_bytes(), 9)) / 1000 for path in STATIC.iterdir()}
     assert sizes["loader.js"] <= 2
     assert sizes.pop("engine.js") <= 30 + 12  # which live pages carry: of its own, and the library that reads texts
+    assert sizes.pop("savedpage.js") <= 3.5  # which saved pages carry
     assert sum(sizes.values()) <= 182
 
 
-# Folders and modules of the package: each knows those before it, none those behind it. Who adds one adds it here.
-LAYERS = [
-    *("errors", "base", "vocabulary", "model", "text", "run", "trace", "measures", "survey", "comparison", "whatif"),
-    *(
-        "sentences",
-        "lens",
-        "training",
-        "casestudies",
-        "plots",
-        "page",
-        "export",
-        "tasks",
-        "widgets",
-        "reports",
-        "lessons",
-        "arguments",
-        "cli",
-        "sphinxext",
-    ),
-]
+def test_folders_import_of_those_that_stand_before_them():
+    arrows = layers.arrows()
+    assert "survey" in arrows["cli"] and "run.changes" in arrows["whatif.chips"]  # inside functions too
+    assert "tasks.batch" in arrows["tasks.kinds.kind"]  # for types too
+    names = [name for row in layers.LAYERS for name in row]
+    assert sorted(names) == sorted({module.split(".")[0] for module in arrows})
+    assert [(a, b) for a, others in arrows.items() for b in others if layers.climbs(a, b)] == []
 
 
-def modules() -> dict[str, Path]:
-    """Dotted name -> file of every module of the package."""
-    files = sorted((ROOT / "bertlens").rglob("*.py"))
-    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
+def test_no_modules_import_in_a_circle():
+    arrows = layers.arrows()
+    for (module, other), reason in layers.KNOTS.items():
+        assert reason and module in reachable(arrows, other), "no knot any more: take it off the list"
+        arrows[module].remove(other)
+    TopologicalSorter(arrows).prepare()  # raises on a circle
 
 
-def imported(name: str, path: Path, known: dict[str, Path]) -> set[str]:
-    """The package's modules that one imports when it runs: inside functions too, under TYPE_CHECKING not."""
-    parents = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-
-    def visit(node: ast.AST) -> set[str]:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            return set()
-        names = set()
-        if isinstance(node, ast.Import):
-            names = {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            above = parents[: len(parents) - node.level + 1] if node.level else []
-            module = ".".join([*above, *([node.module] if node.module else [])])
-            names = {f"{module}.{alias.name}" if f"{module}.{alias.name}" in known else module for alias in node.names}
-        return names.union(*map(visit, ast.iter_child_nodes(node)))
-
-    return visit(ast.parse(path.read_text(encoding="utf-8"))) & known.keys() - {name}
+def reachable(arrows: dict[str, set[str]], module: str) -> set[str]:
+    """The modules that one needs, others' needs included."""
+    new, known = {module}, set()
+    while new:
+        known |= new
+        new = {other for name in new for other in arrows[name]} - known
+    return known
 
 
-def test_imports_make_no_circle_and_point_the_way_that_the_folders_stand():
-    known = modules()
-    arrows = {name: imported(name, path, known) for name, path in known.items()}
-    assert "bertlens.survey" in arrows["bertlens.cli"]  # imports inside functions are seen
-    # The package itself holds the public names: everything below may be under it, nothing asks it but the version.
-    TopologicalSorter({name: found - {"bertlens"} for name, found in arrows.items()}).prepare()  # raises on a circle
-    folder = {name: name.split(".")[1] for name in known if name != "bertlens"}
-    assert set(folder.values()) == set(LAYERS)
-    wrong = [
-        (a, b)
-        for a, found in arrows.items()
-        for b in found - {"bertlens"}
-        if a != "bertlens" and LAYERS.index(folder[b]) > LAYERS.index(folder[a])
-    ]
-    assert wrong == []
+def test_what_is_called_above_itself_is_sugar():
+    """`trace.explore()` and the like: each is listed, and calls up the layers, as an import would not be let to."""
+    homes, calls = layers.homes(), layers.calls()
+    assert homes.keys() == layers.SUGAR.keys() == {name for _, name in calls}
+    assert all(layers.climbs(module, homes[name]) for module, name in calls)
 
 
 def test_sources_refer_to_no_document_that_is_not_in_the_repository():
@@ -221,11 +196,41 @@ def test_tests_read_a_private_name_of_the_package_only_where_they_say_why():
     assert len(places) < 20
 
 
+def test_modules_read_no_private_name_of_another():
+    """Such a name is an interface in truth, and has a public one."""
+    sources = {path: ast.parse(text) for path, text in texts(sorted((ROOT / "bertlens").rglob("*.py"))).items()}
+    defined = {path: set(private_names(tree)) for path, tree in sources.items()}
+    ours = set().union(*defined.values())
+    reads = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
+        for path, tree in sources.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in ours - defined[path]
+        and ast.unparse(node.value) not in ("self", "cls")
+    ]
+    assert "_answer" in ours and reads == []
+
+
+def private_names(tree: ast.AST) -> Iterator[str]:
+    """Of functions, classes, fields and attributes that a module defines."""
+    for node in ast.walk(tree):
+        name = ""
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+        if re.fullmatch(r"_[a-z]\w*[a-z]", name):
+            yield name
+
+
 def test_what_differs_by_host_stands_in_its_own_files():
     """The recipe of a host names them all."""
     host = re.compile(r"google\.colab|get_ipython|comm_live|jpTheme|vscode-")
     sources = texts([*(ROOT / "bertlens").rglob("*.py"), *(ROOT / "js" / "src").rglob("*.ts*")])
     found = {path.relative_to(ROOT).as_posix() for path, text in sources.items() if host.search(text)}
-    assert found == {"bertlens/widgets/host.py", "js/src/host/comm.ts", "js/src/host/theme.ts"}
+    in_page = {f"js/src/host/{name}.ts" for name in ("comm", "savedpage", "theme")}
+    assert found == {"bertlens/widgets/host.py", *in_page}
     recipe = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("### A host\n")[1].split("###")[0]
     assert "`bertlens/widgets/host.py`" in recipe and "`comm.ts`" in recipe and "`theme.ts`" in recipe
+    assert "`savedpage.ts`" in recipe

@@ -33,7 +33,7 @@ CODE = re.compile(
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*)"|`([^`\n]* [^`\n]*)`|>([^<>{}=;()?]* [^<>{}=;()?]*)<')
 # Names of CSS, of matplotlib, of classes, arguments and files, and titles of papers
 NOT_PROSE = re.compile(
-    r"[\w-]*[-:/]\s?(?:center|color)\b|\bcolors?(?:-|:|\.py)|center left|\bNormalize\b|\bnormalize(?:=|:)"
+    r"[\w-]*[-:/]\s?(?:center|color)\b|\bcolors?(?:-|:|\.py)|center left|\bNormalize\b|\bnormalized?(?:=|:)"
     r"|Analyzing (?:Transformers|and Inter)|Residual\s+and\s+Normalization|Multiscale Visualization"
 )
 
@@ -78,10 +78,19 @@ def page() -> dict[str, str]:
     return found
 
 
+def templates() -> dict[str, str]:
+    """Text of elements, and strings with a space in them."""
+    found = {}
+    for path in sorted((ROOT / "bertlens" / "export" / "templates").glob("*.jinja")):
+        text = re.sub(r"(?s)<style>.*?</style>|</?\w[^>]*>|\{#.*?#\}", "", path.read_text(encoding="utf-8"))
+        found[str(path.relative_to(ROOT))] = text
+    return found
+
+
 @cache
 def everything() -> dict[str, str]:
     """What a reader or user sees without opening the source."""
-    return {**markdown(), **notebooks(), **python(docstrings=False), **page()}
+    return {**markdown(), **notebooks(), **python(docstrings=False), **templates(), **page()}
 
 
 def hits(pattern: str, texts: dict[str, str]) -> list[str]:
@@ -113,6 +122,7 @@ def test_what_is_read_is_read():
         ("notebooks/01_tour.ipynb", "head"),
         ("bertlens/measures/statistics.py", "Share of"),
         ("bertlens/vocabulary/phrases.py", "special tokens"),
+        ("bertlens/export/templates/report.jinja", "claims are of training"),
         ("js/src/frame/walk.tsx", "Click one to see it large."),
     ):
         assert word in texts[path], path

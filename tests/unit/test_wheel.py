@@ -62,7 +62,9 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
         "page/static/widget.js",
         "page/static/loader.js",
         "page/static/widget.css",
-        "export/page.js",
+        "page/static/savedpage.js",
+        "export/templates/page.jinja",
+        "export/templates/palette.css",
         "cli.py",
         "py.typed",
     )

@@ -95,7 +95,7 @@ def train(
     model = classifier.build(len(vocabulary.kmers), labels, **shape).to(training_device())
     rarity = _rarity(frames[0].ids, model.config.vocab_size)
     weights = class_weights(frames[0].labels, len(labels))
-    fresh = {"since": 0, "macro_f1": -1.0, "loss": float("inf"), "best": None, "best_step": 0}
+    fresh = {"since": 0, "macro_f1": -1.0, "loss": float("inf"), "best_step": 0}
     inputs = {"labels": labels, "vocabulary": model.config.vocab_size}
     with Run(model, settings, folder, inputs, fresh, quiet=quiet) as run:
         state, running = run.state, None
@@ -114,11 +114,11 @@ def train(
                 # equal F1 is decided by the loss, but only a better F1 keeps the run going
                 state["since"] = 0 if scores.macro_f1 > state["macro_f1"] else state["since"] + 1
                 if (scores.macro_f1, -scores.loss) > (state["macro_f1"], -state["loss"]):
-                    best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
-                    state |= {"macro_f1": scores.macro_f1, "loss": scores.loss, "best": best, "best_step": run.step}
+                    run.best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
+                    state |= {"macro_f1": scores.macro_f1, "loss": scores.loss, "best_step": run.step}
                 run.save()
-    if state["best"]:
-        model.load_state_dict(state["best"])
+    if run.best:
+        model.load_state_dict(run.best)
     finished = run.step >= settings.steps or state["since"] >= settings.patience
     return model.eval(), run.record() | {"best_step": state["best_step"], "finished": finished}
 

@@ -15,7 +15,6 @@ from ...errors import InputError, ModelError, SelectionError
 from ...run.changes import Hide
 from ...run.forward import output_of
 from ...run.interventions import Run
-from ...text.encoding import batch_inputs
 from ...trace.trace import Trace
 from ..metrics import Metric, Read, row_of
 from .result import Attribution, reader
@@ -88,7 +87,7 @@ class Without:
     def _run(self, sets: list[Gone]) -> list[float]:
         trace, changes = self.trace, self.trace.changes
         assert trace.model is not None
-        inputs = batch_inputs([trace.encoding] * len(sets), 0, trace.special_mask.device)
+        inputs = trace.inputs(len(sets))
         rows: list[Any] = [changes] * len(sets)
         kept: list[list[int]] | None = None
         if self.remove == "mask":
@@ -98,7 +97,7 @@ class Without:
             rows = [(*changes, *map(Hide, sorted(gone))) for gone in sets]
         else:
             kept = [[i for i in range(trace.n_tokens) if i not in gone] for gone in sets]
-            chosen = torch.tensor(kept, device=trace.special_mask.device)
+            chosen = torch.tensor(kept, device=trace.device)
             inputs = {name: value.gather(1, chosen) for name, value in inputs.items()}
         try:
             output = output_of(trace.model, inputs, Run(rows))

@@ -107,9 +107,9 @@ def reader(trace: Trace, metric: Metric | Read) -> tuple[Read, float]:
     autocast; else like `bound`.
     """
     read = bound(metric, trace)
-    check_precision(trace.special_mask.device)
+    check_precision(trace.device)
     if not trace.has_neurons:
         raise ModelError(trace.why_no_neurons)
     trace.check_unchanged()
     with torch.no_grad():
-        return read, float(read(trace._record.output))
+        return read, float(read(trace.record.output))

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, SelectionError
 from ...run.backward import word_gradients
-from ...text.encoding import batch_inputs
 from ...trace.trace import Trace
 from ..gradients import gradients
 from ..metrics import Metric, Read, row_of
@@ -98,7 +97,7 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
     read, whole = reader(trace, metric)
     _check_slope(trace, metric)
     found = gradients(trace, loss=read)
-    itself = torch.eye(trace.n_tokens, dtype=torch.float64, device=trace.special_mask.device)
+    itself = torch.eye(trace.n_tokens, dtype=torch.float64, device=trace.device)
     relevance = itself
     for layer in range(trace.n_layers):
         passed = (trace.attention(layer).double() * found.attention(layer).double()).clamp_min(0)
@@ -125,7 +124,7 @@ def _check_slope(trace: Trace, metric: Metric | Read) -> None:
 def _at(trace: Trace, read: Read, words: Tensor | None, rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """(B,), (B, S, E), (B, S, E): the metric, the word embeddings, its gradient there."""
     assert trace.model is not None
-    inputs = batch_inputs([trace.encoding] * rows, 0, trace.special_mask.device)
+    inputs = trace.inputs(rows)
 
     def each(output: Any) -> Tensor:
         return torch.stack([read(row_of(output, row)) for row in range(rows)])

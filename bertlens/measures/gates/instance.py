@@ -191,6 +191,6 @@ def _far(positions: Tensor) -> Tensor:
 
 def _targets(trace: Trace, positions: Tensor, far: Tensor) -> Tensor:
     """(L, H, r) the most attended of the r matched tokens that are far, as an index among them."""
-    near = ~far.to(trace.special_mask.device)
+    near = ~far.to(trace.device)
     maps = (trace.attention(layer)[:, positions][:, :, positions] for layer in range(trace.n_layers))
     return torch.stack([weights.masked_fill(near, -1.0).argmax(-1) for weights in maps]).cpu()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...errors import InputError, SelectionError, check_index
+from ...errors import InputError, SelectionError, check_index, excerpt
 from ...trace.trace import Trace
 
 METHODS = ("pca", "umap")
@@ -121,6 +121,6 @@ def project(trace: Trace, number: int, method: str = "pca") -> Projection:
     Otherwise as `station`, `pca` and `umap`.
     """
     if method not in METHODS:
-        raise SelectionError(f"no method {method!r:.40}: there are {', '.join(METHODS)}")
+        raise SelectionError(f"no method {excerpt(method)}: there are {', '.join(METHODS)}")
     vectors = station(trace, number)
     return pca(vectors) if method == "pca" else umap(vectors)

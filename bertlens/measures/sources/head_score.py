@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from ...errors import SelectionError, check_index
-from ...run.attention import visible
 from ...trace.trace import Trace
 from ...vocabulary import phrases
 from .pull import Reading, parts
@@ -130,10 +129,9 @@ def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: s
 
 def visible_keys(trace: Trace, layer: int, head: int, query: int | slice) -> Tensor:
     """(S,) bool, or (n, S) for several queries."""
-    record = trace._neurons(layer)
-    return (
-        visible(record, head, query) if isinstance(query, slice) else visible(record, head, slice(query, query + 1))[0]
-    )
+    if isinstance(query, slice):
+        return trace.mask_rows(layer, head, query) != -torch.inf
+    return visible_keys(trace, layer, head, slice(query, query + 1))[0]
 
 
 def _words(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None, side: str) -> str:

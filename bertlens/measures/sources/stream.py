@@ -19,7 +19,6 @@ from torch.nn.functional import linear
 from ...errors import ModelError
 from ...model.stream_parts import nothing
 from ...run.attention import ROWS, biased, check_precision, scores_part
-from ...run.record import Layer
 from ...run.recorder import inverse_deviation
 from ...trace.trace import Trace
 
@@ -83,7 +82,8 @@ class Stream:
         self.base: Any = trace.model.base
         self.modules = list(adapter.layers(self.base))
         self.post_ln = adapter.post_ln
-        check_precision(self.record(0).query.device)  # type: ignore[union-attr]
+        self.layers = trace.record.layers  # the tensors themselves, only to be read
+        check_precision(trace.device)
         self._affine: dict[tuple[int, str], Affine] = {}
 
     @property
@@ -105,10 +105,6 @@ class Stream:
             )
         return table.weight
 
-    def record(self, layer: int) -> Layer:
-        """The captured tensors of a layer themselves, only to be read."""
-        return self.trace._layer(layer)
-
     def captured(self, x: Tensor | None) -> Tensor:
         """A captured tensor (...) in the dtype of products; no copy where it is in it already.
 
@@ -123,15 +119,15 @@ class Stream:
     def input(self, layer: int) -> Tensor:
         """(S, D) x of a layer; of layer L what the last layer gives out, before any final norm."""
         last = layer == self.trace.n_layers
-        return self.captured(self.record(layer - 1).layer_output if last else self.record(layer).layer_input)
+        return self.captured(self.layers[layer - 1].layer_output if last else self.layers[layer].layer_input)
 
     def attended(self, layer: int) -> Tensor:
         """(S, D) what the attention block of a layer gives out, before the residual."""
-        return self.captured(self.record(layer).attention_output)
+        return self.captured(self.layers[layer].attention_output)
 
     def context(self, layer: int) -> Tensor:
         """(S, H·d) the heads' sums of values, side by side, before the output matrix."""
-        return self.captured(self.record(layer).context)
+        return self.captured(self.layers[layer].context)
 
     # --- the maps ---
 
@@ -153,7 +149,7 @@ class Stream:
         number = ("query", "key", "value").index(which)
         part = adapter.value_part if which == "value" else number if fused else None
         whole = self._cached(layer, which, lambda: self.plain(getattr(adapter, f"{which}_projection")(module), part))
-        captured = getattr(self.record(layer), which)
+        captured = getattr(self.layers[layer], which)
         shared = self.trace.n_heads // captured.shape[0]  # heads that share a key head
         size = len(whole.weight) // captured.shape[0]
         rows = slice(head // shared * size, (head // shared + 1) * size)
@@ -188,12 +184,12 @@ class Stream:
         module = self.adapter.attention_norm(self.modules[layer])
         if type(module) is nn.Identity:
             return None
-        return self.normed(module, self.record(layer).attention_scale if self.post_ln else self.input(layer))
+        return self.normed(module, self.layers[layer].attention_scale if self.post_ln else self.input(layer))
 
     def mlp_norm(self, layer: int) -> Normed:
         """The MLP's LayerNorm: behind its sum (post-LN), or what the MLP reads through (pre-LN)."""
         module = self.adapter.mlp_norm(self.modules[layer])
-        return self.normed(module, self.record(layer).mlp_scale if self.post_ln else self.attended(layer))
+        return self.normed(module, self.layers[layer].mlp_scale if self.post_ln else self.attended(layer))
 
     def final_norm(self) -> Normed | None:
         """The norm behind the last layer; None where the family has none."""
@@ -252,7 +248,7 @@ class Stream:
 
     def attention(self, layer: int, head: int, tokens: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """α of one head for some queries, some at a time: which of them, (R, S) float64."""
-        record, of = self.record(layer), slice(head, head + 1)
+        record, of = self.layers[layer], slice(head, head + 1)
         for start in range(0, len(tokens), ROWS):
             chosen = tokens[start : start + ROWS].cpu()
             runs = chosen.tensor_split(1 + (chosen.diff() != 1).nonzero()[:, 0])
@@ -261,7 +257,7 @@ class Stream:
 
     def heads(self, layer: int, which: str, head: int) -> Tensor:
         """(S, d) queries, keys or values of one head, as the model multiplies them."""
-        captured = getattr(self.record(layer), which)
+        captured = getattr(self.layers[layer], which)
         return self.captured(captured[head * len(captured) // self.trace.n_heads])
 
     def rotation(self, layer: int) -> tuple[Tensor, Tensor] | None:
@@ -269,7 +265,7 @@ class Stream:
 
         Raises ModelError where a rotation cannot be seen.
         """
-        rotations = self.trace._record.entry.rotations
+        rotations = self.trace.record.entry.rotations
         if not rotations:
             if self.parts.rotary is not nothing and _rotates(self.base):
                 raise ModelError(
@@ -288,7 +284,7 @@ class Stream:
 
         Raises ModelError for tables that are no plain ones.
         """
-        entry = self.trace._record.entry
+        entry = self.trace.record.entry
         ids = {"position": entry.position_ids, "type": entry.type_ids}
         found: dict[str, Tensor] = {}
         for kind, chosen in ids.items():
@@ -313,7 +309,7 @@ class Stream:
     def embedding_norm(self) -> Normed | None:
         """The LayerNorm of the embeddings; None where the family has none."""
         module = self.parts.norm(self.base)
-        return None if module is None else self.normed(module, self.trace._record.entry.inverse_deviation)
+        return None if module is None else self.normed(module, self.trace.record.entry.inverse_deviation)
 
     @cached_property
     def embedding_projection(self) -> Affine | None:
@@ -325,7 +321,7 @@ class Stream:
     def notes(self) -> tuple[str, ...]:
         """What every answer says of itself."""
         said = ["LayerNorm statistics as they were in this run; a split, not an experiment."]
-        entry = self.trace._record.entry
+        entry = self.trace.record.entry
         if entry.rotations:
             said.append("No position source: positions rotate queries and keys and are added to no vector.")
         elif entry.position_ids is None:
@@ -364,7 +360,7 @@ def requirements(trace: Trace) -> None:
     check_finite(trace)
     for layer in range(trace.n_layers):
         stream.rotation(layer), stream.attention_norm(layer), stream.mlp_norm(layer)
-        if biased(stream.record(layer)):
+        if biased(stream.layers[layer]):
             raise ModelError("its scores have a position bias beside q·k, which comes from no source in the stream")
         adapter, module = stream.adapter, stream.modules[layer]
         attention = (adapter.query_projection, adapter.key_projection, adapter.output_projection)

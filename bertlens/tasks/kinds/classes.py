@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError
+from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import count_interval
 from ..reading import Columns
 from ..scores import losses_of, margins_of, metrics_table, softmax
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 
 class Classes(Kind):
@@ -114,7 +114,7 @@ class Numbers:
         try:
             number = self._known.get((type(value), value))
         except TypeError:
-            raise InputError(f"{place}: a label is one name or number, not {value!r:.40}") from None
+            raise InputError(f"{place}: a label is one name or number, not {excerpt(value)}") from None
         if number is None:
             number = self._known[(type(value), value)] = self._number(place, value)
         return number
@@ -127,7 +127,7 @@ class Numbers:
             key = value if value in self._given else str(value).strip()
             if key not in self._given:
                 raise InputError(
-                    f"{place}: no label {value!r:.40} in labels=, which has {listed([*map(str, self._given)])}"
+                    f"{place}: no label {excerpt(value)} in labels=, which has {listed([*map(str, self._given)])}"
                 )
             value = self._given[key]
         if isinstance(value, str):
@@ -137,12 +137,12 @@ class Numbers:
             alike = [i for i, name in enumerate(names) if name.lower() == value.lower()]
             if len(alike) == 1:
                 return alike[0]
-            if value.isdecimal() and int(value) < len(names):
+            if value.isdecimal() and len(value) < 20 and int(value) < len(names):
                 return int(value)
-        elif isinstance(value, Real) and float(value).is_integer() and 0 <= float(value) < len(names):
+        elif isinstance(value, Real) and value in range(len(names)):
             return int(float(value))
-        near = get_close_matches(str(value), names, 1)
+        near = get_close_matches(value, names, 1) if isinstance(value, str) else []
         way = f"did you mean {near[0]!r}?" if near else "say which is which by labels={'yours': 'the model’s'}"
         raise InputError(
-            f"{place}: no label {value!r:.40}, the model has {listed(names)} (0 to {len(names) - 1}); {way}"
+            f"{place}: no label {excerpt(value)}, the model has {listed(names)} (0 to {len(names) - 1}); {way}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 Text = tuple[Any, ...]  # an example's texts: one, or two; of a task of tokens, its words
 LISTED = 12  # labels that an error names
@@ -130,7 +129,7 @@ def texts_of(found: Columns, wanted: Sequence[str], n: int) -> Iterator[Text]:
 
 def missing(value: Any) -> bool:
     """Whether a cell of a table holds nothing: None, NaN, or (of a label) no character."""
-    if value is None or (isinstance(value, Real) and math.isnan(float(value))):
+    if value is None or (isinstance(value, Real) and value != value):  # NaN; of a large number no float can be made
         return True
     return type(value).__name__ in ("NAType", "NaTType")
 

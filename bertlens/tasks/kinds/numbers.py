@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError
-from ..correlations import numbers_table, spearman, spearman_interval
+from ...errors import InputError, ModelError, excerpt
+from ...measures.ranks import spearman
+from ..correlations import numbers_table, spearman_interval
 from ..reading import Columns
 from .kind import Kind, Text, missing
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 FAR = 0.8  # quantile of the loss above which a number counts as far off
 APART = 0.25  # of the labels' range, at least so much lies between two that differ
@@ -179,9 +180,11 @@ def _number(found: Columns, column: str, row: int) -> float:
         raise InputError(f"{place}: the label is missing")
     try:
         number = float(value) if isinstance(value, str | Real) else math.nan
+    except OverflowError:
+        number = math.inf
     except ValueError:
         comma = " (a decimal comma is to be a point)" if "," in str(value) else ""
-        raise InputError(f"{place}: the label {value!r:.40} is no number{comma}") from None
+        raise InputError(f"{place}: the label {excerpt(value)} is no number{comma}") from None
     if not math.isfinite(number):
-        raise InputError(f"{place}: the label {value!r:.40} is no finite number")
+        raise InputError(f"{place}: the label {excerpt(value)} is no finite number")
     return number

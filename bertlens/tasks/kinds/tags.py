@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError
+from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import NONE, share_interval
 from ..entities import counts, is_iob
 from ..reading import Columns
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 NO_WORD = -100  # where a batch is padded
 
@@ -49,7 +49,7 @@ class Tags(Kind):
                 raise InputError(f"{place}: the tags are missing")
             tags = value.split() if isinstance(value, str) else value
             if not hasattr(tags, "__len__") or isinstance(tags, bytes | Mapping):
-                raise InputError(f"{place}: tags are a list, or a text with a space between two, not {value!r:.40}")
+                raise InputError(f"{place}: tags are a list, or a text with a space between two, not {excerpt(value)}")
             if len(tags) != len(texts[row]):
                 raise InputError(f"{place}: {len(tags)} tags for {len(texts[row])} words")
             labels[row] = np.array([numbers.of(row, tag, f", tag {at}") for at, tag in enumerate(tags)])
@@ -58,7 +58,7 @@ class Tags(Kind):
     def encodings(self, lens: Lens, text: Text, truncation: bool) -> list[Encoding]:
         encoding = lens.encoding(list(text), None, truncation)
         if not truncation and (lost := set(range(len(text))) - {*encoding.word_ids}):
-            raise InputError(f"word {min(lost)}, {text[min(lost)]!r:.40}, has no token")
+            raise InputError(f"word {min(lost)}, {excerpt(text[min(lost)])}, has no token")
         return [encoding]
 
     def read(self, output: Any, batch: Batch) -> Tensor:
@@ -205,10 +205,10 @@ def _words(found: Columns, column: str, row: int) -> tuple[str, ...]:
     if missing(value):
         raise InputError(f"{place}: the words are missing")
     if isinstance(value, bytes | Mapping) or not hasattr(value, "__len__"):
-        raise InputError(f"{place}: words are a list, or a text with a space between two, not {value!r:.40}")
+        raise InputError(f"{place}: words are a list, or a text with a space between two, not {excerpt(value)}")
     for at, word in enumerate(value):
         if not isinstance(word, str) or not word.strip():
-            raise InputError(f"{place}: word {at} is {word!r:.40}, not a word")
+            raise InputError(f"{place}: word {at} is {excerpt(word)}, not a word")
     if not len(value):
         raise InputError(f"{place}: there is no word")
     return tuple(value)

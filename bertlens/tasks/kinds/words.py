@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError
+from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
 from ...vocabulary import phrases
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..passes import Batch
+    from ..batch import Batch
 
 FIRST = 5
 GUESS, OTHER, PROBABILITY, MARGIN, RANK, LOSS = range(6)  # of a record; OTHER: the best word that is not the label
@@ -61,7 +61,7 @@ class Words(Kind):
             if missing(value) or (isinstance(value, str) and not value.strip()):
                 raise InputError(f"{place}: the label is missing")
             if not isinstance(value, str):
-                raise InputError(f"{place}: a label is a word, not {value!r:.40}")
+                raise InputError(f"{place}: a label is a word, not {excerpt(value)}")
             if value not in known:
                 known[value] = self._token(place, value)
             labels.append(known[value])
@@ -76,7 +76,9 @@ class Words(Kind):
         if own is not None and own != unknown:
             return int(own)
         tokens = " ".join(self._tokenizer.convert_ids_to_tokens(ids))
-        raise InputError(f"{place}: {word!r:.40} is no one token of the model but {tokens:.80}: a mask stands for one")
+        raise InputError(
+            f"{place}: {excerpt(word)} is no one token of the model but {tokens:.80}: a mask stands for one"
+        )
 
     def read(self, output: Any, batch: Batch) -> Tensor:
         logits = words_of(output)

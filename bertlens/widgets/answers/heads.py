@@ -28,8 +28,8 @@ from ...measures.thumbnails import steps_of_heads as thumbnail_steps
 from ...measures.thumbnails import thumbnails as thumbnails_of
 from ...trace.trace import Trace
 from ...vocabulary import LAYER_MAPS, LayerMap
+from ..records import Answer
 from ..slices import PATIENCE, advanced, ask_again, by_heads, passed
-from . import Answer
 
 ROWS = 256  # of a mask that are looked at together
 MOST_VALUES = 64  # singular values that are drawn

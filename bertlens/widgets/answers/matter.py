@@ -12,9 +12,10 @@ from ...run.changes import Change, Cut, Hide, Off
 from ...trace.trace import Trace
 from ...whatif.alone import alone, why_not
 from ...whatif.answering import asked_kind
+from ...whatif.chips import code, label
 from ...whatif.effects import Effect, Effects, Refused, effects
-from . import Answer
-from .whatif import asked_target, code, label
+from ..records import Answer
+from .whatif import asked_target
 
 
 def cell_matters(

@@ -6,23 +6,21 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base.limits import LIMITS, within
 from ...errors import ExportError
 from ...measures.offers import offers
 from ...trace.trace import Trace
-from . import similar
+from ..panels.similarity import Texts, shown_pair
+from ..request import Request
 from .heads import layer_maps
-
-if TYPE_CHECKING:
-    from ..questions import Asked
 
 _SELECTION = ("units", "pair_filter", "hide_special", "renormalize")
 _SVG = "save the SVG, which has it"
 
 
-def pdf(asked: Asked, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def pdf(request: Request, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """The PDF of a map, or of running text where a query or a key is named on the sheet.
 
     Raises ExportError, with the way out, without matplotlib, for what it has no figure or no letters for, and for a
@@ -30,7 +28,7 @@ def pdf(asked: Asked, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """
     from ... import plots
 
-    trace, traits = asked.trace, asked.traits
+    trace, traits = request.trace, request.traits
     by = {name: sheet[name] for name in ("query", "key") if sheet[name] is not None}
     if traits["mode"] != "matrix" and not by:
         raise ExportError(f"lines have no PDF: {_SVG}, or show the matrix or the text")
@@ -51,16 +49,14 @@ def pdf(asked: Asked, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     return {}, _file(lambda: draw(trace, layer, head, **shown, **(by or {"gate": ""})), trace)
 
 
-def similar_pdf(
-    asked: Asked, split: dict[str, Any], texts: similar.Texts | None = None
-) -> tuple[dict[str, Any], bytes]:
+def similar_pdf(request: Request, split: dict[str, Any], texts: Texts | None = None) -> tuple[dict[str, Any], bytes]:
     """The PDF of the matrix that sums to the similarity of two texts; split: {"of", "words"} as of `Similarity.pairs`.
 
     Raises ExportError without matplotlib or letters, ModelError where there is no such split.
     """
     from ... import plots
 
-    found = similar.shown_pair(asked, texts)
+    found = shown_pair(request, texts)
     return {}, _file(lambda: plots.similarity(found, **split), found.traces[0])
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,11 +20,8 @@ from ...measures import sources
 from ...measures.rows import Here
 from ...measures.sources import GROUPS, SIDES, Pair
 from ...trace.trace import Trace
+from ..records import Answer, Selection
 from ..slices import PATIENCE, ask_again, in_steps
-from . import Answer
-
-if TYPE_CHECKING:
-    from ..saving import Selection
 
 MOST_PAIRS = 5  # of sources, the others are one picture
 MOST_CELLS = 128  # along a side

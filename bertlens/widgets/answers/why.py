@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -13,10 +13,7 @@ from ...base.limits import within
 from ...base.ranking import is_nothing
 from ...measures import sources
 from ...trace.trace import Trace
-from . import Answer
-
-if TYPE_CHECKING:
-    from ..saving import Selection
+from ..records import Answer, Selection
 
 LARGEST = 6  # parts shown as bars, the rest folded into one
 

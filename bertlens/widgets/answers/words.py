@@ -21,8 +21,8 @@ from ...measures.rows import Here
 from ...text.apart import places_apart
 from ...trace.trace import Trace
 from ...whatif import answering as asking
+from ..records import Answer
 from ..slices import PATIENCE, ask_again, in_steps
-from . import Answer
 from .whatif import asked_target
 
 Values: TypeAlias = list[Tensor]  # (S,) float64 of each text that is run

@@ -1,4 +1,4 @@
-// Changes as a page asks for them and is told of them, in the words of bertlens/widgets/answers/whatif.py.
+// Changes as a page asks for them and is told of them, in the words of bertlens/whatif/chips.py.
 import * as phrases from "../generated/phrases";
 import { headLabel } from "../paint/format";
 import type { Change } from "./changes";

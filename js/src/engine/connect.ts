@@ -1,4 +1,5 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
+import { STILL_LOADING } from "../kernel/kernel";
 import { NEEDS_PYTHON } from "./asked";
 import { isAnswered, isShowing } from "./questions";
 import type { Answer, Carried } from "./runs";
@@ -6,9 +7,9 @@ import { serve, type ToModel, type ToPage } from "./serve";
 import { ANOTHER } from "./session";
 
 /** An answer as a page has it: fields, buffers. */
-type Reply = [Record<string, unknown>, DataView[]?];
+export type Reply = [Record<string, unknown>, DataView[]?];
 
-/** What bertlens/export/page.js gives. */
+/** What a saved page gives (js/src/host/savedpage.ts). */
 export interface Host {
   code: string; // that serves in a Worker
   carried: Carried;
@@ -22,8 +23,9 @@ export interface Host {
 }
 
 const PATIENCE = 3000; // ms for a Worker to say that it is there
-const TICK = 5000; // ms between two looks whether it is there still
-const SILENT = 12; // looks in which it says nothing
+const TICK = 2000; // ms between two looks whether it is there still
+const SILENT = 30; // looks in which it says nothing while it works
+const GONE = 2; // and while it has nothing else to do than to say that it is there
 export const STOPPED = "The model in this page has stopped: load the page again.";
 const OWN = "What you type is run in this page, and stays on it.";
 const SLOW = "This browser refuses WebAssembly: the model runs ten times slower.";
@@ -77,7 +79,8 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     tell(`loading the model ${Math.floor(100 * far)} %${host.size ? ` of ${Math.ceil(host.size / 1e6)} MB` : ""}`);
   };
 
-  let [own, why, silent, isLong] = [OWN, "", 0, false]; // what is said of the model that is there; why it is not
+  let [own, why, isLong] = [OWN, "", false]; // what is said of the model that is there; why it is not
+  let [silent, works] = [0, true]; // looks since it was heard; whether it may be at work
   const hear = ({ data: message }: MessageEvent<ToPage>) => {
     silent = 0;
     if (message.kind === "answer") waits.get(message.id)?.(message);
@@ -96,6 +99,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       host.say(own);
       tell("");
     }
+    works = !isLoaded || waits.size > 0;
   };
   const end = (reason: string) => {
     [why, isLoaded, coming] = [reason, false, ""];
@@ -107,8 +111,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   };
   const cannot = ({ message }: Error) => end(`The model cannot be run here: ${message}`);
   const look = () => {
-    if (isLoaded && waits.size === 0) silent = 0;
-    else if (silent++ === SILENT) end(STOPPED);
+    if (silent++ === (works ? SILENT : GONE)) end(STOPPED);
     else line!.postMessage({ kind: "there" });
   };
   let looks: ReturnType<typeof setInterval> | undefined;
@@ -127,6 +130,10 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   const ask = (question: Record<string, unknown>) =>
     new Promise<ToPage & { kind: "answer" }>((resolve) => {
       const id = ++asked;
+      if (waits.size === 0) {
+        works = false; // until it has said that it is there, which it does before it begins
+        line!.postMessage({ kind: "there" });
+      }
       waits.set(id, (message) => {
         waits.delete(id);
         resolve(message);
@@ -144,7 +151,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       if (!reply[0].error) return reply;
     }
     if (why) return [{ error: why }];
-    if (!isLoaded) return [{ error: "The model is still being loaded into this page." }];
+    if (!isLoaded) return [{ error: STILL_LOADING }];
     if (!isAnswered(String(op))) return [{ error: NEEDS_PYTHON }];
     const { answer, error } = await ask(question);
     if (isLong && turn === turns && isShowing(String(op)) && !why) {

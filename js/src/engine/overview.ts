@@ -1,4 +1,4 @@
-// The overview of a run that a page made, as bertlens/widgets/shown.py makes it of a trace; what is of the model and not
+// The overview of a run that a page made, as bertlens/widgets/overview.py makes it of a trace; what is of the model and not
 // of the text is taken from the overview that the page carries.
 import * as phrases from "../generated/phrases";
 import { type Fields, NEEDS_PYTHON } from "./asked";

@@ -25,8 +25,8 @@ export interface Carried {
   tokenizer: TokenizerFiles;
   vocabulary: Vocabulary;
   answer: Answered;
-  digits: string; // what the rounding of the weights changes, in words
-  decimals: number; // of a weight of attention, that the rounding leaves
+  digits: string; // how far this is from the model itself, in words
+  decimals: [tokens: number, decimals: number][]; // of a weight in texts of up to so many tokens, the shortest first
   header: Fields; // of the overview that the page opens on
   texts: Fields[]; // that the page carries: their trace, subject, text, text_pair
 }

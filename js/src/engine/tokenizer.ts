@@ -8,6 +8,7 @@ export interface TokenizerFiles {
   file: object;
   config: object;
   types: boolean; // the model is told which text a token is of
+  readings?: [text: string, pair: string, ids: number[], words: number[]][]; // of Python
 }
 
 /** The tokens of a tokenizer that mean something. */
@@ -41,18 +42,48 @@ export interface Names {
 
 /** What a tokenizer.json says of itself here. */
 interface File {
+  added_tokens: { id: number; content: string; normalized: boolean }[];
   normalizer?: (Record<string, boolean> & { normalizers?: { type: string }[] }) | null;
   decoder?: object | null;
-  model: { unk_token?: string; unk_id?: number; vocab: unknown };
+  model: { unk_token?: string; unk_id?: number; vocab: object };
 }
 
 // Chinese characters of two units in JavaScript, which the library does not part: a word each, as those of one unit
 const RARE = /[\u{20000}-\u{2a6df}\u{2a700}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 const MARK = "\udfff"; // between a piece and the number of its word: half a character, of no text
 
-export function createReader({ file, config, types }: TokenizerFiles): { encode: Encode; names: Names } {
+/** What of the library is set right here. */
+interface Inner {
+  splitter_normalized: { split(text: string): string[] };
+  pre_tokenizer: { pattern?: RegExp };
+  model: { tokens_to_ids: Map<string, number> };
+}
+
+/** Two things that it reads otherwise than Python's: an added token that is looked for in the text as it is written is
+ * not what the normalizer makes of another word, nor one of the model's; white space is Unicode's. */
+function setRight(inner: Inner, { normalizer, added_tokens, model }: File): void {
+  const written = new Set(added_tokens.filter(({ normalized }) => !normalized).map(({ content }) => content));
+  const split = inner.splitter_normalized.split.bind(inner.splitter_normalized);
+  if (normalizer)
+    inner.splitter_normalized.split = (text) => split(text).map((one) => one + (written.has(one) ? " " : ""));
+  if (!Array.isArray(model.vocab))
+    for (const { content } of added_tokens)
+      if (!Object.hasOwn(model.vocab, content)) inner.model.tokens_to_ids.delete(content);
+  const space = { "\\s": "\\p{White_Space}", "\\S": "\\P{White_Space}" };
+  const { pattern } = inner.pre_tokenizer;
+  if (pattern)
+    inner.pre_tokenizer.pattern = new RegExp(
+      pattern.source.replace(/\\s/gi, (one) => space[one as "\\s"]),
+      "gu",
+    );
+}
+
+/** Throws where it reads a text otherwise than Python does. */
+export function createReader(files: TokenizerFiles): { encode: Encode; names: Names } {
+  const { file, config, types, readings = [] } = files;
   const tokenizer = new Tokenizer(file, config);
-  const { normalizer, decoder, model } = file as File;
+  const { added_tokens, normalizer, decoder, model } = file as File;
+  setRight(tokenizer as unknown as Inner, file as File);
   const isLowered = normalizer?.lowercase || normalizer?.normalizers?.some(({ type }) => type === "Lowercase");
   const plain = (text: string) => {
     // a language's rule makes the last Σ of a word ς; tokenizers take letter by letter
@@ -93,17 +124,25 @@ export function createReader({ file, config, types }: TokenizerFiles): { encode:
   const before = single.indexOf(true);
   const between = double.indexOf(true, double.indexOf(false, before)) - before - one;
   const isByteLevel = JSON.stringify(decoder ?? null).includes('"ByteLevel"');
+  const added = new Map(added_tokens.map(({ id, content }) => [content, id]));
+  const normal = new Map(
+    added_tokens
+      .filter((one) => one.normalized)
+      .map(({ content }) => [content, tokenizer.normalizer?.normalize(content)]),
+  );
   const unknown = model.unk_token ?? (model.vocab as [string][])[model.unk_id ?? -1]?.[0];
+  const idOf = (name: string) => tokenizer.token_to_id(name) ?? added.get(name);
   const names: Names = {
     nameOf: (id) => tokenizer.id_to_token(id) ?? "",
-    idOf: (name) => tokenizer.token_to_id(name),
-    isKnown: (name) => name !== unknown && tokenizer.token_to_id(name) !== undefined,
+    idOf,
+    isKnown: (name) => name !== unknown && idOf(name) !== undefined,
     pieces: (text) => tokenizer.tokenize(plain(text)),
   };
   const encode: Encode = (textA, textB) => {
     const [text, pair] = [plain(textA), textB && plain(textB)];
     const given = pair ? { text_pair: pair } : {};
-    const { ids, tokens: pieces, token_type_ids } = tokenizer.encode(text, { ...given, return_token_type_ids: true });
+    const { ids, tokens, token_type_ids } = tokenizer.encode(text, { ...given, return_token_type_ids: true });
+    const pieces = tokens.map((token) => normal.get(token) ?? token);
     const first = wordsOf(text);
     const second = pair ? wordsOf(pair) : [];
     const start = before + first.length + between; // of the second text
@@ -121,5 +160,10 @@ export function createReader({ file, config, types }: TokenizerFiles): { encode:
       special: words.map((word) => word < 0),
     };
   };
+  for (const [text, pair, ids, words] of readings) {
+    const found = encode(text, pair || undefined);
+    if (String([found.ids, found.words]) !== String([ids, words]))
+      throw new Error(`its tokenizer reads “${text}” otherwise here than in Python`);
+  }
   return { encode, names };
 }

@@ -54,7 +54,7 @@ function TitleLine() {
         role="status"
         data-testid="link"
       >
-        {state === "error" || state === "slow" ? "kernel: see below" : text}
+        {state === "error" || state === "slow" ? `${link.page.value ? "model" : "kernel"}: see below` : text}
       </span>
       <Deferred>
         <GoBack />

@@ -92,12 +92,12 @@ export interface Questions {
   task_stop: { work: string };
   hello: Record<never, never>;
   bundle: Record<never, never>;
-  overview: Record<never, never>;
   trace: { text: string; text_pair?: string };
   pdf: { sheet: { mm: number; points: number; dark: boolean; query: number | null; key: number | null } };
   similar_pdf: { split: { of: string; words: boolean }; texts?: string[] };
   change: { changes: unknown[] };
   lesson_model: Record<never, never>;
+  overview: Record<never, never>;
   html: { layers?: number[] | null };
 }
 export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads", "settings", "lesson", "lesson_done"];

@@ -1,14 +1,13 @@
 // How the kernel is doing: whether there is one, what waits for it, what went wrong. One line of text says it.
 import { computed, type Signal, signal } from "@preact/signals";
-import { ConnectionError, GONE, KernelError, type Reply, StaleError } from "./kernel";
+import { ConnectionError, GONE, KernelError, NEEDS_MODEL, type Reply, StaleError } from "./kernel";
 
 const ASKING_AFTER = 300; // ms until the page says that it waits
 const SLOW_AFTER = 6000; // ms until it says that the kernel is busy or gone
 const CONNECTION = "connection"; // the problem that any answer disproves
 
-/** Of what cannot be had here; bertlens/export/page.js says the same of each question. */
-export const NEEDS_MODEL = "This needs the model, which a saved page does not hold. Open the notebook.";
 const COMING = "The model is being loaded into this page.";
+const AT_WORK = "The model in this page is still at work"; // or engine/connect.ts says that it is gone
 const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
 const NEEDS_PYTHON = "This needs Python: run the cell again.";
 
@@ -41,8 +40,9 @@ export class Link {
     if (problem) return { state: "error", ...problem };
     if (this.loading.value) return { state: "asking", text: this.loading.value };
     const waits = [...this.waits.value.values()];
-    if (waits.includes("slow")) return { state: "slow", text: "Python is busy or gone", behind: true };
-    if (waits.length > 0) return { state: "asking", text: "waiting for the kernel …" };
+    const [busy, who] = this.page.value ? [AT_WORK, "model"] : ["Python is busy or gone", "kernel"];
+    if (waits.includes("slow")) return { state: "slow", text: busy, behind: true };
+    if (waits.length > 0) return { state: "asking", text: `waiting for the ${who} …` };
     if (this.kernel.value) return { state: "live", text: "kernel live" };
     return { state: "saved", text: this.coming.value ? COMING : "saved page" };
   });

@@ -29,7 +29,7 @@ export interface Tab {
   why_not: string | null;
 }
 
-/** A change of the run: bertlens/widgets/answers/whatif.py. */
+/** A change of the run: bertlens/whatif/chips.py. */
 export interface Change {
   id: number; // by which the kernel knows it
   label: string;

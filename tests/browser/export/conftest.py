@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.export import weights
+from unit.export import engine
 from unit.tiny import bert_with
 
 
@@ -19,4 +19,4 @@ def tiny(embedded_lens: Any) -> bl.Lens:
 @pytest.fixture(scope="module")
 def rounded(tiny: bl.Lens) -> bl.Lens:
     """With the weights that a page has."""
-    return bl.Lens(weights.rounded(tiny.borrowed), tiny.tokenizer)
+    return bl.Lens(engine.rounded(tiny.borrowed), tiny.tokenizer)

@@ -11,9 +11,10 @@ import pytest
 
 import bertlens as bl
 from bertlens.base.wire import unpack
-from bertlens.export import live, weights
+from bertlens.export import live, tokenizer
 from bertlens.page import bundle
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 from unit.export import engine
 
 TYPED = "She gave the dog a bone, and he [MASK] it: good dog!"
@@ -48,8 +49,8 @@ ASK = """async ([carried, questions]) => {
 def test_a_pass_in_chromium_is_torchs(embedded_lens: Any, browser: Any, tmp_path: Path) -> None:
     engine.write(embedded_lens.borrowed, tmp_path)
     own = embedded_lens.trace("The cat sat.")
-    carried = {**live.live(own).about, "header": Shown(own).opened("self", 1, 8).overview["header"]}
-    carried["tokenizer"] = live.tokenizer_files(embedded_lens.tokenizer)
+    carried = {**live.live(own).about, "header": with_overview(ViewRecord(own), "self", 1, 8).overview["header"]}
+    carried["tokenizer"] = tokenizer.tokenizer_files(embedded_lens.tokenizer)
     asked = [{"op": "head", "layer": layer, "head": 7} for layer in range(6)]
     page = browser.new_page()
     page.route(f"{ADDRESS}/*.*", lambda route: route.fulfill(path=tmp_path / route.request.url.rsplit("/", 1)[1]))
@@ -58,7 +59,7 @@ def test_a_pass_in_chromium_is_torchs(embedded_lens: Any, browser: Any, tmp_path
     page.add_script_tag(content=bundle.text("engine.js"))
     [_, *found] = page.evaluate(ASK, [json.loads(json.dumps(carried)), [{"op": "trace", "text": TYPED}, *asked]])
     page.close()
-    trace = bl.Lens(weights.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(TYPED)
+    trace = bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(TYPED)
     for layer, (fields, data) in enumerate(found):
         arrays = unpack(fields["arrays"], bytes(data))
         for name, other in (("q", trace.query(layer)), ("k", trace.key(layer))):

@@ -13,13 +13,13 @@ from playwright.sync_api import Browser, expect
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.export import weights
 from bertlens.measures import gates
 from bertlens.measures.norms import transformed_norm
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
 from browser.tabs.test_compare_with import heads_are, open_compare
 from browser.views import Seen
+from unit.export import engine
 
 OWN = "The cat sat on the mat because it was tired."
 TYPED = "A dog lay on the rug, since she was sleepy."
@@ -34,7 +34,7 @@ def live(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     path = tmp_path_factory.mktemp("live") / "live.html"
     view = embedded_lens.trace(OWN).explore(layer=1, head=8, query=5, mode="matrix")
     view.to_html(path, live=True, progress=False)
-    return path, bl.Lens(weights.rounded(embedded_lens.borrowed), embedded_lens.tokenizer)
+    return path, bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer)
 
 
 def run(seen: Seen, text: str) -> None:
@@ -217,9 +217,15 @@ def test_gates_of_a_typed_text_and_of_a_changed_run(live, page_of):
         expect(seen.part("gates")).to_contain_text("% of the words’ attention lies on the cells in full colour")
 
 
-def test_a_model_that_stops_says_so_and_the_text_of_the_page_stays(tiny, browser: Browser, tmp_path):
+@pytest.mark.parametrize("kind", ["live", "class"])
+@pytest.mark.parametrize("end", ["dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))", "terminate()"])
+def test_a_model_that_stops_says_so_and_the_text_of_the_page_stays(tiny, browser: Browser, tmp_path, end, kind):
+    """With a word, and without one."""
     path = tmp_path / "live.html"
-    tiny.trace(OWN).explore(layer=1, head=1).to_html(path, live=True, progress=False)
+    if kind == "live":
+        tiny.trace(OWN).explore(layer=1, head=1).to_html(path, live=True, progress=False)
+    else:
+        bl.classroom(tiny, [OWN], lesson="row-of-weights").to_html(path, progress=False)
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.add_init_script(
         "const Own = Worker; globalThis.workers = [];"
@@ -231,9 +237,9 @@ def test_a_model_that_stops_says_so_and_the_text_of_the_page_stays(tiny, browser
     seen = Seen(page)
     run(seen, TYPED)
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
-    page.evaluate("workers[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))")
+    page.evaluate(f"workers[0].{end}")
     stopped = "The model in this page has stopped: load the page again."
-    expect(page.locator("#bertlens-says")).to_have_text(stopped)
+    expect(page.locator("#bertlens-says")).to_have_text(stopped, timeout=10_000)
     expect(seen.root.get_by_label("Sentence A")).to_be_disabled()
     expect(seen.root.get_by_role("button", name="Run", exact=True)).to_have_attribute("title", stopped)
     seen.thumb(0, 1).click()

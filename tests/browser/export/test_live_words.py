@@ -15,9 +15,9 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.export import weights
 from browser.export.test_live import ALONE, run
 from browser.views import Seen
+from unit.export import engine
 
 ROOT = Path(__file__).resolve().parents[3]
 MASKED = "The cat did not drink the [MASK] because it was sour."
@@ -34,7 +34,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bl.Lens]:
     """The page, and a lens on the weights that it has."""
     lens = bl.Lens.embedded(mlm=True)
     path = bl.classroom(lens, [MASKED]).to_html(tmp_path_factory.mktemp("words") / "words.html", progress=False)
-    return path, bl.Lens(weights.rounded(lens.borrowed), lens.tokenizer)
+    return path, bl.Lens(engine.rounded(lens.borrowed), lens.tokenizer)
 
 
 def pattern(trace: bl.Trace) -> re.Pattern[str]:

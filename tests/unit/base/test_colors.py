@@ -118,6 +118,16 @@ def test_heads_stand_out_and_differ(theme):
     assert np.linalg.norm(cielab(heads) - selection, axis=1).min() > 25
 
 
+@THEMES
+def test_words_in_colour_are_read_on_a_page_and_on_its_panels(theme):
+    inks = {name: colors.rgb(colors.INKS[theme][name]) for name in ("bg", "panel", "ink", "muted", "accent")}
+    words = np.array([colors.rgb(color) for color in colors.VERDICTS[theme].values()])
+    read = np.concatenate([words, [inks["ink"], inks["muted"], inks["accent"]]])
+    assert min(contrast(read, inks[ground]).min() for ground in ("bg", "panel")) >= 4.5
+    on_paper = np.array([colors.rgb(colors.PRINT[name]) for name in ("ink", "muted")])
+    assert contrast(on_paper, (255, 255, 255)).min() >= 4.5
+
+
 def test_the_page_draws_the_same_tables() -> None:
     """tests/wire/tables.json holds every 15th colour of our tables; js/tests/colormap.test.ts reads it."""
     vectors = {

@@ -17,10 +17,9 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.base.interrupts import Held, interruptible
+from bertlens.base.interrupts import Held, interruptible, stoppable
 from bertlens.measures import attribution
 from bertlens.run.backward import context_gradients
-from bertlens.whatif.runs import inputs_of
 from unit import tiny
 from unit.interrupts import Late, at_every_line, handling, late
 
@@ -58,7 +57,7 @@ WORK: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
     "trace": lambda lens, trace: lens.trace(TEXT),
     "rerun": lambda lens, trace: trace.rerun(whatif.off(0, 1), whatif.mlp(0)),
     "sweep": lambda lens, trace: whatif.sweep(trace, pooled, progress=False),
-    "gradients": lambda lens, trace: context_gradients(lens.borrowed, inputs_of(trace), 1, pooled),
+    "gradients": lambda lens, trace: context_gradients(lens.borrowed, trace.inputs(), 1, pooled),
     "word gradients": lambda lens, trace: attribution.gradient_input(trace, pooled),
 }
 
@@ -264,6 +263,39 @@ def test_ctrl_c_waits_for_the_end_of_what_is_held() -> None:
     assert signal.getsignal(signal.SIGINT) is mine
     assert done[:7] == ["inner", "outer", "before", "put back", "within", "first", "second"]
     assert done[7:] == ["the user's own"] * 2
+
+
+def test_long_work_ends_at_the_first_of_several_signals() -> None:
+    """While something is saved they wait; after the first, and where the work is over, they change nothing."""
+    done: list[str] = []
+    mine = signal.getsignal(signal.SIGINT)
+
+    def several() -> None:
+        signal.raise_signal(signal.SIGTERM)  # which nobody else handles: it would end the process
+        ctrl_c()
+
+    def work() -> None:
+        with stoppable():
+            try:
+                with Held():
+                    several()
+                    done.append("saved")
+                done.append("never")
+            finally:
+                several()
+                done.append("saved again")
+
+    def over() -> None:
+        with stoppable() as stop:
+            stop.over = True
+            several()
+            done.append("over")
+
+    assert ends(work) and not ends(over) and done == ["saved", "saved again", "over"]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and signal.getsignal(signal.SIGINT) is mine
+    with handling(signal.SIGTERM, lambda *_: done.append("the user's own")), stoppable():
+        signal.raise_signal(signal.SIGTERM)
+    assert done[3:] == ["the user's own"]
 
 
 def test_other_threads_hold_nothing() -> None:

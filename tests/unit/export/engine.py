@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 from pathlib import Path
@@ -12,11 +13,25 @@ import torch
 
 import bertlens as bl
 from bertlens.base.wire import pack, unpack
-from bertlens.export import heads, live, weights
+from bertlens.export import arithmetic, heads, live, tokenizer, weights
+from bertlens.model.borrowed import Model
 from bertlens.trace.trace import Trace
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+def rounded(model: Any, small: bool = False) -> Any:
+    """The module again, in float32 and with the weights that a page computes with."""
+    module = copy.deepcopy(model.module).float()
+    words = Model(module, model.tokenizer).embedding.weight
+    with torch.no_grad():
+        for parameter in module.parameters():
+            if parameter.ndim == 2:
+                make = weights.table if parameter is words else weights.matrix
+                parameter.copy_(torch.from_numpy(arithmetic.floats(make("own", parameter, small), "own")))
+    return module
 
 
 def write(model: Any, folder: Path, head: heads.Head | None = None, small: bool = False) -> dict[str, Any]:
@@ -40,9 +55,10 @@ def node(folder: Path, **given: Any) -> Any:
 
 
 def passes(
-    model: Any, folder: Path, given: list[tuple[Trace, list[dict[str, Any]]]], plain: bool = False
+    model: Any, folder: Path, given: list[tuple[Trace, list[dict[str, Any]]]], product: str = ""
 ) -> tuple[list[dict[str, np.ndarray]], list[float]]:
-    """The arrays of each pass over a trace's tokens, with changes; and the milliseconds that each took."""
+    """The arrays of each pass over a trace's tokens, with changes, and the milliseconds of each. product: "plain",
+    "unfused", or the browser's best."""
     inputs = [
         {
             "ids": trace.encoding.input_ids,
@@ -51,7 +67,7 @@ def passes(
         }
         for trace, changes in given
     ]
-    out = node(folder, shape=weights.shape(model) | {"head": []}, plain=plain, passes=inputs)
+    out = node(folder, shape=weights.shape(model) | {"head": []}, product=product, passes=inputs)
     found = []
     for n in range(len(inputs)):
         index = json.loads((folder / f"out{n}.json").read_text())
@@ -93,14 +109,15 @@ def asked_each(
     """The names of all questions that a page's model answers, and `asked` of several models; node is started once."""
     lenses, given = [], []
     for n, (lens, own, questions) in enumerate(sessions):
-        lenses.append(bl.Lens(weights.rounded(lens.borrowed, small), lens.tokenizer))
+        lenses.append(bl.Lens(rounded(lens.borrowed, small), lens.tokenizer))
         lenses[n].made = lens.made
         trace = lens.trace(own)
         (folder / str(n)).mkdir()
         write(lens.borrowed, folder / str(n), heads.head(trace, small), small)
-        header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
+        header = with_overview(ViewRecord(trace), "self", 1, min(8, trace.n_heads - 1)).overview["header"]
         carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
-        given.append({"carried": {**carried, "tokenizer": live.tokenizer_files(lens.tokenizer)}, "asks": questions})
+        carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
+        given.append({"carried": carried, "asks": questions})
     out = node(folder, sessions=given)
     found = []
     for n, answers in enumerate(out["found"]):

@@ -13,7 +13,8 @@ import torch
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ExportError
-from bertlens.export import live, weights
+from bertlens.export import weights
+from bertlens.export.tokenizer import tokenizer_files
 from unit.export import engine
 from unit.export.passes import check, check_both, generated
 
@@ -43,7 +44,7 @@ def written(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any
     folder = tmp_path_factory.mktemp("weights")
     model = embedded_lens.borrowed
     engine.write(model, folder)
-    return model, bl.Lens(weights.rounded(model), embedded_lens.tokenizer), folder
+    return model, bl.Lens(engine.rounded(model), embedded_lens.tokenizer), folder
 
 
 def test_a_pass_is_torchs_on_the_same_weights_and_near_it_on_its_own(written, embedded_lens):
@@ -74,7 +75,7 @@ def test_changes_are_those_of_a_rerun(written):
 def test_the_plain_product_computes_the_same(written):
     model, same, folder = written
     trace = same.trace(*TEXTS[0])
-    [arrays], _ = engine.passes(model, folder, [(trace, [])], plain=True)
+    [arrays], _ = engine.passes(model, folder, [(trace, [])], product="plain")
     check(arrays, trace, 1e-5)
 
 
@@ -184,8 +185,8 @@ def test_the_pages_tokenizer_is_pythons_on_generated_lines(embedded_lens, tmp_pa
     words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())
     singles = lines(words, 2400)
     pairs = [*zip(singles[:200], singles[200:400], strict=True), ("one", "")]
-    files = live.tokenizer_files(tokenizer)
-    out = engine.node(tmp_path, tokenizer=files, texts=[*([line] for line in singles), *pairs])
+    texts = [*([line] for line in singles), *pairs]
+    [out] = engine.node(tmp_path, readers=[{"tokenizer": tokenizer_files(tokenizer), "texts": texts}])
     apart = []
     for texts, found in zip([*((line,) for line in singles), *pairs], out, strict=True):
         encoding = embedded_lens.encoding(*texts)

@@ -9,7 +9,6 @@ import pytest
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.export import weights
 from bertlens.widgets.answers import whatif as answers
 from unit.export import engine
 from unit.export.passes import check, check_both, generated
@@ -22,7 +21,7 @@ SOME = 10  # texts whose passes are held together
 def written(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("weights")
     engine.write(embedded_lens.borrowed, folder)
-    rounded = weights.rounded(embedded_lens.borrowed)
+    rounded = engine.rounded(embedded_lens.borrowed)
     return embedded_lens.borrowed, bl.Lens(rounded, embedded_lens.tokenizer), folder
 
 

@@ -26,8 +26,8 @@ from bertlens.export.html import question_name
 from bertlens.page import bundle
 from bertlens.trace import provenance as provenance_module
 from bertlens.trace.provenance import visible
+from bertlens.widgets import saving
 from bertlens.widgets.answers import heads
-from bertlens.widgets.shown import Shown
 from unit.asking import replies
 
 HOSTILE = [
@@ -241,11 +241,15 @@ def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
     view = hostile_widget()
     (tmp_path / "widget.css").write_text("")
     (tmp_path / "widget.js").write_text('const widget="</SCRIPT><!--"\nexport{widget as default};\n')
+    (tmp_path / "savedpage.js").write_text("var made={};")
     monkeypatch.setattr(bundle, "STATIC", tmp_path)
     [script] = [text for attrs, text in Page(view.to_html()).of("script") if attrs["type"] == "module"]
     assert script.startswith('const widget="<\\/SCRIPT><\\!--"\n;(')
+    (tmp_path / "savedpage.js").write_text("const a=1;")
+    with pytest.raises(bl.ExportError, match=r"no savedpage\.js: run `make build`"):
+        view.to_html()
     (tmp_path / "widget.js").write_text("const a=1;")
-    with pytest.raises(bl.ExportError, match="make build"):
+    with pytest.raises(bl.ExportError, match=r"no default export: run `make build`"):
         view.to_html()
 
 
@@ -481,7 +485,7 @@ def test_what_fits_is_written_and_what_does_not_is_refused_before_any_work(embed
     size = len(view.to_html(layers=layers))
     monkeypatch.setattr(page_module, "LIMIT", size + 1)
     assert len(view.to_html(layers=layers)) == size
-    monkeypatch.setattr(Shown, "with_pictures", lambda *_: pytest.fail("worked"))
+    monkeypatch.setattr(saving, "with_pictures", lambda *_: pytest.fail("worked"))
     monkeypatch.setattr(page_module, "LIMIT", int(size * share))
     with pytest.raises(bl.ExportError, match=r"layers fit: choose them|not even one layer fits"):
         view.to_html(layers=layers)

@@ -14,10 +14,11 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
-from bertlens.export import live, weights
+from bertlens.export import live
 from bertlens.widgets.answers import heads, matter
 from bertlens.widgets.answers import whatif as answers
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 from unit.export import engine
 
 OWN = "The cat sat on the mat."
@@ -55,7 +56,7 @@ def said(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def kernels(trace: bl.Trace) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    overview = Shown(trace).opened("self", 1, 8).overview
+    overview = with_overview(ViewRecord(trace), "self", 1, 8).overview
     return overview["header"], unpack(overview["header"]["arrays"], overview["data"])
 
 
@@ -139,7 +140,7 @@ def test_a_pair_an_empty_text_and_the_pages_own(said, embedded_lens):
     assert found[14][1]["rows"][0][:2] == list(fields["rows"][0][:2])
     assert found[14][1]["rows"][0][2:] == pytest.approx(fields["rows"][0][2:], abs=1e-5)
     assert found[15][0] == "the text has changed since: choose the head again"
-    assert found[16][2] == Shown(embedded_lens.trace(OWN)).opened("self", 1, 8).id  # the page has it
+    assert found[16][2] == with_overview(ViewRecord(embedded_lens.trace(OWN)), "self", 1, 8).id  # the page has it
     assert [badge["kind"] for badge in found[17][2]["header"]["badges"]] == ["empty", "live"]
 
 
@@ -166,11 +167,11 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
 
 def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(embedded_lens):
     trace = embedded_lens.trace(OWN)
-    same = bl.Lens(weights.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(OWN)
+    same = bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(OWN)
     apart = max(float((same.attention(n) - trace.attention(n)).abs().max()) for n in range(6))
     view = trace.explore()
     page, plain = view.to_html(live=True, progress=False), view.to_html(progress=False)
-    [most] = set(re.findall(r"weights of 16 bits move attention by at most ([\d.e-]+)\.", page))
+    [most] = set(re.findall(r"weights of 16 bits move attention by at most ([\d.e-]+);", page))
     assert apart <= float(most) < 2 * apart + 1e-4 and float(most) <= 2e-3
     with_model, without = (
         re.sub("sha256-[^']+", "", re.findall(r'Content-Security-Policy" content="([^"]+)"', text)[0])
@@ -187,10 +188,12 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     assert f"{len(smaller.encode()) / 1e6:.0f} MB with `small=True`" in readme
     for is_small, made in ((False, page), (True, smaller)):
         assert 0.95 < live.cost(trace, is_small).size / len(made.encode()) < 1.05
-    assert (small.about["decimals"], live.live(trace).about["decimals"]) == (2, 3)
-    less = bl.Lens(weights.rounded(embedded_lens.borrowed, small=True), embedded_lens.tokenizer).trace(OWN)
+    [of_all] = re.findall(r'"decimals":(\[\[.*?\]\])', page)
+    of_small, of_all = dict(small.about["decimals"]), dict(json.loads(of_all))
+    assert of_small[trace.n_tokens] == 2 and of_small[256] == 1 and {*of_all.values()} == {3}
+    less = bl.Lens(engine.rounded(embedded_lens.borrowed, small=True), embedded_lens.tokenizer).trace(OWN)
     apart = max(float((less.attention(n) - trace.attention(n)).abs().max()) for n in range(6))
-    [most] = re.findall(r"8 bits and other weights in 15 move attention by at most ([\d.]+)\.", small.digits)
+    [most] = re.findall(r"8 bits and other weights in 15 move attention by at most ([\d.]+);", small.digits)
     assert apart <= float(most) < 2 * apart and 2e-3 < apart <= 2e-2  # of two decimals the last moves by two at most
     assert page.isascii()
     carried = page.split('id="bertlens-live"')[0]  # what a browser that cannot unpack shows

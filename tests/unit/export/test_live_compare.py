@@ -12,7 +12,7 @@ import pytest
 import bertlens as bl
 from bertlens import whatif
 from bertlens.comparison.alignment import common
-from bertlens.widgets.answers.compare import Compared
+from bertlens.widgets.panels.comparison import ComparisonPanel
 from unit.export import engine
 
 TYPED = "The old cat sat on the mat, and the mat was on the unbelievably old floor."
@@ -79,7 +79,7 @@ RUNS = pytest.mark.parametrize("run", [0, 1, 2, 3], ids=["texts", "original", "p
 @RUNS
 def test_two_runs_are_told_of_as_python_does(said, run):
     comparison, _, answers = said[run]
-    own = json.loads(json.dumps(Compared(comparison).told()))
+    own = json.loads(json.dumps(ComparisonPanel(comparison).told()))
     found = answers[0][1]
     model = {side.pop("model") for side in found["sides"]}
     assert model == {"all-MiniLM-L6-v2"} and all(side.pop("model") for side in own["sides"])
@@ -92,7 +92,7 @@ def test_two_runs_are_told_of_as_python_does(said, run):
 def test_how_far_heads_are_apart(said, run):
     comparison, _, answers = said[run]
     for n, aligned in ((1, False), (2, True)):
-        own = Compared(comparison).heads(aligned)[0]
+        own = ComparisonPanel(comparison).heads(aligned)[0]
         assert answers[n][1]["apart"] == pytest.approx(own["apart"], abs=1e-5)
         assert answers[n][1]["most"] == json.loads(json.dumps(own["most"]))
     if run in (0, 2):  # words that stand elsewhere in the other text
@@ -104,7 +104,7 @@ def test_one_head_in_both(said, run):
     comparison, row, answers = said[run]
     for (measure, at, col, kind), (_, fields, _, arrays) in zip(WINDOWS, answers[4:], strict=True):
         asked = {"layer": 2, "head": 5, "measure": measure, "row": row + at, "col": row + col}
-        own_fields, own = Compared(comparison).maps(*asked.values(), **kind)
+        own_fields, own = ComparisonPanel(comparison).maps(*asked.values(), **kind)
         assert {**fields, "arrays": 0} == {**own_fields, "arrays": 0}
         for side in "ab":
             assert arrays[side].shape == own[side].shape

@@ -45,13 +45,14 @@ def test_a_lesson_is_saved_and_loaded(tmp_path):
     [
         ("{", "is no lesson: it is not JSON"),
         ("[]", 'it has no "schema"'),
-        ('{"schema": "bertlens lesson", "version": 9}', "of version 9, this bertlens reads 1 to 2: update"),
-        ('{"schema": "bertlens lesson", "version": 1, "title": "x"}', "no list of steps"),
+        ('{"schema": "bertlens lesson", "version": 1}', "of version 1, this bertlens reads 2: update the older"),
+        ('{"schema": "bertlens lesson", "version": 9}', "of version 9, this bertlens reads 2: update the older"),
+        ('{"schema": "bertlens lesson", "version": 2, "title": "x"}', "no list of steps"),
         (
-            '{"schema": "bertlens lesson", "version": 1, "title": "x", "steps": [{}]}',
+            '{"schema": "bertlens lesson", "version": 2, "title": "x", "steps": [{}]}',
             "step 1 of this lesson has no text",
         ),
-        ('{"schema": "bertlens lesson", "version": 1, "title": "", "steps": []}', "a lesson has a title"),
+        ('{"schema": "bertlens lesson", "version": 2, "title": "", "steps": []}', "a lesson has a title"),
     ],
 )
 def test_another_file_is_refused_in_one_sentence(tmp_path, content, said):
@@ -82,6 +83,13 @@ def test_another_file_is_refused_in_one_sentence(tmp_path, content, said):
         ({"text": "a", "predict": "key", "of": "previous"}, "'argmax' or 'argmax of words'"),
         ({"text": "a", "predict": "number", "of": "weight", "within": True}, "within is how near"),
         ({"text": "a", "hints": ["1", "2", "3"]}, "at most two hints"),
+        ({"text": "a", "hints": ["\ud800"]}, "each a text without control characters"),
+        ({"text": "a", "hints": ["a\0b"]}, "each a text without control characters"),
+        ({"text": "a", "after": "\udfff"}, "without control characters"),
+        ({"text": "a", "state": {"text": "a\0b"}}, "no NUL and no half character"),
+        ({"text": "a", "state": {"text": "\ud800"}}, "no NUL and no half character"),
+        ({"text": "a", "state": {"heads": [["\udc00"]]}}, "no NUL and no half character"),
+        ({"text": "a", "show": {"text": "a\\\0"}}, "no NUL and no half character"),
         ({"text": "a", "state": {"colour": 1}}, "a state has no 'colour'"),
         ({"text": "a", "state": {"layer": "1"}}, "the layer of a state is a whole number"),
         ({"text": "a", "state": {"text": 5}}, "the text of a state is a text"),
@@ -105,6 +113,13 @@ def test_what_is_no_lesson_is_one_sentence():
     for given, said in ((("a", ["x"]), "each made by bl.Lesson.step"), (("\x1b",), "a line of text"), ((3,), "a line")):
         with pytest.raises(bl.InputError, match=said):
             bl.Lesson(*given)
+    with pytest.raises(bl.InputError, match=r"each made by bl\.Lesson\.step"):
+        bl.Lesson("a", 5)
+    for path in (1, True, 99):  # numbers of open files
+        with pytest.raises(bl.InputError, match="a lesson is named by a string or a path"):
+            bl.Lesson.load(path)
+    kept = bl.Lesson("a", [step("b", {"text": "a backslash: \\u0000, an emoji: 😀"})])
+    assert json.loads(json.dumps(kept.record())) == kept.record()
     with pytest.raises(bl.InputError, match="takes the state of a view"):
         bl.Lesson("x").step("no view", "text")
 
@@ -117,7 +132,12 @@ def test_a_lesson_is_translated():
     assert german.steps[1].hints == ("eins",) and german.steps[1].after == "So it is."
     kept = [(one.state, one.check, one.predict, one.of, one.within) for one in german.steps]
     assert kept == [(one.state, one.check, one.predict, one.of, one.within) for one in lesson().steps]
-    for texts, said in (({9: "x"}, "no step '9': there are 1 to 6"), ({1: {"check": "x"}}, "not 'check'")):
+    for none in (None, 5, True, ["a"], ("a",)):
+        with pytest.raises(bl.InputError, match="step 1 has a text, or texts by name, not"):
+            lesson().translated("de", {1: none})
+        with pytest.raises(bl.InputError, match="texts are"):
+            lesson().translated("de", none)
+    for texts, said in (({9: "x"}, "no step 9: there are 1 to 6"), ({1: {"check": "x"}}, "not 'check'")):
         with pytest.raises(bl.InputError, match=said):
             lesson().translated("de", texts)
 
@@ -160,14 +180,6 @@ def test_a_step_takes_the_state_of_a_view(embedded_lens):
     view.close()
 
 
-def test_a_lesson_of_the_first_version_is_read(tmp_path):
-    path = tmp_path / "old.lesson.json"
-    record = lesson().record()
-    assert record["version"] == 2
-    path.write_text(json.dumps({**record, "version": 1}))
-    assert bl.Lesson.load(path).steps == lesson().steps
-
-
 def test_what_is_taken_is_told_beside_the_norm_only(embedded_lens):
     state = {"text": TEXT, "layer": 2, "head": 7}
     asked = {"predict": "number", "of": 'taken(it, "[CLS]")'}
@@ -184,7 +196,7 @@ def test_a_view_runs_the_embedded_model_that_its_lesson_names(embedded_lens):
     trace = embedded_lens.trace("She drank a cup of [MASK].")
 
     def ask(lesson, trace=trace):
-        lesson_model(SimpleNamespace(traits={"lesson": lesson}, shown=SimpleNamespace(trace=trace), show=shown.append))
+        lesson_model(SimpleNamespace(traits={"lesson": lesson}, view=SimpleNamespace(trace=trace), show=shown.append))
 
     pages = {name: bl.Lesson.load(name).for_page() for name in ("heads-off", "patterns")}
     assert all(page["embedded"] for page in pages.values())

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import bertlens as bl
 from bertlens import whatif
+from bertlens.base import colors
 from bertlens.lessons import paper
+from bertlens.measures.thumbnails import thumbnails
 
 step = bl.Lesson.step
 TEXT = "The cat sat on the mat because it was tired."
@@ -34,12 +40,27 @@ def page(embedded_lens: Any) -> str:
     return paper.page_of(LESSON, embedded_lens, True)
 
 
-def shades(figure: str, n: int) -> list[list[int]]:
-    """Of each cell of a map 255 less its red: the darker, the larger; 0 where nothing is drawn."""
-    cells = [[0] * n for _ in range(n)]
-    for x, y, red in re.findall(r'<rect x="(\d+)" y="(\d+)" [^>]*fill="rgb\((\d+),', figure):
-        cells[(int(y) - paper.ABOVE) // paper.CELL][(int(x) - paper.LEFT) // paper.CELL] = 255 - int(red)
-    return cells
+def pictures(section: str) -> list[np.ndarray]:
+    """Of each picture its pixels (y, x, 3)."""
+    found = re.findall(r'<img src="data:image/png;base64,([^"]+)"', section)
+    return [np.array(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")).astype(int) for data in found]
+
+
+def cells(section: str, n: int) -> np.ndarray:
+    """The colours (n, n, 3) in the middle of the cells of a section's first map, which ends at its lower right."""
+    picture, cell, edge = pictures(section)[0], 16 * paper.ZOOM, 2 * paper.ZOOM
+    middles = [slice(length - edge - n * cell + cell // 2, length - edge, cell) for length in picture.shape[:2]]
+    return picture[middles[0], middles[1]]
+
+
+def shades(section: str, n: int) -> list[list[int]]:
+    """Of each cell of a map 255 less its red: the darker, the larger."""
+    return (255 - cells(section, n)[..., 0]).tolist()
+
+
+def of_table(shares: np.ndarray) -> np.ndarray:
+    """Colours of numbers from 0 to 1, in the steps that a still picture has."""
+    return colors.table("weight", "light").astype(int)[np.round(34 * shares).astype(int) * 255 // 34]
 
 
 def test_pictures_are_the_weights_and_the_asked_row_is_white(page: str, embedded_lens: Any):
@@ -47,12 +68,20 @@ def test_pictures_are_the_weights_and_the_asked_row_is_white(page: str, embedded
     trace = embedded_lens.trace(TEXT)
     weights = trace.attention(1)[8]
     first, asked = (shades(section, trace.n_tokens) for section in sections[:2])
+    assert (cells(sections[0], trace.n_tokens) == of_table((weights / weights.max()).numpy())).all()
     for i, row in enumerate(weights.tolist()):
         order = sorted(range(len(row)), key=row.__getitem__)
         drawn = [first[i][j] for j in order]
         assert drawn == sorted(drawn) and (first[i][order[-1]] > 60) == (row[order[-1]] > 0.2)
     assert asked[8] == [0] * trace.n_tokens and asked[:8] == first[:8] and asked[9:] == first[9:]
-    assert "<svg" not in sections[2] and sections[3].count("<image") == 72  # a number: nothing, a head: all heads
+    assert pictures(sections[2]) == []  # a number: nothing; a head: all heads
+    [heads] = pictures(sections[3])
+    thumbs = thumbnails(trace, size=15)[0].numpy()
+    n = thumbs.shape[-1]
+    for layer, head in np.ndindex(6, 12):
+        y, x = ((28 + 34 * place) * paper.ZOOM for place in (layer, head))
+        at = ((np.arange(n) + 0.5) * 30 * paper.ZOOM / n).astype(int)
+        assert (heads[y + at][:, x + at] == of_table(thumbs[layer, head] / 255)).all()
     off = trace.rerun(whatif.off(0, 2)).attention(1)[8]
     changed = shades(sections[5], trace.n_tokens)
     assert max(abs(off - weights).ravel()) > 0.1 and changed != first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import json
 import re
 
@@ -72,6 +73,32 @@ def test_a_class_is_collected(tmp_path, capsys):
     assert "a.txt, line 1: this is no result of a lesson" in capsys.readouterr().err
 
 
+def test_files_as_programs_save_them_are_read_and_cells_stay_cells(tmp_path, capsys):
+    """Excel's and Notepad's byte order marks, UTF-16, gzip; what was typed comes back cell by cell."""
+    typed = 'a "b", c\rd\ne'
+    text = f"{line(name='Ada')}\r\n{line(name='Zoë', done=[{'step': 1, 'act': 'write', 'written': typed}])}\r\n"
+    for name, data in {
+        "utf8": text.encode("utf-8-sig"),
+        "utf16": text.encode("utf-16"),
+        "big": b"\xfe\xff" + text.encode("utf-16-be"),
+        "plain": text.encode(),
+        "zipped.gz": gzip.compress(text.encode("utf-16")),
+        "odd": text.encode() + "Grüße\n".encode("latin-1"),
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        out = tmp_path / f"{name}.csv"
+        assert cli.main(["results", str(tmp_path / name), "-o", str(out)]) == 0
+        assert ("line 3" in capsys.readouterr().out) == (name == "odd")
+        with out.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["name"] for row in rows] == ["Ada", "Zoë"] and rows[1]["written"] == typed
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(text.encode() * 99)[:-9])
+    assert cli.main(["results", str(tmp_path / "cut.gz"), "-o", str(out)]) == 2
+    assert "cut.gz cannot be opened" in capsys.readouterr().err
+    (tmp_path / "half").write_text(line(name="\ud800"))
+    assert cli.main(["results", str(tmp_path / "half"), "-o", str(out)]) == 0  # a name of half a character
+
+
 def test_a_class_is_drawn_step_by_step(tmp_path):
     def done(guess, right, written="", **more):
         key = {"step": 1, "act": "predict", "guess": guess, "truth": "was, 0.65", "right": right, **more}
@@ -96,7 +123,7 @@ def test_a_class_is_drawn_step_by_step(tmp_path):
     first, second, third = page.split("<section>")[1:]
     assert "2 of 3 guesses right" in first and "the answer: was, 0.65" in first and "1 had it shown" in first
     assert re.findall(r"<dt>(.*?)</dt><dd(.*?)><span style=\"width:(\d+)%\"></span>(\d)", first) == [
-        ("was", " class=right", "60", "2"),
+        ("was", ' class="right"', "60", "2"),
         ("cat", "", "30", "1"),
     ]
     assert "4 of 5 found one" in second and "1 skipped it" in second

@@ -17,7 +17,6 @@ from bertlens import BertLensError, InputError, Lens, ModelError, SelectionError
 from bertlens.measures import attribution, sources
 from bertlens.measures.attribution import slopes
 from bertlens.run.backward import word_gradients
-from bertlens.whatif.runs import inputs_of
 from unit import tiny
 from unit.measures.test_sources import EVERY, PAIR, TEXT, lens_of
 from unit.measures.test_sources_predictions import EACH, TEXTS, TOKENS, cases, with_head
@@ -422,7 +421,7 @@ def test_a_model_that_scales_its_embeddings_in_place() -> None:
     config = tf.CTRLConfig(vocab_size=300, n_positions=64, n_embd=32, n_layer=2, n_head=4, dff=48)
     lens = Lens(tiny.shaken(tf.CTRLModel(config)).double(), tiny.gpt_like())
     trace = lens.trace("the cat")
-    inputs = inputs_of(trace)
+    inputs = trace.inputs()
 
     def metric(output: Any) -> torch.Tensor:
         return output[0].pow(3).sum((1, 2))

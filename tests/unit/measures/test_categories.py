@@ -33,7 +33,11 @@ def test_spearman_is_scipys(values: list[float]) -> None:
     y = torch.linspace(-1, 3, len(values)) ** 2
     assert ranks.ranks(x).tolist() == stats.rankdata(x.numpy()).tolist()
     assert ranks.spearman(x, y) == pytest.approx(stats.spearmanr(x.numpy(), y.numpy()).statistic, abs=1e-12)
+    assert ranks.spearman(values, y.numpy()) == ranks.spearman(x, y)  # lists and arrays too
     assert isnan(ranks.spearman(x, torch.ones(len(values))))
+    assert isnan(ranks.spearman(x[:2], y[:2])) and isnan(
+        ranks.spearman([], [])
+    )  # of two it is 1 or -1 whatever they are
 
 
 def names(trace: Trace, **settings: Any) -> list[str]:

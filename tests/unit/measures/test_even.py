@@ -12,7 +12,8 @@ from bertlens import Lens, Trace, whatif
 from bertlens.base.limits import LIMITS
 from bertlens.measures.byhead import even
 from bertlens.measures.statistics import ATLAS_NAMES
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 from unit import tiny
 
 PAIR = ("the cat sat", "it was")
@@ -94,5 +95,5 @@ def test_a_view_has_them_of_short_texts() -> None:
     for words, there in ((most - 2, True), (most - 1, False)):
         trace = Lens(tiny.bert(max_position_embeddings=256), lens.tokenizer).trace(" ".join(["cat"] * words))
         assert trace.n_tokens == words + 2
-        names = [one["name"] for one in Shown(trace).opened("self", 0, 0).overview["header"]["arrays"]]
+        names = [one["name"] for one in with_overview(ViewRecord(trace), "self", 0, 0).overview["header"]["arrays"]]
         assert ("even" in names) == there

@@ -45,7 +45,7 @@ KNOWN: dict[str, tuple[Callable[[], Tensor], dict[float, int]]] = {
 
 def given(weights: Tensor) -> bl.Trace:
     trace = bl.Trace.from_attentions([torch.eye(SIZE)[None]], ["a"] * SIZE)
-    trace._layers[0].attention = weights[None]  # rows need not sum to 1 here: from_attentions refuses such
+    trace.record.layers[0].attention = weights[None]  # rows need not sum to 1 here: from_attentions refuses such
     return trace
 
 

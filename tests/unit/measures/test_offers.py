@@ -461,7 +461,7 @@ def test_a_state_that_takes_long_brings_no_text_back(then: str, monkeypatch: pyt
     """Its pictures are computed without the lock; what is shown by then stays."""
     lens = lens_of(tiny.bert())
     view = lens.trace("the cat").explore()
-    make = widget.Shown.with_pictures
+    make = widget.with_pictures
 
     def slow(shown: Any) -> Any:
         if then == "closed":
@@ -470,8 +470,8 @@ def test_a_state_that_takes_long_brings_no_text_back(then: str, monkeypatch: pyt
             view.trace = lens.trace("it was very warm")
         return make(shown)
 
-    monkeypatch.setattr(widget.Shown, "with_pictures", slow)
-    monkeypatch.setattr(widget.Shown, "pending", lambda *given: [0])
+    monkeypatch.setattr(widget, "with_pictures", slow)
+    monkeypatch.setattr(widget.ViewRecord, "pending", lambda *given: [0])
     view.get_state()
     if then == "closed":
         # not by the trait: it would be made again
@@ -484,14 +484,14 @@ def test_a_view_that_prepares_a_text_holds_up_no_other(monkeypatch: pytest.Monke
     lens = lens_of(tiny.bert())
     view, other = (lens.trace(text).explore(layer=0, head=0) for text in ("the cat", "the mat"))
     new, preparing, go_on = lens.trace("it was very warm"), threading.Event(), threading.Event()
-    prepare = widget.Shown.opened
+    prepare = widget.with_overview
 
     def slow(*arguments: Any, **more: Any) -> Any:
         preparing.set()
         assert go_on.wait(10)
         return prepare(*arguments, **more)
 
-    monkeypatch.setattr(widget.Shown, "opened", slow)
+    monkeypatch.setattr(widget, "with_overview", slow)
     setter = threading.Thread(target=setattr, args=(view, "trace", new))
     click = threading.Thread(target=other.set_state, args=({"layer": 1, "head": 2},))
     setter.start()
@@ -508,13 +508,13 @@ def test_a_view_that_prepares_a_text_holds_up_no_other(monkeypatch: pytest.Monke
 def test_head_chosen_while_a_text_is_prepared_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of(tiny.bert())
     view = lens.trace("the cat").explore(layer=0, head=0)
-    prepare = widget.Shown.opened
+    prepare = widget.with_overview
 
     def chosen_meanwhile(*arguments: Any, **more: Any) -> Any:
         view.head = 1
         return prepare(*arguments, **more)
 
-    monkeypatch.setattr(widget.Shown, "opened", chosen_meanwhile)
+    monkeypatch.setattr(widget, "with_overview", chosen_meanwhile)
     view.trace = lens.trace("it was warm")
     assert view.head == 1
 

@@ -396,7 +396,7 @@ def test_adapters_quantised_and_unseen_rotations() -> None:
             sources.score(trace, 2, 1, 3, 4)
         assert offers(trace)["sources"]
     trace = lens_of("esm").trace(TEXT)
-    trace._record.entry.rotations.clear()  # as with a version of transformers that does not show them
+    trace.record.entry.rotations.clear()  # as with a version of transformers that does not show them
     with pytest.raises(ModelError, match="update transformers"):
         sources.score(trace, 1, 0, 1, 2)
     assert "update transformers" in offers(trace)["sources"]

@@ -244,7 +244,6 @@ EXPECTED = {
     "ClapTextModel": "weights",
     "AlignTextModel": "weights",
     "MptModel": "weights",
-    "CodeGenModel": "weights",
     "GptOssModel": "weights",  # sinks
     "CpmAntModel": "weights",  # padding cannot be told to it
     "NystromformerModel": "weights",  # a convolution over neighbours

@@ -24,6 +24,7 @@ from bertlens.measures import norms
 from bertlens.measures.categories import NAMES, categories
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import CLAIMS, making, rules
+from bertlens.reports.against import read
 from bertlens.reports.claims import BY_NAME
 from bertlens.reports.gathered import Gathered, gather
 from bertlens.reports.measuring import heads_above, middle
@@ -446,14 +447,48 @@ def test_a_check_tells_what_turned_round(
         assert main([*command, "--check", str(old)]) == status
         lines = capsys.readouterr().err.splitlines()
         assert [line for line in lines if " before, " in line][:1] == ([said] if said else [])
-    for text, message in (
-        ("{}", "holds no numbers of a report"),
-        ("[1]", "holds no numbers"),
-        ("x", "holds no numbers"),
-    ):
-        old.write_text(text, encoding="utf-8")
-        assert main([*command, "--check", str(old)]) == 2 and message in capsys.readouterr().err
     assert main([*command, "--against", str(tmp_path / "none.json")]) == 2
+
+
+def test_a_file_that_is_no_report_is_found_out_before_the_run(
+    small: Lens, report: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int] = []
+    monkeypatch.setattr("bertlens.cli._lens", lambda *_: loaded.append(1))  # the command's own loading
+    corpus, old, sound = tmp_path / "c.txt", tmp_path / "old.json", json.loads(report.to_json())
+    corpus.write_text("the cat sat on the mat, it was warm.\n" * 9, encoding="utf-8")
+
+    def of(**others: Any) -> str:
+        return json.dumps(sound | others)
+
+    def of_claim(**others: Any) -> str:
+        return of(claims=[sound["claims"][0] | others])
+
+    large = "1" + "0" * 400
+    texts = ["{}", "[1]", "x", "", "5", "null", "[" * 100_000, '{"a":' * 100_000, of(bertlens_report=2)]
+    texts += [of(claims=wrong) for wrong in ({}, "abc", 5, None, [5], [[]], [{"name": "a", "verdict": "holds"}])]
+    texts += [of_claim(name=wrong) for wrong in (["a"], 5, None)] + [
+        of_claim(verdict=wrong) for wrong in ("x", ["holds"])
+    ]
+    texts += [of_claim(**{name: "1"}) for name in ("value", "low", "high")] + [of_claim(value=True), of_claim(unit=5)]
+    texts += [of_claim(each="abc"), of_claim(each=["1"]), of_claim(each=[[1]]), of_claim(value=float("nan"))]
+    texts += [of(corpus=wrong) for wrong in (None, "x", [])] + [of(model=wrong) for wrong in ({}, "x", {"model": 5})]
+    texts += [of_claim(value=0.125).replace("0.125", large), "1" * 5000]
+    for text in texts:
+        old.write_text(text, encoding="utf-8")
+        for option in ("--check", "--against"):
+            assert main(["report", "model", str(corpus), "-o", str(tmp_path / "r.html"), option, str(old)]) == 2, text[
+                :80
+            ]
+            said = capsys.readouterr().err
+            assert "holds no numbers of a report" in said and said.count("\n") == 1
+    assert loaded == [] and not (tmp_path / "r.html").exists()
+    for data in (of().encode("utf-8-sig"), of().encode("utf-16"), of(corpus={}).encode()):
+        old.write_bytes(data)
+        assert read(old)["claims"] == sound["claims"]
+    for wrong in ({}, 5, [], {**sound, "claims": [5]}):
+        with pytest.raises(InputError, match="against= holds no numbers of a report"):
+            report.to_html(against=wrong, progress=False)
 
 
 def test_another_models_numbers_stand_in_the_same_cards(report: Any) -> None:

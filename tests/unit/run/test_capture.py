@@ -184,7 +184,7 @@ def test_what_is_kept() -> None:
     assert size > 400
     own = {x.untyped_storage().data_ptr() for x in (*trace.output.hidden_states, trace.output.pooler_output)}
     kept: dict[int, int] = {}
-    for layer in trace._pass.layers:  # what it holds, not what it gives: that may be computed
+    for layer in trace.record.layers:  # what it holds, not what it gives: that may be computed
         for name in layer.__slots__:
             if isinstance(x := getattr(layer, name), torch.Tensor):
                 kept[x.untyped_storage().data_ptr()] = x.untyped_storage().nbytes()
@@ -256,7 +256,7 @@ def test_xlnet_keeps_no_memory_of_a_text() -> None:
 def test_one_text_does_not_keep_its_batch() -> None:
     lens = Lens(tiny.bert(), tiny.wordpiece())
     kept = lens.trace_batch(tiny.TEXTS)[2]
-    for layer in kept._pass.layers:  # as it holds them: what it gives away is a copy
+    for layer in kept.record.layers:  # as it holds them: what it gives away is a copy
         assert layer.query.untyped_storage().nbytes() == layer.query.numel() * 4
 
 
@@ -518,7 +518,7 @@ def test_texts_of_a_batch_hold_copies_unless_they_go_together(apart: bool) -> No
     lens = Lens(tiny.bert(), tiny.wordpiece())
     encodings = [lens.encoding(TEXT), lens.encoding(SHORT)]
     first, second = lens.run(encodings, apart)
-    keys = [trace._pass.layers[0].key for trace in (first, second)]
+    keys = [trace.record.layers[0].key for trace in (first, second)]
     assert keys[0] is not None and keys[1] is not None
     shared = keys[0].untyped_storage().data_ptr() == keys[1].untyped_storage().data_ptr()
     assert shared is not apart

@@ -20,9 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertlens import InputError, Lens, cli
+from bertlens.base import arrays_file
 from bertlens.base.atomic import claimed
 from bertlens.errors import SaveError
-from bertlens.survey import HeadStats, batch, checkpoint, head_stats
+from bertlens.survey import HeadStats, batch, head_stats
 from unit import survey_naive as naive
 from unit import tiny
 from unit.base.test_files import full_disk
@@ -159,7 +160,8 @@ def test_a_disk_that_is_full_for_a_while_does_not_end_a_run(
     small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Saving in between fails, the run goes on, and its end is saved."""
-    monkeypatch.setattr(checkpoint, "SAVE_EVERY", -1)
+    monkeypatch.setattr(arrays_file, "EVERY", -1)
+    monkeypatch.setattr(arrays_file, "PAUSE", 0)
     count = batch.text_statistics
 
     def in_trouble(*arguments: Any) -> Any:
@@ -252,7 +254,7 @@ def test_bytes_of_any_kind(saved: bytes, tmp_path_factory: Any, data: st.DataObj
     assert found is None or found.n_texts == 4
 
 
-HEADERS: list[dict[str, Any]] = [
+ABOUT: list[dict[str, Any]] = [
     {"n_texts": "many"},
     {"n_texts": 5},
     {"n_texts": 0},
@@ -264,31 +266,30 @@ HEADERS: list[dict[str, Any]] = [
     {"ahead": ["a"]},
     {"ahead": [-1]},
     {"ahead": 3},
-    {"statistics": None},
-    {"format": 1},
-    {"labels": []},
+    {"kind": None},
+    {"kind": "part of a report"},
+    {"version": 5},
 ]
 
 
 def changed(
-    saved: bytes, folder: Path, header: dict[str, Any] | None = None, arrays: dict[str, Any] | None = None
+    saved: bytes, folder: Path, about: dict[str, Any] | None = None, arrays: dict[str, Any] | None = None
 ) -> bytes:
     """The file with other contents, whole in itself; None takes an array out."""
     (folder / "whole.npz").write_bytes(saved)
     with np.load(folder / "whole.npz") as file:
         held = dict(file)
-    known = json.loads(str(held["header"])) | (header or {})
-    held["header"] = np.array(json.dumps(known))
+    held["about"] = np.array(json.dumps(json.loads(str(held["about"])) | (about or {})))
     held |= arrays or {}
     with (folder / "made.npz").open("wb") as out:
         np.savez_compressed(out, **{name: values for name, values in held.items() if values is not None})
     return (folder / "made.npz").read_bytes()
 
 
-@pytest.mark.parametrize("header", HEADERS, ids=str)
-def test_a_header_that_says_something_else(saved: bytes, tmp_path: Path, header: dict[str, Any]) -> None:
+@pytest.mark.parametrize("about", ABOUT, ids=str)
+def test_a_file_that_says_something_else_of_itself(saved: bytes, tmp_path: Path, about: dict[str, Any]) -> None:
     assert loads(changed(saved, tmp_path), tmp_path) is not None
-    assert loads(changed(saved, tmp_path, header), tmp_path) is None
+    assert loads(changed(saved, tmp_path, about), tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -325,19 +326,11 @@ def test_sums_that_are_not_those_of_a_survey(saved: bytes, tmp_path: Path, array
     assert loads(changed(saved, tmp_path, arrays=arrays), tmp_path) is None
 
 
-def test_a_file_without_lengths_is_refused_with_the_reason(saved: bytes, tmp_path: Path) -> None:
-    """What earlier versions wrote: sums over texts of all lengths, which say nothing of a text of one."""
-    for version, reason in ((1, "does not say how long"), (2, "does not say how long"), (6, "another version")):
-        (tmp_path / "damaged.npz").write_bytes(changed(saved, tmp_path, {"format": version}))
-        with pytest.raises(InputError, match=f"{reason}.*: run the survey again"):
-            HeadStats.load(tmp_path / "damaged.npz")
-
-
 def test_no_zip_is_unpacked_past_its_worth(saved: bytes, tmp_path: Path) -> None:
     """Members that are no arrays, and one that says it is enormous."""
     with zipfile.ZipFile(tmp_path / "odd.npz", "w") as made:
         made.writestr(
-            "header.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (10**15,)}"
+            "about.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (10**15,)}"
         )
     assert loads((tmp_path / "odd.npz").read_bytes(), tmp_path) is None
     assert loads(b"", tmp_path) is None

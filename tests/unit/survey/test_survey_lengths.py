@@ -15,14 +15,14 @@ import torch
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
-from bertlens.survey.prediction import FEWEST_TEXTS, width
+from bertlens.survey.intervals import FEWEST_TEXTS, prediction_width
 from bertlens.survey.similar_texts import SimilarTexts, similar_texts
 from bertlens.survey.statistics import LABELS, text_statistics
 from bertlens.survey.sums import edges
 from bertlens.survey.textlength import LengthBin, near, span, step_of
 from bertlens.text import excerpts
 from bertlens.vocabulary import SETTINGS
-from bertlens.widgets.answers.survey import Corpus
+from bertlens.widgets.panels.corpus import CorpusPanel
 from unit import survey_naive as naive
 from unit import tiny
 
@@ -84,8 +84,8 @@ def test_what_is_near_lies_within_a_quarter() -> None:
 def test_one_more_text_lies_within_a_t_table_s_width() -> None:
     table = {8: 2.3646, 9: 2.3060, 11: 2.2281, 21: 2.0860, 31: 2.0423, 61: 2.0003, 121: 1.9799}
     for n, value in table.items():
-        assert width(n) == pytest.approx(value * np.sqrt(1 + 1 / n), abs=1e-4)
-    assert np.isnan(width(7))
+        assert prediction_width(n) == pytest.approx(value * np.sqrt(1 + 1 / n), abs=1e-4)
+    assert np.isnan(prediction_width(7))
 
 
 @pytest.mark.parametrize("by", ["weight", "norm"])
@@ -136,7 +136,7 @@ def test_under_eight_texts_nothing_is_said(small: Lens) -> None:
     assert np.isfinite(enough.mean).any() and enough.unusual.any()
     attrs = story(seven, trace).attrs
     assert attrs["compared"] == attrs["most_of"] == 0 and math.isnan(attrs["chance"])
-    fields, arrays = Corpus(seven, None, None).answer(trace)
+    fields, arrays = CorpusPanel(seven, None, None).answer(trace)
     assert fields["alike"]["texts"] == 7 and fields["alike"]["fewest"] == 8 and not arrays["unusual.weight"].any()
     assert np.isnan(arrays["z.weight"]).all() and not fields["gates_alike"]
     none = similar_texts(seven, small.trace("the cat", "sat"), text_statistics(small.trace("the cat", "sat")))
@@ -304,7 +304,7 @@ def test_gates_are_counted_by_length(small: Lens) -> None:
         for g, name in enumerate(LABELS):
             np.testing.assert_allclose(rows[name], (labels == g).mean(0))
     trace = small.trace("warm " * 12)
-    fields, _ = Corpus(stats, None, None).answer(trace)
+    fields, _ = CorpusPanel(stats, None, None).answer(trace)
     some = stats.of_length(trace.n_tokens)
     assert fields["gates_alike"] == (some.n_texts >= 8)
     assert (fields["shares"].ravel() == (some if fields["gates_alike"] else stats).gates()["share"]).all()
@@ -317,7 +317,7 @@ def test_the_page_gets_the_texts_of_this_length(small: Lens) -> None:
     corpus = texts(120, seed=6, most=14)
     stats = survey(small, corpus)
     trace = small.trace("the unbelievable mat was warm")
-    fields, arrays = Corpus(stats, None, None).answer(trace)
+    fields, arrays = CorpusPanel(stats, None, None).answer(trace)
     for by in ("weight", "norm"):
         found = similar_texts(stats, trace, text_statistics(trace), by)
         for name, values in {"mean": found.mean, "reach": found.reach, "z": found.z, "sentence": found.values}.items():
@@ -457,7 +457,7 @@ def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
         assert [attrs["chance"], attrs["most"]] == pytest.approx([each.mean(), nine_of_ten(each.tolist())])
         assert attrs["most_of"] == len(values) and attrs["most"] > attrs["chance"]  # in clumps
         assert (attrs["most_shortest"], attrs["most_longest"]) == (found.own.shortest, found.own.longest)
-        fields, arrays = Corpus(stats, None, None).answer(trace)
+        fields, arrays = CorpusPanel(stats, None, None).answer(trace)
         assert fields["alike"]["own"][by] == found.own.texts.tolist()
         assert fields["alike"]["own_span"][by] == (found.own.shortest, found.own.longest)
         np.testing.assert_allclose(arrays[f"own.statistics.{by}"], found.own.statistics, rtol=1e-6)
@@ -498,25 +498,6 @@ def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
         kept_texts, texts_there = kept_texts + len(kept), texts_there + part.n_texts
     assert len(counts) == 4 * texts_there > kept_texts * 4 >= 32 and kept_texts == found.own.texts[k]
     assert found.own.statistics[:, k].tolist() == pytest.approx([np.mean(counts), nine_of_ten(counts)])
-
-
-def test_a_file_without_texts_values_says_the_mean_alone(small: Lens, tmp_path: Path) -> None:
-    """As bertlens 0.2 wrote them: of many texts in a bin, none was kept."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "KEPT_TEXTS", 6)
-        stats = head_stats(small, texts(90, seed=9, least=5, most=9), progress=False)
-        for part in stats.bins.values():
-            if part.n_texts > 6:
-                part.values.clear()
-        stats.save(tmp_path / "old.npz")
-        old = HeadStats.load(tmp_path / "old.npz")
-        trace = small.trace("the unbelievable mat was warm")
-        grown = old + head_stats(small, texts(90, seed=10, least=5, most=9), progress=False)
-    for some in (old, grown):  # what is added later would not stand for all
-        found, attrs = similar_texts(some, trace, text_statistics(trace)), story(some, trace).attrs
-        assert found.texts > 30 and not found.own.texts.any() and np.isnan(found.own.statistics).all()
-        assert np.isnan(found.own.heads).all() and found.own.heads.shape == (2, 2, 4)
-        assert math.isnan(attrs["most"]) and attrs["most_of"] == 0 and math.isnan(attrs["chance"])
 
 
 @pytest.mark.data

@@ -146,6 +146,8 @@ def test_word_attention(small: Lens) -> None:
 class Given:
     """Stands for a Lens: every sentence gets the same hand-made maps, one row per word and [CLS] in front."""
 
+    borrowed = None  # as a lens has it
+
     def __init__(self, *maps: list[list[float]]):
         self.maps = torch.tensor(maps)[None]
 

@@ -119,6 +119,7 @@ def test_what_cannot_be_used_is_named_by_row_and_column(lens, given, said):
         bl.task(lens, given)
 
 
+DEFLATED = gzip.compress(b"text,label\nthe cat,1\nsat,0\n" * 50)
 BAD_FILES = {
     "short.csv": (b"text,label\na,1\nb,c,0\n", r"row 1 \(line 3 of short.csv\) has 3 fields"),
     "label.csv": (
@@ -131,9 +132,12 @@ BAD_FILES = {
     "head.csv": (b"text,label\n", r"head.csv has no example below its first line"),
     "latin.csv": ("text,label\ncafé,1\n".encode("latin-1"), r"line 2 of latin.csv is no UTF-8"),
     "broken.jsonl": (b'{"text": "a", "label": 1}\n{"text": \n', r"line 2 of broken.jsonl cannot be read as JSON"),
+    "zero.csv.gz": (gzip.compress(b""), r"zero.csv.gz is empty"),
     "array.jsonl": (b"[1]\n", r"line 1 of array.jsonl is no JSON object"),
     "sheet.xlsx": (b"PK", r"sheet.xlsx is a workbook: save the sheet as CSV"),
     "a.parquet": (b"PAR1", r"a.parquet is no file of examples"),
+    "bent.csv.gz": (DEFLATED[:10] + b"\x07" + DEFLATED[11:], r"bent.csv.gz cannot be opened: Error -3"),
+    "cut.csv.gz": (DEFLATED[:-12], r"cut.csv.gz cannot be opened: Compressed file ended"),
 }
 
 
@@ -145,6 +149,18 @@ def test_a_file_that_cannot_be_used_is_named_by_line(lens, tmp_path, name):
         bl.task(lens, tmp_path / name)
     with pytest.raises(InputError, match="cannot be opened"):
         bl.task(lens, tmp_path / "missing.csv")
+
+
+def test_lines_end_in_three_ways_and_quotes_hold_any_of_them(lens, tmp_path):
+    """As pandas reads them. A separator of paragraphs, which other lines do not end in, ends none."""
+    path = tmp_path / "a.csv"
+    for end in ("\n", "\r\n", "\r"):
+        for text in ("a\rb", "a\nb", "a\r\nb", "a\u2028b", "a\x85b", "a\x0bb"):
+            path.write_bytes(f'text,label{end}"{text}",1{end}c\u2028d\x85,0{end}'.encode())
+            found = bl.task(lens, path).examples
+            table = pd.read_csv(path, keep_default_na=False)
+            assert [one for (one,) in found.texts] == table["text"].tolist() == [text, "c\u2028d\x85"]
+            assert found.labels.tolist() == [1, 0]
 
 
 def test_splits_long_texts_and_limits(lens):

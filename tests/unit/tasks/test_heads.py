@@ -294,10 +294,10 @@ def test_inference_mode_changes_nothing_and_autocast_is_refused(task):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"chosen": 0}, "chosen is how many"),
+        ({"chosen": 0}, "chosen is 'all' or how many"),
         ({"ablation": "noise"}, "no ablation 'noise'"),
         ({"measure": "recall"}, "no measure 'recall'"),
-        ({"draws": 4, "ablation": "resample"}, "at least 5 draws"),
+        ({"draws": 4, "ablation": "resample"}, "resampling takes draws, at least 5, not 4"),
     ],
 )
 def test_arguments_that_are_none(task, arguments, said):

@@ -20,11 +20,12 @@ from sklearn import metrics as m
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import BertLensError, InputError, ModelError
+from bertlens.measures.ranks import spearman
 from bertlens.survey.intervals import share_interval
 from bertlens.tasks import correlations, entities, mistakes, sweeping
 from bertlens.tasks.ablations import Ablation, Part
 from bertlens.tasks.page import page_of
-from bertlens.widgets.answers.tasks import _pruning as pruned  # what the page is told
+from bertlens.widgets.panels.task_fields import TOLD
 from unit import tiny
 from unit.tasks.classifier import texts_of
 
@@ -383,7 +384,7 @@ def test_numbers_that_are_too_skewed_have_no_interval_of_pearsons():
 def test_correlations_are_scipys_and_their_jackknife_is_one():
     random = np.random.default_rng(1)
     a, b = random.integers(0, 6, 40).astype(float), random.normal(size=40)
-    assert correlations.spearman(a, b) == pytest.approx(st.spearmanr(a, b).statistic)
+    assert spearman(a, b) == pytest.approx(st.spearmanr(a, b).statistic)
     assert correlations.pearson(a, b) == pytest.approx(st.pearsonr(a, b).statistic)
     each = np.array([np.arctanh(st.pearsonr(np.delete(a, k), np.delete(b, k)).statistic) for k in range(40)])
     away = each - each.mean()
@@ -507,7 +508,7 @@ def test_every_kind_has_a_view_whose_sentences_are_of_it(tasks, name):
     assert told["opened"] == 3
     worst = [row for row in task.table.sort_values("loss", ascending=False, kind="stable")["row"][:10] if row != 3]
     assert [other.shown_by["row"] for other in page.others] == worst
-    told = pruned(task.heads(2).pruning(3))
+    told = TOLD["pruning"](task.heads(2).pruning(3))
     quality = "Spearman’s correlation" if task.kind.quality == "Spearman" else "the accuracy"
     assert told["quality"] == task.kind.quality and f"keep 95 % of {quality} where" in told["said"]
     assert all(np.isfinite(one["value"]) for one in told["rows"])

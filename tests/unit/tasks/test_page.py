@@ -183,7 +183,7 @@ def test_a_report_with_labels_has_the_card_of_the_task(tmp_path, capsys):
     command = ["report", str(tmp_path / "model"), str(tmp_path / "texts.txt"), "--texts", "2", "--claims", "sinks"]
     command += ["-o", str(tmp_path / "report.html"), "--labels"]
     assert main([*command, str(tmp_path / "a.csv")]) == 0
-    page = re.search(r'<article class="wide" id="task">.*?</article>', (tmp_path / "report.html").read_text())[0]
+    page = re.search(r'(?s)<article class="wide" id="task">.*?</article>', (tmp_path / "report.html").read_text())[0]
     task = bl.task(lens, examples, progress=False)
     score = task.metrics().iloc[0]
     assert "40 labelled examples of a.csv" in page

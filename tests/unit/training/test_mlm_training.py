@@ -116,15 +116,15 @@ def test_a_resumed_run_ends_like_one_that_was_not_cut_off(passages: Any, tokeniz
     record = train(whole, *passages, masking, tmp_path / "a", TINY, quiet=True)
     first = train(cut, *passages, masking, tmp_path / "b", TINY, stop_after=7, quiet=True)
     assert not first["finished"]
-    assert torch.load(tmp_path / "b" / CHECKPOINT, weights_only=True)["step"] == 6
+    assert json.loads(str(np.load(tmp_path / "b" / CHECKPOINT)["about"]))["step"] == 6
     resumed = model(seed=5)
     second = train(resumed, *passages, masking, tmp_path / "b", TINY, quiet=True)
     assert torch.equal(weights(whole), weights(resumed))
     assert second["losses"] == record["losses"] and second["history"] == record["history"]
-    with pytest.raises(bl.InputError, match="other data or settings"):
+    with pytest.raises(bl.InputError, match=r"of another run \(what differs: seed\): delete it to begin anew"):
         train(model(), *passages, masking, tmp_path / "b", replace(TINY, seed=1), quiet=True)
-    with pytest.raises(bl.InputError, match="other data or settings"):
-        train(model(), *passages, masking, tmp_path / "b", TINY, data="another corpus", quiet=True)
+    with pytest.raises(bl.InputError, match=r"of another run \(what differs: book.txt\)"):
+        train(model(), *passages, masking, tmp_path / "b", TINY, data={"book.txt": "another"}, quiet=True)
 
 
 def test_it_ends_where_the_loss_is_flat_or_time_is_up(passages: Any, tokenizer: Any, tmp_path: Path) -> None:
@@ -155,6 +155,15 @@ def test_history(passages: Any, tokenizer: Any, tmp_path: Path) -> None:
     history(20)  # a point that is there is not taken again
     with np.load(tmp_path / "history.npz") as found:
         assert len(found["step"]) == points
+
+
+def test_a_history_is_of_one_run(passages: Any, tokenizer: Any, tmp_path: Path) -> None:
+    """A run that was stopped before its first checkpoint leaves points: those of another run are not added."""
+    made, masking = model(), Masking(tokenizer)
+    History(made, tokenizer, passages[1], masking, tmp_path, {"learning_rate": 1e-3})(0)
+    other = History(made, tokenizer, passages[1], masking, tmp_path, {"learning_rate": 1e-2})
+    with pytest.raises(bl.InputError, match=r"history.npz is of another run \(what differs: learning_rate\)"):
+        other(5)
 
 
 @pytest.fixture

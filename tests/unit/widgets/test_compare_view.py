@@ -17,7 +17,7 @@ from bertlens.export.still import compared_png
 from bertlens.measures import norms
 from bertlens.vocabulary import MEASURES
 from bertlens.vocabulary.constants import COMPARED_UNITS
-from bertlens.widgets.answers import compare
+from bertlens.widgets.panels import comparison as panel
 from unit import tiny
 from unit.export.test_export import HOSTILE, Page, attention
 from unit.widgets.test_widgets import question
@@ -162,7 +162,7 @@ def test_a_run_beside_another_that_the_page_names(lens: Lens) -> None:
     assert answers["said"] == c.answers().said and answers["unit"] == "cosine"
     for text in ("a b", "a c", "a d"):
         question(view, op="compared_with", other=["text", text, "", ""])
-    assert len(view._shown.others) == 2  # the others are let go
+    assert len(view._record.memo["runs"]) == 2  # the others are let go
     assert "unchanged" in question(view, op="compared_with", other=["original"])[0]["error"]
     for bad in (["text", "x"], ["model"], "text", ["text", 1, "", ""], None):
         assert "known" in question(view, op="compared_with", other=bad)[0]["error"].replace("does not know", "known")
@@ -224,9 +224,9 @@ def test_of_long_texts_a_window_and_no_heads_before_they_are_asked_for() -> None
 
 @pytest.mark.parametrize("size", [5, 128, 129, 200, 1000])
 def test_a_window_shows_its_unit(size: int) -> None:
-    assert [compare.start(300, unit) for unit in (0, 95, 96, 250)] == [0, 0, 64, 172]  # as js/tests/compare.test.ts
+    assert [panel.start(300, unit) for unit in (0, 95, 96, 250)] == [0, 0, 64, 172]  # as js/tests/compare.test.ts
     for unit in range(size):
-        first = compare.start(size, unit)
+        first = panel.start(size, unit)
         assert 0 <= first <= unit < first + COMPARED_UNITS and (first + COMPARED_UNITS <= size or first == 0)
 
 

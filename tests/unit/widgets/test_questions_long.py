@@ -21,7 +21,8 @@ from torch.utils._pytree import tree_leaves
 import bertlens as bl
 from bertlens.trace import Trace
 from bertlens.vocabulary import LAYER_MAPS
-from bertlens.widgets.questions import OF_VIEWS, QUESTIONS
+from bertlens.widgets.panels.panel import NEEDS
+from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.asking import replies
 from unit.tasks import classifier as classified
@@ -179,7 +180,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("op", [*QUESTIONS])
 def test_a_question_of_a_long_text(op: str, long: Trace, views: dict[str, Any]) -> None:
-    view = views[QUESTIONS[op].needs] if QUESTIONS[op].needs in OF_VIEWS else long.explore()
+    view = views[QUESTIONS[op].needs] if QUESTIONS[op].needs in NEEDS else long.explore()
     for asked in arguments(op):
         error = watched(view, {"op": op, **asked}).get("error", "")
         assert REFUSED[op] in error if op in REFUSED else not error

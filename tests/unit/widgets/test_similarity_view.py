@@ -15,7 +15,7 @@ import bertlens as bl
 from bertlens.base import colors, wire
 from bertlens.errors import InputError
 from bertlens.widgets import slices
-from bertlens.widgets.answers import similar
+from bertlens.widgets.panels.similarity import SimilarityPanel
 from unit.asking import question, replies
 from unit.export.test_export import attention
 from unit.tiny_encoders import TEXTS, crossed, encoder, words
@@ -113,7 +113,7 @@ def test_each_word_taken_out(lens: bl.Lens) -> None:
 
 
 def test_words_are_taken_out_in_turns(lens: bl.Lens, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertlens.sentences.removal.TOKENS", 1)  # a row a batch
+    monkeypatch.setattr("bertlens.sentences.text_pair.TOKENS", 1)  # a row a batch
     view = bl.similarity(lens, A, B).explore()
     whole = asked(view, "similar_without")[1]["without"]
     clock = iter(range(10**9))
@@ -263,7 +263,7 @@ def test_layers_say_what_they_wrote(lens: bl.Lens) -> None:
 def test_the_still_picture_is_of_the_pairs(lens: bl.Lens) -> None:
     """Its colours are of the parts; where nothing is split it is the run of the first text."""
     found = bl.similarity(lens, A, B)
-    drawn = similar.still(found)
+    drawn = SimilarityPanel(found).still(0, 0, None, None)
     assert drawn is not None
     assert found.explore()._repr_mimebundle_()[0]["image/png"] == drawn
     pixels = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB")).reshape(-1, 3)
@@ -272,7 +272,7 @@ def test_the_still_picture_is_of_the_pairs(lens: bl.Lens) -> None:
     largest = np.abs(cells).argmax()
     strongest = bluest if cells.flat[largest] > 0 else orange
     assert (np.abs(pixels - strongest.astype(int)).max(1) < 3).sum() >= 100  # its cell
-    assert similar.still(bl.similarity(bl.Lens(encoder(mode="max")), A, B)) is None
+    assert SimilarityPanel(bl.similarity(bl.Lens(encoder(mode="max")), A, B)).still(0, 0, None, None) is None
 
 
 def test_late_interaction_has_matches_and_no_split() -> None:
@@ -281,7 +281,7 @@ def test_late_interaction_has_matches_and_no_split() -> None:
 
     model = late(expansion=FIXED)
     found = bl.similarity(bl.Lens(model), Q, D, ("query", "document"))
-    drawn = similar.still(found)
+    drawn = SimilarityPanel(found).still(0, 0, None, None)
     assert drawn is not None and Image.open(io.BytesIO(drawn)).size[1] > 100
     view = found.explore()
     told, arrays = first(view)

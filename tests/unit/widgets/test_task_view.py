@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 
 import bertlens as bl
+from bertlens.base.jobs import Job, Stopped
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
-from bertlens.widgets.answers import tasks
-from bertlens.widgets.jobs import Job, Stopped
+from bertlens.tasks.slices import slices_said
+from bertlens.widgets.panels import task as panel
+from bertlens.widgets.panels import task_fields
 from unit.asking import replies
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_against import turned
@@ -60,7 +62,7 @@ def test_the_page_is_told_the_tasks_own_numbers(task: bl.Task, view: Any) -> Non
     table = task.table.sort_values("loss", ascending=False, kind="stable")
     fields, arrays = asked(view, "task")
     assert (fields["examples"], fields["wrong"]) == (260, int((~table["right"]).sum()))
-    assert len(columns(fields, arrays)["row"]) == tasks.KEPT == 200
+    assert len(columns(fields, arrays)["row"]) == panel.KEPT == 200
     assert fields["confusion"] == {"names": task.names, "counts": task.confusion().to_numpy().tolist()}
     metrics = task.metrics()
     assert [one["measure"] for one in fields["metrics"]] == metrics["measure"].tolist()
@@ -132,17 +134,17 @@ def test_any_table_is_told(task: bl.Task) -> None:
             "seen": [True, False],
         }
     )
-    fields, arrays = tasks.columns_of(table)
+    fields, arrays = task_fields.columns_of(table)
     kinds = {one["name"]: one["kind"] for one in fields["columns"]}
     assert kinds == {"row": "number", "text": "text", "words": "class", "score": "number", "seen": "flag"}
     assert columns(fields, arrays)["words"] == ["x y", "z"]
     assert fields["cut"] == 0
-    assert tasks.worst_first(table.iloc[::-1])["row"].tolist() == [1, 0]  # without a loss in the order given
+    assert task_fields.worst_first(table.iloc[::-1])["row"].tolist() == [1, 0]  # without a loss in the order given
 
 
 def test_texts_of_very_many_examples_are_cut(task: bl.Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "CHARACTERS", 250)
-    fields, _ = tasks.columns_of(pd.DataFrame({"row": [0, 1], "text": ["a", "b" * 300]}))
+    monkeypatch.setattr(task_fields, "CHARACTERS", 250)
+    fields, _ = task_fields.columns_of(pd.DataFrame({"row": [0, 1], "text": ["a", "b" * 300]}))
     assert fields["cut"] == 200
     assert [len(text) for text in fields["columns"][1]["values"]] == [1, 200]
 
@@ -154,7 +156,7 @@ def test_work_is_begun_by_the_page_and_its_result_is_the_tasks(monkeypatch: pyte
     assert asked(own, "task_work", work="pruning")[0]["error"] == (
         "the curve needs an order of the heads: ask for these first"
     )
-    monkeypatch.setattr(tasks, "PATIENCE", 0.0)  # so that what is at work is seen
+    monkeypatch.setattr(panel, "PATIENCE", 0.0)  # so that what is at work is seen
     began, _ = asked(own, "task_work", work="heads")
     assert began["again"] is True and set(began) >= {"doing", "done", "said"}
     monkeypatch.undo()
@@ -175,7 +177,7 @@ def test_work_is_begun_by_the_page_and_its_result_is_the_tasks(monkeypatch: pyte
         f"switched off first; {least['random']} where they are taken at random (mean of 3 orders)."
     )
     slices = finished(own, "slices")
-    assert [one["slice"] for one in slices["rows"]] == task.slices()["slice"].tolist()[: tasks.SLICES]
+    assert [one["slice"] for one in slices["rows"]] == task.slices()["slice"].tolist()[: task_fields.SLICES]
     assert asked(own, "task")[0]["held"] == ["heads", "pruning", "slices"]
 
 
@@ -194,13 +196,13 @@ def test_what_wrong_answers_rest_on_is_the_tasks_own() -> None:
 
 def test_the_sentence_of_slices_counts_those_that_are_worse_than_chance() -> None:
     table = pd.DataFrame({"finding": [True, False, False], "kind": "word", "slice": ["“mat”", "“cat”", "“sat”"]})
-    assert tasks.slices_said(table).startswith("In 1 of 3 slices more is wrong than chance would make it (")
-    assert ": word “mat” (" in tasks.slices_said(table, 5) and "cat" not in tasks.slices_said(table, 5)
+    assert slices_said(table).startswith("In 1 of 3 slices more is wrong than chance would make it (")
+    assert ": word “mat” (" in slices_said(table, 5) and "cat" not in slices_said(table, 5)
     table.attrs["wrong_is"] = "far off"  # of numbers
-    assert tasks.slices_said(table).startswith("In 1 of 3 slices more is far off than chance")
+    assert slices_said(table).startswith("In 1 of 3 slices more is far off than chance")
     table.attrs.clear()
-    assert tasks.slices_said(table[1:]).startswith("In none of 2 slices is more wrong than chance would make it")
-    assert tasks.slices_said(table[:0]) == "No slice has 10 examples inside and 10 outside."
+    assert slices_said(table[1:]).startswith("In none of 2 slices is more wrong than chance would make it")
+    assert slices_said(table[:0]) == "No slice has 10 examples inside and 10 outside."
 
 
 def test_work_can_be_stopped_and_begun_again() -> None:
@@ -224,7 +226,7 @@ def test_closing_a_view_ends_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(work)
             jobs.append(self)
 
-    monkeypatch.setattr(tasks, "Job", Kept)
+    monkeypatch.setattr(panel, "Job", Kept)
     own = bl.task(lens_of(), labelled(400), batch_size=1, progress=False).explore()
     assert asked(own, "task_work", work="errors")[0]["again"]
     own.close()

@@ -10,9 +10,10 @@ import pytest
 import bertlens as bl
 from bertlens import cli
 from bertlens.errors import ExportError, InputError
-from bertlens.export import live, weights
+from bertlens.export import live
 from bertlens.export.deflate import from_text
 from bertlens.widgets import teaching
+from unit.export import engine
 from unit.tiny import bert_with
 
 TEXTS = ["The cat sat.", ("A dog lay down.", "It slept.")]
@@ -141,7 +142,7 @@ def test_the_command_takes_a_shipped_lesson_by_its_name(lens, embedded_lens, tmp
 
 
 def test_it_says_what_its_rounding_changes_on_any_of_its_texts(lens, tmp_path):
-    same = bl.Lens(weights.rounded(lens.borrowed), lens.tokenizer)
+    same = bl.Lens(engine.rounded(lens.borrowed), lens.tokenizer)
 
     def moved(text):
         one, other = (each.trace(*([text] if isinstance(text, str) else text)) for each in (lens, same))

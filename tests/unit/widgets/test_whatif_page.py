@@ -12,6 +12,7 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import InputError, Lens, Trace, whatif
+from bertlens.whatif import chips
 from bertlens.whatif.answering import asked
 from bertlens.widgets import saving
 from bertlens.widgets.answers import whatif as page
@@ -265,7 +266,7 @@ def test_a_page_holds_what_was_swept() -> None:
     with pytest.raises(bl.SelectionError, match="there are logit"):
         page.matters(trace, "size")
     with pytest.raises(InputError, match="at most 100"):
-        page.read(trace, (), [0] * 101)
+        chips.read(trace, (), [0] * 101)
 
 
 def test_weights_are_compared_once_for_a_question() -> None:

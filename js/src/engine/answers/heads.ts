@@ -21,8 +21,9 @@ export function headOf(
     [tokens, size],
   ];
   const mask = seen[head];
+  const [, digits] = decimals.find(([most]) => tokens <= most) ?? decimals.at(-1)!;
   return {
-    fields: { layer, head, scaling: 1 / Math.sqrt(size), mask: mask ? "bits" : "full", decimals },
+    fields: { layer, head, scaling: 1 / Math.sqrt(size), mask: mask ? "bits" : "full", decimals: digits },
     arrays: {
       ...{ q: own(q), k: own(k) },
       lse: [Float64Array.from(lse.subarray(head * tokens, (head + 1) * tokens)), null],

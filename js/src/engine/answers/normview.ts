@@ -1,6 +1,6 @@
 // Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/heads.py, whose measures
 // are bertlens/measures/categories.py and norms.py.
-import { CATEGORIES, LIMITS, MIXING_METHODS, RHO_POINTS } from "../../generated/vocabulary";
+import { CATEGORIES, LIMITS, MIXING_METHODS } from "../../generated/vocabulary";
 import { isOff } from "../changes";
 import type { Pass } from "../forward";
 import { type Roles, rolesOf } from "../pictures";
@@ -146,7 +146,7 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
         sums[1][kind]! += found.sums[j]! * length[j]!;
       }
       for (const [kind, [x, y]] of found.points.entries())
-        if (x.length >= RHO_POINTS) within[(layer * heads + head) * NAMES.length + kind] = spearman(x, y);
+        within[(layer * heads + head) * NAMES.length + kind] = spearman(x, y);
       if (isOff(pass.changes, layer, head)) continue;
       const one = contextOf(weights, pass, layer, head);
       for (let at = 0; at < tokens; at++)

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { SETTINGS } from "../../generated/vocabulary";
-import { NEEDS_MODEL } from "../../kernel/link";
+import { NEEDS_MODEL } from "../../kernel/kernel";
 import { Check, into, Submit } from "../../parts/controls";
 import { visibleText } from "../../parts/token";
 import { useView, type View } from "../../state/view";

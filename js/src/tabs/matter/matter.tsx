@@ -3,7 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
-import { NEEDS_MODEL } from "../../kernel/link";
+import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, headLabel } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";

@@ -1,4 +1,4 @@
-// Two texts as the kernel tells of them (bertlens/widgets/answers/similar.py): what their similarity is a sum of, by pieces
+// Two texts as the kernel tells of them (bertlens/widgets/panels/similarity.py): what their similarity is a sum of, by pieces
 // or words, and what is left of it without a word.
 import { largest } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";
@@ -22,7 +22,7 @@ interface Side {
 /** What is not the text's own: of a template, of a prompt, or put behind a query by the model. */
 export type TokenKind = "" | "template" | "prompt" | "added";
 
-/** As bertlens/widgets/answers/late.py tells of it. Numbers are of the n tokens of the query that are scored. */
+/** As bertlens/widgets/panels/maxsim.py tells of it. Numbers are of the n tokens of the query that are scored. */
 export interface Late {
   scored: [number[], number[]]; // places of the tokens that are scored, n and m
   kinds: [TokenKind[], TokenKind[]]; // of all tokens

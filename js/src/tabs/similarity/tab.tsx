@@ -3,7 +3,7 @@ import { batch, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { UNITS } from "../../generated/vocabulary";
 import type { Answer } from "../../kernel/answers";
-import { NEEDS_MODEL } from "../../kernel/link";
+import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, percent, signed } from "../../paint/format";
 import { into, Segmented, Submit, wordChoices } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";

@@ -1,0 +1,104 @@
+"""A file of arrays and of what they are: all that a run goes on from, or leaves to be read again.
+
+An .npz that numpy.load reads, without pickles; its array "about" is JSON. That says what kind of file it is, of which
+version, and of what: of which model, texts and settings.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import BertLensError, ExportError, InputError
+from .atomic import replacing
+from .interrupts import Held
+from .paths import as_path
+
+ABOUT = "about"
+EVERY = 30.0  # seconds between two saves, at least
+PAUSE = 20  # and so many times as long as the save took: a large file takes seconds
+
+
+def write(path: str | Path, about: dict[str, Any], arrays: Mapping[str, np.ndarray], compressed: bool = False) -> None:
+    """What was there before stays whole if this is cut off. Raises ExportError where it cannot be written."""
+    save: Any = np.savez_compressed if compressed else np.savez
+    with replacing(path) as out:
+        save(out, **{ABOUT: np.array(json.dumps(about))}, **arrays)
+
+
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """The first name whose value differs; "" where none does."""
+    return next((name for name in {**before, **now} if before.get(name, ...) != now.get(name, ...)), "")
+
+
+@dataclass(frozen=True)
+class ArraysFile:
+    """A kind of such files: its name in an error, its version (JSON), and what to do about one that cannot be used."""
+
+    name: str
+    version: Any
+    remedy: str
+
+    def write(
+        self,
+        path: str | Path,
+        about: dict[str, Any],
+        arrays: Mapping[str, np.ndarray],
+        of: Mapping[str, Any] | None = None,
+        compressed: bool = False,
+    ) -> None:
+        """of: what the file is of, by name, JSON types. Raises as `write`."""
+        write(path, about | {"kind": self.name, "version": self.version, "of": of}, arrays, compressed)
+
+    @contextmanager
+    def open(
+        self, path: str | Path, of: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+        """What `write` was given, about and arrays, for a block that makes something of them.
+
+        Raises InputError for a file that is damaged, of another kind or version, or of something else than `of`; also
+        where the block fails.
+        """
+        path = as_path(path)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
+            about = json.loads(str(arrays.pop(ABOUT)))
+            if about["kind"] != self.name:
+                raise ValueError(f"it holds {about['kind']}")
+            if about["version"] != self.version:
+                raise InputError(f"{path} was written by another version of bertlens: {self.remedy}")
+            if of is not None and (name := difference(about["of"], json.loads(json.dumps(of)))):
+                raise InputError(f"{path} is of another run (what differs: {name}): {self.remedy}")
+            yield about, arrays
+        except BertLensError:
+            raise
+        except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
+            why = getattr(error, "strerror", None) or " ".join(str(error).split())[:150] or type(error).__name__
+            if "pickle" in why:  # numpy's advice for whatever is no .npz at all
+                why = "it is no .npz file"
+            raise InputError(f"{path} holds no {self.name} ({why}): {self.remedy}") from None
+
+
+class Autosave:
+    """Saves now and then what grows meanwhile. save: what writes it, given what this is called with."""
+
+    def __init__(self, save: Callable[..., None]):
+        self._save = save
+        self._end, self._seconds = time.monotonic(), 0.0  # of the save before
+
+    def __call__(self, *given: Any) -> None:
+        """Save, unless that was a moment ago. Signals wait; a disk that is full now may not be so at the end."""
+        start = time.monotonic()
+        if start - self._end > max(EVERY, PAUSE * self._seconds):
+            with Held(), suppress(ExportError):
+                self._save(*given)
+            self._end = time.monotonic()
+            self._seconds = self._end - start

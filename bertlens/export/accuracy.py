@@ -1,0 +1,135 @@
+"""How far a page that runs its model is from the model itself: measured with the page's own arithmetic, on the texts
+that it opens with and on drawn ones, since a reader types others, and said in one sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, groupby
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..errors import ModelError
+from ..lens import Lens
+from ..measures.predictions import classes, masked, words_of
+from ..text.encoding import Encoding
+from ..trace.trace import Trace
+from . import arithmetic, weights
+from .heads import Head
+
+LENGTHS = (8, 24, 64, 256)  # tokens of the drawn texts, as far as the model reads
+MASKS = 16  # tokens from one mask to the next in them
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """digits: one sentence; decimals: (tokens, decimals) pairs, of a weight in texts of up to so many tokens, the
+    shortest first: from 1 to 3, and the last one moves by at most two."""
+
+    digits: str
+    decimals: list[tuple[int, int]]
+
+
+def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
+    """Of a page that opens with these texts. head: what it carries of the model's answer."""
+    model = traces[0].model
+    assert model is not None
+    shape, parts = weights.shape(model), weights.parts(model, small)
+    embeddings = next(parts)
+    drawn = _drawn(traces[0], shape["positions"])
+    texts = [*traces, *drawn]
+    types = [trace.encoding.token_type_ids or [0] * trace.n_tokens for trace in texts]
+    inputs = [(trace.encoding.input_ids, of_trace) for trace, of_trace in zip(texts, types, strict=True)]
+    attention = [0.0] * len(texts)
+    for layer, layer_of_texts in enumerate(arithmetic.layers(shape, chain([embeddings], parts), inputs)):
+        for n, (trace, one) in enumerate(zip(texts, layer_of_texts, strict=True)):
+            apart = np.abs(one.weights - trace.attention(layer).double().cpu().numpy())
+            attention[n] = max(attention[n], float(apart.max()))
+    answers = [_answer(trace, one.stream, head, embeddings) for trace, one in zip(texts, layer_of_texts, strict=True)]
+    count = len(traces)
+    precision = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
+    subject = "the text that was saved" if count == 1 else f"the {count} texts of this page"
+    longest = max(trace.n_tokens for trace in drawn)
+    digits = (
+        f"On {subject}, {precision} move {_moved(attention[:count], answers[:count])}; on {len(drawn)} texts of up to "
+        f"{longest} tokens drawn from the vocabulary, {_moved(attention[count:], answers[count:])}."
+    )
+    lengths = sorted(zip((trace.n_tokens for trace in texts), attention, strict=True))
+    most = accumulate((moved for _, moved in lengths), max)
+    return Accuracy(digits, [(tokens, _decimals(moved)) for (tokens, _), moved in zip(lengths, most, strict=True)])
+
+
+def _decimals(moved: float) -> int:
+    return 3 if moved <= 2e-3 else max(1, math.floor(-math.log10(moved / 2)))
+
+
+def _drawn(trace: Trace, positions: int) -> list[Trace]:
+    """Runs of tokens at random, the last of a pair."""
+    lens, model = trace.lens, trace.model
+    assert isinstance(lens, Lens) and model is not None
+    tokenizer = model.tokenizer
+    known = {*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}
+    tokens = sorted(token for token in known if token < model.vocabulary_size)
+    rng = np.random.default_rng(0)
+    traces: list[Trace] = []
+    for pair, length in (*((None, length) for length in LENGTHS), ("a", LENGTHS[-2])):
+        encoding = _stretched(lens.encoding("a", pair), min(length, positions))
+        ids = np.array(encoding.input_ids)
+        (places,) = np.nonzero(~np.array(encoding.special))
+        ids[places] = rng.choice(tokens, len(places))
+        if tokenizer.mask_token_id is not None:
+            ids[places[1::MASKS]] = tokenizer.mask_token_id
+        traces += lens.run([replace(encoding, input_ids=tuple(ids.tolist()))])
+    return traces
+
+
+def _stretched(encoding: Encoding, length: int) -> Encoding:
+    """With as many pieces as make it so long, each text's first again and again."""
+    runs = [list(run) for _, run in groupby(range(len(encoding)), key=encoding.special.__getitem__)]
+    texts = [run for run in runs if not encoding.special[run[0]]]
+    pieces = (length - sum(encoding.special)) // max(1, len(texts))
+    order = [at for run in runs for at in (run[:1] * pieces if run in texts else run)]
+    names = ("input_ids", "tokens", "special", "segments", *(["token_type_ids"] if encoding.token_type_ids else []))
+    fields: dict[str, Any] = {name: tuple(getattr(encoding, name)[at] for at in order) for name in names}
+    return replace(encoding, **fields)
+
+
+def _answer(trace: Trace, states: np.ndarray, head: Head, embeddings: arithmetic.Arrays) -> float | None:
+    """How far the page's answer is from the model's: the largest difference of a word's or class's number. None where
+    it computes no such, or the text has no mask."""
+    kind, stages = head.about["kind"], head.about.get("stages")
+    if not stages:
+        return None
+    if kind == "words":
+        try:
+            states = states[masked(trace)]
+        except ModelError:
+            return None
+    elif kind == "labels":
+        states = states[:1] if head.about["pooling"] == "first" else states.mean(0, keepdims=True)
+    logits = torch.from_numpy(arithmetic.head(states, stages, head.arrays, embeddings)).to(trace.input_ids.device)
+    if kind == "words":
+        own = words_of(trace.output)[0][masked(trace)]
+        numbers = [one.double().softmax(-1) for one in (own, logits)]
+    else:
+        _, numbers = classes(trace, trace.output, SimpleNamespace(logits=logits[None] if kind == "tags" else logits))
+    return float((numbers[0] - numbers[1]).abs().max())
+
+
+def _moved(attention: Sequence[float], answers: Sequence[float | None]) -> str:
+    known = [answer for answer in answers if answer is not None]
+    more = f", the model’s answer by at most {_upwards(max(known))}" if known else ""
+    return f"attention by at most {_upwards(max(attention))}{more}"
+
+
+def _upwards(value: float) -> str:
+    """A number rounded up to one digit."""
+    if value == 0:
+        return "0"
+    step = 10.0 ** math.floor(math.log10(value))
+    return f"{float(f'{math.ceil(value / step) * step:.1g}'):g}"  # 20, not 2e+01

@@ -1,0 +1,161 @@
+"""Two texts as a model reads them, each alone, and the number that it has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..base.registered import registered
+from ..errors import ModelError
+from ..measures.words import grouped
+from ..model.fingerprint import Fingerprint
+from ..run.changes import Hide
+from ..run.forward import output_of
+from ..run.interventions import Run
+from ..text.encoding import Encoding, encode
+from ..trace.trace import Trace
+from .baseline import Baseline, baseline
+from .encoders import Read, SentenceLens
+from .parts import split
+
+SIDES = ("a", "b")
+TOKENS = 768  # of a batch without words: so many rows times the text's length, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of two texts: what the model read, and its tokens by name."""
+
+    lens: SentenceLens
+    read: Read
+    encoding: Encoding
+    task: str | None = None
+
+    @classmethod
+    def of(cls, lens: SentenceLens, text: str, task: str | None) -> Side:
+        """Raises ModelError where the model reads other tokens than its tokenizer makes."""
+        read = lens.sentences.read(text, task)
+        encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
+        if tuple(encoding.input_ids) != read.input_ids:
+            raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
+        return cls(lens, read, encoding, task)
+
+    @property
+    def keep(self) -> Tensor:
+        """(S,) whether the pooling reads the token."""
+        size = len(self.encoding)
+        return torch.arange(size, device=self.read.states.device) >= self.read.left_out
+
+    def units(self, words: bool = True) -> list[list[int]]:
+        """The token positions of each word, a template token as one of its own; or each token."""
+        return grouped(self.encoding.word_ids) if words else [[at] for at in range(len(self.encoding))]
+
+    @property
+    def words(self) -> list[list[int]]:
+        """The words that the text has, its template's and its prompt's tokens left out."""
+        return [unit for unit in self.units() if self.is_of_text(unit)]
+
+    def is_of_text(self, unit: Sequence[int]) -> bool:
+        """Whether tokens are the text's own, and not of its template or its prompt."""
+        if self.encoding.special[unit[0]]:
+            return False
+        offsets = self.encoding.offsets
+        return not self.read.prompt or offsets is None or (offsets[unit[-1]] or (0, 0))[1] > len(self.read.prompt)
+
+    def notes(self, name: str) -> Iterator[str]:
+        """What is to be known of how the text is read, which is called so."""
+        if self.read.prompt:
+            yield f"Text {name} is read behind its prompt “{self.read.prompt}”."
+        if self.encoding.report.truncated:
+            yield f"Text {name} is cut to {len(self.encoding)} tokens."
+
+    def names(self, units: Sequence[Sequence[int]]) -> list[str]:
+        """Of units: their pieces as written."""
+        shown = self.encoding.display_tokens
+        return ["".join(shown[at].removeprefix("##") if at != unit[0] else shown[at] for at in unit) for unit in units]
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The run of this text alone."""
+        return self.lens.run([self.encoding])[0]
+
+    @cached_property
+    def parts(self) -> Tensor:
+        """(S + 1, E) float64 of each token, and last of biases: they sum to the vector. See `split`."""
+        return split(self.lens.sentences, self.read, self.keep)
+
+    @torch.no_grad()
+    def without_words(self) -> Iterator[Tensor]:
+        """(n, E) batches of W + 1 vectors: with all words, and without each, which no head sees and no pooling reads.
+
+        See `Similarity.effects`. Raises ModelError for a model that hands out no queries and keys.
+        """
+        trace, encoder = self.trace, self.lens.sentences
+        if not trace.has_neurons:
+            raise ModelError(trace.why_no_neurons)
+        assert trace.model is not None
+        sets: list[list[int]] = [[], *self.words]
+        size = max(1, TOKENS // trace.n_tokens)
+        for start in range(0, len(sets), size):
+            batch = sets[start : start + size]
+            rows = [tuple(map(Hide, gone)) for gone in batch]
+            states = output_of(trace.model, trace.inputs(len(batch)), Run(rows)).last_hidden_state
+            keep = self.keep.repeat(len(batch), 1)
+            for row, gone in zip(keep, batch, strict=True):
+                row[gone] = False
+            yield encoder.vectors(states, keep)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextPair:
+    """The similarity of two texts: the model's own number."""
+
+    lens: SentenceLens
+    value: float  # as the model gives it; distances are less than 0
+    sides: tuple[Side, Side]
+    notes: tuple[str, ...]
+    _fingerprint: Fingerprint
+
+    @property
+    def function(self) -> str:
+        """The model's similarity function: cosine, dot, euclidean or manhattan; of late interaction maxsim, or
+        meanmaxsim: divided by the number of the query's tokens."""
+        return self.lens.sentences.function
+
+    @property
+    def traces(self) -> tuple[Trace, Trace]:
+        """The run of each text, without what a late-interaction encoder adds to a query."""
+        self.lens.borrowed.check(self._fingerprint)
+        return self.sides[0].trace, self.sides[1].trace
+
+    @property
+    def baseline(self) -> Baseline:
+        """The number beside those of all pairs of 48 unrelated English sentences, encoded for the same tasks."""
+        return self.against()
+
+    def against(self, texts: Sequence[str] | None = None) -> Baseline:
+        """The number beside those of all pairs of `texts`, which should be unrelated; kept for the lens.
+
+        Texts that are like yours, in language, length and kind, tell most. Raises InputError for fewer than 8.
+        """
+        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts)
+
+    def explore(self, **selection: Any) -> Any:
+        """The SimilarityView widget: both texts, the largest pairs as lines, the matrix that sums to the number, and
+        what is left of it without a word; of late interaction each token of the query with its best one of the passage.
+        selection: its traits (theme=, settings=)."""
+        return registered("similarity_view")(self, **selection)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The view as one page that needs no kernel and no network; written to `path` if given."""
+        return str(self.explore().to_html(path))
+
+    def _words(self, detail: str) -> str:
+        words = [f"{type(self).__name__}({self.function} {self.value:.4f}; {detail}.", *self.notes]
+        return " ".join(words).rstrip() + ")"

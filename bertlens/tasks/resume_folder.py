@@ -1,0 +1,103 @@
+"""What a task has run is kept in a folder, file by file, so that a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.arrays_file import ArraysFile, Autosave
+from ..base.paths import as_path
+from ..errors import ExportError, InputError
+
+if TYPE_CHECKING:
+    from ..lens import Lens
+    from .examples import Examples
+
+FILE = ArraysFile("answers of a task", 1, "delete it")
+NAME = re.compile(r"bertlens-task-\d{19}\.npz(\.[0-9a-f]{8}\.part)?")  # also of one that was cut off
+Arrays = tuple[np.ndarray, ...]
+
+
+class ResumeFolder:
+    """Arrays by what they are and of which rows, in a folder where there is one.
+
+    Files of another model, other examples or another version, and damaged ones, are deleted: their rows are run again.
+    Files that have another name than these stay.
+    """
+
+    def __init__(self, folder: str | Path | None = None, of: dict[str, Any] | None = None):
+        self.folder, self._of = None if folder is None else as_path(folder, "a folder"), of
+        self._arrays: dict[tuple[str, tuple[int, ...]], Arrays] = {}
+        self._unsaved: list[tuple[str, tuple[int, ...]]] = []
+        self._autosave = Autosave(self.save)
+        if self.folder is None:
+            return
+        try:
+            if self.folder.exists() and not (self.folder.is_dir() and (self._files() or not [*self.folder.iterdir()])):
+                raise ExportError(f"{self.folder} holds something else: name another folder, or move what is in it")
+            self.folder.mkdir(exist_ok=True)
+            for path in self._files():
+                self._read(path)
+        except OSError as error:
+            raise ExportError(f"{self.folder} cannot be written ({error.strerror or error})") from error
+
+    def _files(self) -> list[Path]:
+        """The oldest first."""
+        assert self.folder is not None
+        return sorted(path for path in self.folder.iterdir() if NAME.fullmatch(path.name))
+
+    def _read(self, path: Path) -> None:
+        try:
+            with FILE.open(path, self._of) as (about, arrays):
+                self._arrays |= {
+                    (label, tuple(rows)): tuple(arrays[f"{k}.{i}"] for i in range(count))
+                    for k, (label, rows, count) in enumerate(about["labels"])
+                }
+        except InputError:
+            path.unlink()
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def get(self, label: str, rows: Sequence[int]) -> Arrays | None:
+        return self._arrays.get((label, tuple(rows)))
+
+    def put(self, label: str, rows: Sequence[int], *arrays: np.ndarray) -> None:
+        if self.folder is None:
+            return
+        key = label, tuple(rows)
+        self._arrays[key] = arrays
+        self._unsaved.append(key)
+        self._autosave()
+
+    def save(self) -> None:
+        """Write what is new. Raises ExportError where that cannot be done."""
+        if self.folder is None or not self._unsaved:
+            return
+        labels = [[label, rows, len(self._arrays[label, rows])] for label, rows in self._unsaved]
+        arrays = {f"{k}.{i}": a for k, key in enumerate(self._unsaved) for i, a in enumerate(self._arrays[key])}
+        FILE.write(self.folder / f"bertlens-task-{time.time_ns()}.npz", {"labels": labels}, arrays, self._of)
+        self._unsaved = []
+
+    def remove(self) -> None:
+        """The folder is no longer needed: what was written in it goes, and it too where nothing else is in it."""
+        if self.folder is not None:
+            with suppress(OSError):
+                for path in self._files():
+                    path.unlink()
+                self.folder.rmdir()
+
+
+def identity(lens: Lens, examples: Examples, truncation: bool) -> dict[str, Any]:
+    """What a task is of, by name."""
+    labels = [np.asarray(label).tolist() for label in examples.labels]
+    given = json.dumps([examples.texts, labels, examples.names], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return lens.borrowed.identity() | {"examples": hashlib.sha256(given).hexdigest(), "truncation": truncation}

@@ -1,0 +1,326 @@
+"""What a view knows of two runs: aligned tokens, how far apart heads are, and one head in both, a window at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+from ...base.limits import within
+from ...comparison.alignment import Alignment
+from ...comparison.runs import Comparison, compare
+from ...errors import InputError, check_index
+from ...export.still import compared_png
+from ...measures.offers import offers
+from ...trace.provenance import visible
+from ...trace.trace import Trace
+from ...vocabulary import MEASURES, phrases
+from ...vocabulary.constants import COMPARED_HEADS, COMPARED_UNITS
+from ...whatif import chips
+from ..records import Answer, Selection
+from ..request import Request
+from ..slices import PATIENCE, advanced, ask_again
+from .panel import Panel
+from .task import TaskPanel
+
+STEP = COMPARED_UNITS // 2
+ONE_RUN = "this view shows one run: bl.compare(a, b).explore() compares two"
+Other: TypeAlias = tuple[str, ...]  # see `_runs`
+
+
+class ComparisonPanel(Panel):
+    """Two runs as a page is told of them; the trace of the view is the first."""
+
+    needs: ClassVar = {
+        "comparison": ONE_RUN,
+        "another run": "this view was made from attention maps: it has no model to run another text with",
+    }
+    no_text = "this view compares two runs: bl.compare(a, b).explore() makes one of others"
+    no_map = "other maps are compared by bl.compare(a.maps[name], b.maps[name])"
+    no_model = "a live page shows one text: save trace.explore() with live=True"
+
+    @staticmethod
+    def of_trace(trace: Trace, need: str) -> bool:
+        return need == "another run" and (trace.lens is not None or bool(trace.changes))
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self._by = {comparison.aligned_only: comparison}
+        self._near: dict[bool, list[list[Any]]] = {}
+
+    def by(self, aligned: bool) -> Comparison:
+        """By aligned words alone, or by all."""
+        return self._by.setdefault(aligned, self.comparison.only(aligned))
+
+    @property
+    def kinds(self) -> list[dict[str, Any]]:
+        """What is there to be asked: all words, and aligned ones alone, where that is not the same."""
+        c = self.by(False)
+        has_gaps = any(None in pair for side in (c.queries, c.keys) for pair in side.pairs)
+        return [{}, {"aligned": True}] if has_gaps else [{}]
+
+    def title(self, model: str, parts: Sequence[str]) -> str:
+        """Both runs, short enough for a page's title."""
+        return " | ".join(map(self._run, (self.comparison.a, self.comparison.b)))
+
+    def footer(self, holds: str) -> str:
+        return f" · beside {visible(self.comparison.b.model_name)}; holds {holds}"
+
+    @staticmethod
+    def _run(trace: Trace) -> str:
+        changes = "".join(f", {chips.label(change, trace.display_tokens)}" for change in trace.changes)
+        return f"{visible(trace.model_name)}: {_text(trace)[:60]}{changes}"
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many units there are to select, gaps included."""
+        c = self.comparison
+        return {"query": len(c.queries.pairs), "key": len(c.keys.pairs)}
+
+    @property
+    def measures(self) -> list[str]:
+        """What both runs have of a head."""
+        c = self.comparison
+        return ["weight"] if any(offers(trace)["norms"] for trace in (c.a, c.b)) else list(MEASURES)
+
+    @property
+    def _short(self) -> bool:
+        return self.comparison.same_heads and within("compared", *self.sizes.values())
+
+    @cached_property
+    def _most(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.comparison.most(COMPARED_HEADS).to_dict("records")
+        return rows
+
+    def _nearest(self, aligned: bool) -> list[list[Any]]:
+        if aligned not in self._near:
+            self._near[aligned] = self.by(aligned).nearest().to_numpy(object).tolist()
+        return self._near[aligned]
+
+    def opened(self, selection: Mapping[str, Any]) -> dict[str, Any]:
+        """A selection with the head and cell to open on, and the words; what was given wins."""
+        if self.comparison.aligned_only:
+            selection = {**selection, "settings": {"aligned_only": True, **selection.get("settings", {})}}
+        if not self._short or {"layer", "head"} & selection.keys() or not self._most:
+            return dict(selection)
+        first, c = self._most[0], self.comparison
+        opened = {"layer": first["layer"], "head": first["head"]}
+        if not {"query", "key"} & selection.keys():
+            query, key = c.cell(first["layer"], first["head"])
+            opened |= {"query": query, "key": key}
+        return opened | dict(selection)
+
+    # What the page gets: js/src/tabs/compare/data.ts
+
+    def told(self) -> dict[str, Any]:
+        """Both runs in words, and the aligned units, gaps included."""
+        c = self.by(False)
+        return {
+            "sides": [
+                {
+                    "model": visible(trace.model_name),
+                    "text": _text(trace),
+                    "changes": [chips.label(change, trace.display_tokens) for change in trace.changes],
+                }
+                for trace in (c.a, c.b)
+            ],
+            "by": c.queries.by,
+            "queries": _names(c.queries),
+            "keys": None if c.keys is c.queries else _names(c.keys),
+            "said": [c.said, self.by(True).said],
+            "only": self.comparison.aligned_only,
+            "matched": c.same_heads,
+            "heads": None,
+            "open": None,
+        }
+
+    def overview(self, layer: int, head: int) -> Answer:
+        """What is told, and of short texts the heads and one open head."""
+        fields, arrays = self.told(), {}
+        if self._short:
+            only = self.comparison.aligned_only
+            opened, maps = self.maps(layer, head, "weight", 0, 0, only)
+            fields |= {"heads": self.heads(only)[0], "open": opened}
+            arrays = {f"compared.{name}": values for name, values in maps.items()}
+        return {"compared": fields, "measures": self.measures}, arrays
+
+    def heads(self, aligned: bool = False) -> Answer:
+        """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each.
+
+        The former of long texts in turns: "again", see slices.
+        """
+        c = self.by(aligned)
+        if not c.same_heads:
+            return {"nearest": self._nearest(aligned)}, {}
+        if not advanced(c.advance, math.inf if within("saved", *self.sizes.values()) else PATIENCE):
+            return ask_again()
+        words = [
+            {
+                "layer": row["layer"],
+                "head": row["head"],
+                "words": row["words"],
+                "cell": c.cell(row["layer"], row["head"]),
+            }
+            for row in c.most(COMPARED_HEADS).to_dict("records")
+        ]
+        return {"apart": c.heads.flatten().tolist(), "most": words}, {}
+
+    def maps(self, layer: int, head: int, measure: str, row: Any, col: Any, aligned: bool = False) -> Answer:
+        """One head in both: arrays a and b (rows, columns) float32 from the units `row` and `col` on, NaN at gaps.
+
+        Fields: the question, and other, the head of b. Raises SelectionError for what does not exist.
+        """
+        c = self.by(aligned)
+        for name, first, side in zip(("row", "col"), (row, col), (c.queries, c.keys), strict=True):
+            check_index(first if type(first) is int else str(first)[:40], len(side.pairs), name)
+        rows, columns = slice(row, row + COMPARED_UNITS), slice(col, col + COMPARED_UNITS)
+        other = [layer, head] if c.same_heads else self._nearest(aligned)[layer * c.a.n_heads + head][2:4]
+        first = c.head(0, layer, head, measure, rows, columns)
+        second = c.head(1, other[0], other[1], measure, rows, columns)
+        asked = {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
+        asked |= {"aligned": True} if aligned else {}
+        return asked | {"other": other}, {"a": first.float(), "b": second.float()}
+
+    def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
+        """PNG of the window of a head that is shown."""
+        c = self.comparison
+        row, col = self._window(query, key)
+        fields, arrays = self.maps(layer, head, "weight", row, col, c.aligned_only)
+        queries, keys = (
+            [a if a is not None else b for a, b, _ in _names(side)[at : at + COMPARED_UNITS]]
+            for side, at in ((c.queries, row), (c.keys, col))
+        )
+        names = [f"L{at[0]}·H{at[1]}" for at in ((layer, head), fields["other"])]
+        maps = [arrays[name].numpy() for name in "ab"]
+        return compared_png(maps, queries, keys, names, [*map(self._run, (c.a, c.b)), c.said])
+
+    def _window(self, query: int | None, key: int | None, aligned: bool | None = None) -> tuple[int, int]:
+        """Where the window begins that shows what is pinned; aligned: by which words, else as compared."""
+        given = self.comparison
+        other = given if aligned is None else self.by(aligned)
+        found = [
+            start(len(there.pairs), _place(here, there, pin or 0))
+            for here, there, pin in ((given.queries, other.queries, query), (given.keys, other.keys, key))
+        ]
+        return found[0], found[1]
+
+    # What a page without a kernel holds
+
+    def saved(self, selection: Selection) -> Iterator[dict[str, Any]]:
+        """What it is asked of `maps`: all heads of short texts by weight, else those of `held`, at what is pinned."""
+        held = self.held(selection)
+        for kind in self.kinds:
+            row, col = self._window(selection.query, selection.key, bool(kind))
+            for layer, head in held or [(n, h) for n in selection.layers for h in range(self.comparison.a.n_heads)]:
+                for measure in self.measures if (layer, head) in selection.heads else ("weight",):
+                    yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col, **kind}
+
+    def holds(self, layers: str, selection: Selection) -> str:
+        heads = ", ".join(f"L{layer}·H{head}" for layer, head in self.held(selection))
+        return f"{layers}; a | b of {heads or 'all of their heads'}"
+
+    def held(self, selection: Selection) -> list[tuple[int, int]]:
+        """The heads that a page without a kernel holds, those shown and the most different; [] for all."""
+        if within("carried", *self.sizes.values()):
+            return []
+        most = [(row["layer"], row["head"]) for row in self._most] if self.comparison.same_heads else []
+        return [name for name in dict.fromkeys((*selection.heads, *most)) if name[0] in selection.layers]
+
+
+# The questions: of a view of two runs, or of the run shown and another that the page names
+
+
+def compared(request: Request, aligned: bool = False, other: Other | None = None, **window: Any) -> Answer:
+    """`ComparisonPanel.maps` of the two runs."""
+    return _runs(request, other).maps(**window, aligned=aligned)
+
+
+def compared_heads(request: Request, aligned: bool = False, other: Other | None = None) -> Answer:
+    """`ComparisonPanel.heads` of the two runs."""
+    return _runs(request, other).heads(aligned)
+
+
+def compared_answers(request: Request, other: Other | None = None) -> Answer:
+    """What the model answers in both: unit, said, rows as [where, name, a, b] (None where there is no number)."""
+    answers = _runs(request, other).comparison.answers()
+    rows = [[row.where, row.name, *(None if math.isnan(x) else x for x in (row.a, row.b))] for row in answers.rows]
+    return {"unit": answers.unit, "said": answers.said, "rows": rows}, {}
+
+
+def compared_with(request: Request, other: Other) -> Answer:
+    """`ComparisonPanel.told` of the run shown and another."""
+    return _runs(request, other).told(), {}
+
+
+def _runs(request: Request, other: Other | None) -> ComparisonPanel:
+    """The two runs of a view, or the run shown and another.
+
+    other: ("text", text, second text or "", "cut" where it may be cut), run by the same lens, as b; ("original",), the
+    run without changes, as a; ("before",), the run of the model before a fine-tuning, as a.
+    """
+    if other is None:
+        panel = request.view.panel(ComparisonPanel)
+        if panel is None:
+            raise InputError(ONE_RUN)
+        return panel
+    return request.view.memoised("runs", (request.map, *other), lambda: ComparisonPanel(_compared(request, other)))
+
+
+def _compared(request: Request, other: Other) -> Comparison:
+    trace, view = request.trace, request.view
+    if other[0] == "original":
+        if not trace.changes:
+            raise InputError(phrases.UNCHANGED_RUN)
+        return compare(trace.original, trace)
+    if other[0] == "before":
+        task = view.panel(TaskPanel)
+        if task is None:
+            raise InputError("this view was made without labelled examples: task.against(other_lens).explore()")
+        return compare(task.before(view.trace).maps[request.map], trace)
+    view.trace.check_unchanged()
+    text, text_pair, cut = other[1:]
+    return compare(trace, request.traced(text, text_pair, cut == "cut").maps[request.map])
+
+
+def saved_heads(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared_heads` that a page without a kernel holds."""
+    if panel := request.view.panel(ComparisonPanel):
+        yield from panel.kinds
+
+
+def saved_answers(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared_answers` that a page without a kernel holds."""
+    if request.view.panel(ComparisonPanel):
+        yield {}
+
+
+def saved(request: Request, selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared` that a page without a kernel holds."""
+    if panel := request.view.panel(ComparisonPanel):
+        yield from panel.saved(selection)
+
+
+def start(size: int, unit: int) -> int:
+    """The first unit of the window that shows one: as js/src/tabs/compare/data.ts has it."""
+    return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - COMPARED_UNITS))
+
+
+def _place(here: Alignment, there: Alignment, pin: int) -> int:
+    """Where a unit of one list of pairs stands in another one, 0 where it does not."""
+    pair = here.pairs[pin]
+    return there.pairs.index(pair) if pair in there.pairs else 0
+
+
+def _names(alignment: Alignment) -> list[list[Any]]:
+    """[name in a, name in b, position] of the units; None is a gap, the position is that in a, where a has it."""
+    found: list[list[Any]] = []
+    for i, j in alignment.pairs:
+        units = [None if i is None else alignment.a[i], None if j is None else alignment.b[j]]
+        names = [None if unit is None else visible(unit.name) for unit in units]
+        found.append([*names, next(unit.pieces[0] for unit in units if unit is not None)])
+    return found
+
+
+def _text(trace: Trace) -> str:
+    return " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)

@@ -1,0 +1,221 @@
+"""What a view knows of a corpus: statistics of its heads and, where given, their distances and their syntax."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+
+from ...base.arrays_file import difference
+from ...base.limits import within
+from ...errors import InputError
+from ...measures.offers import offers
+from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
+from ...survey.distances import head_map, nearest_heads
+from ...survey.headstats import HeadStats
+from ...survey.intervals import FEWEST_TEXTS, LEVEL
+from ...survey.similar_texts import SimilarTexts, similar_texts
+from ...survey.statistics import text_steps
+from ...survey.sums import BINS, edges
+from ...survey.syntax import predicted_words, word_attention
+from ...trace.provenance import identity, visible
+from ...trace.trace import Trace
+from ..records import Answer
+from ..request import Request
+from ..slices import PATIENCE, ask_again, in_steps
+from .panel import Panel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...survey.treebank import Sentence
+
+
+class CorpusPanel(Panel):
+    """What a view knows of a corpus: statistics of its heads and, where given, their distances and their syntax."""
+
+    needs: ClassVar = {"corpus": "this view was made without a survey: pass stats= of bl.survey.head_stats"}
+
+    def __init__(
+        self,
+        stats: HeadStats,
+        distances: np.ndarray | None,
+        relations: pd.DataFrame | None,
+        sentence: Sentence | None = None,
+    ) -> None:
+        if not isinstance(stats, HeadStats):
+            raise InputError("stats are what bl.survey.head_stats gives (or HeadStats.load reads)")
+        self.stats, self.relations = stats, relations
+        layers, heads = stats.shape
+        if distances is not None and np.shape(distances) != (layers * heads, layers * heads):
+            raise InputError(
+                f"distances of these statistics are ({layers * heads}, {layers * heads}), see head_distances"
+            )
+        self.distances, self.sentence = distances, sentence
+
+    def check(self, trace: Trace) -> None:
+        """Raises InputError for a trace of another shape than the statistics, or, where known, of other weights."""
+        (layers, heads), shape = self.stats.shape, (trace.n_layers, trace.n_heads)
+        if (layers, heads) != shape:
+            raise InputError(
+                f"the statistics are of {layers} layers x {heads} heads, the trace has {shape[0]} x {shape[1]}: survey "
+                "the model that you look at"
+            )
+        surveyed = self.stats.provenance.get("identity")
+        if surveyed is None or trace.model is None:
+            return
+        if name := difference(surveyed, trace.kept("identity", lambda: identity(trace))):
+            model = visible(str(self.stats.provenance.get("model")))
+            raise InputError(
+                f"the statistics are of {model} with other {name} than the trace of {visible(trace.model_name)}: "
+                "survey the model that you look at"
+            )
+
+    def why_not(self, trace: Trace) -> str:
+        try:
+            self.check(trace)
+        except InputError as error:
+            return str(error)
+        return offers(trace)["gates"]  # square and without NaN
+
+    def answer(self, trace: Trace) -> Answer:
+        """Everything for the page: see js/src/tabs/survey/data.ts. Raises InputError where `why_not` says why.
+
+        Of a long text in turns: "again", see slices.
+        """
+        if reason := self.why_not(trace):
+            raise InputError(reason)
+        stats, (layers, heads) = self.stats, self.stats.shape
+        by = ["weight", "norm"] if stats.has_norms and not offers(trace)["norms"] else ["weight"]
+        text = in_steps(trace, "survey", text_steps, math.inf if within("saved", trace.n_tokens) else PATIENCE)
+        if text is None:
+            return ask_again()
+        arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in SURVEY_NAMES]).astype(np.float32)}
+        likes = {which: similar_texts(stats, trace, text, which) for which in by}
+        like = likes["weight"]
+        some = stats.of_length(like.tokens, like.segments)
+        for which, found in likes.items():
+            for average in ("text", "token"):
+                values = np.stack([stats.values(name, which, average) for name in SURVEY_NAMES])
+                arrays[f"{average}.{which}"] = values.astype(np.float32)
+            arrays |= _arrays(found, which)
+            arrays[f"bins.{which}"] = _bins(some, which, (layers, heads))
+        map_fields, map_arrays = self._map
+        arrays |= map_arrays
+        about = stats.provenance
+        of_gates = some if some.n_texts >= FEWEST_TEXTS else stats
+        gates = of_gates.gates()
+        fields = {
+            "names": list(SURVEY_NAMES),
+            "counted": list(FLAGGED_NAMES),
+            "by": by,
+            "texts": stats.n_texts,
+            "tokens": stats.n_tokens,
+            "span": stats.span,
+            "about": f"{visible(str(about.get('model')))}, corpus {stats.corpus:016x}"[:80],
+            "alike": {
+                "tokens": like.tokens,
+                "segments": like.segments,
+                "span": (like.shortest, like.longest),
+                "texts": like.texts,
+                "counts": {which: found.counts.astype(int).tolist() for which, found in likes.items()},
+                "own": {which: found.own.texts.tolist() for which, found in likes.items()},
+                "own_span": {which: (found.own.shortest, found.own.longest) for which, found in likes.items()},
+                "fewest": FEWEST_TEXTS,
+                "level": round(1 - LEVEL, 2),
+            },
+            "gates": gates["label"].to_numpy().reshape(layers, heads),
+            "shares": gates["share"].to_numpy().reshape(layers, heads),
+            "gates_alike": of_gates is some,
+            "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
+            "relations": self._best_heads(),
+        } | map_fields
+        if self.sentence is not None and (guesses := _guesses(trace, self.sentence)) is not None:
+            arrays["guesses"] = guesses
+            fields["sentence"] = {
+                "words": [visible(word) for word in self.sentence.words],
+                "heads": self.sentence.heads,
+                "relations": [visible(relation) for relation in self.sentence.relations],
+            }
+        return fields, arrays
+
+    def texts(self, trace: Trace, layer: int) -> Answer:
+        """The texts in which each head of a layer has a statistic most, for js/src/tabs/survey/texts.tsx.
+
+        "held" False, and no more, where the statistics hold no texts. Raises InputError where `why_not` says why.
+        """
+        if reason := self.why_not(trace):
+            raise InputError(reason)
+        if self.stats.highest is None:
+            return {"held": False}, {}
+        texts, arrays = self.stats.highest.numbered(layer)
+        by = ["weight", "norm"] if self.stats.has_norms else ["weight"]
+        for which in by:
+            means = [self.stats.values(name, which)[layer] for name in SURVEY_NAMES]
+            arrays[f"{which}.means"] = np.stack(means).astype(np.float32)  # (K, H)
+        fields = {
+            "held": True,
+            "names": list(SURVEY_NAMES),
+            "by": by,
+            "counts": {which: self.stats.counts(which).astype(int).tolist() for which in by},
+            "texts": [{"parts": text.parts, "tokens": text.tokens, "whole": text.whole} for text in texts.values()],
+        }
+        return fields, arrays
+
+    @cached_property
+    def _map(self) -> Answer:
+        """Places of the heads, how far to trust them, and the heads that are nearest by distance; of any text."""
+        if self.distances is None:
+            return {}, {}
+        table = head_map(self.distances, self.stats.shape[1])
+        nearest, apart = nearest_heads(self.distances)
+        arrays = {"map": table[["x", "y"]].to_numpy(np.float32), "nearest": nearest.astype(np.int32)}
+        return {"map": dict(table.attrs)}, arrays | {"apart": apart.astype(np.float32)}
+
+    def _best_heads(self) -> list[dict[str, Any]]:
+        """The best head of each relation in its better direction, most frequent relations first."""
+        if self.relations is None:
+            return []
+        best = self.relations.sort_values("accuracy", ascending=False).drop_duplicates("relation")
+        columns = ["relation", "direction", "layer", "head", "accuracy", "offset_accuracy", "n"]
+        columns += [name for name in ("low", "high", "stable") if name in best]
+        rows: list[dict[str, Any]] = best.sort_values("n", ascending=False)[columns].to_dict("records")
+        return [row | {"relation": visible(str(row["relation"]))} for row in rows]
+
+
+def survey(request: Request) -> Answer:
+    """`CorpusPanel.answer` of the view's corpus."""
+    return request.panel(CorpusPanel).answer(request.trace)
+
+
+def survey_texts(request: Request, layer: int) -> Answer:
+    """`CorpusPanel.texts` of the view's corpus."""
+    return request.panel(CorpusPanel).texts(request.trace, layer)
+
+
+def _arrays(found: SimilarTexts, by: str) -> dict[str, np.ndarray]:
+    """A text among the texts of its length, (K, L, H) each, of rows by weight or by norm."""
+    numbers = {"sentence": found.values, "mean": found.mean, "sd": found.sd, "reach": found.reach, "z": found.z}
+    numbers |= {"own.statistics": found.own.statistics, "own.heads": found.own.heads}
+    arrays = {f"{name}.{by}": values.astype(np.float32) for name, values in numbers.items()}
+    return arrays | {f"lower.{by}": found.lower.astype(np.int32), f"unusual.{by}": found.unusual.astype(np.uint8)}
+
+
+def _bins(some: HeadStats, by: str, shape: tuple[int, int]) -> np.ndarray:
+    """(K, L, H, BINS) how many texts have a value in each bin."""
+    kind = np.uint16 if some.n_texts < 1 << 16 else np.int32
+    if not some.n_texts or (by == "norm" and not some.has_norms):
+        return np.zeros((len(SURVEY_NAMES), *shape, BINS), kind)
+    return np.stack([some.distribution(name, by)[1] for name in SURVEY_NAMES]).astype(kind)
+
+
+def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:
+    """(2, L, H, W) int32 the word that each head predicts for each word; None for a trace of something else."""
+    words = {word for word in trace.word_ids if word is not None}
+    if trace.text != " ".join(sentence.words) or not words <= set(range(len(sentence))):
+        return None
+    guesses = [predicted_words(word_attention(trace, layer, len(sentence))) for layer in range(trace.n_layers)]
+    return torch.stack(guesses, 1).int().cpu().numpy()

@@ -1,0 +1,65 @@
+"""The MaxSim of two texts as a page is told: tokens that are scored, all products, and each one's best."""
+
+from __future__ import annotations
+
+from ...sentences.late import LateSimilarity, TokensRead
+from ...sentences.text_pair import Side
+from ...trace.provenance import visible
+from ..records import Answer
+
+NAMES = {"maxsim": "MaxSim", "meanmaxsim": "MeanMaxSim"}
+NO_SPLIT = (
+    "a late-interaction score has no such numbers: it is the sum of what each token of the query finds in the passage, "
+    "which bl.similarity(lens, a, b).matches() lists"
+)
+
+
+def told(found: LateSimilarity) -> Answer:
+    """As `similarity.told`, and `late`: js/src/tabs/similarity/late.ts. Array pairs: the products, (n, m)."""
+    table = found.matches()
+    scored = [[at for at, is_in in enumerate(_read(side).scored) if is_in] for side in found.sides]
+    places = {at: n for n, at in enumerate(scored[1])}
+    fields = {
+        "sides": [
+            {
+                "text": side.read.text[len(side.read.prompt) :],
+                "read": side.read.text,
+                "tokens": [visible(name) for name in names],
+                "words": [[at] for at in range(len(names))],
+                "names": [visible(name) for name in names],
+                "special": [kind == "template" for kind in kinds],
+                "own": [kind == "" for kind in kinds],
+            }
+            for side, names, kinds in zip(found.sides, found.names, map(_kinds, found.sides), strict=True)
+        ],
+        "tasks": [side.task or "" for side in found.sides],
+        "function": NAMES[found.function],
+        "value": found.value,
+        "why_not": "",
+        "splits": [],
+        "notes": list(found.notes),
+        "runs": 0,
+        "removable": "",
+        "gap": found.gap,
+        "late": {
+            "scored": scored,
+            "kinds": [_kinds(side) for side in found.sides],
+            "best": [places[at] for at in table["best_at"]],
+            "cosines": table["cosine"].tolist(),
+            "parts": table["part"].tolist(),
+            "normal": found.is_normal,
+        },
+    }
+    return fields, {"pairs": found.products().to_numpy("float32")}
+
+
+def _read(side: Side) -> TokensRead:
+    assert isinstance(side.read, TokensRead)
+    return side.read
+
+
+def _kinds(side: Side) -> list[str]:
+    """Of each token: "" the text's own, "template", "prompt", "added" by the model behind a query."""
+    special = side.encoding.special
+    own = ["" if side.is_of_text([at]) else "template" if special[at] else "prompt" for at in range(len(special))]
+    return [*own, *["added"] * (len(_read(side).all_ids) - len(own))]

@@ -1,0 +1,283 @@
+"""Why two texts are similar, beside the run of the first: their number, its split, and what is left without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from torch import Tensor
+
+from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
+from ...errors import InputError
+from ...export.still import pairs_png
+from ...measures.rows import Here
+from ...sentences.encoders import SentenceEncoder
+from ...sentences.late import LateEncoder, LateSimilarity
+from ...sentences.pairs import Similarity, similarity
+from ...sentences.passages import TASKS
+from ...trace.provenance import visible
+from ...trace.trace import Trace
+from ..records import Answer, Selection
+from ..request import Request
+from ..slices import PATIENCE, ask_again, in_steps
+from . import maxsim
+from .panel import Panel
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from ...sentences.ranking import Ranking
+
+AnySimilarity: TypeAlias = Similarity | LateSimilarity
+Texts: TypeAlias = tuple[str, str, str, str]  # a, b, the task of each or ""
+MAXSIM = "maxsim"
+FEW = 64  # tokens of two texts together, whose split by input takes a second at most
+
+
+class SimilarityPanel(Panel):
+    """The similarity of two texts; the trace of the view is at first the run of the first of them.
+
+    Raises InputError for texts that are too long for a view.
+    """
+
+    needs: ClassVar = {"similarity": "this model makes no vectors of texts: bl.similarity takes an encoder"}
+    no_model = "a live page shows one text: save trace.explore() with live=True"
+
+    def __init__(self, similarity: AnySimilarity) -> None:
+        if not within("similar", *_sizes(similarity)):
+            raise InputError(
+                f"why two texts are similar is shown of texts of at most {LIMITS['similar'].tokens:,} tokens: "
+                "bl.similarity(lens, a, b).pairs() has the numbers of longer ones"
+            )
+        self.similarity = similarity
+
+    @staticmethod
+    def of_trace(trace: Trace, need: str) -> bool:
+        return compares(trace)
+
+    def overview(self, layer: int, head: int) -> Answer:
+        fields, arrays = told(self.similarity)
+        return {"similar": fields}, {f"similar.{name}": values for name, values in arrays.items()}
+
+    def title(self, model: str, parts: Sequence[str]) -> str:
+        """The model and both texts."""
+        return f"{model}: {' | '.join(visible(side.read.text)[:60] for side in self.similarity.sides)}"
+
+    def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes | None:
+        """PNG of the pairs of tokens, where the first picture has them."""
+        fields, arrays = told(self.similarity)
+        if "pairs" not in arrays:
+            return None
+        sides = fields["sides"]
+        scored = fields["late"]["scored"] if "late" in fields else [range(len(side["tokens"])) for side in sides]
+        rows, columns = (
+            [*(side["tokens"][at] for at in places), *["bias"] * (size - len(places))]
+            for side, places, size in zip(sides, scored, arrays["pairs"].shape, strict=True)
+        )
+        a, b = (visible(side.read.text) for side in self.similarity.sides)
+        line = f"{fields['function']} {self.similarity.value:.4f}; a: {a}"
+        return pairs_png(arrays["pairs"], rows, columns, [line, f"b: {b}"])
+
+
+class RankingPanel(Panel):
+    """Passages in their order for a query; what the view shows of one of them stands below."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self.ranking = ranking
+
+    def overview(self, layer: int, head: int) -> Answer:
+        """query, crosses (one input each), rows of (passage, score, words)."""
+        rows = self.ranking[["passage", "score", "words"]].itertuples(index=False)
+        fields = {
+            "query": self.ranking.query_text,
+            "crosses": self.ranking.lens.sentences.crosses,
+            "rows": [[passage, float(score), words] for passage, score, words in rows],
+        }
+        return {"ranking": fields}, {}
+
+
+def has_vectors(trace: Trace) -> bool:
+    """Whether the model makes one vector of a text read alone: no cross-encoder, and not one of each token."""
+    lens: Any = trace.lens
+    sentences = None if lens is None else lens.sentences
+    return (
+        sentences is not None
+        and not sentences.crosses
+        and sentences.modes.names != ()
+        and "last_hidden_state" in (trace.record.output or ())
+    )
+
+
+def is_late(trace: Trace) -> bool:
+    """Whether the model makes a vector of each token, and compares those of two texts."""
+    lens: Any = trace.lens
+    return lens is not None and isinstance(lens.sentences, LateEncoder)
+
+
+def compares(trace: Trace) -> bool:
+    """Whether the model compares two texts that it reads alone."""
+    return has_vectors(trace) or is_late(trace)
+
+
+def reads_apart(trace: Trace) -> bool:
+    """Whether the model reads a second text on its own: a bi-encoder, as sentence-transformers has it."""
+    lens: Any = trace.lens
+    return compares(trace) and isinstance(lens.sentences, SentenceEncoder)
+
+
+def told(found: AnySimilarity) -> Answer:
+    """A similarity as the page draws it: js/src/tabs/similarity/data.ts. Array pairs: its split, (S_a, S_b).
+
+    Where it has none, `why_not` says why, and there is no array; biases are a last row and column.
+    """
+    if isinstance(found, LateSimilarity):
+        return maxsim.told(found)
+    sides = [
+        {
+            "text": side.read.text[len(side.read.prompt) :],
+            "read": side.read.text,
+            "tokens": [visible(token) for token in side.encoding.display_tokens],
+            "words": side.units(),
+            "names": [visible(name) for name in side.names(side.units())],
+            "special": [bool(one) for one in side.encoding.special],
+            "own": [side.is_of_text([at]) for at in range(len(side.encoding))],
+        }
+        for side in found.sides
+    ]
+    fields = {
+        "sides": sides,
+        "tasks": [side.task or "" for side in found.sides],
+        "function": found.function,
+        "value": found.value,
+        "why_not": found.why_not,
+        "splits": list(found.splits),
+        "notes": list(found.notes),
+        "runs": sum(len(side.words) for side in found.sides),
+        "removable": "" if found.traces[0].has_neurons else found.traces[0].why_no_neurons,
+    }
+    if found.splits:
+        fields |= {"terms": [[name, float(value)] for name, value in found.terms.items()], "gap": found.gap}
+    if "output" not in found.splits:
+        return fields, {}
+    return fields, {"pairs": found.pairs("output").to_numpy("float32")}
+
+
+def similar(request: Request, texts: Texts | None = None) -> Answer:
+    """`told` of two texts, or of the view's own."""
+    return told(shown_pair(request, texts))
+
+
+def similar_input(request: Request, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
+    """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again", "done"."""
+    found = split_pair(request, texts)
+
+    def begin(_here: Here) -> Generator[float, None, DataFrame]:
+        yield from found.steps()
+        return found.pairs("input", progress=False)
+
+    table = in_steps(request.trace, ("similar by input", texts), begin, patience)
+    if table is None:
+        return ask_again(request.trace, ("similar by input", texts))
+    return {"gap": table.attrs["gap"]}, {"pairs": table.to_numpy("float32")}
+
+
+def saved_input(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_input` that a page without a kernel holds: where it is the split that is shown, or was
+    made, or is soon made."""
+    own = _attributed(request)
+    if own is None or "input" not in own.splits:
+        return
+    if own.splits == ("input",) or own.is_split_by_input or sum(_sizes(own)) <= FEW:
+        yield {}
+
+
+def similar_baseline(request: Request, texts: Texts | None = None) -> Answer:
+    """The similarity of unrelated texts: `sentences.baseline.Baseline` as fields."""
+    return asdict(shown_pair(request, texts).baseline), {}
+
+
+def similar_layers(request: Request, texts: Texts | None = None) -> Answer:
+    """What each layer put into the number: names, and of either text's vector, read by the other's, a and b."""
+    table = split_pair(request, texts).by("layer")
+    return {"names": table.index.tolist(), **{side: table[side].tolist() for side in table}}, {}
+
+
+def saved_layers(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_layers` that a page without a kernel holds."""
+    if (own := _attributed(request)) and own.splits:
+        yield {}
+
+
+def similar_without(request: Request, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
+    """The similarity without each word of a, of b and of both: array without (W_a + 1, W_b + 1), first with all.
+
+    In turns: "again", see slices. Words are those of `told`, of the text's own, in their order.
+    """
+    found = split_pair(request, texts)
+
+    def begin(_here: Here) -> Generator[None, None, Tensor]:
+        return found.without_words()
+
+    numbers = in_steps(request.trace, ("similar", texts), begin, patience)
+    return ask_again() if numbers is None else ({}, {"without": numbers.float()})
+
+
+def saved(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_without` that a page without a kernel holds."""
+    if (own := _attributed(request)) and all(trace.has_neurons for trace in own.traces):
+        yield {}
+
+
+def saved_baseline(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_baseline` that a page without a kernel holds."""
+    if (own := _own(request)) and own.function != MAXSIM:  # which grows with the query: the page does not ask
+        yield {}
+
+
+def split_pair(request: Request, texts: Texts | None) -> Similarity:
+    """As `shown_pair`. Raises InputError for late interaction, whose number is no sum over pairs of words."""
+    found = shown_pair(request, texts)
+    if isinstance(found, LateSimilarity):
+        raise InputError(maxsim.NO_SPLIT)
+    return found
+
+
+def shown_pair(request: Request, texts: Texts | None) -> AnySimilarity:
+    """The similarity of two texts, or of the view's own. Raises InputError for texts that cannot be compared."""
+    if texts is not None:
+        return request.view.memoised("texts", texts, lambda: _similarity(request, texts))
+    if (own := _own(request)) is None:
+        raise InputError("this view shows one text: bl.similarity(lens, a, b).explore() shows two")
+    return own
+
+
+def _own(request: Request) -> AnySimilarity | None:
+    panel = request.view.panel(SimilarityPanel)
+    return None if panel is None else panel.similarity
+
+
+def _attributed(request: Request) -> Similarity | None:
+    """The view's own, where it has a split that a page may hold."""
+    own = _own(request)
+    return own if isinstance(own, Similarity) and within("attributed", *_sizes(own)) else None
+
+
+def _similarity(request: Request, texts: Texts) -> AnySimilarity:
+    trace = request.view.trace
+    trace.check_unchanged()
+    lens: Any = trace.lens
+    a, b, *tasks = texts
+    if lens is None:
+        raise InputError("this view was made from attention maps: it has no model to read other texts with")
+    if not (a.strip() and b.strip()):
+        raise InputError("two texts are compared: type both")
+    if len(a) + len(b) > PAGE_TEXT_CHARACTERS:
+        raise InputError(f"the texts are longer than {PAGE_TEXT_CHARACTERS:,} characters: use bl.similarity in a cell")
+    if _own(request) is None and is_late(trace):
+        tasks = [*TASKS]  # the text shown is the query
+    return SimilarityPanel(similarity(lens, a, b, (tasks[0] or None, tasks[1] or None))).similarity
+
+
+def _sizes(similarity: AnySimilarity) -> list[int]:
+    return [len(side.encoding) for side in similarity.sides]

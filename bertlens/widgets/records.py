@@ -1,0 +1,31 @@
+"""What answers and pages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Arrays: TypeAlias = dict[str, Any]
+Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
+Message: TypeAlias = dict[str, Any]  # of a page
+Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is selected when a page is saved: what of its kind is too much for all heads is held for that."""
+
+    heads: tuple[tuple[int, int], ...]  # (layer, head) of those shown, the selected one first
+    query: int | None = None  # the pinned tokens
+    key: int | None = None
+    layer_map: str = ""  # of the selected head's layer, where one is shown
+    layers: Sequence[int] = ()  # that the page holds
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the view
+
+    @classmethod
+    def of(cls, traits: Mapping[str, Any], layers: Sequence[int]) -> Selection:
+        """Of a view with these traits, in these layers."""
+        heads = dict.fromkeys([(traits["layer"], traits["head"]), *map(tuple, traits["heads"])])
+        shown = tuple((layer, head) for layer, head in heads if layer in layers)
+        return cls(shown, traits["query"], traits["key"], traits["layer_map"], layers, traits["settings"])

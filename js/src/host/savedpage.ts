@@ -1,0 +1,276 @@
+// A saved page: the model object of a view that has no kernel. Traits live here, and questions are answered from what the
+// page carries. bertlens/export/html.py puts this behind the bundle and calls `start` with the bundle's default export, and,
+// where the page carries its model, with what makes js/src/engine.
+import type { AnyModel } from "@anywidget/types";
+import type { connect, Host, Reply } from "../engine/connect";
+import type { Carried } from "../engine/runs";
+import { NEEDS_MODEL, STILL_LOADING } from "../kernel/kernel";
+import { type Packed, unpack } from "./unpack";
+import { type FilePart, weightsFile } from "./weightsfile";
+
+type Fields = Record<string, unknown>;
+type Engine = () => { connect: typeof connect };
+type Listener = (...values: unknown[]) => void;
+type Answering = (message: Fields) => Promise<Reply>;
+
+interface Header extends Fields {
+  queries: { pieces: string[] };
+  measures: string[];
+  layer_maps?: { name: string; label: string }[];
+}
+
+/** An overview or an answer, as html.py writes it. */
+interface Message {
+  header: Header;
+  data: Packed;
+}
+
+/** A text whose answers a page carries. */
+interface Text {
+  trace: string;
+  text: string;
+  text_pair: string;
+  holds: string; // which layers
+  shown_by: string | null; // the question that shows it
+}
+
+/** What the page starts from. */
+interface Page extends Pick<Text, "holds" | "shown_by"> {
+  state: Fields & { overview: Message };
+  overviews: Record<string, Message>; // of other maps
+  others: Text[];
+  texts: [string, string][]; // that a page with its model offers
+  above: boolean; // whether something stands above the view
+}
+
+/** A run that the view is to show. */
+interface Shown {
+  header: Header;
+  data: DataView;
+  text: unknown;
+  text_pair: unknown;
+}
+
+/** The model, as html.py writes it; `file`: its weights are beside the page. */
+interface Live extends Omit<Carried, "tokenizer" | "header" | "texts"> {
+  tokenizer: Packed;
+  file?: string;
+  parts?: FilePart[];
+}
+
+interface Widget {
+  render(props: { model: AnyModel; el: HTMLElement; signal: AbortSignal; address: Location }): unknown;
+}
+
+const DAMAGED = "this part of the page is damaged: it cannot be unpacked";
+const CANNOT_UNPACK = "this browser cannot unpack this part of the page: open it in one that has DecompressionStream";
+const NO_STREAM =
+  "This browser has no DecompressionStream to unpack the model: the page shows the text that it carries.";
+const NO_SERVER =
+  "The model of this page needs a web server: here, opened from a file, the page shows the text that it carries.";
+
+const refusal = (error: string): Reply => [{ error }];
+const read = <T>(name: string): T | null => JSON.parse(document.getElementById(name)?.textContent ?? "null");
+
+/** The same, and takes it out of the page: it is large. */
+function take<T>(name: string): T {
+  const content = read<T>(name)!;
+  document.getElementById(name)!.remove();
+  return content;
+}
+
+/** A question as the key of its answer: `question_name` in bertlens/export/html.py. */
+const nameOf = (question: Fields) => JSON.stringify(Object.entries(JSON.parse(JSON.stringify(question))).sort());
+
+/** The first picture, unpacked; after two seconds `el` says how far that is. Rejects where it is damaged. */
+async function unpackSlowly(data: Packed, el: HTMLElement): Promise<DataView> {
+  const bar = document.createElement("progress");
+  const note = document.createElement("label");
+  note.append("unpacking the page ", bar);
+  const late = setTimeout(() => el.append(note), 2000);
+  try {
+    return await unpack(data, (share) => {
+      bar.value = share;
+    });
+  } finally {
+    clearTimeout(late);
+    note.remove();
+  }
+}
+
+/** Traits and their listeners, as a widget has them of its host; `reply` answers its messages. */
+function createModel(state: Fields, reply: Answering) {
+  const listeners = new Map<string, Listener[]>();
+  const emit = (name: string, ...values: unknown[]) => {
+    for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
+  };
+  const model = {
+    get: (name: string) => state[name],
+    set(name: string, value: unknown) {
+      if (state[name] === value) return;
+      state[name] = value;
+      emit(`change:${name}`, model, value);
+      emit("change", model);
+    },
+    on(name: string, listener: Listener) {
+      listeners.set(name, [...(listeners.get(name) ?? []), listener]);
+    },
+    off(name: string, listener?: Listener) {
+      const others = (listeners.get(name) ?? []).filter((other) => listener && other !== listener);
+      listeners.set(name, others);
+    },
+    save_changes() {},
+    async send(message: Fields) {
+      const [fields, buffers = []] = await reply(message);
+      emit("msg:custom", { ...fields, id: message.id }, buffers);
+    },
+  };
+  return { model, emit };
+}
+
+/** The runs that a page carries, and what it answers of them; `set` puts a trait. */
+class SavedRuns {
+  readonly opening: Shown;
+
+  constructor(
+    private page: Page,
+    private set: (name: string, value: unknown) => void,
+    private hasModel: boolean,
+  ) {
+    const { overview, text, text_pair } = page.state;
+    this.opening = { header: overview.header, data: overview.data as unknown as DataView, text, text_pair };
+  }
+
+  find = (trace: unknown) => this.page.others.find((other) => other.trace === trace);
+
+  /** Show a text that the page carries, or without one what it opens on. */
+  async open(other?: Text): Promise<Reply> {
+    if (other) {
+      const { header, data } = read<Message>(`${other.trace} overview`)!;
+      this.show({ ...other, header, data: await unpack(data) });
+    } else this.show(this.opening);
+    return [{}];
+  }
+
+  /** What was pinned stays where the same token stands there. */
+  show({ header, data, text, text_pair }: Shown): void {
+    const { overview, query, key, measure } = this.page.state;
+    const { pieces } = overview.header.queries;
+    const same = (n: unknown) => (n !== null && pieces[n as number] === header.queries.pieces[n as number] ? n : null);
+    const pinned = { query: same(query), key: same(key), layer_map: "" };
+    const shown = header.measures.includes(measure as string) ? {} : { measure: "weight" };
+    const changes = { ...pinned, ...shown, text, text_pair, overview: { header, data } };
+    for (const [name, value] of Object.entries(changes)) this.set(name, value);
+  }
+
+  /** A text that the page carries is shown at once, with or without the model. */
+  private async bring({ text, text_pair }: Fields): Promise<Reply> {
+    const is = (run: Shown | Text) => run.text === text && run.text_pair === (text_pair ?? "");
+    const other = this.page.others.find(is);
+    return other || is(this.opening) ? this.open(other) : refusal(STILL_LOADING);
+  }
+
+  answer = async ({ id: _, trace, ...question }: Fields): Promise<Reply> => {
+    const { page } = this;
+    const { op, map, layer } = question;
+    if (op === "hello") return [{ kernel: false }];
+    if (op === "trace" && this.hasModel) return this.bring(question);
+    const name = nameOf(question);
+    if (page.shown_by === name) return this.open();
+    const opens = page.others.find(({ shown_by }) => shown_by === name);
+    if (opens) return this.open(opens);
+    const other = this.find(trace);
+    const prefix = other ? `${trace} ` : "";
+    const message = op === "overview" && !other ? page.overviews[String(map)] : read<Message>(prefix + name);
+    if (message) return [message.header, [await unpack(message.data)]];
+    const word = page.state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
+    if (op === "layer_map" && word)
+      return refusal(
+        `${word.label} of layer ${layer} is not in this page, which holds those that were shown when it was saved`,
+      );
+    // every layer that is in the page is there with all of its heads
+    if (layer !== undefined && !read(prefix + nameOf({ op: "head", map, layer, head: 0 })))
+      return refusal(`layer ${layer} is not in this page, which holds ${(other ?? page).holds}`);
+    return refusal(NEEDS_MODEL);
+  };
+}
+
+const say = (text: string) => {
+  document.getElementById("bertlens-says")!.textContent = text;
+};
+
+/** What answers while the model is loaded, and once it is: or why it cannot be had. Rejects where it is damaged. */
+async function load(engine: Engine, page: Page, runs: SavedRuns, changed: () => void): Promise<Answering | string> {
+  const { tokenizer, file, parts = [], ...about } = take<Live>("bertlens-live");
+  if (!globalThis.DecompressionStream) return NO_STREAM;
+  if (file && document.location.protocol === "file:") return NO_SERVER;
+  const files = JSON.parse(new TextDecoder().decode(await unpack(tokenizer)));
+  const { header } = runs.opening;
+  const inPage: Host["part"] = async (n) => {
+    const { index, data } = take<{ index: unknown; data: Packed }>(`bertlens-weights-${n}`);
+    return { index, data: await unpack(data) };
+  };
+  return engine().connect({
+    code: `(${engine})().serve(self)`,
+    carried: { ...about, tokenizer: files, header, texts: [header, ...page.others] as unknown as Fields[] },
+    size: file ? parts.reduce((sum, { size }) => sum + size, 0) : undefined,
+    part: file ? weightsFile(file, parts) : inPage,
+    texts: page.texts,
+    answer: runs.answer,
+    async show(run) {
+      if (typeof run === "string") await runs.open(runs.find(run));
+      else runs.show(run as Shown);
+    },
+    changed,
+    say,
+  });
+}
+
+export async function start(widget: Widget, engine?: Engine): Promise<void> {
+  const el = document.getElementById("bertlens")!;
+  const page = read<Page>("bertlens-data")!;
+  const { state } = page;
+  const { header, data } = state.overview;
+  const unpacks = !!globalThis.DecompressionStream;
+  if (!unpacks && data.length !== undefined) {
+    el.textContent = "This browser cannot unpack the page: open it in one that has DecompressionStream.";
+    return;
+  }
+  const complete = new Promise<void>((resolve) => {
+    if (document.readyState === "loading")
+      document.addEventListener("DOMContentLoaded", () => resolve(), { once: true });
+    else resolve();
+  });
+  try {
+    Object.assign(state, { overview: { header, data: await unpackSlowly(data, el) } });
+  } catch {
+    el.textContent = "This page is damaged: its data cannot be unpacked.";
+    return;
+  }
+  const damaged = () => refusal(unpacks ? DAMAGED : CANNOT_UNPACK);
+  const { model, emit } = createModel(state, async (message) => {
+    // never before send returns; and answers may still be on their way, unlike what is in the page's data
+    await (["hello", "overview"].includes(String(message.op)) || complete);
+    return reply(message).catch(damaged);
+  });
+  const runs = new SavedRuns(page, model.set, !!engine);
+  const coming = { kernel: false, coming: "loading the model", texts: unpacks ? page.texts : [] };
+  let reply: Answering = async (message) => (engine && message.op === "hello" ? [coming] : runs.answer(message));
+  if (engine) {
+    Object.assign(state, { layout: { on: model.on, off: model.off } }); // by which the view hears that the model is there
+    const changed = () => emit("comm_live_update");
+    complete
+      .then(() => load(engine, page, runs, changed))
+      .then((answering) => {
+        reply = typeof answering === "string" ? runs.answer : answering;
+        if (typeof answering !== "string") return;
+        changed();
+        say(answering);
+      })
+      .catch(() => say("This page is damaged: its model cannot be read."));
+  }
+  const up = () => location.hash.startsWith("#bertlens=") && el.scrollIntoView();
+  if (page.above) addEventListener("hashchange", up);
+  const { signal } = new AbortController();
+  widget.render({ model: model as unknown as AnyModel, el, signal, address: document.location });
+}

@@ -1,0 +1,115 @@
+"""The order in which folders and modules of the package stand, and the few arrows against it, each with its reason.
+
+tests/unit/test_project.py holds the package to it, with imports for types and inside functions counted.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "bertlens"
+
+# Each knows those of the rows before it, none of its own row or of those behind it. Who adds one adds it here.
+LAYERS = (
+    ("errors", "vocabulary", "page"),
+    ("base",),
+    ("model", "text"),
+    ("run",),
+    ("trace",),
+    ("measures",),
+    ("sentences", "whatif"),
+    ("lens",),
+    ("survey", "export"),
+    ("comparison", "training"),
+    ("casestudies", "lessons", "plots", "tasks"),
+    ("reports", "widgets"),
+    ("arguments", "sphinxext"),
+    ("cli",),
+)
+
+# What methods of lower layers call above themselves, by base/registered.py: where a reader looks for it, and no more
+# than the call of a function that can be had without it.
+SUGAR = {
+    "compare_view": "comparison.explore()",
+    "explore": "trace.explore()",
+    "masked_language_model": "Lens.embedded(mlm=True)",
+    "predictions": "trace.predictions()",
+    "rank_view": "ranking.explore()",
+    "rerun": "trace.rerun()",
+    "sars_cov_2": "Lens.sars_cov_2()",
+    "similarity_view": "similarity.explore()",
+    "task_view": "task.explore(), against.explore() and the view in task.to_html()",
+    "token_strip": "the picture of an attribution in a notebook",
+}
+
+# Files that know each other: the arrow that closes the circle -> why it stays
+KNOTS = {("reports.page", "reports.cards"): "report.to_html() writes the page of all of the report"}
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Dotted name below the package -> file; "" is the package itself."""
+    paths = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in sorted(PACKAGE.rglob("*.py"))}
+    return {".".join(parts[:-1] if parts[-1] == "__init__" else parts): path for parts, path in paths.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in modules().items()}
+
+
+def imports(name: str) -> set[str]:
+    """The package's modules that one imports: inside functions and for types too. Nothing asks the package itself but
+    for its version."""
+    parents = name.split(".") if modules()[name].name == "__init__.py" else name.split(".")[:-1]
+    targets = set()
+    for node in ast.walk(trees()[name]):
+        if isinstance(node, ast.Import):
+            targets |= {alias.name.removeprefix("bertlens.") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = parents[: len(parents) - node.level + 1] if node.level else []
+            module = ".".join([*above, *(node.module or "").removeprefix("bertlens").lstrip(".").split(".")]).strip(".")
+            inner = {alias.name: f"{module}.{alias.name}".strip(".") for alias in node.names}
+            targets |= {path if path in modules() else module for path in inner.values()}
+    return (targets & modules().keys()) - {"", name}
+
+
+def arrows() -> dict[str, set[str]]:
+    """Of each module but the package itself, `imports`."""
+    return {name: imports(name) for name in modules() if name}
+
+
+def calls() -> set[tuple[str, str]]:
+    """(module, name) of what is called by base/registered.py."""
+    return {
+        (module, node.args[0].value)
+        for module, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "registered"
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def homes() -> dict[str, str]:
+    """Registered name -> the module of the function that bertlens/__init__.py puts there."""
+    return {
+        node.targets[0].slice.value: node.value.args[0].value.lstrip(".")
+        for node in trees()[""].body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Subscript)
+        and ast.unparse(node.targets[0].value) == "FUNCTIONS"
+        and isinstance(node.value, ast.Call)
+    }
+
+
+def row(module: str) -> int:
+    """The row of LAYERS that a module's folder stands in."""
+    return next(number for number, names in enumerate(LAYERS) if module.split(".")[0] in names)
+
+
+def climbs(module: str, other: str) -> bool:
+    """Whether an arrow leads to another folder that does not stand before the module's own."""
+    return module.split(".")[0] != other.split(".")[0] and row(other) >= row(module)
