@@ -4,7 +4,7 @@
 #   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
 #   make check                                         lint, types, prose, the page's tests and the unit tests of what changed: 2 minutes
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
-#   make test-long                                     what takes minutes: every model class, 100 re-runs, notebooks on other texts, Firefox, the documentation
+#   make test-long                                     what takes minutes: every model class, 100 re-runs, all notebooks, other hosts, Firefox, the documentation
 #   make hosts                                         Voilà, Solara, Panel, Shiny, Sphinx, for their tests in make test-long
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
 #   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries
@@ -20,7 +20,7 @@ BUNDLE := bertlens/page/static/widget.js
 JS := $(shell find js/src -type f 2>/dev/null) js/build.mjs js/wat.mjs js/package.json js/package-lock.json
 PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
-INSTALL := .venv/bin/pip install -q -c constraints.txt
+INSTALL := .venv/bin/pip install -q --use-pep517 -c constraints.txt
 
 .PHONY: demo check test test-long docs hosts clip test-oldest fuzz bench build screenshots
 
@@ -34,7 +34,7 @@ test: .venv/.test $(BUNDLE)
 	.venv/bin/python tests/run_all.py $(if $(filter no,$(BROWSER)),--no-browser)
 
 test-long: .venv/.test .venv/.docs $(BUNDLE)
-	.venv/bin/python -m pytest -q -s -m long tests/unit tests/browser tests/notebooks
+	.venv/bin/python -m pytest -q -s -m "long or sampled or notebook" tests/unit tests/browser tests/notebooks
 
 hosts: .venv/.test
 	$(INSTALL) -e ".[test,hosts]"

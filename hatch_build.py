@@ -48,7 +48,9 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
         bundle(root)
-        # An editable install reads notebooks/ from the checkout; a wheel carries them for `bertlens demo`.
+        # An editable install reads notebooks/ from the checkout; a wheel carries them, with what they count by, for
+        # `bertlens demo` and for a notebook that is opened alone.
         if self.target_name == "wheel" and version == "standard":
-            for notebook in sorted((root / "notebooks").glob("*.ipynb")):
-                build_data["force_include"][str(notebook)] = f"bertlens/notebooks/{notebook.name}"
+            notebooks = root / "notebooks"
+            for file in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob("studies/*.py")]):
+                build_data["force_include"][str(file)] = f"bertlens/notebooks/{file.relative_to(notebooks).as_posix()}"

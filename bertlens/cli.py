@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 MOST_THREADS = 1024
 TOUR = "01_tour.ipynb"
+STUDIES = "studies"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -116,7 +117,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def notebooks() -> Path:
-    """The shipped notebooks: inside an installed wheel, beside the package in a checkout."""
+    """The folder of the notebooks and of `studies`, by which they count: inside an installed wheel, beside the package
+    in a checkout.
+    """
     package = Path(__file__).parent
     return next((p for p in (package / "notebooks", package.parent / "notebooks") if (p / TOUR).is_file()), package)
 
@@ -126,10 +129,12 @@ def demo(arguments: argparse.Namespace) -> None:
     if find_spec("jupyterlab") is None:
         raise BertLensError("JupyterLab is not installed: pip install jupyterlab")
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="bertlens-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    for notebook in sorted(notebooks().glob("*.ipynb")):
-        if not (folder / notebook.name).exists():
-            shutil.copyfile(notebook, folder / notebook.name)
+    shipped = notebooks()
+    (folder / STUDIES).mkdir(parents=True, exist_ok=True)
+    for file in sorted([*shipped.glob("*.ipynb"), *shipped.glob(f"{STUDIES}/*.py")]):
+        place = folder / file.relative_to(shipped)
+        if not place.exists():
+            shutil.copyfile(file, place)
     tour = folder / TOUR
     if not tour.is_file():
         raise BertLensError("this installation carries no notebooks: install bertlens again from a wheel or a checkout")
@@ -244,10 +249,10 @@ def task(arguments: argparse.Namespace) -> None:
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
-    from bertlens.casestudies.sars_cov_2.run import score_again, train_and_save
-    from bertlens.casestudies.sars_cov_2.train import Settings
+    from bertlens.training.sars_cov_2.variant_run import score_again, train_and_save
+    from bertlens.training.sars_cov_2.variant_training import ClassifierSettings
 
-    settings = Settings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
+    settings = ClassifierSettings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
     data, reference = arguments.data, arguments.reference
     with _training_in(arguments.output) as output:
         if arguments.score_only:

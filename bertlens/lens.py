@@ -130,7 +130,7 @@ class Lens:
     def sars_cov_2(cls) -> Lens:
         """The case study's classifier of SARS-CoV-2 variants (12 layers x 12 heads x 8): trace spike gene sequences.
 
-        `casestudies.sars_cov_2.annotate(trace)` says what each token is on the spike. Source: Bonino et al. 2025.
+        `sars_cov_2.annotate(trace)` says what each token is on the spike. Source: Bonino et al. 2025.
         """
         lens: Lens = registered("sars_cov_2")()
         lens.made = "bl.Lens.sars_cov_2()"

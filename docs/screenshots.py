@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "notebooks")]
 
 from browser.harness import CHROMIUM_ARGS, Jupyter, chromium, watched  # noqa: E402
 
@@ -121,7 +121,7 @@ def corpus(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
 def task(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     """Labelled examples: which of two authors wrote a sentence, before a fine-tuning and now."""
     import bertlens as bl
-    from bertlens.casestudies import authors
+    from studies import authors
 
     train, test = authors.examples()
     before, after = authors.trained(bl.Lens.embedded(), train)

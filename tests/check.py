@@ -3,6 +3,7 @@
 Changed is what differs from the commit where this branch left main, committed or not, new files too. Of that,
 - a module in bertlens/<folder>/ runs tests/unit/<folder>/ where there is such a folder,
 - any other module runs the test files named after it: bertlens/lens.py and tests/unit/test_lens*.py,
+- a study of the notebooks runs tests/notebooks/test_studies.py,
 - a test file in tests/unit or tests/wire runs itself,
 and the tests of the project's own rules (tests/unit/test_project.py) always run. No rule knows who imports whom: a
 change that others rest on wants `make test`. Tests marked `slow` are left out. `--from COMMIT` compares with another
@@ -38,6 +39,8 @@ def tests_of(path: Path) -> list[Path]:
     if top == "bertlens" and path.suffix == ".py":
         folder = ROOT / "tests/unit" / rest[0]
         return [folder] if folder.is_dir() else sorted((ROOT / "tests/unit").glob(f"test_{path.stem}*.py"))
+    if path.parent == Path("notebooks/studies"):
+        return [ROOT / "tests/notebooks/test_studies.py"]
     is_test = path.name.startswith("test_") and top == "tests" and rest[0] in ("unit", "wire")
     return [ROOT / path] if is_test and (ROOT / path).exists() else []
 
@@ -53,8 +56,8 @@ def main() -> int:
     print("unit tests of what changed:", *tests, sep="\n  ", flush=True)
 
     quick, last = quick_steps(find_npm()), unit_tests("pytest, what changed", ["-m", "not long and not slow", *tests])
-    run_beside(quick)
-    return summary([*quick, last.run()])
+    run_beside(last, quick)
+    return summary([*quick, last])
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sampling import sample
 
 # Before torch is imported, and for the processes that tests start: small tensors gain nothing from threads, and those
 # of two processes on the same cores wait for each other ten times as long as they work.
@@ -17,6 +20,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("BERTLENS_DATA") or ROOT.parent / "shared" / "data")
+
+
+@pytest.hookimpl(tryfirst=True)  # before those marked `long` are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test marked `sampled(n)`, all but n are `long`."""
+    cases: defaultdict[tuple[str, int], dict[str, pytest.Item]] = defaultdict(dict)
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            cases[item.nodeid.split("[")[0], mark.args[0]][item.nodeid] = item
+    for (_, size), named in cases.items():
+        for name in named.keys() - set(sample(list(named), size)):
+            named[name].add_marker(pytest.mark.long)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -13,8 +13,9 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bertlens"
 
 # Each knows those of the rows before it, none of its own row or of those behind it. Who adds one adds it here.
 LAYERS = (
-    ("errors", "vocabulary", "page"),
-    ("base",),
+    ("errors",),
+    ("base", "page"),
+    ("vocabulary",),
     ("model", "text"),
     ("run",),
     ("trace",),
@@ -22,8 +23,9 @@ LAYERS = (
     ("sentences", "whatif"),
     ("lens",),
     ("survey", "export"),
-    ("comparison", "training"),
-    ("casestudies", "lessons", "plots", "tasks"),
+    ("comparison", "sars_cov_2"),
+    ("training",),
+    ("lessons", "plots", "tasks"),
     ("reports", "widgets"),
     ("arguments", "sphinxext"),
     ("cli",),

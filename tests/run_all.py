@@ -1,9 +1,10 @@
 """Runs every check and every test, keeps going after a failure and ends with the slowest tests and a table.
 
-`--no-browser` leaves out what needs Chromium, and says so; else the notebooks run beside the browser tests. The last
-line reads "N passed, N failed" and counts steps. At most three browser tests that failed beside others at work run once
-more, alone: a fault of the product fails again, a machine too busy for a test's waits does not. Which they were stands
-below the table.
+`--no-browser` leaves out what needs Chromium, and says so; else the notebooks run beside the browser tests. Two
+notebooks run, the tour and one drawn by the commit. The last line reads "N passed, N failed" and counts steps. At most
+three browser tests that failed beside others at work run once more, alone: a fault of the product fails again, a
+machine too busy for a test's waits does not. Which they were stands below the table; in CI they are red all the same.
+How long every test took is written to `.bench/durations.txt`.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sampling import sample
+
 ROOT = Path(__file__).resolve().parents[1]
 FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"  # pytest's own list
 COUNT = re.compile(r"\d (passed|failed)")
-DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +\S")  # a line of pytest's own list of slow tests
+DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +(\S.*)")  # a line of pytest's own list of durations
+DURATIONS = ROOT / ".bench/durations.txt"
 SLOWEST = 25
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
-PYTEST = [sys.executable, "-m", "pytest", "-q", f"--durations={SLOWEST}"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=0", "--durations-min=0"]
 # Some more processes than cores, up to four: browsers and kernels are waited for.
 SPREAD = ["-n", str(min(4, (os.cpu_count() or 1) + 1)), "--dist"]
 
@@ -42,7 +47,7 @@ class Step:
     code: int | None = None
     seconds: float = 0.0
     summary: str = ""
-    slow: list[tuple[float, str]] = field(default_factory=list)  # seconds and pytest's line of them
+    durations: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds of each test
     alone: tuple[str, ...] = ()  # tests that passed only when they ran alone
 
     def run(self, at_once: bool = True) -> Step:
@@ -62,13 +67,14 @@ class Step:
         )
         assert process.stdout is not None
         for line in process.stdout:
+            if duration := DURATION.match(line):
+                self.durations[duration[2]] += float(duration[1])
+                continue
             if at_once:
                 print(line, end="", flush=True)
             else:
                 lines.append(line)
-            if found := DURATION.match(line):
-                self.slow.append((float(found[1]), line.rstrip()))
-            elif line.strip() and (COUNT.search(line) or not COUNT.search(self.summary)):
+            if line.strip() and (COUNT.search(line) or not COUNT.search(self.summary)):
                 self.summary = line.strip().strip("= ")
         self.code = process.wait()
         self.seconds = time.monotonic() - start
@@ -76,6 +82,7 @@ class Step:
         return self
 
     def try_alone(self) -> None:
+        """Run the few tests that failed once more. Passed alone they are named; they count as passed but in CI."""
         failed = json.loads(FAILED.read_text()) if FAILED.exists() else {}
         tests = tuple(test for test in failed if test.startswith(self.command[-1]))
         if not 0 < len(tests) <= 3:
@@ -83,7 +90,8 @@ class Step:
         again = Step(f"{self.name}, alone", [*PYTEST, *tests], self.folder).run()
         self.seconds += again.seconds
         if again.code == 0:
-            self.code, self.alone = 0, tests
+            self.alone = tests
+            self.code = 1 if os.environ.get("CI") == "true" else 0
 
     @property
     def state(self) -> str:
@@ -92,11 +100,13 @@ class Step:
         return "passed" if self.code == 0 else "FAILED"
 
 
-def run_beside(steps: Sequence[Step]) -> None:
-    """Run steps two at a time. What one prints stands together."""
-    with ThreadPoolExecutor(2) as pool:
-        for done in as_completed([pool.submit(step.run, at_once=False) for step in steps]):
-            done.result()
+def run_beside(step: Step, steps: Sequence[Step]) -> None:
+    """Run one step and, one after another beside it, others. What one of these prints stands together."""
+    with ThreadPoolExecutor(1) as pool:
+        others = [pool.submit(one.run, at_once=False) for one in steps]
+        step.run()
+        for other in as_completed(others):
+            other.result()
 
 
 def quick_steps(npm: str) -> list[Step]:
@@ -121,14 +131,16 @@ def unit_tests(name: str, tests: Sequence[str]) -> Step:
 
 
 def browser_tests() -> Step:
-    """File by file, since the tests of a file share a page; in their order, JupyterLab's first, with one server."""
+    """File by file, since the tests of a file share a page; in their order, JupyterLab first."""
     return Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "--no-loadscope-reorder", "tests/browser"])
 
 
 def notebook_tests(alone: bool) -> Step:
-    """One by one, in their order: a long notebook keeps no other waiting behind it. Not alone: in one process."""
+    """The tour and one more, drawn by the commit; `make test-long` runs all. Not alone: in one process."""
+    tour, *others = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    picked = ["-k", " or ".join(["not test_notebook_runs", tour, *sample(others, 1)])]
     spread = [*SPREAD, "load", "--maxschedchunk", "1"] if alone else ["-p", "no:cacheprovider"]  # one writer at a time
-    return Step("pytest notebooks", [*PYTEST, *spread, "tests/notebooks"])
+    return Step("pytest notebooks", [*PYTEST, *spread, *picked, "tests/notebooks"])
 
 
 def find_npm() -> str:
@@ -140,10 +152,16 @@ def find_npm() -> str:
     )
 
 
+def durations(steps: Sequence[Step]) -> list[str]:
+    """Seconds of each test of the steps, the slowest first."""
+    tests = [(seconds, test) for step in steps for test, seconds in step.durations.items()]
+    return [f"{seconds:7.2f} s  {test}" for seconds, test in sorted(tests, reverse=True)]
+
+
 def summary(steps: Sequence[Step]) -> int:
     """Print the slowest tests and the table; the exit status."""
     print(f"\n===== {SLOWEST} slowest tests")
-    print("\n".join(line for _, line in sorted((slow for step in steps for slow in step.slow), reverse=True)[:SLOWEST]))
+    print(*durations(steps)[:SLOWEST], sep="\n")
     print("\n===== summary")
     for step in steps:
         why = "left out by BROWSER=no" if step.code is None else step.summary
@@ -163,18 +181,17 @@ def main() -> int:
 
     quick, unit = quick_steps(find_npm()), unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"])
     browser, notebooks = browser_tests(), notebook_tests(alone=no_browser)
-    run_beside(quick)
-    unit.run()
+    run_beside(unit, quick)
     if no_browser:
         notebooks.run()
     else:
-        with ThreadPoolExecutor(1) as pool:  # browser tests wait much of their time
-            beside = pool.submit(notebooks.run, at_once=False)
-            browser.run()
-            beside.result()
+        run_beside(browser, [notebooks])  # browser tests wait much of their time
         if browser.code:
             browser.try_alone()
-    return summary([*quick, unit, browser, notebooks])
+    steps = [*quick, unit, browser, notebooks]
+    DURATIONS.parent.mkdir(exist_ok=True)
+    DURATIONS.write_text("\n".join(durations(steps)) + "\n", encoding="utf-8")
+    return summary(steps)
 
 
 if __name__ == "__main__":

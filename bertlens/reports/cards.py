@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +53,28 @@ class Card:
     def n(self) -> str:
         return f"{self.measured.n} {self.measured.units}"
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """What the card's chart draws, a column a curve and a row a layer, or a column and a row for each bar."""
+        import pandas as pd
+
+        series = self.measured.series
+        rows = self.measured.labels or [f"L{layer}" for layer in range(max(map(len, series.values()), default=0))]
+        return pd.DataFrame(series, index=rows)
+
     def __str__(self) -> str:
         told = f"{self.verdict}, because {self.why}" if self.why else self.verdict
         of = f" ({self.interval})" if self.interval else ""
         return f"{self.claim.sentence}: {told}. {self.number}{of}, n = {self.n}; the paper: {self.claim.found}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the sentence, what its number is, the note, and the table."""
+        lines = (f"<b>{escape(str(self))}</b>", escape(f"Number: {self.claim.measure}. {self.measured.note}".strip()))
+        table = self.table.round(3)
+        return f"<p>{'<br>'.join(lines)}</p>{'' if table.empty else table._repr_html_()}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types only; numbers that are not there are None."""

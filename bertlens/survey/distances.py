@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.scikit_learn import scikit_learn
 from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
 from .corpus import Corpus, traces
 
@@ -150,10 +151,7 @@ def _checked(distances: np.ndarray) -> np.ndarray:
 
 def _scaled(distances: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
     """(N, 2), turned so that the first axis is the longest, the same on every machine; and the stress."""
-    try:
-        from sklearn.manifold import MDS
-    except ImportError:
-        raise InputError("a map of heads needs scikit-learn: pip install scikit-learn") from None
+    MDS = scikit_learn("manifold", "a map of heads needs").MDS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # the defaults that change are all given
         points = MDS(2, **_settings(MDS), n_init=5, max_iter=500, random_state=seed).fit_transform(distances)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..base.scikit_learn import scikit_learn
 from ..survey.intervals import (
     FEWEST_OF_A_CLASS,
     LEVEL,
@@ -31,11 +31,7 @@ Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
 def sklearn_metrics() -> Any:
     """scikit-learn's metrics. Raises InputError where it is not installed."""
-    try:
-        import sklearn.metrics
-    except ImportError:
-        raise InputError("the metrics of a task need scikit-learn: pip install scikit-learn") from None
-    return sklearn.metrics
+    return scikit_learn("metrics", "the metrics of a task need")
 
 
 def matthews_interval(confusion: np.ndarray) -> tuple[float, float]:

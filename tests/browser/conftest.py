@@ -6,9 +6,9 @@ open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Not
 open_shared(cells)                       the same, open until the file's last test
 open_marimo(cells)                       a marimo app; returns its page
 tab_of(html)                             as page_of, in the tab of an earlier test, empty again
-show(view)                               a view as the page that `to_html` writes, in such a tab; returns views.Seen
+show(view)                               a view whose kernel is this process, in such a tab; returns views.Seen
+show_saved(view)                         a view as the page that `to_html` writes, in such a tab; returns views.Seen
                                          matters=True: what "Does it matter?" says is in it
-live(view)                               a view whose kernel is this process, in such a tab; returns views.Seen
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
-from xdist.scheduler import LoadFileScheduling
 
 import bertlens as bl
 from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
@@ -43,28 +42,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-    # JupyterLab's tests first: they take longest, and what stands together shares a server and its notebooks. Then file
-    # by file, the longest first, so that no process works alone at the end: a file is as long as the lines that it runs
+    # JupyterLab's tests first: they take longest. Then file by file, the longest first, so that no process works alone
+    # at the end: a file is as long as the lines that it runs
     lines: Counter[Path] = Counter()
     for item in items:
         code = getattr(item, "function", None)
         lines[item.path] += len(inspect.getsourcelines(code)[0]) if code else 0
     items.sort(key=lambda item: (False, 0) if needs_jupyter(item) else (True, -lines[item.path]))
-
-
-class OneServer(LoadFileScheduling):
-    """The tests of a file in one process, and those of most files that need JupyterLab: its start is half of a test."""
-
-    FILES = "test_harness test_jupyter test_kernel_gone test_recipes test_reruns test_side_by_side".split()
-
-    def _split_scope(self, nodeid: str) -> str:  # how xdist lets a scheduler say what stays together
-        file: str = super()._split_scope(nodeid)
-        return "jupyter" if Path(file).stem in self.FILES else file
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneServer | None:
-    return OneServer(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def needs_jupyter(item: pytest.Item) -> bool:
@@ -126,7 +110,7 @@ def tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
 
 
 @pytest.fixture(scope="session")
-def live_tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
+def stage_tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
     """The tabs of pages that ask this process."""
     return Tabs(browser, tmp_path_factory.mktemp("live"))
 
@@ -299,25 +283,25 @@ def tab_of(tabs: Tabs) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.fixture
-def show(tab_of: Callable[..., Page]) -> Callable[..., Seen]:
+def show_saved(tab_of: Callable[..., Page]) -> Callable[..., Seen]:
     """A function that opens a view as the page that `to_html` writes."""
     return exported(tab_of)
 
 
 @pytest.fixture
-def live_tab_of(live_tabs: Tabs) -> Iterator[Callable[..., Page]]:
-    yield from _taken(live_tabs)
+def stage_tab_of(stage_tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    yield from _taken(stage_tabs)
 
 
 @pytest.fixture
-def live(live_tabs: Tabs, live_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
+def show(stage_tabs: Tabs, stage_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
     """A function that opens a view whose kernel is this process: what the page asks and sets goes to the view."""
 
     def open_view(view: Any, **options: Any) -> Seen:
-        page = hosted(live_tab_of, **options)
-        if page not in live_tabs.stages:
-            live_tabs.stages[page] = Stage(page)
-        live_tabs.stages[page].show(view)
+        page = hosted(stage_tab_of, **options)
+        if page not in stage_tabs.stages:
+            stage_tabs.stages[page] = Stage(page)
+        stage_tabs.stages[page].show(view)
         return Seen(page)
 
     return open_view

@@ -42,6 +42,7 @@ def test_page_that_asks_the_network_or_fails_is_noticed(page_of):
     log.allow("boom|example.org|ERR_FAILED")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("app", ["lab", "notebook"])
 def test_widget_lives_in_jupyter_and_its_kernel_can_be_shut_down(open_notebook, app):
     notebook = open_notebook([WIDGET, "counter"], app=app, theme="dark" if app == "lab" else "light")
@@ -56,11 +57,13 @@ def test_widget_lives_in_jupyter_and_its_kernel_can_be_shut_down(open_notebook, 
     assert button.inner_text() == "count 10"
 
 
+@pytest.mark.long
 def test_cell_that_raises_fails_the_test(open_notebook):
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         open_notebook(["1 / 0"])
 
 
+@pytest.mark.long
 def test_widget_lives_in_marimo(open_marimo):
     page = open_marimo([WIDGET, "import marimo as mo\nmo.ui.anywidget(counter)"])
     button = page.locator("[data-state=live]")

@@ -7,6 +7,7 @@ document with a model object that the test holds in its hands: `models[n]` in th
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import re
 from collections.abc import Callable
@@ -25,6 +26,10 @@ from bertlens.widgets.tabs import TABS
 from browser.stage import ATTACH, plain_overview
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+AXE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.js"
+FINDINGS = """async () => (await axe.run(".bertlens")).violations
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map(({ id, nodes }) => [id, nodes.length, nodes[0].html.slice(0, 200), nodes[0].failureSummary])"""
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
 
 expect.set_options(timeout=PATIENCE)
@@ -184,6 +189,13 @@ class Seen:
         pairs.first.wait_for()
         return dict(pairs.evaluate_all(f"all => all.map(one => [Number(one.dataset.{column}), one.textContent])"))
 
+    def axe(self) -> list[Any]:
+        """What axe-core finds in the document's views that is serious."""
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found: list[Any] = self.page.evaluate(FINDINGS)
+        return found
+
     def pixels(self, picture: Locator) -> np.ndarray:
         """uint8 (height, width, 4) of a canvas or an image."""
         data = picture.evaluate(
@@ -229,6 +241,23 @@ class Seen:
         path = folder / download.value.suggested_filename
         download.value.save_as(path)
         return path
+
+    def copied(self, act: str | Callable[[], None]) -> str:
+        """What a button of the export menu, by its name, or an act puts on the clipboard."""
+        self.page.evaluate(
+            """() => {
+                window.copied = "";
+                const writeText = async (text) => { window.copied = text; };
+                Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText } });
+            }"""
+        )
+        if isinstance(act, str):
+            self.root.get_by_text("Export", exact=True).click()
+            self.root.get_by_role("button", name=act, exact=True).click()
+        else:
+            act()
+        self.page.wait_for_function("() => window.copied")
+        return str(self.page.evaluate("() => window.copied"))
 
     def beside_controls(self, place: str = "") -> None:
         """Click where nothing can be pressed, in an element of the view or anywhere; the view has the focus then."""
@@ -276,6 +305,12 @@ def signed(value: float, digits: int = 2) -> str:
 
 def number(text: str) -> float:
     return float(text.replace("−", "-"))
+
+
+def rows_of(file: Path | str) -> list[dict[str, str]]:
+    """The lines of a file of numbers, or of its text, by its columns; what it says of itself stands behind #."""
+    text = file if isinstance(file, str) else file.read_text(encoding="utf-8-sig")
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
 
 
 def in_frame(page: Page, n: int) -> Locator:
@@ -334,7 +369,7 @@ _replies: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # of a t
 _reply = Question.reply
 
 
-LEFT_OUT = "Left out of this page: show(view, matters=True) has it."
+LEFT_OUT = "Left out of this page: show_saved(view, matters=True) has it."
 
 
 def _answered_once(matters: bool) -> Callable[[Question, Any, dict[str, Any]], Any]:
@@ -386,7 +421,7 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
         text = json.dumps(value).replace("<", "\\u003c")
         return f'<script type="application/json" id="{name}">{text}</script>'
 
-    css = bundle.text("widget.css")
+    css = f"body {{ margin: 12px }} {bundle.text('widget.css')}"  # the margin of a saved page
     code = bundle.text("widget.js")
     data = embed("code", code) + embed("views", plain)
     page: Page = page_of(

@@ -16,7 +16,7 @@ import torch
 
 import bertlens as bl
 from bertlens import survey, whatif
-from bertlens.casestudies import contributions, differences, gate_counts, lifts, patterns, tour
+from studies import contributions, differences, gate_counts, lifts, patterns, tour
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = FOLDER.parents[1] / "notebooks"

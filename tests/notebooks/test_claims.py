@@ -20,13 +20,13 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens.casestudies import alike_books
 from bertlens.measures import attribution, gates
 from bertlens.survey import mean_interval
+from studies import alike_books
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = FOLDER.parents[1] / "notebooks"
-STUDIES = FOLDER.parents[1] / "bertlens" / "casestudies"
+STUDIES = NOTEBOOKS / "studies"
 pytestmark = [pytest.mark.notebook, pytest.mark.timeout(900)]
 
 Heads = tuple[tuple[int, int], ...]
@@ -55,12 +55,12 @@ SETS: dict[str, list[tuple[str, str]]] = beside("sentences").SETS
 def words_of(name: str) -> str:
     """All that the notebook says whose name begins so, in cells of text and of code, each break of a line one space.
 
-    And the sources of the case studies that it imports, which say its tables.
+    And the sources of the studies that it imports, which say its tables.
     """
     [path] = NOTEBOOKS.glob(f"{name}*.ipynb")
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     own = ["".join(cell["source"]) for cell in cells]
-    imported = re.findall(r"^from bertlens\.casestudies import (.+)$", "\n".join(own), re.MULTILINE)
+    imported = re.findall(r"^from studies import (.+)$", "\n".join(own), re.MULTILINE)
     files = [STUDIES / f"{module}.py" for found in imported for module in found.split(", ")]
     sources = [file.read_text(encoding="utf-8") for file in files if file.is_file()]
     return " ".join(" ".join([*own, *sources]).split())

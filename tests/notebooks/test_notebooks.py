@@ -13,7 +13,7 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = sorted((FOLDER.parents[1] / "notebooks").glob("*.ipynb"))
-COUNTED = sorted((FOLDER.parents[1] / "bertlens" / "casestudies").glob("*.py"))  # with the notebooks' texts
+COUNTED = sorted((FOLDER.parents[1] / "notebooks" / "studies").glob("*.py"))  # with the notebooks' texts
 pytestmark = pytest.mark.notebook
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from bertlens.casestudies.sars_cov_2.data import Sample
-from bertlens.casestudies.sars_cov_2.kmers import Vocabulary
+from bertlens.sars_cov_2.kmers import Vocabulary
+from bertlens.training.sars_cov_2.samples import Sample
 
 LENGTH = 3822
 # every codon but stops, written out here and not taken from the code under test

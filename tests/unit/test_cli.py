@@ -22,10 +22,10 @@ def started(monkeypatch):
 
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
-    """Two notebooks as an installed wheel carries them."""
+    """Two notebooks, and what they count by, as an installed wheel carries them."""
     folder = tmp_path / "bertlens" / "notebooks"
-    folder.mkdir(parents=True)
-    for name in (cli.TOUR, "02_other.ipynb"):
+    (folder / "studies").mkdir(parents=True)
+    for name in (cli.TOUR, "02_other.ipynb", "studies/tour.py"):
         (folder / name).write_text(f"original {name}")
     monkeypatch.setattr(cli, "__file__", str(folder.parent / "cli.py"))
     return folder
@@ -38,13 +38,15 @@ def test_demo_copies_the_notebooks_and_passes_arguments_on(tmp_path, shipped, st
     assert command[0] == str(mine / cli.TOUR)
     assert command[-3:] == ["--no-browser", "--port", "9999"]
     assert (mine / cli.TOUR).read_text() == f"original {cli.TOUR}"
-    assert (mine / "02_other.ipynb").exists()
+    assert (mine / "02_other.ipynb").exists() and (mine / "studies" / "tour.py").exists()
 
 
 def test_demo_keeps_what_the_user_changed(tmp_path, shipped, started):
-    (tmp_path / cli.TOUR).write_text("mine")
+    (tmp_path / "studies").mkdir()
+    for name in (cli.TOUR, "studies/tour.py"):
+        (tmp_path / name).write_text("mine")
     cli.main(["demo", "--folder", str(tmp_path)])
-    assert (tmp_path / cli.TOUR).read_text() == "mine"
+    assert {(tmp_path / name).read_text() for name in (cli.TOUR, "studies/tour.py")} == {"mine"}
 
 
 def test_demo_without_a_folder_takes_a_new_one(shipped, started):

@@ -180,7 +180,7 @@ def test_a_model_is_trained_in_no_folder_of_other_files(
         raise bl.InputError("begun")
 
     monkeypatch.setattr("bertlens.training.run.files", training)
-    monkeypatch.setattr("bertlens.casestudies.sars_cov_2.run.prepare", training)
+    monkeypatch.setattr("bertlens.training.sars_cov_2.variant_run.prepare", training)
     mine = folder / "mine"
     lens_of().model.save_pretrained(mine)
     before = listed(mine)

@@ -1,8 +1,8 @@
 """Every block of code in README, docs and docstrings runs, page by page, on the embedded model.
 
-What a page takes as given (texts, a model in a folder) is in `GIVEN`; pages that take long are in `LONG`. Of lines of a
-shell: the command is there, with these options. Blocks of `{bertlens}` run up to the page, which the documentation's
-own build writes.
+What a page takes as given (texts, a model in a folder) is in `GIVEN`; pages that take long are in `LONG`. `make test`
+runs those that this branch changes and six more, drawn by the commit. Of lines of a shell: the command is there, with
+these options. Blocks of `{bertlens}` run up to the page, which the documentation's own build writes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from bertlens.model import families
 from bertlens.vocabulary import GATES, LAYER_MAPS
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.tabs import TABS
+from check import changed
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
@@ -88,7 +89,12 @@ def registries() -> Iterator[None]:
 
 def pages() -> list[Any]:
     names = [(page, page.relative_to(ROOT).as_posix()) for page in PAGES if blocks(page)]
-    return [pytest.param(page, id=name, marks=[pytest.mark.long] * (name in LONG)) for page, name in names]
+    edited = changed(None)
+    sampled, long = [pytest.mark.sampled(6)], [pytest.mark.long]
+    return [
+        pytest.param(page, id=name, marks=long if name in LONG else [] if name in edited else sampled)
+        for page, name in names
+    ]
 
 
 @pytest.mark.timeout(300)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +61,14 @@ def test_the_checks_are_of_cells_that_are_there_and_no_fewer_than_they_were(path
     asserted = sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(text)))
     assert asserted >= ASSERTIONS.get(path.stem[:2], 0)
     assert all(re.search(r"^\s*assert\b", part, re.MULTILINE) for part in text.split("# %% after")[1:])
+
+
+def test_a_notebook_that_is_opened_alone_finds_its_studies(tmp_path):
+    """Its first cell says where they are: as on Colab, where a wheel is installed and nothing lies beside it."""
+    codes = {path.stem: [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"] for path in NOTEBOOKS}
+    counting = [code[0] for code in codes.values() if any("from studies import" in source for source in code)]
+    [ends] = {tuple(first.splitlines()[-4:]) for first in counting}
+    assert len(counting) == 11
+    run = [sys.executable, "-c", "\n".join(["import sys", *ends, "from studies import texts", "print(texts.__file__)"])]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
+    assert Path(done.stdout.strip()) == ROOT / "notebooks" / "studies" / "texts.py", done.stderr

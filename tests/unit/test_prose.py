@@ -59,7 +59,7 @@ def notebooks() -> dict[str, str]:
 def python(docstrings: bool) -> dict[str, str]:
     """Docstrings, or the other strings with a space in them: sentences of errors, labels, cards."""
     found = {}
-    for path in sorted((ROOT / "bertlens").rglob("*.py")):
+    for path in sorted([*(ROOT / "bertlens").rglob("*.py"), *(ROOT / "notebooks" / "studies").glob("*.py")]):
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         parts = [node.value for node in nodes if isinstance(node, ast.Constant) and (id(node) in alone) == docstrings]

@@ -175,6 +175,7 @@ print("all there")
 """
 
 
+@pytest.mark.long
 def test_a_new_statistic_is_one_file(tmp_path: Path) -> None:
     """In a copy of the package with one record more: the atlas, the survey, the page's words, and the file, which
     the package without the record refuses."""
@@ -206,8 +207,8 @@ def test_a_tab_takes_four_files_by_hand() -> None:
 
 
 def test_a_question_of_the_view_and_the_types_of_its_arguments(registries: None) -> None:
-    def of_view(asked: Any, layer: int, gate: str = "") -> Any:
-        return {"view": asked.traits["view"], "model": asked.shown.trace.model_name, "layer": layer}, {}
+    def of_view(request: Any, layer: int, gate: str = "") -> Any:
+        return {"view": request.traits["view"], "model": request.trace.model_name, "layer": layer}, {}
 
     register_question(Question("of_view", of_view, ("layer", "gate?"), of_view=True))
     view = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat").explore(view="norms")
@@ -235,7 +236,7 @@ def register_toy_tab() -> None:
 
 
 def test_a_new_tab(registries: None) -> None:
-    """In the kernel; tests/browser/test_recipes.py shows it in a notebook and on an exported page."""
+    """In the kernel; tests/browser/frame/test_recipes.py shows it on a page."""
     register_toy_tab()
     trace = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
     view = trace.explore(view="toy")

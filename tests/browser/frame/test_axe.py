@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,27 +12,22 @@ import bertlens as bl
 from bertlens import whatif
 from browser.views import Seen
 
-AXE = Path(__file__).parents[3] / "js" / "node_modules" / "axe-core" / "axe.min.js"
 CELL = {"layer": 1, "head": 8, "query": 3, "key": 4}
-FINDINGS = """async () => (await axe.run(".bertlens")).violations
-    .filter(({ impact }) => ["serious", "critical"].includes(impact))
-    .map(({ id, nodes }) => [id, nodes.length, nodes[0].html.slice(0, 200), nodes[0].failureSummary])"""
 
 
 def findings(seen: Seen) -> dict[str, Any]:
     """What axe-core finds on each tab, and on its tables; tabs and states without findings left out."""
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: dict[str, Any] = {"as opened": seen.page.evaluate(FINDINGS)}
+    found: dict[str, Any] = {"as opened": seen.axe()}
     tabs = [tab for tab in seen.root.get_by_role("tab").all() if tab.get_attribute("aria-disabled") != "true"]
     for tab in tabs:
         tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
         expect(seen.region("Details").get_by_text("computing …")).to_have_count(0)
-        found[tab.inner_text()] = seen.page.evaluate(FINDINGS)
+        found[tab.inner_text()] = seen.axe()
         switch = seen.check("as tables")
         if switch.count():
             switch.check()
-            found[f"{tab.inner_text()} as tables"] = seen.page.evaluate(FINDINGS)
+            found[f"{tab.inner_text()} as tables"] = seen.axe()
             switch.uncheck()
     assert len(found) > len(tabs) > 2
     return {name: what for name, what in found.items() if what}
@@ -43,12 +37,12 @@ def findings(seen: Seen) -> dict[str, Any]:
 def test_axe_finds_nothing_serious(show, pair, theme):
     texts = ["The cat sat on the old mat.", "A dog lay there."]
     stats = bl.survey.head_stats(pair.lens, texts, progress=False)
-    found = findings(show(pair.explore(**CELL, stats=stats, theme=theme), matters=True, width=974))
+    found = findings(show(pair.explore(**CELL, stats=stats, theme=theme), width=974))
     assert found == {}, json.dumps(found, indent=1)
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_axe_finds_nothing_serious_in_a_changed_run(show, pair, theme):
     changed = pair.rerun(whatif.off(1, 8), whatif.hide(2))
-    found = findings(show(changed.explore(**CELL, theme=theme), matters=True, width=974))
+    found = findings(show(changed.explore(**CELL, theme=theme), width=974))
     assert found == {}, json.dumps(found, indent=1)

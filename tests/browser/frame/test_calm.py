@@ -35,17 +35,17 @@ def view():
     return lambda *texts: lens.trace(*texts).explore()
 
 
-def opened(live, view, width, font="as it is"):
+def opened(show, view, width, font="as it is"):
     """With the margin of a page, 12 px on each side."""
-    seen = live(view, width=width, height=900)
+    seen = show(view, width=width, height=900)
     seen.page.add_style_tag(content=f".bertlens, .bertlens * {{ letter-spacing: {FONTS[font]} }}")
     seen.settled()
     return seen
 
 
 @pytest.mark.parametrize("font", FONTS)
-def test_the_first_screen_is_calm(live, view, font):
-    seen = opened(live, view(*TEXTS), 968, font)
+def test_the_first_screen_is_calm(show, view, font):
+    seen = opened(show, view(*TEXTS), 968, font)
     for width, highest in HEIGHTS.items():
         seen.page.set_viewport_size({"width": width, "height": 900})
         seen.settled()
@@ -59,15 +59,15 @@ def test_the_first_screen_is_calm(live, view, font):
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
-def test_one_sentence_alone_is_as_calm(live, view):
-    seen = opened(live, view(TEXTS[0]), 968)
+def test_one_sentence_alone_is_as_calm(show, view):
+    seen = opened(show, view(TEXTS[0]), 968)
     assert len(seen.root.evaluate(CONTROLS_SEEN)) <= CONTROLS, seen.root.evaluate(CONTROLS_SEEN)
 
 
 @pytest.mark.parametrize("width", [950, 968, 1400])
-def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(live, width):
+def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(show, width):
     masked = bl.Lens.embedded(mlm=True).trace("The cat did not drink the [MASK] because it was sour.")
-    seen = opened(live, masked.explore(), width)
+    seen = opened(show, masked.explore(), width)
     first = masked.predictions()["token"].iloc[0]
     expect(seen.part("answer")).to_contain_text(first)
     buttons = [seen.root.get_by_role("button", name=name, exact=True) for name in ("Run", "More settings")]
@@ -76,8 +76,8 @@ def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(live, widt
     expect(seen.root.get_by_role("list", name="What the tokenizer did")).to_have_count(0)
 
 
-def test_the_line_for_beginners_goes_after_two_clicks_and_stays_away(live, view):
-    seen = opened(live, view(*TEXTS), 968)
+def test_the_line_for_beginners_goes_after_two_clicks_and_stays_away(show, view):
+    seen = opened(show, view(*TEXTS), 968)
     start = seen.part("start")
     expect(start).to_be_visible()
     seen.thumb(1, 8).click()
@@ -90,8 +90,8 @@ def test_the_line_for_beginners_goes_after_two_clicks_and_stays_away(live, view)
     expect(start).to_have_count(0)
 
 
-def test_it_opens_on_a_weight_that_leaves_something_to_compute(live, view):
-    seen = opened(live, view(*TEXTS), 968)
+def test_it_opens_on_a_weight_that_leaves_something_to_compute(show, view):
+    seen = opened(show, view(*TEXTS), 968)
     question = seen.tab("Neurons").inner_text().split("\n")[0]
     number = re.fullmatch(r"How is (0\.\d{3}) computed\?", question)
     assert number and 0.4 <= float(number[1]) <= 0.9, question
@@ -99,9 +99,9 @@ def test_it_opens_on_a_weight_that_leaves_something_to_compute(live, view):
     expect(seen.part("formula-alpha")).to_have_text(number[1])
 
 
-def test_a_newcomer_asks_three_questions_in_three_clicks_without_scrolling(live, view):
+def test_a_newcomer_asks_three_questions_in_three_clicks_without_scrolling(show, view):
     """What does this head do, how is the number computed, why, does it matter: each answer's sentence is in sight."""
-    seen = opened(live, view(*TEXTS), 1400)
+    seen = opened(show, view(*TEXTS), 1400)
     expect(seen.part("head-sentence")).to_contain_text(re.compile("looks at|rests on"))
     for tab, said in (("Neurons", "formula"), ("Why", "why-says"), ("Does it matter?", "matter-says")):
         seen.tab(tab).click()
@@ -109,9 +109,9 @@ def test_a_newcomer_asks_three_questions_in_three_clicks_without_scrolling(live,
         assert seen.page.evaluate("scrollY") == 0, tab
 
 
-def test_so_they_are_in_the_window_that_jupyterlab_leaves(live, view):
+def test_so_they_are_in_the_window_that_jupyterlab_leaves(show, view):
     """At 1,400 × 900 it leaves 968 × 776. What is clicked stays in sight, and nothing moves before a click."""
-    seen = opened(live, view(*TEXTS), 968)
+    seen = opened(show, view(*TEXTS), 968)
     seen.page.set_viewport_size({"width": 968, "height": 776})
     assert seen.page.evaluate("scrollY") == 0
     for tab, said in (("Neurons", "formula"), ("Why", "why-says"), ("Does it matter?", "matter-says")):
@@ -120,10 +120,10 @@ def test_so_they_are_in_the_window_that_jupyterlab_leaves(live, view):
         expect(seen.tab(tab)).to_be_in_viewport(ratio=1)
 
 
-def test_the_first_line_is_true_in_the_dark_and_of_norms(live, view):
+def test_the_first_line_is_true_in_the_dark_and_of_norms(show, view):
     lens_view = view(*TEXTS)
     lens_view.theme = "dark"
-    seen = opened(live, lens_view, 968)
+    seen = opened(show, lens_view, 968)
     expect(seen.part("start")).to_contain_text("bright = it looks there. Click one, then click a word.")
     seen.shows("Norm ‖αf(x)‖")
     expect(seen.part("start")).to_contain_text("bright = it takes from there.")
@@ -131,8 +131,8 @@ def test_the_first_line_is_true_in_the_dark_and_of_norms(live, view):
     expect(seen.part("start")).to_contain_text("blue = it looks more than it takes.")
 
 
-def test_the_menu_of_questions_stays_while_one_searches(live, view):
-    seen = opened(live, view(*TEXTS), 968)
+def test_the_menu_of_questions_stays_while_one_searches(show, view):
+    seen = opened(show, view(*TEXTS), 968)
     menu = seen.finder()
     menu.get_by_role("searchbox").click()
     seen.page.keyboard.type("entropy")
@@ -143,8 +143,8 @@ def test_the_menu_of_questions_stays_while_one_searches(live, view):
     assert menu.get_attribute("open") is not None
 
 
-def test_what_am_i_seeing_is_a_walk_of_four_spotlights(live, view):
-    seen = opened(live, view(*TEXTS), 968)
+def test_what_am_i_seeing_is_a_walk_of_four_spotlights(show, view):
+    seen = opened(show, view(*TEXTS), 968)
     seen.root.get_by_role("button", name="What am I seeing?").click()
     note = seen.part("walk")
     for n, title in enumerate(("All heads", "One head", "In words", "What to ask"), 1):

@@ -15,19 +15,13 @@ VASWANI, NORMS, BLOCKS, BONINO = "1706.03762", "2004.10102", "2109.07152", "2502
 
 def cited(seen: Seen) -> list[str]:
     """The numbers of the papers that the export menu copies, after bertlens itself."""
-    seen.page.evaluate(
-        "() => { window.said = ''; Object.defineProperty(navigator, 'clipboard', { configurable: true, "
-        "value: { writeText: async (text) => { window.said = text; } } }); }"
-    )
-    seen.root.get_by_text("Export", exact=True).click()
-    seen.root.get_by_role("button", name="Cite (BibTeX)", exact=True).click()
-    seen.page.wait_for_function("() => window.said")
-    software, *papers = str(seen.page.evaluate("() => window.said")).strip().split("\n\n")
+    software, *papers = seen.copied("Cite (BibTeX)").strip().split("\n\n")
     assert software.startswith("@software{bertlens,") and f"version = {{{bl.__version__}}}" in software
     assert re.search(r"year = \{20\d\d\}", software)
     return [re.search(r"eprint = \{([\d.]+)\}", paper)[1] for paper in papers]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("chosen", "papers"),
     [

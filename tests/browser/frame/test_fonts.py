@@ -25,7 +25,7 @@ CUT = """root => [...root.querySelectorAll("button, h3, h4, label, summary")]
 @pytest.fixture
 def opened(show, pair):
     def open_view(font: str, width: int):
-        seen = show(pair.explore(layer=1, head=8, query=3, key=4), matters=True, width=width + 24, height=1000)
+        seen = show(pair.explore(layer=1, head=8, query=3, key=4), width=width + 24, height=1000)
         spacing = f".bertlens *, .bertlens {{ letter-spacing: {FONTS[font]} }}"
         seen.page.add_style_tag(content=spacing)
         expect(seen.part("neurons")).to_be_visible()

@@ -14,10 +14,6 @@ from browser.harness import watched
 from browser.views import Seen
 from unit.tiny import bert_with
 
-AXE = Path(__file__).parents[3] / "js" / "node_modules" / "axe-core" / "axe.min.js"
-FINDINGS = """async () => (await axe.run(".bertlens")).violations
-    .filter(({ impact }) => ["serious", "critical"].includes(impact))
-    .map(({ id, nodes }) => [id, nodes[0].html.slice(0, 200), nodes[0].failureSummary])"""
 TEXT = "The cat sat on the mat because it was tired."
 OTHER = "The dog lay on the rug."
 step = bl.Lesson.step
@@ -42,10 +38,10 @@ def panel(seen: Seen):
     return seen.root.get_by_role("region", name="Lesson: A <b>row</b>")
 
 
-def test_a_lesson_is_walked_by_mouse(live, embedded_lens, lesson):
+def test_a_lesson_is_walked_by_mouse(show, embedded_lens, lesson):
     trace = embedded_lens.trace(OTHER)
     view = trace.explore(lesson=lesson)
-    seen = live(view, width=974)
+    seen = show(view, width=974)
     here = panel(seen)
     expect(here).to_contain_text("step 1 of 5")
     expect(here).to_contain_text("<img src=x onerror=boom()>")  # text stays text
@@ -81,9 +77,7 @@ def test_a_lesson_is_walked_by_mouse(live, embedded_lens, lesson):
     here.get_by_role("button", name="Done").click()
     expect(here.get_by_role("status")).to_contain_text("Because.")
     here.get_by_label("Your name").fill("Zoë")
-    seen.page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
-    here.get_by_role("button", name="Copy my result").click()
-    line = seen.page.evaluate("window.copied")
+    line = seen.copied(here.get_by_role("button", name="Copy my result").click)
     table = view.lesson_results
     read = lesson.grade(line)
     assert read.attrs["name"] == "Zoë" and read["step"].tolist() == [1, 2, 3, 4, 5]
@@ -95,16 +89,15 @@ def test_a_lesson_is_walked_by_mouse(live, embedded_lens, lesson):
     assert table["guess"][0] == "mat" and table["truth"][2] == "L0·H2" and table["written"][3] == "Nothing to do."
     assert table["hints"].tolist() == [1, 0, 0, 0]
     assert list(table["act"]) == ["predict", "predict", "find", "write"]
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = seen.page.evaluate(FINDINGS)
+    found = seen.axe()
     assert found == [], json.dumps(found, indent=1)
 
 
-def test_a_lesson_is_presented_with_notes(live, show, embedded_lens):
+def test_a_lesson_is_presented_with_notes(show, show_saved, embedded_lens):
     steps = [step("# One\nLook.", {"text": TEXT}, notes="Wait for **all**."), step("Two.")]
     view = embedded_lens.trace(TEXT).explore(lesson=bl.Lesson("A <b>row</b>", steps))
     assert "Wait for" not in view.to_html(progress=False)  # readers get no notes
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     here = panel(seen)
     expect(here).not_to_contain_text("Wait for")
     here.get_by_role("button", name="Notes").click()
@@ -137,6 +130,7 @@ def path(embedded_lens, tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", ["mouse", "keys", "touch"])
 def test_one_lesson_is_walked_in_a_saved_page(browser, embedded_lens, path, way):
     size = TOUCH if way == "touch" else {"viewport": {"width": 1280, "height": 720}}
@@ -148,11 +142,9 @@ def test_one_lesson_is_walked_in_a_saved_page(browser, embedded_lens, path, way)
     expect(here.locator("option", has_text="✓")).to_have_count(5)
     here.get_by_label("all steps").select_option("5")
     expect(here).to_contain_text("kept in this browser")
-    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
     here.get_by_label("Your name").fill("Zoë")
-    here.get_by_role("button", name="Copy my result").click()
-    page.wait_for_function("() => window.copied")
-    assert walk.LESSON.grade(page.evaluate("window.copied")).to_dict() == done
+    line = Seen(page).copied(here.get_by_role("button", name="Copy my result").click)
+    assert walk.LESSON.grade(line).to_dict() == done
     here.get_by_role("button", name="begin anew").click()
     expect(here).to_contain_text("step 1 of 6")
     page.reload()
@@ -172,10 +164,10 @@ def test_in_a_frame_without_storage_a_lesson_is_kept_in_memory(page_of, path):
     expect(here).to_contain_text("kept in this page only; close it and it is gone")
 
 
-def test_a_saved_lesson_is_walked_by_keys(show, embedded_lens, lesson):
+def test_a_saved_lesson_is_walked_by_keys(show_saved, embedded_lens, lesson):
     view = embedded_lens.trace(TEXT).explore(lesson=lesson)
     view.lesson_done = [{"step": 2, "guess": "mat"}]
-    seen = show(view, width=480)
+    seen = show_saved(view, width=480)
     here = panel(seen)
     expect(here).to_contain_text("step 1 of 5")
     expect(here.locator("option", has_text="✓")).to_have_count(0)  # another reader begins anew
@@ -196,15 +188,14 @@ def test_a_saved_lesson_is_walked_by_keys(show, embedded_lens, lesson):
     expect(here).to_contain_text("This step is of another run.")
     here.get_by_role("button", name="Step before").press("ArrowLeft")
     expect(here).to_contain_text("step 3 of 5")
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = seen.page.evaluate(FINDINGS)
+    found = seen.axe()
     assert found == [], json.dumps(found, indent=1)
 
 
-def test_a_shipped_lesson_is_walked_by_keys_with_a_model(live):
+def test_a_shipped_lesson_is_walked_by_keys_with_a_model(show):
     lens = bl.Lens.embedded(mlm=True)
     view = lens.trace("Paris is the capital of [MASK].").explore(lesson="heads-off")
-    seen = live(view, width=974)
+    seen = show(view, width=974)
     here = seen.root.get_by_role("region", name="Lesson: Switch heads off: does it matter?")
     onward = here.get_by_role("button", name="Next step")
     expect(seen.part("answer")).to_contain_text("coffee")
@@ -242,10 +233,10 @@ def test_a_shipped_lesson_is_walked_by_keys_with_a_model(live):
     expect(seen.part("answer")).to_contain_text("paris")
 
 
-def test_a_lesson_of_another_model_says_so_and_offers_its_own(live, embedded_lens):
+def test_a_lesson_of_another_model_says_so_and_offers_its_own(show, embedded_lens):
     tiny = bl.Lens(bert_with(embedded_lens.tokenizer), embedded_lens.tokenizer)
     view = tiny.trace(TEXT).explore(lesson="row-of-weights")
-    seen = live(view, width=974)
+    seen = show(view, width=974)
     here = seen.root.get_by_role("region", name="Lesson: A row of weights")
     steps, offer = here.get_by_label("all steps"), here.get_by_role("button", name="Run all-MiniLM-L6-v2")
     expect(here).to_contain_text(f"Written for all-MiniLM-L6-v2; this is {tiny.model_name}.")
@@ -266,8 +257,8 @@ def test_a_lesson_of_another_model_says_so_and_offers_its_own(live, embedded_len
 
 def test_axe_finds_nothing_serious_at_any_width_and_theme(page_of, path):
     page = page_of(path)
-    here = Seen(page).root.get_by_role("region", name="Lesson: One lesson")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
+    seen = Seen(page)
+    here = seen.root.get_by_role("region", name="Lesson: One lesson")
     for width, height in ((480, 800), (950, 800), (1280, 720)):
         page.set_viewport_size({"width": width, "height": height})
         for theme in ("light", "dark"):
@@ -275,7 +266,7 @@ def test_axe_finds_nothing_serious_at_any_width_and_theme(page_of, path):
             for n in (1, 4, 5):  # withheld, to find, to write
                 here.get_by_label("all steps").select_option(str(n))
                 expect(here).to_contain_text(f"step {n + 1} of 6")
-                found = page.evaluate(FINDINGS)
+                found = seen.axe()
                 assert found == [], json.dumps([width, theme, n, found], indent=1)
 
 
@@ -292,9 +283,13 @@ def test_in_a_narrow_view_the_sheet_covers_what_is_below_and_the_answer_comes_ab
     expect(seen.root.locator(".bl-lesson-asked")).to_be_in_viewport()
     here.get_by_role("group", name="Your guess: a word").get_by_role("button").first.click()
     expect(seen.root.locator(".bl-main")).to_be_visible()
-    row = seen.root.locator(".bl-head")
-    seen.page.wait_for_timeout(200)
-    assert 0 <= row.bounding_box()["y"] < here.bounding_box()["y"] - 200
+    seen.page.wait_for_function(
+        """() => {
+            const [row, sheet] = [".bl-head", ".bl-lesson"].map((name) => document.querySelector(name));
+            const [top, end] = [row.getBoundingClientRect().top, sheet.getBoundingClientRect().top - 200];
+            return 0 <= top && top < end;
+        }"""
+    )
     here.get_by_role("button", name="Next step").click()
     expect(seen.root.locator(".bl-atlas")).to_be_in_viewport(ratio=0.9)  # a head is to be chosen
 

@@ -8,22 +8,10 @@ import pytest
 
 import bertlens as bl
 from bertlens import whatif
-from browser.views import TEXTS, Seen, number
+from browser.views import TEXTS, number
 
 CELL = {"layer": 1, "head": 8, "query": 3, "key": 4}
 LONG = "A cat sat on the mat. " * 60
-
-
-def copied(seen: Seen) -> str:
-    """The lines of the export menu."""
-    seen.page.evaluate(
-        "() => { window.said = ''; Object.defineProperty(navigator, 'clipboard', { configurable: true, "
-        "value: { writeText: async (text) => { window.said = text; } } }); }"
-    )
-    seen.root.get_by_text("Export", exact=True).click()
-    seen.root.get_by_role("button", name="Copy as Python", exact=True).click()
-    seen.page.wait_for_function("() => window.said")
-    return str(seen.page.evaluate("() => window.said"))
 
 
 def runs(lines: str) -> dict[str, Any]:
@@ -45,11 +33,12 @@ SHOWN = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("chosen", "what"), SHOWN)
 def test_the_lines_give_the_number_that_is_shown(show, embedded_lens, chosen, what):
     trace = embedded_lens.trace("The cat sat unbelievably long.", TEXTS[1])
     seen = show(trace.explore(**{**CELL, **chosen}))
-    lines = copied(seen)
+    lines = seen.copied("Copy as Python")
     made = runs(lines)
     comment = next(line for line in lines.splitlines() if line.startswith("#"))
     assert comment.startswith(f"# {what} ") and (" in L1:" in comment) == ("layer_map" in chosen)
@@ -62,6 +51,7 @@ def test_the_lines_give_the_number_that_is_shown(show, embedded_lens, chosen, wh
     assert (view.layer, view.head, view.query, view.measure) == (1, 8, 3, chosen.get("measure", "weight"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "make",
     [
@@ -74,25 +64,27 @@ def test_the_lines_give_the_number_that_is_shown(show, embedded_lens, chosen, wh
 )
 def test_the_lines_make_the_same_run(show, embedded_lens, make):
     trace = make(embedded_lens)
-    made = runs(copied(show(trace.explore())))["trace"]
+    made = runs(show(trace.explore()).copied("Copy as Python"))["trace"]
     assert (made.tokens, made.word_ids, made.changes) == (trace.tokens, trace.word_ids, trace.changes)
     assert (made.attention(5) - trace.attention(5)).abs().max() < 1e-6
 
 
 def test_without_a_cell_there_is_no_number(show, pair):
-    lines = copied(show(pair.explore(layer=1, head=8)))
+    lines = show(pair.explore(layer=1, head=8)).copied("Copy as Python")
     assert "value" not in lines and "#" not in lines
 
 
 def test_what_only_its_maker_has_is_named(show, embedded_lens, pair):
     """A model that was given, maps that were given, a change that takes more than numbers."""
     given = bl.Lens(embedded_lens.model, embedded_lens.tokenizer)
-    lines = copied(show(given.trace("The cat sat.").explore()))
+    lines = show(given.trace("The cat sat.").explore()).copied("Copy as Python")
     assert "\nlens = bl.Lens(model, tokenizer)  # yours: " in lines
     assert runs(lines.replace("import bertlens as bl", "import bertlens as bl\nmodel, tokenizer = MODEL").replace(
         "MODEL", "bl.Lens.embedded().model, bl.Lens.embedded().tokenizer"
     ))["trace"].tokens == given.trace("The cat sat.").tokens  # fmt: skip
     maps = bl.Trace.from_attentions([pair.attention(0)], pair.tokens)
-    assert "\ntrace = bl.Trace.from_attentions(attentions, tokens)  # your " in copied(show(maps.explore()))
+    assert "\ntrace = bl.Trace.from_attentions(attentions, tokens)  # your " in show(maps.explore()).copied(
+        "Copy as Python"
+    )
     patched = pair.rerun(whatif.patch(1, 6, embedded_lens.trace("The dog sat on the rug."), 6))
-    assert "\n# changed, write it: trace = trace.rerun(...)  # " in copied(show(patched.explore()))
+    assert "\n# changed, write it: trace = trace.rerun(...)  # " in show(patched.explore()).copied("Copy as Python")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from browser.views import TEXTS, Seen
 
-pytestmark = pytest.mark.usefixtures("neurons_open")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("neurons_open")]
 
 CELLS = [
     f"import bertlens as bl, ipywidgets\nlens = bl.Lens.embedded()\ntrace = lens.trace(*{TEXTS!r})",

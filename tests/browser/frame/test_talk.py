@@ -72,28 +72,6 @@ def test_running_text_is_shaded_by_a_row_or_by_a_column(show, pair):
     assert shades(seen) == coloured(norms.weighted_norm(pair, 1)[8, 3].numpy())
 
 
-def test_the_line_below_says_what_is_selected(show, pair):
-    seen = show(pair.explore(**CELL), width=1000)
-    line, weights = seen.part("seeing"), pair.attention(1)[8]
-    given = f"“sat” gives “on” {shown(float(weights[3, 4]))} of its attention, more than any other word."
-    expect(line).to_have_text(f"{given} Spread evenly it would be {1 / 21:.3f}.")
-    third = int(weights[3].argsort(descending=True)[2])
-    seen.at_cell(3, third)
-    given = f"“sat” gives “{pair.display_tokens[third]}” {shown(float(weights[3, third]))} of its attention"
-    expect(line).to_contain_text(f"{given}; 2 words get more.")
-    seen.page.keyboard.press("Escape")
-    how = "Each row is a word that looks, each column a word looked at. Dark = much. A row adds up to 1. Click a cell."
-    expect(line).to_have_text(how)
-    seen.more()
-    switch = seen.check("say what is pinned")
-    switch.uncheck()
-    expect(line).to_have_count(0)
-    switch.check()
-    expect(line).to_have_text(how)
-    seen.choice("head view", "Lines").click()
-    expect(line).to_have_text("Left the words that look, right those looked at. Strong = much. Click a word.")
-
-
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -161,6 +139,7 @@ def file_of(seen: Seen) -> ElementTree.Element:
     return ElementTree.parse(seen.save("SVG", "Head view")).getroot()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("chosen", "title"), SELECTIONS)
 def test_a_figure_of_a_selection_is_that_of_python(show, embedded_lens, chosen, title):
     pytest.importorskip("matplotlib").use("agg")
@@ -169,6 +148,7 @@ def test_a_figure_of_a_selection_is_that_of_python(show, embedded_lens, chosen, 
     same_map(file_of(seen), bl.plots.attention_map(trace, 1, 8, gate="", width=85, **chosen), title)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("to", [False, True])
 @pytest.mark.parametrize("chosen", [{}, {"units": "words", "hide_special": True, "measure": "difference"}])
 def test_running_text_in_a_file_is_that_of_python(show, embedded_lens, to, chosen):

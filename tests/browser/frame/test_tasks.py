@@ -1,4 +1,4 @@
-"""What people come with, by clicks that are counted, each from a view whose selection is not the answer already."""
+"""What people come with, each from a view whose selection is not the answer already; clicks: test_abilities.py."""
 
 from __future__ import annotations
 
@@ -8,32 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from bertlens.measures import norms
 from browser.views import Seen, shown
 
 IT, CAT = 8, 2  # of the pair's tokens
 TEXT = "The cat sat on the mat because it was tired."
-
-
-class Hand:
-    """A hand that counts what it clicks; typing is not counted, the click into the box is."""
-
-    def __init__(self) -> None:
-        self.clicks = 0
-
-    def click(self, target: Locator) -> None:
-        target.click()
-        self.clicks += 1
-
-    def cell(self, seen: Seen, row: int, col: int) -> None:
-        seen.at_cell(row, col)
-        self.clicks += 1
-
-
-def button(seen: Seen, name: str) -> Locator:
-    return seen.root.get_by_role("button", name=name, exact=True)
 
 
 def captions(seen: Seen) -> list[str]:
@@ -53,42 +34,20 @@ def cells(trace: Any, norm: bool = False) -> np.ndarray:
     return torch.stack(maps)[:, :, IT, CAT].numpy()
 
 
-def variation(trace: Any) -> np.ndarray:
-    """(L, H) half of what weights and shares of the norm differ by, a row at a time, mean over rows."""
-    found = np.zeros((trace.n_layers, trace.n_heads))
-    for layer in range(trace.n_layers):
-        alpha, passed_on = trace.attention(layer).double().numpy(), norms.weighted_norm(trace, layer).double().numpy()
-        for head in range(trace.n_heads):
-            rows = [abs(a - n / n.sum()).sum() / 2 for a, n in zip(alpha[head], passed_on[head], strict=True)]
-            found[layer, head] = sum(rows) / len(rows)
-    return found
-
-
 def test_which_head_links_it_to_cat(show, pair):
-    seen, hand = Seen(show(pair.explore()).page), Hand()
+    seen = show(pair.explore())
     values = cells(pair)
     best = ranked(values)[0]
     layer, head = map(int, best.split("-"))
     expect(seen.part("head-title")).not_to_have_text(f"L{layer}·H{head}")
-    hand.cell(seen, IT, CAT)
-    hand.click(button(seen, "“it” → “cat” in all heads"))
+    seen.at_cell(IT, CAT)
+    seen.root.get_by_role("button", name="“it” → “cat” in all heads", exact=True).click()
     expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", best)
-    hand.click(seen.root.locator("[data-head]").first)
+    seen.root.locator("[data-head]").first.click()
     seen.title(f"L{layer}·H{head}")
-    assert hand.clicks <= 3
     assert seen.thumbs()[:20] == ranked(values)[:20]
     assert captions(seen)[:20] == [shown(v) for v in sorted(values.ravel(), reverse=True)[:20]]
     assert dict(seen.listed())["cat"] == round(float(values[layer, head]), 3)
-
-
-def test_the_same_question_by_norm(show, pair):
-    """Everything is of the measure shown: order, numbers, and the words beside them."""
-    seen = show(pair.explore(layer=0, head=0, query=IT, key=CAT, settings={"atlas_order": "cell"}))
-    expect(seen.part("asked-heads")).to_have_text("look at “cat” from “it”")
-    seen.shows("Norm ‖αf(x)‖")
-    by_norm = cells(pair, norm=True)
-    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(by_norm)[0])
-    assert captions(seen)[:5] == [shown(v) for v in sorted(by_norm.ravel(), reverse=True)[:5]]
 
 
 @pytest.mark.parametrize("words", [False, True])
@@ -99,33 +58,6 @@ def test_the_number_under_the_thumbnail_is_that_of_the_list(show, embedded_lens,
     seen = show(trace.explore(layer=2, head=1, query=1, key=5, settings={"atlas_order": "cell"}, **kept))
     under = seen.thumb(2, 1).locator(".bl-thumb-caption b")
     expect(under).to_have_text(seen.root.locator(".bl-list .bl-bar.bl-pinned .bl-number").inner_text())
-
-
-def test_row_and_token_of_the_pin(show, pair):
-    seen = show(pair.explore(layer=0, head=0, query=IT, key=CAT))
-    alpha = torch.stack([pair.attention(layer) for layer in range(pair.n_layers)]).double().numpy()
-    seen.find_heads("row")  # the sharpest first
-    entropy = -(alpha[:, :, IT] * np.log(alpha[:, :, IT])).sum(-1)
-    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(-entropy)[0])
-    expect(seen.root.locator(".bl-thumb-caption b").first).to_have_text(f"{entropy.min():.2f}")
-    seen.find_heads("token")
-    received = alpha[:, :, :, CAT].mean(-1)
-    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(received)[0])
-    assert captions(seen)[0] == f"{round(100 * received.max())} %"
-    seen.find_heads("token")  # a second time goes back
-    assert seen.thumbs()[:3] == ["0-0", "0-1", "0-2"]
-
-
-def test_where_norm_and_weight_differ(show, pair):
-    seen, hand = show(pair.explore()), Hand()
-    assert seen.thumbs()[:2] == ["0-0", "0-1"]
-    hand.click(seen.root.locator(".bl-finder summary"))
-    hand.click(seen.root.locator("[data-question=variation]"))
-    assert hand.clicks <= 2
-    differ = variation(pair)
-    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(differ)[0])
-    assert seen.thumbs()[:20] == ranked(differ)[:20]
-    assert captions(seen)[:20] == [f"{round(100 * v)} %" for v in sorted(differ.ravel(), reverse=True)[:20]]
 
 
 def test_statistics_are_of_the_measure_shown(show, pair):
@@ -147,7 +79,7 @@ def test_statistics_are_of_the_measure_shown(show, pair):
 
 def test_heads_below_a_value_keep_their_place(show, pair):
     seen = show(pair.explore(settings={"atlas_stat": "previous", "atlas_minimum": 0.5}))
-    seen.settled()
+    expect(seen.part("answer")).to_be_visible()  # above the atlas
     before = seen.thumb(0, 5).bounding_box()
     gone = seen.root.locator(".bl-below")
     alpha = [pair.attention(layer) for layer in range(6)]
@@ -165,13 +97,12 @@ def test_token_250_of_400(show, embedded_lens):
     trace = embedded_lens.trace(" ".join(("the cat sat on the mat and looked".split() * 50)[:398]))
     assert trace.n_tokens == 400
     view = trace.explore()
-    seen, hand = show(view, layers=[view.layer]), Hand()
-    hand.click(seen.root.get_by_role("searchbox", name="Find a token"))
+    seen = show(view)
+    seen.root.get_by_role("searchbox", name="Find a token").click()
     seen.page.keyboard.type("250")
     seen.page.keyboard.press("Enter")
     label = seen.root.locator(".bl-row-label.bl-pinned")
     expect(label).to_have_attribute("title", f"query 250: {trace.display_tokens[250]}")
-    assert hand.clicks <= 3
     row = trace.attention(view.layer)[view.head, 250]
     listed = [value for _, value in seen.listed() if value > 0]  # the pinned key is listed whatever it gets
     largest = row.sort(descending=True).values.tolist()
@@ -200,7 +131,7 @@ def test_finding_by_text_goes_on_to_the_next(show, pair):
 def test_pin_is_scrolled_into_its_frame(show, embedded_lens):
     trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 20))
     view = trace.explore(layer=0, head=2, settings={"cell_size": 12})
-    seen = show(view, layers=[0])
+    seen = show(view)
     box = seen.root.get_by_role("searchbox", name="Find a token")
     box.fill("100")
     box.press("Enter")
@@ -208,37 +139,6 @@ def test_pin_is_scrolled_into_its_frame(show, embedded_lens):
     seen.page.wait_for_function("() => document.querySelector('.bl-matrix-scroll').scrollTop > 0")
     label, frame = seen.root.locator(".bl-row-label.bl-pinned").bounding_box(), frame.bounding_box()
     assert frame["y"] < label["y"] and label["y"] + label["height"] < frame["y"] + frame["height"]
-
-
-def test_back_after_a_wrong_click(show, pair):
-    seen, hand = show(pair.explore(layer=1, head=8, query=3, key=4)), Hand()
-    seen.thumb(4, 5).click()
-    seen.title("L4·H5")
-    hand.click(button(seen, "Back to the selection before"))
-    seen.title("L1·H8")
-    assert hand.clicks == 1
-    button(seen, "Forward again").click()
-    seen.title("L4·H5")
-    seen.page.keyboard.press("Alt+ArrowLeft")
-    seen.title("L1·H8")
-    expect(button(seen, "Back to the selection before")).to_have_attribute("aria-disabled", "true")
-    seen.page.keyboard.press("Escape")
-    expect(seen.root.locator(".bl-mark-cell")).to_have_count(0)
-    seen.page.keyboard.press("Alt+ArrowLeft")
-    expect(seen.root.locator(".bl-mark-cell")).to_have_count(1)
-
-
-def copied(seen: Seen, hand: Hand, what: str) -> str:
-    """What a button of the export menu puts on the clipboard."""
-    seen.page.evaluate(
-        "() => { window.said = ''; Object.defineProperty(navigator, 'clipboard', { configurable: true, "
-        "value: { writeText: async (text) => { window.said = text; } } }); }"
-    )
-    hand.click(seen.root.get_by_text("Export", exact=True))
-    hand.click(button(seen, what))
-    seen.page.wait_for_function("() => window.said")
-    seen.page.keyboard.press("Escape")
-    return str(seen.page.evaluate("() => window.said"))
 
 
 def set_up(seen: Seen) -> None:
@@ -270,21 +170,20 @@ def state_of(seen: Seen) -> dict[str, Any]:
 
 
 def test_state_to_a_colleague_as_python(show, pair):
-    seen, hand = show(pair.explore()), Hand()
+    seen = show(pair.explore())
     set_up(seen)
     before = state_of(seen)
-    line = copied(seen, hand, "Copy as Python").splitlines()[-1]
-    assert hand.clicks <= 2
+    line = seen.copied("Copy as Python").splitlines()[-1]
     assert line.startswith('trace.explore(layer=3, head=4, query=8, key=2, measure="norm", mode="lines"')
     assert state_of(show(eval(line, {"trace": pair}))) == before
 
 
-def test_state_to_a_colleague_as_a_link(show, pair):
-    seen, hand = show(pair.explore()), Hand()
+def test_state_to_a_colleague_as_a_link(show_saved, pair):
+    seen = show_saved(pair.explore())
     set_up(seen)
     before = state_of(seen)
-    link = copied(seen, hand, "Copy a link to this state")
-    assert hand.clicks <= 2 and "#bertlens=" in link
+    link = seen.copied("Copy a link to this state")
+    assert "#bertlens=" in link
     seen.thumb(0, 0).click()
     seen.open_tab("Table")
     seen.page.goto(link)  # pasted over the same page
@@ -296,8 +195,8 @@ def test_state_to_a_colleague_as_a_link(show, pair):
 @pytest.mark.parametrize(
     "hash", ["nonsense", "%7B%22layer%22%3A99%2C%22mode%22%3A7%2C%22thresholds%22%3A%22x%22%7D", "%"]
 )
-def test_link_that_is_broken_changes_nothing(show, pair, hash):
-    seen = show(pair.explore(layer=1, head=8))
+def test_link_that_is_broken_changes_nothing(show_saved, pair, hash):
+    seen = show_saved(pair.explore(layer=1, head=8))
     seen.page.goto(seen.page.url + "#bertlens=" + hash)
     seen.page.reload()
     seen = Seen(seen.page)
@@ -305,26 +204,9 @@ def test_link_that_is_broken_changes_nothing(show, pair, hash):
     assert seen.part("head-title").inner_text().startswith("L1·H8")
 
 
-def test_same_head_on_two_sentences(live, embedded_lens):
-    seen, hand = live(embedded_lens.trace(TEXT).explore()), Hand()
-    seen.thumb(3, 4).click()
-    seen.title("L3·H4")
-    expect(seen.part("link")).to_have_text("kernel live")
-    hand.click(seen.root.get_by_label("Sentence A"))
-    seen.page.keyboard.press("Control+A")
-    seen.page.keyboard.type("Dogs chase the red ball across a wide field.")
-    hand.click(button(seen, "Run"))
-    expect(seen.root.locator(".bl-row-label").nth(1)).to_have_text("dogs")
-    seen.title("L3·H4")
-    hand.click(button(seen, "Text before"))
-    expect(seen.root.locator(".bl-row-label").nth(2)).to_have_text("cat")
-    seen.title("L3·H4")
-    assert hand.clicks <= 3
-
-
-def test_hover_asks_nobody_and_one_query_is_asked_once(live, embedded_lens):
+def test_hover_asks_nobody_and_one_query_is_asked_once(show, embedded_lens):
     """The kernel answers for a query's rows once; another key of it, hover and order are the page's."""
-    seen = live(embedded_lens.trace(TEXT).explore())
+    seen = show(embedded_lens.trace(TEXT).explore())
     expect(seen.part("link")).to_have_text("kernel live")
     seen.at_cell(8, 2)
     seen.find_heads("cell")

@@ -53,51 +53,6 @@ def test_terms_explain_themselves_on_focus_too(show, pair):
         expect(seen.tip).to_have_text(word.about)
 
 
-def column_head(share: float) -> bl.Trace:
-    """Every query gives `share` to one word and the rest to all tokens alike."""
-    weights = torch.full((1, 1, 8, 8), (1 - share) / 7)
-    weights[..., 2] = share
-    return bl.Trace.from_attentions(weights.numpy(), WORDS)
-
-
-def test_sentence_names_the_word_that_all_look_at(show):
-    seen = show(column_head(0.395).explore())
-    expect(seen.part("head-sentence")).to_contain_text(f"L0·H0 looks partly at “{WORDS[2]}” (40 %)")
-
-
-def test_shares_never_add_up_to_more_than_all(show, embedded_lens):
-    """In a text of three tokens the first one is often the one before: such attention is not told twice."""
-    seen = show(embedded_lens.trace("cat").explore())
-    for layer in range(6):
-        for head in range(0, 12, 3):
-            seen.thumb(layer, head).click()
-            seen.title(f"L{layer}·H{head}")
-            text = seen.part("head-sentence").inner_text()
-            assert sum(int(n) for n in re.findall(r"(\d+) %", text)) <= 101, text
-            assert "undefined" not in text
-
-
-@pytest.mark.parametrize(
-    ("measure", "does", "they"),
-    [
-        ("weight", "looks at", "look at"),
-        ("norm", "takes from", "take from"),
-        (
-            "difference",
-            "looks more (+), takes more (−)",
-            "look more (+), take more (−)",
-        ),
-    ],
-)
-def test_list_says_what_its_numbers_are(show, pair, measure, does, they):
-    seen = show(pair.explore(layer=1, head=8, query=3, measure=measure))
-    expect(seen.part("row-list").locator("h4")).to_have_text(f"sat {does}")
-    seen.root.locator(".bl-row-label", has_text="sat").click()
-    expect(seen.part("row-list").locator("h4")).to_have_text(f"on average, words {they}")
-    seen.shows("rollout")
-    expect(seen.part("row-list").locator("h4")).to_have_text("on average, words take from")
-
-
 def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):
     seen = show(pair.explore(layer=1, head=8, query=3))
     seen.shows("attn-n")
@@ -110,9 +65,9 @@ def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):
     expect(seen.part("neurons")).to_contain_text("L1·H8, one head of the layer shown above")
 
 
-def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(show, pair):
+def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(show_saved, pair):
     """What is shown keeps its name, and one sentence says how a page holds the map: shown when it is saved."""
-    seen = show(pair.explore(layer=1, head=8))
+    seen = show_saved(pair.explore(layer=1, head=8))
     before = seen.matrix()
     for name in ("alti", "value-zeroing"):
         seen.shows(name)
@@ -123,7 +78,7 @@ def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(sho
         expect(seen.select("shows")).to_have_value("weight")
         expect(seen.part("head-title")).to_have_text("L1·H8")
         assert (seen.matrix() == before).all()
-    seen = show(pair.explore(layer=1, head=8, layer_map="alti", query=3, key=4))
+    seen = show_saved(pair.explore(layer=1, head=8, layer_map="alti", query=3, key=4))
     expect(seen.part("head-title")).to_have_text("L1 ALTI")
     expect(seen.select("shows")).to_have_value("alti")
     alti = float(layer_map(pair, 1, "alti")[3, 4])
@@ -153,9 +108,9 @@ def test_a_difference_that_is_nothing_draws_no_bars(show):
     expect(seen.root.locator(".bl-head .bl-legend").first).to_contain_text("−0.001")
 
 
-def test_thresholds_move_labels_on_a_saved_page(show, pair):
+def test_thresholds_move_labels_on_a_saved_page(show_saved, pair):
     """The scores are on the page; no kernel is asked."""
-    seen = show(pair.explore(layer=1, head=8, view="gates"))
+    seen = show_saved(pair.explore(layer=1, head=8, view="gates"))
     table = gates.classify(pair, threshold=0.7, margin=0.3)
     seen.slide("threshold", 0.7)
     seen.slide("margin", 0.3)
@@ -224,10 +179,10 @@ def test_tooltips_do_not_cover_the_grid_they_speak_of(show, pair):
     assert not covers(".bl-neuron-grid")
 
 
-def test_page_text_has_contrast(show, pair):
+def test_page_text_has_contrast(show_saved, pair):
     """4.5:1 for the note at the foot of a page."""
     for theme in ("light", "dark"):
-        seen = show(pair.explore(), theme=theme)
+        seen = show_saved(pair.explore(), theme=theme)
         foot = seen.page.locator("body > footer")
         assert foot.evaluate("one => getComputedStyle(one).opacity") == "1"
 

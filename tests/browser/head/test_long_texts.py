@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import gates, norms
-from browser.views import Seen, signed
+from browser.views import Seen, rows_of, signed
 from unit import tiny
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
@@ -73,14 +71,9 @@ def plus(value: float) -> str:
     return ("+" if value >= 0.00005 else "") + signed(value, 4)
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
-
-
 @pytest.fixture
-def seen(live: Any, trace: Any) -> Seen:
-    seen = live(trace.explore(layer=1, head=0), width=1200)
+def seen(show: Any, trace: Any) -> Seen:
+    seen = show(trace.explore(layer=1, head=0), width=1200)
     seen.part("matrix").wait_for()
     return seen
 
@@ -170,12 +163,12 @@ def test_from_all_of_a_long_text_to_one_weight(seen, trace):
     assert asked == 1  # each head once
 
 
-def test_a_weight_of_a_long_text_has_four_decimals_below_too(live, trace):
+def test_a_weight_of_a_long_text_has_four_decimals_below_too(show, trace):
     """Three would print most of 2,500 keys' weights as 0.000 or 0.001."""
     weights = trace.attention(1)[0]
     strongest = int(weights[WORD].argmax())
     weight = shown(float(weights[WORD, strongest]))
-    seen = live(trace.explore(layer=1, head=0, query=WORD, key=strongest), width=1200)
+    seen = show(trace.explore(layer=1, head=0, query=WORD, key=strongest), width=1200)
     expect(seen.part("formula-alpha")).to_have_text(weight)
     expect(seen.part("formula")).to_contain_text(f"softmax over {LENGTH:,} keys")
     expect(seen.part("contrast")).to_contain_text(
@@ -253,11 +246,11 @@ def test_lines_and_text_of_a_long_text_are_of_a_part(seen, trace):
 
 
 @pytest.fixture
-def opened(live):
+def opened(show):
     """A function that shows a text of more than 128 tokens in an open view: what is of all layers is not there yet."""
 
     def change(view: Any, trace: Any) -> Seen:
-        seen = live(view, width=1200)
+        seen = show(view, width=1200)
         expect(seen.root.locator("[data-question^='gate:']").first).to_be_attached()
         seen.page.evaluate("() => { models[0].sent.length = 0; }")
         view.trace = trace

@@ -72,6 +72,7 @@ def test_neuron_view_scores_and_alpha(show, pair, eager):
         digits(alpha[key], eager.attention[LAYER][HEAD, QUERY, key], 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layer", "head", "query", "key"), [(1, 8, 3, 4), (0, 2, 4, 3), (5, 11, 14, 0), (3, 0, 20, 20)]
 )
@@ -140,44 +141,6 @@ def test_contrast_and_the_neurons_that_carry_it(show, pair, eager):
     assert f"{n80} neurons = 80 %" in seen.part("neurons").inner_text()
 
 
-def sets_of(eager, layer, head, queries_and_keys):
-    """The n80 set of each (query, key)."""
-    q, k = eager.q[layer][head].double(), eager.k[layer][head].double()
-    for query, key in queries_and_keys:
-        others = [j for j in range(len(k)) if j != key]
-        parts = q[query] * (k[key] - k[others].mean(dim=0)) / q.shape[-1] ** 0.5
-        order = parts.sort(descending=True)
-        if parts.sum() <= 0:
-            yield set()
-        else:
-            yield set(order.indices[: int((order.values.cumsum(0) < 0.8 * parts.sum()).sum()) + 1].tolist())
-
-
-def test_reuse_of_the_set_by_other_queries(show, pair, eager):
-    seen = show(pair.explore(layer=LAYER, head=HEAD, query=QUERY, key=KEY))
-    strongest = eager.attention[LAYER][HEAD].argmax(dim=1).tolist()
-    (own,) = sets_of(eager, LAYER, HEAD, [(QUERY, KEY)])
-    other = list(sets_of(eager, LAYER, HEAD, [(i, strongest[i]) for i in range(21) if i != QUERY]))
-    jaccard = np.mean([len(own & s) / len(own | s) for s in other])
-    generator = np.random.default_rng(0)  # the chance level, by drawing
-    chance = np.mean(
-        [
-            len(own & (r := set(generator.choice(32, len(s), replace=False).tolist()))) / len(own | r)
-            for s in other
-            for _ in range(2000)
-        ]
-    )
-    seen.part("contrast").locator("summary").click()
-    expect(seen.part("contrast")).to_contain_text("Jaccard")
-    found = re.search(
-        r"share (\d+) % with this one on average \(Jaccard; chance (\d+) %\)",
-        seen.part("contrast").text_content() or "",
-    )
-    assert found is not None
-    assert int(found[1]) == round(100 * float(jaccard))
-    assert abs(int(found[2]) - 100 * float(chance)) < 0.8  # rounded, and drawn
-
-
 def test_head_list_and_tooltip(show, pair, eager):
     seen = show(bl.HeadView(pair, layer=LAYER, head=HEAD, query=QUERY))
     row = eager.attention[LAYER][HEAD, QUERY]
@@ -217,6 +180,7 @@ def assert_painted(image, values, lo, hi, scale="weight", theme="light"):
     assert np.any(allowed, axis=0).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("layer", "head"), [(1, 8), (4, 5)])
 def test_matrix_pixels(show, pair, eager, layer, head, theme):
@@ -286,21 +250,6 @@ def test_neuron_bars_are_as_long_as_their_numbers(show, pair, eager):
     assert parts == pytest.approx(eager.attention[LAYER][HEAD, QUERY].tolist(), abs=0.02)
 
 
-def test_words_are_columns_summed_and_rows_averaged(show, embedded_lens):
-    trace = embedded_lens.trace("unaffable splendour astonished Montezuma")
-    assert any(token.startswith("##") for token in trace.tokens)
-    attention = trace.attention(2)[3].double().numpy()
-    words: dict[Any, list[int]] = {}
-    for n, word in enumerate(trace.word_ids):
-        words.setdefault(("special", n) if word is None else word, []).append(n)
-    groups = list(words.values())
-    merged = np.array([[attention[np.ix_(rows, cols)].sum(axis=1).mean() for cols in groups] for rows in groups])
-    assert merged.sum(axis=1) == pytest.approx(1)
-    seen = show(bl.HeadView(trace, layer=2, head=3, units="words"))
-    assert seen.row_labels() == ["[CLS]", "unaffable", "splendour", "astonished", "montezuma", "[SEP]"]
-    assert_painted(seen.matrix(), merged, 0, merged.max())
-
-
 @pytest.mark.parametrize("renormalize", [False, True])
 def test_hidden_special_tokens(show, pair, eager, renormalize):
     seen = show(bl.HeadView(pair, layer=LAYER, head=HEAD, hide_special=True, renormalize=renormalize, query=QUERY))
@@ -313,14 +262,3 @@ def test_hidden_special_tokens(show, pair, eager, renormalize):
     note = seen.part("row-list").inner_text()
     assert ("rows scaled to 1" in note) is renormalize
     assert (f"{shown(1 - block[left.index(QUERY)].sum())} goes to words not shown" in note) is not renormalize
-
-
-def test_head_sentence_is_the_heads_statistic(show, pair, eager):
-    """L0·H2 looks at the previous word: Σ over the pairs ÷ number of tokens."""
-    seen = show(pair.explore(layer=0, head=2))
-    attention = eager.attention[0][2].double()
-    previous = float(attention.diagonal(-1).sum() / 21)
-    entropy = float(-(attention * attention.clamp_min(1e-45).log()).sum(dim=1).mean())
-    sentence = seen.part("head-sentence")
-    expect(sentence).to_contain_text(f"L0·H2 looks at the previous word ({round(100 * previous)} %)")
-    expect(sentence.locator("abbr")).to_have_attribute("title", re.compile(rf"entropy {entropy:.1f} nats"))

@@ -11,7 +11,6 @@ from playwright.sync_api import Locator, expect
 
 import bertlens as bl
 from bertlens.measures import norms
-from browser.frame.test_axe import AXE, FINDINGS
 from browser.maps import WORDS, attention, causal
 from browser.views import PATIENCE, Seen, hosted, number, shown, signed
 from unit import tiny
@@ -140,10 +139,9 @@ def test_the_way_from_q_k_to_the_softmax_by_keys_alone(present, pair):
     expect(slide).to_contain_text("7 of 7")
     press("ArrowRight")  # the last one stays
     expect(slide).to_contain_text("7 of 7")
-    slides.seen.page.evaluate(AXE.read_text(encoding="utf-8"))
     for step in ("Home", "ArrowRight", "End"):
         press(step)
-        assert slides.seen.page.evaluate(FINDINGS) == []
+        assert slides.seen.axe() == []
     press("ArrowDown")  # another word looks, at what it looks at most
     expect(says).to_contain_text("of the attention of “on” goes to ")
     press("Home")
@@ -269,6 +267,7 @@ CUT = """slide => {
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_nothing_is_cut_off_and_all_letters_are_large_at_every_step(present, embedded_lens, subject):
     make, cell = SUBJECTS[subject]

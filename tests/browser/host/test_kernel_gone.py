@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from browser.harness import watched
 from browser.views import PATIENCE, TEXTS, Seen
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def notebook(open_shared):

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 SETUP = """
 import gc, os, torch, bertlens as bl
 lens = bl.Lens.embedded()
@@ -27,6 +29,7 @@ class Bare(anywidget.AnyWidget):
     _esm = "export default { render({ el }) { el.className = el.textContent = 'bare' } }"
     data = traitlets.Bytes().tag(sync=True)
 """
+RUNS = 100
 CELL = "lens.trace(text, truncation=True).explore(layer=1, head=8)"
 
 
@@ -43,8 +46,8 @@ def run_again(notebook, cell: int, count: int, wanted: str) -> None:
     notebook.page.locator(wanted).first.wait_for()
 
 
-@pytest.mark.parametrize("runs", [3, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1200)])])
-def test_memory_of_a_cell_that_runs_again(open_notebook, runs, capsys):
+@pytest.mark.timeout(1200)
+def test_memory_of_a_cell_that_runs_again(open_notebook, capsys):
     notebook = open_notebook([SETUP, CELL], run=False)
     notebook.run_cell(0)
     notebook.finished(0)
@@ -58,21 +61,19 @@ def test_memory_of_a_cell_that_runs_again(open_notebook, runs, capsys):
         return float(notebook.kernel("resident()")), heap(), int(notebook.kernel("traces()"))
 
     seen = []
-    for run in range(runs):
+    for run in range(RUNS):
         run_again(notebook, 1, run + 2, ".bertlens")
-        if run in (9, runs - 1) or runs < 20:
+        if run in (9, RUNS - 1):
             seen.append(measured())
     with capsys.disabled():
-        print(f"\n{runs} runs of one cell: kernel, page in MB, traces: {seen[0]} … {seen[-1]}")
+        print(f"\n{RUNS} runs of one cell: kernel, page in MB, traces: {seen[0]} … {seen[-1]}")
     wait = time.monotonic() + 10  # an answer to the view before may be on its way
     while (alive := int(notebook.kernel("traces()"))) > 1 and time.monotonic() < wait:
         time.sleep(0.5)
     assert alive == 1
-    if runs == 100:
-        assert seen[-1][0] <= 1.10 * seen[0][0]
+    assert seen[-1][0] <= 1.10 * seen[0][0]
 
 
-@pytest.mark.long
 def test_a_run_leaves_no_more_in_the_page_than_a_bare_widget(open_notebook, capsys):
     """JupyterLab keeps the model of every widget that a cell made, as long as the kernel lives; ours keep few bytes."""
     notebook = open_notebook([SETUP + BARE, CELL, "Bare(data=os.urandom(212_000))"], run=False)

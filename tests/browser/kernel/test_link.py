@@ -77,31 +77,6 @@ def test_newest_selection_wins_when_answers_come_in_reverse(held, pair):
     agree(held, pair, 5, 11)
 
 
-def test_asking_then_slow_then_late_answer(tab_of, pair):
-    """300 ms and 6 s by the page's clock; a late answer still counts."""
-    page = hosted(tab_of, pair.explore(layer=1, head=8, query=3, key=4))
-    seen = Seen(page)
-    expect(seen.root).to_have_attribute("data-state", "live")
-    page.clock.install(time=0)
-    page.clock.pause_at(1)  # the machine's own time would run on between two steps
-    page.evaluate("models[0].held = true")
-    seen.thumb(0, 2).click()
-    page.clock.run_for(200)
-    expect(seen.root).to_have_attribute("data-state", "live")
-    page.clock.run_for(200)
-    expect(seen.root).to_have_attribute("data-state", "asking")
-    expect(seen.part("link")).to_have_text("waiting for the kernel …")
-    page.clock.run_for(6000)
-    expect(seen.root).to_have_attribute("data-state", "slow")
-    expect(seen.part("problem")).to_have_text("Python is busy or gone. Until it answers L1·H8 stays.")
-    page.clock.resume()
-    agree(seen, pair, 1, 8)
-    answer(seen, "L0·H2")
-    expect(seen.root).to_have_attribute("data-state", "live")
-    expect(seen.part("problem")).to_have_count(0)
-    agree(seen, pair, 0, 2)
-
-
 def test_reader_closes_an_error(held):
     held.thumb(0, 2).click()
     held.page.evaluate("models[0].waiting.pop().give({ error: 'head 2 is on holiday' })")
@@ -142,10 +117,10 @@ def test_mounting_and_unmounting_leaves_nothing_behind(page_of, pair):
     assert after["jsEventListeners"] - before["jsEventListeners"] < 20
 
 
-def test_a_large_answer_comes_in_pieces(live, pair, show, monkeypatch):
+def test_a_large_answer_comes_in_pieces(pair, show, monkeypatch):
     wanted = show(pair.explore(layer=0, head=2)).matrix()
     view = pair.explore(layer=1, head=8)
-    seen = live(view)
+    seen = show(view)
     seen.title("L1·H8")
     monkeypatch.setattr(wire, "MOST_AT_ONCE", 2000)
     monkeypatch.setattr(wire, "PIECE", 1000)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,8 @@ import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import Lens, whatif
-from browser.frame.test_axe import AXE, FINDINGS
-from browser.views import Seen, signed
+from bertlens import Lens
+from browser.views import Seen, rows_of, signed
 from unit import tiny
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The cat sat on the old mat because she was not tired.")
@@ -129,9 +126,7 @@ def test_two_texts(show: Any, two: bl.Comparison) -> None:
     expect(units.nth(cell[0])).to_have_attribute("aria-pressed", "true")
     check_row(seen, two, third["layer"], third["head"], cell[0])
     # the file: every cell of it
-    path = seen.save("CSV", "Open tab")
-    lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if not line.startswith("#")]
-    cells = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    cells = rows_of(seen.save("CSV", "Open tab"))
     changes = two.attention(int(third["layer"]))[int(third["head"])].flatten().tolist()
     assert len(cells) == len(changes)
     for cell_of, change in zip(cells, changes, strict=True):
@@ -158,22 +153,21 @@ def test_a_word_that_stands_elsewhere_is_not_said_to_be_missing(show: Any, embed
 
 @pytest.mark.parametrize(("width", "theme"), [(950, "light"), (480, "dark"), (320, "light")])
 def test_it_fits_and_axe_finds_nothing(show: Any, two: bl.Comparison, width: int, theme: str) -> None:
-    seen = show(two.explore(theme=theme), layers=[0], width=width, theme=theme)
+    seen = show(two.explore(theme=theme), width=width, theme=theme)
     expect(three(seen)).to_have_count(3)
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     wide = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
     assert seen.root.locator("svg, button, h3, h4, p, table").evaluate_all(wide) == []
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []
     seen.check("as tables").check()
     expect(three(seen)).to_have_count(0)
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []
 
 
-def test_by_keyboard_alone_with_a_kernel(live: Any, two: bl.Comparison) -> None:
+def test_by_keyboard_alone_with_a_kernel(show: Any, two: bl.Comparison) -> None:
     """Tab reaches every choice once, arrows move in the strip and in the atlas, and Python has what was chosen."""
     view = two.explore()
-    seen = live(view, width=1400)
+    seen = show(view, width=1400)
     press = seen.page.keyboard.press
     expect(seen.root.locator(f'[data-unit="{view.query}"]')).to_be_visible()
 
@@ -212,38 +206,11 @@ def test_by_keyboard_alone_with_a_kernel(live: Any, two: bl.Comparison) -> None:
     check_row(seen, two, 0, 2, view.query, "norm")
 
 
-def test_an_original_and_its_changed_run_and_the_other_way_round(show: Any, embedded_lens: Any) -> None:
-    trace = embedded_lens.trace(TEXTS[0])
-    changed = trace.rerun(whatif.off(1, 8))
-    there, back = bl.compare(trace, changed), bl.compare(changed, trace)
-    cell = {"layer": 2, "head": 8, "query": 3, "key": 0}
-    one, other = (show(c.explore(**cell), layers=[2]) for c in (there, back))
-    expect(one.part("compare")).to_contain_text("L1·H8 off")
-    expect(one.part("compare")).to_contain_text("nothing changed")
-    assert apart(one) == apart(other)
-    assert all(number == "0.000" for name, number in apart(one) if name.startswith("0-"))  # before the change
-    check_row(one, there, 2, 8, 3)
-    flipped = {name: [b, a, change] for name, a, b, change in row(other)}
-    for name, a, b, change in row(one):
-        mirrored = change.translate({ord("−"): ""}) if change.startswith("−") else f"−{change}"
-        assert flipped[name] == [a, b, change if change == "0.000" else mirrored]
-
-
-def test_a_run_with_itself_is_zero_everywhere(show: Any, embedded_lens: Any) -> None:
-    trace = embedded_lens.trace(TEXTS[0])
-    seen = show(bl.compare(trace, trace).explore(query=3, key=2), layers=[0])
-    assert {number for _, number in apart(seen)} == {"0.000"}
-    assert {change for *_, change in row(seen)} == {"0.000"} and len({a for _, a, *_ in row(seen)}) > 1
-    expect(seen.part("compare-most")).to_have_text("No head looks elsewhere.")
-    assert seen.root.locator(".bl-nothing").count() == 0
-    expect(seen.part("compare")).not_to_contain_text("hatched: that text")
-
-
-def test_two_lenses_by_words(live: Any, embedded_lens: Any) -> None:
+def test_two_lenses_by_words(show: Any, embedded_lens: Any) -> None:
     """Two tokenizers and two pre-trainings: words, gaps, and no head by its index."""
     other = Lens(tiny.shaken(tiny.FAMILIES["roberta"].model()), tiny.roberta_like(add_prefix_space=True))
     c = bl.compare(embedded_lens.trace("the unbelievable cat sat"), other.trace("the cat, it sat"))
-    seen = live(c.explore(layer=5, head=3, query=2))
+    seen = show(c.explore(layer=5, head=3, query=2))
     expect(seen.part("compare-said")).to_contain_text("not matched by index")
     assert seen.root.locator("[data-apart]").count() == 0
     units = seen.root.locator("[data-unit]").evaluate_all(
@@ -264,11 +231,11 @@ def test_two_lenses_by_words(live: Any, embedded_lens: Any) -> None:
     ]
 
 
-def test_of_long_texts_a_window_that_follows_the_selection(live: Any) -> None:
+def test_of_long_texts_a_window_that_follows_the_selection(show: Any) -> None:
     maps = torch.rand(2, 2, 2, 300, 300, generator=torch.Generator().manual_seed(1)).mul(9).softmax(-1)
     c = bl.compare(*(bl.Trace.from_attentions(list(x), [f"t{n}" for n in range(300)]) for x in maps))
     view = c.explore(layer=1, head=1, query=250)
-    seen = live(view)
+    seen = show(view)
     expect(seen.part("compare-maps")).to_contain_text("rows 172 … 299 of 300, columns 0 … 127 of 300")
     check_row(seen, c, 1, 1, 250)
     assert len(apart(seen)) == 4

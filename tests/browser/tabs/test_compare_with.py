@@ -47,11 +47,11 @@ def units(seen: Seen) -> Locator:
     return seen.root.locator("[data-unit]")
 
 
-def test_a_typed_text_beside_the_run_shown(live: Any, embedded_lens: Any) -> None:
+def test_a_typed_text_beside_the_run_shown(show: Any, embedded_lens: Any) -> None:
     """By keys; numbers, answers, aligned words alone, a word that only the other text has, back, undo."""
     traces = [embedded_lens.trace(text) for text in TEXTS]
     c, view = bl.compare(*traces), traces[0].explore(layer=5, head=8, query=2)
-    seen = live(view, width=1400)
+    seen = show(view, width=1400)
     expect(seen.tab("Compare")).to_have_count(0)
     seen.root.get_by_label("Texts", exact=True).press("Enter")
     seen.root.get_by_role("button", name="Compare this text with …").press("Enter")
@@ -102,10 +102,10 @@ def test_a_typed_text_beside_the_run_shown(live: Any, embedded_lens: Any) -> Non
     expect(seen.part("compare-said")).to_have_text(c.said)
 
 
-def test_a_changed_run_beside_the_unchanged_one(live: Any, embedded_lens: Any) -> None:
+def test_a_changed_run_beside_the_unchanged_one(show: Any, embedded_lens: Any) -> None:
     original = embedded_lens.trace(TEXTS[0])
     changed = original.rerun(whatif.off(1, 8))
-    seen = live(changed.explore(layer=2, head=8, query=3), width=950)
+    seen = show(changed.explore(layer=2, head=8, query=3), width=950)
     open_compare(seen)
     seen.part("compare-with").get_by_role("button", name="this text without the change").click()
     c = bl.compare(original, changed)
@@ -122,10 +122,10 @@ def test_a_changed_run_beside_the_unchanged_one(live: Any, embedded_lens: Any) -
     expect(seen.part("compare-with")).to_be_visible()
 
 
-def test_a_text_that_was_run_before_and_a_pair(live: Any, embedded_lens: Any) -> None:
+def test_a_text_that_was_run_before_and_a_pair(show: Any, embedded_lens: Any) -> None:
     pair = (TEXTS[0], "The dog lay on the rug.")
     view = embedded_lens.trace(*pair).explore()
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     open_compare(seen)
     expect(field(seen)).to_have_value(pair[0])
     other = seen.part("compare-with").get_by_role("textbox", name="Its second sentence")
@@ -148,9 +148,9 @@ def test_a_text_that_was_run_before_and_a_pair(live: Any, embedded_lens: Any) ->
     heads_are(seen, c)
 
 
-def test_what_the_model_cannot_read_is_said_and_can_be_cut(live: Any, embedded_lens: Any) -> None:
+def test_what_the_model_cannot_read_is_said_and_can_be_cut(show: Any, embedded_lens: Any) -> None:
     view = embedded_lens.trace(TEXTS[0]).explore(view="compare")
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     field(seen).fill("cat " * 1000)
     field(seen).press("Enter")
     expect(seen.part("compare")).to_contain_text("1002 tokens, the model reads")
@@ -159,10 +159,10 @@ def test_what_the_model_cannot_read_is_said_and_can_be_cut(live: Any, embedded_l
     expect(seen.part("compare-most").locator("li")).to_have_count(5, timeout=60_000)
 
 
-def test_a_thousand_tokens_and_one(live: Any) -> None:
+def test_a_thousand_tokens_and_one(show: Any) -> None:
     """A window of the first that follows what is pinned; of the second the one row."""
     long = trace("long")
-    seen = live(long.explore(layer=1, head=1, query=700), width=950)
+    seen = show(long.explore(layer=1, head=1, query=700), width=950)
     text = long.text.replace("warm", "cat", 1)
     compare_with(seen, text)
     c = bl.compare(long, long.lens.trace(text))
@@ -172,14 +172,14 @@ def test_a_thousand_tokens_and_one(live: Any) -> None:
     assert len(c.tokens) == LONG + 1
     lens = bl.Lens.embedded()
     one = lens.trace("")
-    seen = live(one.explore(), width=950)
+    seen = show(one.explore(), width=950)
     compare_with(seen, "cat")
     c = bl.compare(one, lens.trace("cat"))
     expect(seen.part("compare-said")).to_have_text(c.said)
     heads_are(seen, c)
 
 
-def test_a_page_without_a_kernel_offers_no_other_run(show: Any, tab_of: Any, two_runs: bl.Comparison) -> None:
+def test_a_page_without_a_kernel_offers_no_other_run(show_saved: Any, tab_of: Any, two_runs: bl.Comparison) -> None:
     """It says why where a link leads there; what it holds of two runs it shows, of aligned words too."""
     page = saved(two_runs.a.explore(), layers=[0])
     seen = Seen(tab_of(page))
@@ -188,7 +188,7 @@ def test_a_page_without_a_kernel_offers_no_other_run(show: Any, tab_of: Any, two
     seen.page.goto(seen.page.url + "#bertlens=" + quote(json.dumps(state)))
     seen.page.reload()
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("This needs the model")
-    seen = show(two_runs.explore(layer=0, head=2))
+    seen = show_saved(two_runs.explore(layer=0, head=2))
     seen.page.goto(seen.page.url + "#bertlens=" + quote(json.dumps({"layer": 0, "head": 2, "aligned_only": True})))
     seen.page.reload()
     expect(seen.part("compare-said")).to_have_text(two_runs.only().said)
@@ -204,26 +204,10 @@ def two_runs(embedded_lens: Any) -> bl.Comparison:
     return bl.compare(*(embedded_lens.trace(text) for text in TEXTS))
 
 
-def test_a_comparison_of_aligned_words_opens_on_them(live: Any, two_runs: bl.Comparison) -> None:
-    view = two_runs.only().explore()
-    seen = live(view, width=950)
-    expect(seen.part("compare-said")).to_have_text(two_runs.only().said)
-    heads_are(seen, two_runs.only())
-    check_row(seen, two_runs.only(), view.layer, view.head, view.query)
-    seen.check("aligned words only").uncheck()
-    expect(units(seen)).to_have_count(16)
-    seen.settled()
-    heads_are(seen, two_runs)
-    unit = two_runs.queries.pairs.index(two_runs.queries.shared[view.query])
-    expect(units(seen).nth(unit)).to_have_attribute("aria-pressed", "true")
-    check_row(seen, two_runs, view.layer, view.head, unit)
-    assert seen.root.locator('[data-testid="compare"] button', has_text="Stop").count() == 0
-
-
-def test_answers_of_masks_stand_in_a_table(live: Any) -> None:
+def test_answers_of_masks_stand_in_a_table(show: Any) -> None:
     lens = bl.Lens.embedded(mlm=True)
     c = bl.compare(*(lens.trace(text) for text in ("The cat sat on the [MASK].", "The dog sat on the old [MASK].")))
-    seen = live(c.explore(), width=480)
+    seen = show(c.explore(), width=480)
     found = c.answers()
     expect(seen.part("compare-answers")).to_have_text(found.said)
     seen.root.get_by_text("All answers of both").click()
@@ -238,7 +222,7 @@ def test_answers_of_masks_stand_in_a_table(live: Any) -> None:
 @pytest.mark.parametrize(("width", "theme"), [(950, "light"), (480, "dark")])
 def test_nothing_is_cut_in_the_middle(show: Any, two_runs: bl.Comparison, width: int, theme: str) -> None:
     """The list of heads ends with a whole row, and no control of the first line stands alone."""
-    seen = show(two_runs.explore(theme=theme), layers=[0], width=width, theme=theme)
+    seen = show(two_runs.explore(theme=theme), width=width, theme=theme)
     seen.settled()
     cut = """all => all.map(one => one.getBoundingClientRect()).filter(({ top, bottom }) => {
         const { bottom: end } = document.querySelector(".bl-apart").getBoundingClientRect();

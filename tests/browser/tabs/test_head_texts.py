@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey.statistics import text_statistics
-from browser.frame.test_axe import AXE, FINDINGS
 from browser.views import PATIENCE, Seen, number
 
 CELL = {"layer": 1, "head": 8, "view": "table", "settings": {"table_of": "atlas"}}
@@ -50,9 +49,9 @@ def check(seen: Seen, stats, name: str, layer: int, head: int, by: str = "weight
         assert text == visible(" / ".join(filter(None, (row.text, row.text_pair))))
 
 
-def test_the_texts_of_a_row_and_one_of_them_run(live, embedded_lens, pair, stats):
+def test_the_texts_of_a_row_and_one_of_them_run(show, embedded_lens, pair, stats):
     """Title, mean, number, values and texts are Python's; a click runs a text, and its value is the same."""
-    seen = live(pair.explore(**CELL, stats=stats), width=1400)
+    seen = show(pair.explore(**CELL, stats=stats), width=1400)
     check(seen, stats, "previous", 1, 8)
     seen.region("All heads, table").get_by_role("button", name="L3·H5", exact=True).click()
     check(seen, stats, "previous", 3, 5)
@@ -81,17 +80,16 @@ def test_the_texts_of_a_row_and_one_of_them_run(live, embedded_lens, pair, stats
             break
     else:
         raise AssertionError("no list has the long text")
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []
 
 
-def test_a_saved_page_has_them_and_runs_none(show, pair, stats):
-    seen = show(pair.explore(**CELL, stats=stats), width=480)
+def test_a_saved_page_has_them_and_runs_none(show_saved, pair, stats):
+    seen = show_saved(pair.explore(**CELL, stats=stats), width=480)
     check(seen, stats, "previous", 1, 8)
     expect(seen.part("head-texts").locator("li button")).to_have_count(0)
     seen.region("All heads, table").get_by_role("button", name="L0·H2", exact=True).click()
     check(seen, stats, "previous", 0, 2)
-    bare = show(pair.explore(**CELL), width=480)
+    bare = show_saved(pair.explore(**CELL), width=480)
     expect(bare.region("All heads, table")).to_be_visible()
     expect(bare.root.get_by_text("does it most")).to_have_count(0)
 

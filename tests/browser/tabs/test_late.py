@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from browser.frame.test_axe import AXE, FINDINGS
-from browser.views import Seen, signed
+from browser.views import Seen, rows_of, signed
 from unit.sentences.test_late import FIXED, D, Q, late
 
 TASKS = ("query", "document")
@@ -54,8 +51,7 @@ def test_what_is_printed_is_the_librarys(page_of: Any, model: Any, found: Any) -
     rings = seen.root.locator(".bl-late svg").last.locator("rect[rx], ellipse, circle")
     assert rings.count() >= len(table)
     assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= 950
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []
 
 
 def test_keys_and_files(page_of: Any, found: Any) -> None:
@@ -69,20 +65,18 @@ def test_keys_and_files(page_of: Any, found: Any) -> None:
     seen.page.keyboard.press("ArrowRight")
     expect(pair).not_to_have_text(before)
     expect(seen.said).not_to_have_text("")
-    path = seen.save("CSV", "Open tab")
-    text = path.read_text(encoding="utf-8-sig").splitlines()
-    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in text if not line.startswith("#")))))
+    rows = rows_of(seen.save("CSV", "Open tab"))
     assert [float(row["product"]) for row in rows] == pytest.approx(products.flatten().tolist(), abs=1e-5)
     assert sum(float(row["part"]) for row in rows) == pytest.approx(found.value, abs=1e-3)
     assert sum(row["best"] == "1" for row in rows) == len(products)
     assert seen.save("SVG", "Open tab").read_text(encoding="utf-8").count("<path") >= len(products)
 
 
-def test_other_texts_and_a_list_of_passages(live: Any, model: Any) -> None:
+def test_other_texts_and_a_list_of_passages(show: Any, model: Any) -> None:
     lens = bl.Lens(model)
     ranking = bl.rank(lens, Q, [D, "it was warm", "the dog"])
     view = ranking.explore()
-    seen = live(view, width=1000)
+    seen = show(view, width=1000)
     second = ranking["passage"].iloc[1]
     seen.part("ranked").get_by_role("button", name=second, exact=True).click()
     expect(seen.part("similar-value")).to_have_text(f"MaxSim {ranking['score'].iloc[1]:.2f}")
@@ -95,9 +89,9 @@ def test_other_texts_and_a_list_of_passages(live: Any, model: Any) -> None:
     assert listed(seen)[0][2] == signed(first["cosine"], 3)
 
 
-def test_a_second_text_of_the_explorer_is_the_passage(live: Any, model: Any) -> None:
+def test_a_second_text_of_the_explorer_is_the_passage(show: Any, model: Any) -> None:
     lens = bl.Lens(model)
-    seen = live(lens.trace(Q).explore(), width=1000)
+    seen = show(lens.trace(Q).explore(), width=1000)
     seen.root.get_by_role("button", name="+ second sentence").click()
     field = seen.root.get_by_label("Sentence B, optional")
     field.fill("the mat was warm")

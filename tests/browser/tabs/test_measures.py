@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 import numpy as np
@@ -12,10 +11,9 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import gates, geometry, norms, spectra
-from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey.similar_texts import similar_texts as among
 from bertlens.survey.statistics import text_statistics
-from browser.views import number, shown, signed
+from browser.views import number, rows_of, shown, signed
 
 HEAD = {"layer": 1, "head": 8}
 
@@ -90,65 +88,6 @@ def test_atlas_follows_the_measure(show, pair):
     assert np.abs(nearest_entry(picture, "weight") - np.round(255 * expected / expected.max())).max() <= 2
 
 
-@pytest.mark.parametrize(
-    ("kind", "measure"), [("attn-n", norms.summed_weighted_norm), ("attnresln-n", norms.attnresln_norm)]
-)
-def test_maps_of_a_whole_layer_open_from_its_name(show, pair, kind, measure):
-    seen = show(bl.Explorer(pair, **HEAD, query=2))
-    seen.root.get_by_role("button", name="L4", exact=True).click()
-    seen.shows(kind)
-    seen.title({"attn-n": "L4 Attn-N", "attnresln-n": "L4 AttnResLn-N"}[kind])
-    expected = measure(pair, 4)[2].numpy()
-    listed = [value for _, value in seen.listed()]
-    assert len(listed) >= 6  # as many as there is room for
-    np.testing.assert_allclose(listed, np.sort(expected)[::-1][: len(listed)], atol=6e-4)
-    seen.thumb(3, 3).click()
-    seen.title("L3·H3")
-
-
-def test_norm_view_shares_and_points(show, pair):
-    seen = show(bl.NormView(pair, **HEAD))
-    view = seen.part("norms")
-    points = view.locator("svg").first.locator("path[fill-opacity]")
-    expect(points).to_have_count(pair.n_tokens**2)
-    point = points.nth(3 * pair.n_tokens + 5)
-    point.dispatch_event("click")
-    expect(view).to_contain_text("first [CLS]")
-    share = norms_share(pair)
-    assert (
-        view.locator("rect title", has_text="L1, attention, first").text_content()
-        == f"L1, attention, first: {round(100 * share)} %"
-    )
-    seen.select("by").select_option("attn-n")
-    mixing = norms.mixing_ratio(pair, 0, "attn-n").mean()
-    expect(view).to_contain_text(f"L0 {round(100 * float(mixing))} %")
-
-
-def norms_share(trace) -> float:
-    return float(trace.attention(1)[:, :, 0].mean())
-
-
-def test_gate_badges_filter_and_order(show, pair):
-    seen = show(bl.Explorer(pair, **HEAD))
-    table = gates.classify(pair)
-    label = table[(table.layer == 0) & (table["head"] == 2)].label.item()
-    assert label == "backward contextual"
-    expect(seen.thumb(0, 2)).to_have_attribute("aria-label", re.compile(rf"{label} at {pair.n_tokens} tokens"))
-    counts = table.label.value_counts()
-    of_selected = table[(table.layer == 1) & (table["head"] == 8)].label.item()
-    tag = seen.root.get_by_test_id("head-sentence").locator("abbr")
-    expect(tag).to_have_text(of_selected)
-    expect(tag).to_have_attribute("title", re.compile(f"at {pair.n_tokens} tokens"))
-    question = seen.finder().locator(f"[data-question='gate:{label}']")
-    expect(question).to_have_text(re.compile(rf"\b{counts[label]}$"))
-    question.click()
-    assert seen.root.locator(".bl-back").count() == len(table) - counts[label]
-    seen.find_heads("gate")
-    firsts = [tuple(map(int, name.split("-"))) for name in seen.thumbs()]
-    order = [table[(table.layer == layer) & (table["head"] == head)].label.item() for layer, head in firsts]
-    assert order == sorted(order, key=[*gates.GATES, "mixed", "undefined"].index)
-
-
 def test_gate_view_scores_and_evidence(show, pair):
     seen = show(bl.GateView(pair, layer=0, head=2))
     expect(
@@ -165,23 +104,6 @@ def test_gate_view_scores_and_evidence(show, pair):
         row = seen.part("gates").get_by_role("row", name=re.compile(rf"^\S+ {name} "))
         assert row.get_by_role("cell").first.inner_text() == f"{float(scores[name][2]):.2f}"
     expect(seen.part("gates")).to_contain_text("Bonino et al. 2025")
-
-
-def test_short_texts_have_no_labels_and_say_why(show, embedded_lens):
-    """The scores stay; under 8 content tokens no head has a label, under 12 the threshold shown is higher."""
-    short = embedded_lens.trace("The cat sat on the mat.")
-    seen = show(bl.GateView(short, layer=0, head=2))
-    expect(seen.root.get_by_role("heading", name=f"L0·H2: undefined at {short.n_tokens} tokens")).to_be_visible()
-    expect(seen.root.get_by_test_id("gate-length")).to_contain_text(
-        "With 7 content tokens no head has a label: under 8 noise alone looks like a gate."
-    )
-    score = float(gates.scores(short.attention(0), short.special_mask)["backward contextual"][2])
-    row = seen.part("gates").get_by_role("row", name=re.compile(r"^\S+ backward contextual "))
-    assert row.get_by_role("cell").first.inner_text() == f"{score:.2f}"
-    longer = embedded_lens.trace("The old cat sat on the red mat.")
-    expect(show(bl.GateView(longer, layer=0, head=2)).root.get_by_test_id("gate-length")).to_contain_text(
-        "With 9 content tokens the threshold is 0.52 instead of 0.35"
-    )
 
 
 def test_evidence_map_names_and_pins_its_cells(show, pair):
@@ -216,9 +138,9 @@ def test_geometry_view_is_the_layer_table(show, pair):
     assert sum(int(text.split(": ")[1].split()[0]) for text in bars) == sum(int(c.sum()) for c in counts.values())
 
 
-def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_lens):
+def test_pages_carry_ranks_and_say_what_evidence_they_lack(show_saved, pair, embedded_lens):
     ranks = spectra.layer_spectra(pair, 1).pivot(index="head", columns="of", values="effective_rank")
-    seen = show(bl.GeometryView(pair, **HEAD))
+    seen = show_saved(bl.GeometryView(pair, **HEAD))
     row = seen.part("geometry").get_by_role("row", name=re.compile("^H8"))
     for name in ("query", "key", "value", "context"):
         expect(row).to_contain_text(signed(ranks[name][8]))
@@ -245,21 +167,9 @@ def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_
     found = [float(text.split(": ")[1].split()[0]) for text in titles if text.startswith("α")]
     assert found == pytest.approx(values / values[0], rel=5e-3, abs=1e-6)
     long = embedded_lens.trace("The cat sat on the mat. " * 12)
-    expect(show(bl.GateView(long, **HEAD)).part("gates")).to_contain_text(
+    expect(show_saved(bl.GateView(long, **HEAD)).part("gates")).to_contain_text(
         "Which cells count is not known. This needs the model, which a saved page does not hold."
     )
-
-
-def test_open_tab_exports_charts_and_numbers(show, pair):
-    seen = show(bl.Explorer(pair, **HEAD, view="geometry"))
-    expect(seen.part("geometry")).to_be_visible()
-    svg = seen.save("SVG", "Open tab").read_text()
-    assert "Cone index through the stream" in svg
-    assert "all-MiniLM-L6-v2" in svg
-    lines = [line for line in seen.save("CSV", "Open tab").read_text().splitlines() if not line.startswith("#")]
-    rows = list(csv.DictReader(lines))
-    table = geometry.layer_table(pair)
-    np.testing.assert_allclose([float(row["cone_output"]) for row in rows], table.cone_output, rtol=1e-6)
 
 
 def test_questions_without_an_answer_say_why_and_tabs_without_data_are_not_there(show, pair):
@@ -437,61 +347,6 @@ def test_syntax_table_says_what_its_accuracy_is(show, pair, survey):
     assert row.locator("td").all_text_contents()[2:] == ["80.0", "51.2", "94.0", "66.0", "50.0", "30.0", "9"]
 
 
-def test_corpus_tables_sort_by_any_column(show, pair, survey):
-    seen = show(bl.SurveyView(pair, **HEAD, **survey))
-    stats = survey["stats"]
-    table = seen.part("survey").get_by_role("table", name="Heads")
-    first = table.locator("tbody tr").first
-    values = stats.values("previous")
-
-    def name(at):
-        return "L{}·H{}".format(*np.unravel_index(at, values.shape))
-
-    expect(first.get_by_role("rowheader")).to_have_text(name(values.argmax()))
-    expect(table.get_by_role("columnheader")).to_have_text(
-        ["head", "corpus ▾", "this length", "± sd", "this text", "z", "gate", "of texts"]
-    )
-    some = stats.of_length(pair.n_tokens, 2)
-    header = table.get_by_role("columnheader", name="± sd")
-    header.get_by_role("button").click()
-    expect(header).to_have_attribute("aria-sort", "descending")
-    expect(first.get_by_role("rowheader")).to_have_text(name(some.spread("previous").argmax()))
-    header.get_by_role("button").click()
-    expect(header).to_have_attribute("aria-sort", "ascending")
-    expect(first.locator("td").nth(2)).to_have_text(signed(some.spread("previous").min(), 3))
-    found = bl.survey.story(stats, pair)
-    found = found[found["statistic"] == "previous"]
-    own = among(stats, pair, text_statistics(pair)).own
-    mean, most = own.statistics[:, SURVEY_NAMES.index("previous")]
-    expect(seen.part("survey")).to_contain_text(
-        f"{found['unusual'].sum()} of 72 heads unusual beside {some.n_texts} pairs"
-    )
-    expect(seen.part("survey")).to_contain_text(said_of(own).format(signed(mean, 1), most))
-    table.get_by_role("button", name="z", exact=True).click()
-    expect(first.locator("td").nth(4)).to_have_text(signed(found["z"].max(), 1))
-
-
-def test_a_text_of_another_length_is_compared_with_nothing(show, embedded_lens, survey):
-    """Too few texts: one sentence with the way out in place of rows of dashes; gates say which texts they are of."""
-    stats = survey["stats"]
-    seen = show(bl.SurveyView(embedded_lens.trace("The cat sat on the mat."), **HEAD, **survey))
-    view = seen.part("survey")
-    low, high = stats.span
-    _, shortest, longest = stats.of_length(9).provenance["lengths"]
-    expect(view.get_by_test_id("flags")).to_have_text(
-        f"The corpus has 2 texts of {shortest} to {longest} tokens, and at least 8 are needed to say what is "
-        f"usual: trace a text of another length (the corpus has {low} to {high} tokens), or take statistics of more "
-        "texts of this one (survey.head_stats)."
-    )
-    expect(view.locator(".bl-story")).to_have_count(0)
-    expect(view).not_to_contain_text("unusual")
-    first = view.get_by_role("table", name="Heads").locator("tbody tr").first.locator("td")
-    assert [first.nth(column).text_content() for column in (1, 2, 4)] == ["–"] * 3
-    expect(view).to_contain_text(f"% of {stats.n_texts} texts of {low} to {high} tokens")
-    view.get_by_role("button", name="Difference", exact=True).click()
-    expect(view).to_contain_text("too few texts of this length (2); click a head")
-
-
 def test_parse_shows_gold_and_predicted_arcs(show, embedded_lens, survey):
     from bertlens.survey.syntax import predicted_words, word_attention
 
@@ -524,8 +379,7 @@ def test_corpus_tab_exports_charts_and_numbers(show, pair, survey):
     svg = seen.save("SVG", "Open tab").read_text()
     assert "next token of L1·H8 in the 9 pairs of" in svg  # what is chosen, not what the tab begins with
     assert "Map of heads" in svg
-    lines = [line for line in seen.save("CSV", "Open tab").read_text().splitlines() if not line.startswith("#")]
-    rows = list(csv.DictReader(lines))
+    rows = rows_of(seen.save("CSV", "Open tab"))
     stats = survey["stats"]
     some = stats.of_length(pair.n_tokens, 2)
     for column, expected in (
@@ -537,26 +391,11 @@ def test_corpus_tab_exports_charts_and_numbers(show, pair, survey):
         np.testing.assert_allclose([float(row[column]) for row in rows], expected.ravel(), rtol=1e-5, atol=1e-7)
 
 
-def test_corpus_tab_beside_a_trace_that_it_is_not_of_says_so(show, pair, survey):
-    view = bl.Explorer(pair, **HEAD, view="survey", **survey)
-    view.trace = bl.Trace.from_attentions([pair.attention(layer)[:3] for layer in range(2)], pair.tokens)
-    seen = show(view)
-    expect(seen.thumb(0, 0)).to_be_visible()
-    seen.open_tab("Corpus")
-    expect(seen.region("Details")).to_contain_text("survey the model that you look at")
-
-
-def test_survey_of_another_model_is_refused(pair, survey):
-    given = bl.Trace.from_attentions([pair.attention(0)], pair.tokens)
-    with pytest.raises(bl.InputError, match="survey the model that you look at"):
-        bl.SurveyView(given, survey["stats"])
-
-
 def test_domains_as_strip_and_units(show):
     lens = bl.Lens.sars_cov_2()
     gene = lens.tokenizer.vocabulary.reference_sequence
     trace = lens.trace(gene)
-    seen = show(bl.HeadView(trace, units="spans"), layers=[0])
+    seen = show(bl.HeadView(trace, units="spans"))
     spans = lens.tokenizer.annotate(gene, trace.n_tokens).spans
     labels = seen.row_labels()
     assert [label for label in labels if not label.startswith("[")] == [name for name, _, _ in spans]

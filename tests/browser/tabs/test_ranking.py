@@ -38,8 +38,8 @@ def pinned(seen: Seen) -> Locator:
     return seen.part("ranked").locator("tr.bl-pinned .bl-link")
 
 
-def test_a_click_on_a_passage_shows_its_pair(live: Any, embedded_lens: Any, found: Any) -> None:
-    seen = live(found.explore(), width=950)
+def test_a_click_on_a_passage_shows_its_pair(show: Any, embedded_lens: Any, found: Any) -> None:
+    seen = show(found.explore(), width=950)
     for row, wanted in zip(listed(seen), found.itertuples(), strict=True):
         assert row == [str(wanted.rank), wanted.passage, f"{wanted.score:.3f}".replace("-", "−"), wanted.words]
     best, second = found["passage"].iloc[:2]
@@ -58,8 +58,8 @@ def test_a_click_on_a_passage_shows_its_pair(live: Any, embedded_lens: Any, foun
 
 
 @pytest.mark.parametrize("width", [480, 950])
-def test_a_saved_page_holds_the_first_pair(show: Any, found: Any, width: int) -> None:
-    seen = show(found.explore(), width=width)
+def test_a_saved_page_holds_the_first_pair(show_saved: Any, found: Any, width: int) -> None:
+    seen = show_saved(found.explore(), width=width)
     assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= width
     best, second = found["passage"].iloc[:2]
     expect(pinned(seen)).to_have_text(best)
@@ -67,11 +67,11 @@ def test_a_saved_page_holds_the_first_pair(show: Any, found: Any, width: int) ->
     expect(seen.part("similar-value")).to_contain_text(f"{found['score'].iloc[0]:.3f}")
 
 
-def test_a_cross_encoder_opens_the_run_of_both(live: Any) -> None:
+def test_a_cross_encoder_opens_the_run_of_both(show: Any) -> None:
     lens = bl.Lens(crossed())
     ranking = bl.rank(lens, "the cat sat", ["a dog", "the mat on the cat", "it was tired"])
     view = ranking.explore()
-    seen = live(view, width=1000)
+    seen = show(view, width=1000)
     best, second = ranking["passage"].iloc[:2]
     assert (view.trace.text, view.trace.text_pair) == ("the cat sat", best)
     expect(pinned(seen)).to_have_text(best)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 import bertlens as bl
-from browser.frame.test_axe import AXE, FINDINGS
-from browser.views import Seen, signed
+from browser.views import Seen, rows_of, signed
 from unit.tiny_encoders import TEXTS, encoder
 
 A, B, C = "A man is eating food.", "Nobody eats a meal here.", "A man eats unbelievably small meals."
@@ -128,7 +125,7 @@ def test_files(page_of: Any, found: bl.Similarity) -> None:
     path = seen.save("CSV", "Open tab")
     text = path.read_text(encoding="utf-8-sig").splitlines()
     assert any(A in line for line in text if line.startswith("#")) and any("gap" in line for line in text)
-    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in text if not line.startswith("#")))))
+    rows = rows_of(path)
     matrix = found.pairs(words=True)
     assert [float(row["part"]) for row in rows] == pytest.approx(matrix.to_numpy().flatten().tolist(), abs=1e-6)
     experiments = sorted(float(row["own"]) for row in rows if row["own"])
@@ -138,10 +135,10 @@ def test_files(page_of: Any, found: bl.Similarity) -> None:
     assert seen.save("PNG", "Open tab").stat().st_size > 5000
 
 
-def test_other_texts_and_the_runs_behind_a_pair(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+def test_other_texts_and_the_runs_behind_a_pair(show: Any, embedded_lens: Any, found: bl.Similarity) -> None:
     """Typed and run by the kernel; then the run of a text with the word pinned, and back; undo."""
     view = found.explore()
-    seen = live(view, width=1200)
+    seen = show(view, width=1200)
     check_list(seen, found)
     fields(seen)[0].fill(C)
     fields(seen)[0].press("Enter")
@@ -172,18 +169,17 @@ def test_it_fits_and_axe_finds_nothing(page_of: Any, found: bl.Similarity, width
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     wide = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
     assert seen.root.locator("svg, button, h3, h4, p, table").evaluate_all(wide) == []
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []
     seen.root.get_by_role("checkbox", name="as tables").check()
     expect(seen.root.locator(".bl-similar .bl-bare-table")).to_have_count(1)
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []
 
 
-def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(live: Any) -> None:
+def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(show: Any) -> None:
     """The pictures stay those of the first; "read both as one input" is there for who looks for it."""
     lens = bl.Lens(encoder())
     view = lens.trace(TEXTS[0]).explore(layer=0, head=0)
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     expect(seen.tab("Similarity")).to_have_count(0)
     seen.root.get_by_role("button", name="+ second sentence").click()
     second = seen.root.get_by_role("textbox", name="Sentence B, optional")
@@ -210,9 +206,9 @@ def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(live: Any) -> None:
     assert view.trace.text_pair == TEXTS[1]
 
 
-def test_a_bare_encoder_by_the_menu_of_texts(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+def test_a_bare_encoder_by_the_menu_of_texts(show: Any, embedded_lens: Any, found: bl.Similarity) -> None:
     view = embedded_lens.trace(A).explore()
-    seen = live(view, width=950)
+    seen = show(view, width=950)
     seen.root.get_by_label("Texts", exact=True).click()
     seen.root.get_by_role("button", name="Why is this text similar to …").click()
     expect(fields(seen)[1]).to_be_focused()
@@ -227,42 +223,3 @@ def test_a_bare_encoder_by_the_menu_of_texts(live: Any, embedded_lens: Any, foun
     expect(seen.part("similar-value")).to_contain_text(f"{bl.similarity(embedded_lens, C, B).value:.3f}")
     expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(C)
     assert view.trace.text == C
-
-
-def test_a_pooled_cls_is_split_by_the_tokens_that_went_in(page_of: Any) -> None:
-    """The matrix of the last layer would be one cell: it is not shown; a mean has both, the exact one first."""
-    s = bl.similarity(bl.Lens(encoder(mode="cls")), TEXTS[0], TEXTS[3])
-    seen = Seen(page_of(s.to_html(), width=950))
-    said = seen.part("similar-said")
-    expect(said).to_contain_text("Split by the tokens that went in")
-    expect(said).to_contain_text(f"The parts add up to the model’s own {s.value:.4f}, gap ")
-    matrix = s.pairs("input", words=True).to_numpy()
-    top = s.pairs("input", words=True).iloc[1:-2, 1:-2].abs().max().max()
-    assert abs(float(pairs(seen)[0][1].replace("−", "-"))) == pytest.approx(top, abs=0.00051)
-    assert pairs(seen)[-1][0] == "pairs with [CLS] [SEP] bias"
-    total = sum(float(row[1].replace("−", "-")) for row in pairs(seen))
-    assert total == pytest.approx(matrix.sum(), abs=0.005)
-    assert seen.root.evaluate("root => root.offsetHeight") <= 650
-
-
-def test_both_splits_of_a_mean(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
-    seen = live(found.explore(), width=950)
-    check_list(seen, found)
-    seen.choice("split by", "input tokens").click()
-    expect(seen.part("similar-said")).to_contain_text("Split by the tokens that went in")
-    wanted = found.pairs("input", words=True).iloc[1:-2, 1:-2].to_numpy()
-    assert pairs(seen)[0][1] == printed(wanted.flat[abs(wanted).argmax()])
-    seen.choice("split by", "last layer").click()
-    check_list(seen, found)
-    expect(seen.part("similar-said")).to_contain_text("Split by the vectors of the last layer")
-
-
-def test_a_number_that_is_no_sum(page_of: Any) -> None:
-    s = bl.similarity(bl.Lens(encoder(mode="max")), TEXTS[0], TEXTS[3])
-    seen = Seen(page_of(s.to_html(), width=950))
-    expect(seen.part("similar-why-not")).to_have_text(f"No split by pairs of words: {s.why_not}.")
-    table = s.effects(6)
-    expect(seen.root.locator(".bl-similar-pairs td").filter(has_text="…")).to_have_count(0)
-    assert pairs(seen)[0][0] == f"{table.a[0]} – {table.b[0]}"
-    assert [row[1] for row in pairs(seen)] == [printed(own) for own in table.own]
-    assert seen.root.locator("[data-cell]").count() == 0

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from browser.frame.test_axe import AXE, FINDINGS
 from browser.tabs.test_task import WRONG, mixed, opened, row, search
 from browser.views import Seen
 from unit.tasks.classifier import labelled, lens_of
@@ -43,9 +42,9 @@ def said(one: Any) -> str:
     return f"{one.part}: loss gained without it, nats, {fixed(one.effect, 4)} ({ends}); {estimate}"
 
 
-def test_heads_are_run_from_the_view_and_are_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> None:
+def test_heads_are_run_from_the_view_and_are_the_tasks_own(show: Any, task: bl.Task, heads: Any) -> None:
     view = task.explore()
-    seen = live(view, width=1400)
+    seen = show(view, width=1400)
     seen.choice("beside", "Heads").click()
     seen.root.get_by_role("button", name="Which heads does the task need?").click()
     expect(seen.part("task-heads")).to_contain_text(heads.said)
@@ -71,8 +70,8 @@ def test_heads_are_run_from_the_view_and_are_the_tasks_own(live: Any, task: bl.T
     expect(seen.part("task-heads")).to_contain_text(f"From {fixed(-most, 4)} to {fixed(most, 4)}, loss gained without")
 
 
-def test_the_curve_is_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> None:
-    seen = live(task.explore(heads_found=heads), width=950)
+def test_the_curve_is_the_tasks_own(show: Any, task: bl.Task, heads: Any) -> None:
+    seen = show(task.explore(heads_found=heads), width=950)
     seen.choice("beside", "Heads").click()
     seen.root.get_by_role("button", name="How many heads does it need?").click()
     curve = heads.pruning()
@@ -89,9 +88,9 @@ def test_the_curve_is_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> Non
         assert shown == pytest.approx(curve[curve["order"] == order]["accuracy"].tolist(), abs=1e-6)
 
 
-def test_work_shows_how_far_it_is_and_can_be_stopped(live: Any) -> None:
+def test_work_shows_how_far_it_is_and_can_be_stopped(show: Any) -> None:
     slow = bl.task(lens_of(), labelled(160), batch_size=1, progress=False)
-    seen = live(slow.explore(), width=950)
+    seen = show(slow.explore(), width=950)
     seen.choice("beside", "Heads").click()
     begin = seen.root.get_by_role("button", name="Which heads does the task need?")
     begin.click()
@@ -111,11 +110,11 @@ def test_work_shows_how_far_it_is_and_can_be_stopped(live: Any) -> None:
         expect(bar).to_have_count(0)
 
 
-def test_errors_say_what_the_open_example_rests_on(live: Any) -> None:
+def test_errors_say_what_the_open_example_rests_on(show: Any) -> None:
     lens, _, examples = mixed()
     task = bl.task(lens, [*examples[:7], examples[WRONG]], progress=False)
     found = task.errors()
-    seen = live(task.explore(), width=1400)
+    seen = show(task.explore(), width=1400)
     seen.choice("beside", "Errors").click()
     seen.root.get_by_role("button", name="What do wrong answers rest on?").click()
     expect(seen.part("task-errors")).to_contain_text(found.said)
@@ -134,38 +133,15 @@ def test_errors_say_what_the_open_example_rests_on(live: Any) -> None:
     expect(explained).not_to_contain_text(f"Its answer rests on {one['words']}:")
 
 
-def test_slices_are_the_tasks_own(live: Any, task: bl.Task) -> None:
-    table = task.slices()
-    seen = live(task.explore(), width=1400)
-    seen.choice("beside", "Slices").click()
-    lines = seen.part("task-slices").locator("tbody tr")
-    expect(lines.first).to_be_visible()
-    texts = lines.evaluate_all("all => all.map(one => [...one.cells].map(cell => cell.textContent))")
-
-    def percent(value: float) -> str:
-        return f"{int(100 * value + 0.5)} %"
-
-    wanted = [
-        [f"{one.kind} {one.slice}", str(one.n), *map(percent, (one.rate, one.low, one.high, one.rate_outside))]
-        for one in table.itertuples()
-    ]
-    assert [line[:-1] for line in texts] == wanted[: len(texts)]
-    assert [line[-1] for line in texts] == [fixed(p, 3) for p in table["p_holm"]][: len(texts)]
-    found = int(table["finding"].sum())
-    some = f"In {found} of {len(table)} slices more is" if found else f"In none of {len(table)} slices is more"
-    expect(seen.part("task-slices")).to_contain_text(f"{some} wrong than chance would make it")
-
-
 SIDES = ("Confusion", "Scores", "Heads", "Errors", "Slices")
 
 
 def everything(seen: Seen) -> dict[str, Any]:
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
     found = {}
     for side in SIDES:
         seen.choice("beside", side).click()
         seen.settled()
-        found[side] = seen.page.evaluate(FINDINGS)
+        found[side] = seen.axe()
         wide = seen.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, side
     return {side: what for side, what in found.items() if what}
@@ -175,14 +151,16 @@ def everything(seen: Seen) -> dict[str, Any]:
     ("width", "theme"), [(480, "light"), (950, "dark"), pytest.param(1400, "light", marks=pytest.mark.long)]
 )
 def test_axe_finds_nothing_serious_beside_the_list(
-    live: Any, task: bl.Task, heads: Any, width: int, theme: str
+    show: Any, task: bl.Task, heads: Any, width: int, theme: str
 ) -> None:
     view = task.explore(heads_found=heads, errors_found=task.errors(2))
-    assert everything(live(view, width=width, theme=theme)) == {}
+    assert everything(show(view, width=width, theme=theme)) == {}
 
 
-def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(show: Any, task: bl.Task, heads: Any) -> None:
-    seen = show(task.explore(heads_found=heads, row=WRONG), width=950, theme="dark")
+def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(
+    show_saved: Any, task: bl.Task, heads: Any
+) -> None:
+    seen = show_saved(task.explore(heads_found=heads, row=WRONG), width=950, theme="dark")
     expect(opened(seen)).to_contain_text(f"Example {WRONG} is")
     seen.choice("beside", "Heads").click()
     expect(seen.part("task-heads")).to_contain_text(heads.said)
@@ -205,11 +183,11 @@ def test_two_views_of_one_document_do_not_know_of_each_other(page_of: Any, task:
         expect(frame.get_by_test_id("task-opened")).to_contain_text(f"Example {wanted} is")
 
 
-def test_what_was_fixed_and_broken_is_listed_and_opens_in_both_models(live: Any) -> None:
+def test_what_was_fixed_and_broken_is_listed_and_opens_in_both_models(show: Any) -> None:
     before, after = turned()
     examples = [(text, "warm" if label else "cold") for text, label in labelled(60)]
     change = bl.task(after, examples, progress=False).against(before, texts=4)
-    seen = live(change.explore(), width=1400)
+    seen = show(change.explore(), width=1400)
     side = seen.part("task-change")
     expect(side).to_contain_text(change.said)
     broken = change.table[change.table["change"] == "broken"]
@@ -233,5 +211,4 @@ def test_what_was_fixed_and_broken_is_listed_and_opens_in_both_models(live: Any)
     seen.root.get_by_role("button", name="Which heads matter now and did not?").click()
     expect(seen.part("task-turned")).to_contain_text(change.effects(ablation="mean", measure="accuracy").said)
     expect(seen.part("task-turned").locator("tbody tr")).to_have_count(15)
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
+    assert seen.axe() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import Any
 
@@ -12,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from bertlens import Lens, Trace, whatif
 from bertlens.measures import attribution
-from browser.views import Seen, number
+from browser.views import Seen, number, rows_of
 from unit.widgets.test_which_words import METHODS
 
 MASKED = "The cat sat on the [MASK] because it was tired."
@@ -51,8 +50,8 @@ def best(trace: Trace, at: int = 6) -> whatif.Metric:
     return whatif.logit(int(trace.original.output.logits[0, at].argmax()))
 
 
-def test_each_method_at_a_mask_and_whether_its_order_is_faithful(live: Any, masked: Trace) -> None:
-    seen = live(masked.explore(layer=1, head=8, query=6, key=2))
+def test_each_method_at_a_mask_and_whether_its_order_is_faithful(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=1, head=8, query=6, key=2))
     seen.open_tab("Does it matter?")
     expect(part(seen).locator("li")).to_have_count(0)
     assert not [op for op in seen.page.evaluate("() => models[0].sent.map(({ op }) => op)") if op == "which_words"]
@@ -83,12 +82,11 @@ def test_each_method_at_a_mask_and_whether_its_order_is_faithful(live: Any, mask
     expect(told).to_have_count(0)  # it was of another number
 
 
-def test_a_file_holds_the_tokens_while_they_are_shown(live: Any, masked: Trace) -> None:
-    seen = live(masked.explore(layer=1, head=8, query=6, key=2))
+def test_a_file_holds_the_tokens_while_they_are_shown(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=1, head=8, query=6, key=2))
     opened(seen)
     expect(says(seen)).to_be_visible()
-    lines = seen.save("CSV", "Open tab").read_text(encoding="utf-8").splitlines()
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = rows_of(seen.save("CSV", "Open tab"))
     found = METHODS["occlusion"](masked, best(masked)).values
     tokens = [row for row in rows if row["method"] == "occlusion"]
     assert [row["token"] for row in tokens] == masked.display_tokens and len(rows) == 3 + len(tokens)
@@ -96,44 +94,9 @@ def test_a_file_holds_the_tokens_while_they_are_shown(live: Any, masked: Trace) 
     np.testing.assert_allclose(given, found, atol=1e-6)
 
 
-def test_a_pairs_similarity_and_on_a_changed_run(live: Any, pair: Trace) -> None:
-    seen = live(pair.rerun(whatif.off(1, 8)).explore(layer=1, head=8, query=8, key=2))
-    opened(seen)
-    expect(part(seen)).to_contain_text("Of the run shown, with L1·H8 off.")
-    expect(says(seen)).to_contain_text("The similarity of the two texts rests most on")
-
-    def alone(method: str, *changes: Any) -> np.ndarray:
-        assert pair.lens is not None and pair.text is not None and pair.text_pair is not None
-        texts = [pair.lens.trace(text).rerun(*changes) for text in (pair.text, pair.text_pair)]
-        one, other = (
-            METHODS[method](text, whatif.similarity(beside)).values.numpy()
-            for text, beside in zip(texts, texts[::-1], strict=True)
-        )
-        return np.concatenate([[one[0] + other[0]], one[1:], other[1:]])
-
-    same(seen, alone("occlusion", whatif.off(1, 8)))
-    seen.select("method").select_option("linearised")
-    expect(part(seen)).to_contain_text("The linearised model is of the unchanged run. Undo the change, or choose")
-    seen.root.get_by_role("button", name="Undo the change").first.click()
-    expect(says(seen)).to_contain_text("by linearised")
-    assert not [token for token in values(seen) if token != token]
-    same(seen, alone("linearised"))
-    seen.page.keyboard.press("Escape")
-
-
-def test_one_text_of_an_encoder_says_what_works(live: Any, embedded_lens: Any) -> None:
-    trace = embedded_lens.trace("The cat sat on the mat.")
-    seen = live(trace.explore(layer=1, head=8, query=3, key=2))
-    opened(seen)
-    expect(says(seen)).to_contain_text("The text’s vector rests most on")
-    same(seen, METHODS["occlusion"](trace, whatif.similarity()).values)
-    seen.select("method").select_option("gradient × input")
-    expect(part(seen)).to_contain_text("there every slope is 0. Choose occlusion or integrated gradients.")
-
-
-def test_one_token_a_long_text_and_a_saved_page(live: Any, show: Any, masked: Trace, embedded_lens: Any) -> None:
+def test_one_token_a_long_text_and_a_saved_page(show: Any, show_saved: Any, masked: Trace, embedded_lens: Any) -> None:
     assert masked.lens is not None
-    seen = live(masked.lens.trace("[MASK]").explore(layer=0, head=0, query=1, key=1))
+    seen = show(masked.lens.trace("[MASK]").explore(layer=0, head=0, query=1, key=1))
     opened(seen)
     expect(part(seen)).to_contain_text("no token of this text can be removed")
     seen.select("method").select_option("gradient × input")
@@ -141,7 +104,7 @@ def test_one_token_a_long_text_and_a_saved_page(live: Any, show: Any, masked: Tr
     expect(part(seen).get_by_role("button", name=re.compile("faithful"))).to_have_count(0)
 
     long = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 33))
-    seen = live(long.explore(layer=1, head=8, query=3, key=2))
+    seen = show(long.explore(layer=1, head=8, query=3, key=2))
     seen.open_tab("Does it matter?")
     part(seen).locator("summary").click()
     expect(part(seen)).to_contain_text(f"reads the text of {long.n_tokens} tokens once for each token. Run it")
@@ -151,6 +114,6 @@ def test_one_token_a_long_text_and_a_saved_page(live: Any, show: Any, masked: Tr
     expect(part(seen).locator("li")).to_have_count(long.n_tokens)
     expect(part(seen)).to_contain_text("is tested in texts of up to 192 tokens")
 
-    seen = show(masked.explore(layer=1, head=8, query=6, key=2), matters=True)
+    seen = show_saved(masked.explore(layer=1, head=8, query=6, key=2), matters=True)
     opened(seen)
     expect(part(seen)).to_contain_text("This needs the model, which a saved page does not hold. Open the notebook.")

@@ -3,7 +3,6 @@ keyboard. Numbers of the split itself: tests/unit/test_sources.py and test_why.p
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import replace
 from itertools import product
@@ -15,12 +14,10 @@ import pytest
 import torch
 from playwright.sync_api import Locator, expect
 
-from bertlens import vocabulary
-from bertlens.base.ranking import ranked
 from bertlens.export.html import to_html
 from bertlens.measures import sources
 from bertlens.widgets.questions import QUESTIONS, packed
-from browser.views import Seen, hosted, number, signed
+from browser.views import Seen, hosted, number, rows_of, signed
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
@@ -154,49 +151,6 @@ def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, in
     expect(net(seen)).to_have_text(f"{contrast} nats")
 
 
-def test_the_sentence_is_true_of_the_weights(tab_of: Any, trace: Any) -> None:
-    """Every cell of one query: its factor, its weight and the plain mean, from the weights alone; no factor near 0."""
-    query = trace.tokens.index("it")
-    alpha = trace.attention(LAYER, torch.float64)[HEAD, query]
-    contrast = [float(alpha[j].log() - np.delete(alpha.log().numpy(), j).mean()) for j in range(trace.n_tokens)]
-    near = min(range(trace.n_tokens), key=lambda j: abs(contrast[j]))
-    keys = [int(alpha.argmax()), int(alpha.argmin()), near]
-    cells = [{"layer": LAYER, "head": HEAD, "query": query, "key": key} for key in keys]
-    seen = Seen(tab_of(with_kernel(trace.explore(**cells[0], view="why"), trace, *cells)))
-    for cell in cells:
-        key = cell["key"]
-        if key != keys[0]:  # that one is pinned; a click would let it go
-            seen.at_cell(query, key)
-        says = seen.part("why-says")
-        expect(says).to_contain_text(f"In L{LAYER}·H{HEAD}, “it” looks at “{trace.display_tokens[key]}” ")
-        others = np.delete(alpha.numpy(), key)
-        text = says.inner_text()
-        exact = says.locator("abbr").get_attribute("title") or ""
-        assert "the geometric mean of its weights on the other 15 tokens" in exact and trace.n_tokens == 16
-        own, other = ranked([float(alpha[key]), others.mean()])
-        assert abs(float(own) - float(alpha[key])) < 5.1e-4 and float(own) > 0  # no weight is 0.000
-        assert f"weight {own}; plain mean of the other 15: {other}." in exact
-        spread = seen.part("why-spread").inner_text()
-        if abs(contrast[key]) < 0.1:
-            assert f"about as much as {MEAN}. Where from? Its parts cancel" in text
-            assert spread.startswith("Without their signs the parts add up to ")
-            continue
-        truth = float(alpha[key]) / np.exp(np.log(others).mean())
-        for factor in (re.search(r"([\d.,]+) times as much", text), re.search(r"≈ ([\d.,]+) times", exact)):
-            assert factor, text
-            assert float(factor[1].replace(",", "")) == pytest.approx(truth, rel=0.05)
-        assert ("only " in text) == (truth < 1) and f" as much as {MEAN}." in text
-        scores = trace.scores(LAYER)[HEAD, query].double().numpy()  # what the sentence says it with
-        assert float(np.exp(scores[key] - np.delete(scores, key).mean())) == pytest.approx(truth, rel=1e-3)
-        s = sources.score(trace, **cell)
-        size = s.parts.value.abs().sum() / abs(s.total)
-        assert spread == f"Some cancel: without their signs the parts add up to {size:.1f} times as much."
-        kind, most = max(s.by("kind").items(), key=lambda item: item[1] * np.sign(s.total))
-        name = f"he {vocabulary.SOURCES[kind].label}"  # the, or The
-        assert name in text and signed(most) in text and signed(s.total) in text
-    assert abs(contrast[near]) < 0.1  # else the case is not there
-
-
 def test_both_sides_sum_to_the_score(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
     seen = Seen(tab_of(with_kernel(trace.explore(**cell), trace, cell)))
     score = seen.numbers("score")[cell["key"]]
@@ -215,10 +169,10 @@ def test_both_sides_sum_to_the_score(tab_of: Any, trace: Any, cell: dict[str, in
     assert f"L{LAYER}·H{HEAD}, “it” ({query}) at “animal” ({key}): sum {signed(s['key'].sum(), 4)}" in written
 
 
-def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show: Any, trace: Any) -> None:
+def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show_saved: Any, trace: Any) -> None:
     alpha = trace.attention(LAYER)[HEAD]
     strongest, least = int(alpha[3].argmax()), int(alpha[3].argmin())
-    seen = show(trace.explore(layer=LAYER, head=HEAD, query=3, key=strongest, view="why"))
+    seen = show_saved(trace.explore(layer=LAYER, head=HEAD, query=3, key=strongest, view="why"))
     for side, opened, against in product(("Key", "Query", "Both"), ("Opened", "As sources"), ("Nothing", "Average")):
         seen.choice("stream of", side).click()
         if side != "Both":
@@ -267,9 +221,8 @@ def test_files(show: Any, trace: Any, cell: dict[str, int]) -> None:
     assert "Largest parts" in texts
     (about,) = root.iter("{http://www.w3.org/2000/svg}metadata")
     assert "a split, not an experiment" in (about.text or "")
-    lines = seen.save("CSV", "Open tab").read_text(encoding="utf-8").splitlines()
-    facts = [line for line in lines if line.startswith("#")]
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    path = seen.save("CSV", "Open tab")
+    rows = rows_of(path)
     assert len(rows) == len(s.rows)
     assert sum(float(row["nats"]) for row in rows) == pytest.approx(s.total, abs=1e-5)
     for row, (kind, layer, head, value) in zip(
@@ -282,12 +235,12 @@ def test_files(show: Any, trace: Any, cell: dict[str, int]) -> None:
         assert (row["kind"], row["layer"]) == (kind, "" if layer is None else str(layer))
         assert row["head"] == ("" if head is None else str(head))
         assert float(row["nats"]) == pytest.approx(value, abs=1e-6)
-    assert any("a split, not an experiment" in line for line in facts)
+    assert "a split, not an experiment" in path.read_text(encoding="utf-8")
 
 
-def test_score_as_a_sum_of_pictures(show: Any, pair: Any) -> None:
+def test_score_as_a_sum_of_pictures(show_saved: Any, pair: Any) -> None:
     """L0·H2 is position·position and nothing else: seen by its share; a picture is shown large, by keyboard too."""
-    seen = show(pair.explore(layer=0, head=2, view="why"))
+    seen = show_saved(pair.explore(layer=0, head=2, view="why"))
     pictures = seen.part("why-pictures")
     buttons = pictures.locator(".bl-why-pictures button")
     expect(buttons).to_have_count(7)

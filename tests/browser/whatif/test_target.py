@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-import transformers as tf
 from playwright.sync_api import Locator, expect
 
 from bertlens import Lens, Trace, whatif
-from browser.stage import Stage
-from browser.views import Seen, hosted, number, shown
-from unit import tiny
+from browser.views import Seen, number, shown
 
 MASKED = "The cat sat on the [MASK] because it was tired."
 LAYER, HEAD, AT, CAT = 1, 8, 6, 2
@@ -22,14 +19,6 @@ LAYER, HEAD, AT, CAT = 1, 8, 6, 2
 @pytest.fixture(scope="module")
 def masked() -> Trace:
     return Lens.embedded(mlm=True).trace(MASKED)
-
-
-@pytest.fixture(scope="module")
-def labelled() -> Trace:
-    """A classifier of pairs with three labels."""
-    config = tf.BertConfig(**tiny.BERT, num_labels=3, id2label={0: "no", 1: "perhaps", 2: "yes"})
-    model = tiny.shaken(tf.BertForSequenceClassification(config), 0)
-    return Lens(model, tiny.wordpiece()).trace("the cat sat on the mat", "it was very warm")
 
 
 def chance(trace: Trace, name: str) -> float:
@@ -64,9 +53,9 @@ def told(seen: Seen, trace: Trace, name: str, changes: list[Any]) -> None:
         assert number(texts[3 * n + 2].replace("+", "")) == pytest.approx(after - before, abs=5.1e-4)
 
 
-def test_a_word_of_the_vocabulary_everywhere(live: Any, masked: Trace) -> None:
+def test_a_word_of_the_vocabulary_everywhere(show: Any, masked: Trace) -> None:
     view = masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT)
-    seen = live(view)
+    seen = show(view)
     seen.open_tab("Does it matter?")
     changes = [whatif.off(LAYER, HEAD), whatif.cut(LAYER, HEAD, AT, CAT), whatif.hide(CAT)]
     first = str(masked.predictions(k=1)["token"][0])
@@ -106,8 +95,8 @@ def test_a_word_of_the_vocabulary_everywhere(live: Any, masked: Trace) -> None:
     assert number(found[3]) == pytest.approx(change, abs=6e-4)
 
 
-def test_it_is_remembered_undone_linked_and_written(live: Any, masked: Trace) -> None:
-    seen = live(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, settings={"target": "chair"}))
+def test_it_is_remembered_undone_linked_and_written(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, settings={"target": "chair"}))
     seen.open_tab("Does it matter?")
     expect(field(seen)).to_have_value("chair")
     seen.part("matter").get_by_role("button", name="Ask about the model’s first again").click()
@@ -117,61 +106,3 @@ def test_it_is_remembered_undone_linked_and_written(live: Any, masked: Trace) ->
     seen.root.get_by_role("button", name="Back to the selection before").click()
     expect(field(seen)).to_have_value("chair")
     expect(seen.part("matter").locator("caption")).to_have_text("The probability of “chair”")
-
-
-def test_what_the_text_has_not_is_said_and_the_first_asked(shared_page_of: Any, masked: Trace) -> None:
-    stage = Stage(hosted(shared_page_of))
-    stage.show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, view="matter", settings={"target": "qqq"}))
-    seen = Seen(stage.page)
-    note = seen.part("matter").get_by_role("status")
-    expect(note).to_contain_text("'qqq' is no single token of this tokenizer")
-    expect(note).to_contain_text("So this is about the model’s first answer, not “qqq”.")
-    first = str(masked.predictions(k=1)["token"][0])
-    expect(seen.part("matter").locator("caption")).to_have_text(f"The probability of “{first}”")
-    note.get_by_role("button", name="forget it").click()
-    expect(note).to_have_count(0)
-
-
-def test_a_label_of_a_pair_and_on_a_changed_run(live: Any, labelled: Trace) -> None:
-    base = labelled.rerun(whatif.off(0, 1))
-    seen = live(base.explore(layer=1, head=2, query=3, key=2))
-    seen.open_tab("Does it matter?")
-    changes = [whatif.off(1, 2), whatif.cut(1, 2, 3, 2), whatif.hide(2)]
-    labels = seen.select("answer")
-    expect(labels).to_have_value("")
-    assert labels.locator("option").all_inner_texts() == ["the model’s first", "no", "perhaps", "yes"]
-    for name in ("no", "perhaps", "yes"):
-        labels.select_option(name)
-        told(seen, base, name, changes)
-    labels.select_option("the model’s first")
-    told(seen, base, max(("no", "perhaps", "yes"), key=lambda name: chance(base, name)), changes)
-
-
-def test_an_encoder_has_nothing_to_choose(live: Any, pair: Trace) -> None:
-    seen = live(pair.explore(layer=LAYER, head=HEAD, query=8, key=2))
-    seen.open_tab("Does it matter?")
-    expect(seen.part("matter").locator("caption")).to_have_text("The similarity")
-    expect(seen.part("target")).to_have_count(0)
-
-
-def test_a_saved_page_tells_the_chosen_answer(show: Any, masked: Trace) -> None:
-    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT, settings={"target": "chair"}), matters=True)
-    expect(seen.part("answer")).to_contain_text(f"chair {shown(chance(masked, 'chair'))}")
-    seen.open_tab("Does it matter?")
-    expect(seen.part("matter").locator("caption")).to_have_text("The probability of “chair”")
-    texts = rows(seen)
-    for n, change in ((0, whatif.off(LAYER, HEAD)), (3, whatif.hide(CAT))):
-        assert texts[n : n + 2] == [shown(chance(one, "chair")) for one in (masked, masked.rerun(change))]
-    expect(field(seen)).to_be_disabled()
-
-
-def test_one_token(live: Any) -> None:
-    lens = Lens.embedded(mlm=True)
-    trace = lens.trace("[MASK]")
-    seen = live(trace.explore(layer=0, head=0, query=1, key=1))
-    seen.open_tab("Does it matter?")
-    ask(seen, "—")
-    expect(seen.part("matter").locator("caption")).to_have_text("The probability of “—”")
-    word = lens.tokenizer.convert_tokens_to_ids("—")
-    after = trace.rerun(whatif.off(0, 0)).output.logits[0, 1].softmax(-1)[word]
-    assert abs(float(rows(seen)[1].split()[0]) - float(after)) < 5.1e-4

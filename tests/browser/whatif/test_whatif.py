@@ -14,8 +14,7 @@ import torch
 from playwright.sync_api import Locator, expect
 
 from bertlens import Trace, whatif
-from bertlens.base.ranking import ranked
-from browser.views import Seen, number, shown, signed
+from browser.views import Seen, shown, signed
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
@@ -40,10 +39,10 @@ def text(pair: Trace) -> Trace:
     return pair
 
 
-def opened(live: Any, trace: Trace, **selection: Any) -> tuple[Seen, Any]:
+def opened(show: Any, trace: Trace, **selection: Any) -> tuple[Seen, Any]:
     """A live view, ready."""
     view = trace.explore(**({"layer": LAYER, "head": HEAD} | selection))
-    seen = live(view)
+    seen = show(view)
     expect(seen.root.locator(".bl-finder")).to_be_visible()  # with what comes after the first picture
     expect(seen.part("link")).to_have_text("kernel live")
     return seen, view
@@ -95,9 +94,9 @@ def cosine(*texts: Trace) -> float:
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-def test_a_head_off_and_back_by_keyboard(live: Any, text: Trace) -> None:
+def test_a_head_off_and_back_by_keyboard(show: Any, text: Trace) -> None:
     lens, texts = text.lens, (text.text, text.text_pair)
-    seen, view = opened(live, text)
+    seen, view = opened(show, text)
     assert lens is not None
     alone = [lens.trace(one) for one in texts]
     expect(seen.part("answer")).to_contain_text(shown(cosine(*alone)))
@@ -153,65 +152,9 @@ def test_a_head_off_and_back_by_keyboard(live: Any, text: Trace) -> None:
     expect(seen.root.locator(".bl-atlas .bl-fill")).to_have_count(0)
 
 
-def test_the_way_back_goes_over_selection_and_changes(live: Any, text: Trace) -> None:
-    seen, view = opened(live, text)
-    seen.thumb(2, 3).click()
-    seen.title("L2·H3")
-    press(seen, "x")
-    expect(bar(seen)).to_contain_text("L2·H3 off")
-    seen.thumb(4, 5).click()
-    seen.title("L4·H5")
-    press(seen, "Alt+ArrowLeft")
-    seen.title("L2·H3")
-    expect(bar(seen)).to_contain_text("L2·H3 off")
-    press(seen, "Alt+ArrowLeft")
-    expect(bar(seen)).to_have_count(0)
-    seen.title("L2·H3")
-    assert view.trace is text
-    press(seen, "Alt+ArrowLeft")
-    seen.title("L1·H8")
-    for _ in range(3):
-        press(seen, "Alt+ArrowRight")
-    seen.title("L4·H5")
-    expect(bar(seen)).to_contain_text("L2·H3 off")
-    assert view.trace.changes == (whatif.off(2, 3),)
-
-
-def test_which_heads_matter(live: Any, masked: Trace) -> None:
-    seen, _ = opened(live, masked)
-    words = masked.predictions(k=2)["token"].tolist()
-    expect(seen.part("answer")).to_contain_text(words[0])
-    seen.finder().locator("[data-question=matters]").focus()
-    press(seen, "Enter")
-    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried, in this text.")
-    more = seen.part("sweep-state").locator("abbr")
-    expect(more).to_have_attribute("title", re.compile("ρ = "))
-    metric = whatif.logit(words[0])
-    change = np.array(
-        [[metric(masked.rerun(whatif.off(l, h))) - metric(masked) for h in range(12)] for l in range(6)]  # noqa: E741
-    )
-    found = np.array([[number(value) for value in row] for row in in_atlas(seen)])
-    np.testing.assert_allclose(found, change, atol=0.00052)
-    said = seen.part("matters").inner_text()
-    order = [divmod(int(n), 12) for n in change.flatten().argsort()]
-    falls, rises = said.split("Without these it rises")
-    for part, heads in ((falls, order[:5]), (rises, order[::-1][:5])):
-        named = [(int(l), int(h)) for l, h in re.findall(r"L(\d)·H(\d+)", part)]  # noqa: E741
-        assert named == heads
-        for text in ranked([change[at] for at in heads]):
-            assert text in part
-    seen.find_heads("order:matters")
-    expect(seen.root.locator(".bl-sorted")).to_be_visible()
-    assert next(tuple(map(int, name.split("-"))) for name in seen.thumbs()) == order[-1]
-    seen.select("change of").select_option("divergence")
-    expect(more).to_have_attribute("title", re.compile("No estimate: it begins at its extreme"))
-    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried")
-    expect(seen.part("matters")).to_contain_text("falls: none")
-
-
-def test_what_is_pressed_is_what_is_shown_in_any_order(live: Any, text: Trace) -> None:
+def test_what_is_pressed_is_what_is_shown_in_any_order(show: Any, text: Trace) -> None:
     """Colours stay those of the change while heads are in order by something else, which their numbers are of."""
-    seen, _ = opened(live, text)
+    seen, _ = opened(show, text)
     seen.thumb(LAYER, HEAD).focus()
     press(seen, "x")
     expect(bar(seen)).to_contain_text("L1·H8 off")
@@ -233,40 +176,9 @@ def test_what_is_pressed_is_what_is_shown_in_any_order(live: Any, text: Trace) -
     expect(place.locator(".bl-fill")).to_have_count(0)
 
 
-def test_a_cell_a_token_a_neuron(live: Any, text: Trace) -> None:
-    seen, view = opened(live, text, query=3, key=4)
-    seen.part("matrix").focus()
-    press(seen, "ArrowDown", "x")
-    expect(bar(seen)).to_contain_text("L1·H8: “on” (4) → “on” (4) cut")
-    assert view.trace.changes == (whatif.cut(LAYER, HEAD, 4, 4),)
-    assert float(view.trace.attention(LAYER)[HEAD, 4, 4]) == 0
-    row = np.array(seen.pixels(seen.part("matrix").locator("canvas")))[4]
-    assert (row[4] == row[20]).all()  # no weight there any more, like at the last [SEP]
-
-    seen.root.locator(".bl-col-label", has_text="cat").click(button="right")
-    hide = seen.root.locator(".bl-at-pointer").get_by_role("button", name="“cat” hidden from all heads")
-    expect(hide).to_be_focused()
-    press(seen, "Enter")
-    expect(bar(seen)).to_contain_text("“cat” hidden")
-    assert whatif.hide(2) in view.trace.changes
-
-    strip = seen.part("neurons").locator(".bl-query-strip .bl-strip")
-    strip.hover(position={"x": 3, "y": 5})
-    strip.click(button="right", position={"x": 3, "y": 5})
-    seen.root.locator(".bl-at-pointer").get_by_role("button", name=re.compile("neuron")).click()
-    expect(seen.root.locator(".bl-change")).to_have_count(3)
-    neuron = view.trace.changes[-1]
-    assert not view.trace.query(LAYER)[HEAD, :, neuron.n].any()
-
-    doing(seen, "MLP of L1 off")
-    expect(bar(seen)).to_contain_text("MLP of L1 off")
-    seen.root.get_by_text("Export", exact=True).click()
-    seen.page.keyboard.press("Escape")
-
-
-def test_what_cannot_be_is_said_and_changes_nothing(live: Any, embedded_lens: Any) -> None:
+def test_what_cannot_be_is_said_and_changes_nothing(show: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace("cat")
-    seen, view = opened(live, trace)
+    seen, view = opened(show, trace)
     for n in range(2):
         seen.root.locator(".bl-col-label").nth(n).click(button="right")
         expect(seen.root.locator(".bl-at-pointer button").first).to_be_focused()
@@ -280,10 +192,10 @@ def test_what_cannot_be_is_said_and_changes_nothing(live: Any, embedded_lens: An
     expect(seen.root.locator(".bl-change")).to_have_count(2)
 
 
-def test_a_part_of_the_split_is_tried(live: Any, embedded_lens: Any) -> None:
+def test_a_part_of_the_split_is_tried(show: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace("The animal didn't cross the street because it was too tired.")
     cell = {"layer": 3, "head": 7, "query": trace.tokens.index("it"), "key": trace.tokens.index("animal")}
-    seen, view = opened(live, trace, **cell, view="why")
+    seen, view = opened(show, trace, **cell, view="why")
     from bertlens.measures import sources
 
     split = sources.score(trace, **cell)
@@ -359,8 +271,8 @@ def test_a_part_of_the_split_is_tried(live: Any, embedded_lens: Any) -> None:
     assert view.trace is trace
 
 
-def test_escape_closes_the_form_and_leaves_the_pin(live: Any, masked: Trace) -> None:
-    seen, view = opened(live, masked, query=2, key=3)
+def test_escape_closes_the_form_and_leaves_the_pin(show: Any, masked: Trace) -> None:
+    seen, view = opened(show, masked, query=2, key=3)
     seen.open_tab("Does it matter?")
     seen.root.locator(".bl-doings summary").click()
     seen.root.get_by_role("button", name="something from another text …").click()
@@ -376,24 +288,8 @@ def test_escape_closes_the_form_and_leaves_the_pin(live: Any, masked: Trace) -> 
     expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_count(0)
 
 
-def test_a_patch_from_another_text(live: Any, masked: Trace) -> None:
-    seen, view = opened(live, masked, query=6)
-    doing(seen, "something from another text")
-    form = seen.root.get_by_role("form", name="From another text")
-    other = "The dog ran to the [MASK] because it was late."
-    form.get_by_label("The other text", exact=True).fill(other)
-    form.get_by_role("button", name="Patch").focus()
-    press(seen, "Enter")
-    expect(bar(seen)).to_contain_text("output of L1 at “[MASK]” from “[MASK]” of the other text")
-    run = masked.rerun(whatif.patch(LAYER, 6, masked.lens.trace(other)))  # type: ignore[union-attr]
-    found = run.predictions(k=1)
-    expect(seen.part("answer")).to_contain_text(found["token"][0])
-    expect(seen.part("answer")).to_contain_text(shown(found["probability"][0]))
-    assert torch.equal(view.trace.layer_output(5), run.layer_output(5))
-
-
-def test_a_saved_page_shows_what_was_there(show: Any, live: Any, masked: Trace) -> None:
-    seen, view = opened(live, masked)
+def test_a_saved_page_shows_what_was_there(show_saved: Any, show: Any, masked: Trace) -> None:
+    seen, view = opened(show, masked)
     seen.thumb(LAYER, HEAD).focus()
     press(seen, "x")
     expect(bar(seen)).to_contain_text("L1·H8 off")
@@ -401,7 +297,7 @@ def test_a_saved_page_shows_what_was_there(show: Any, live: Any, masked: Trace) 
     expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried")
     answer = seen.part("answer").inner_text()
     said = seen.part("matters").inner_text()
-    saved = show(view)
+    saved = show_saved(view)
     expect(bar(saved)).to_contain_text("L1·H8 off")
     expect(bar(saved).get_by_role("button", name="Reset")).to_be_disabled()
     assert saved.part("answer").inner_text() == answer

@@ -1,6 +1,6 @@
 """What the notebook says in words of where heads look, and of grammar."""
 
-from bertlens.casestudies.grammar import CONTROL, LEARNED, NEXT, PROBE, SINGLE, share
+from studies.grammar import CONTROL, LEARNED, NEXT, PROBE, SINGLE, share
 
 # %% after cell-13
 assert known.iloc[0].tolist() == [0, 0.75, 0.25]

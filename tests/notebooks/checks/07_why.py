@@ -2,8 +2,8 @@
 
 import math
 
-from bertlens.casestudies import split_stories
-from bertlens.casestudies.lifts import COUNTING, KINDS, PAIRS
+from studies import split_stories
+from studies.lifts import COUNTING, KINDS, PAIRS
 
 # %% after one
 weights = trace.attention(1)[8, sat].double()

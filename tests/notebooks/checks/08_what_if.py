@@ -1,7 +1,7 @@
 """What the notebook says in words of changed runs."""
 
-from bertlens.casestudies import experiments
-from bertlens.casestudies.masked_sentences import NATURAL
+from studies import experiments
+from studies.masked_sentences import NATURAL
 
 # %% after one-changed
 assert she_he(trace) > 0 > she_he(changed)

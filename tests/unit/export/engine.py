@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,21 @@ def write(model: Any, folder: Path, head: heads.Head | None = None, small: bool 
     return weights.shape(model) | {"head": head.about.get("stages", []) if head else []}
 
 
+@cache
+def _engine() -> subprocess.Popen[str]:
+    """One process for all that a test process asks: its start takes longer than most passes."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(["node", "tests/engine_run.mjs"], cwd=ROOT / "js", stdin=pipe, stdout=pipe, text=True)
+
+
 def node(folder: Path, **given: Any) -> Any:
     """What engine_run.mjs leaves in out.json."""
     (folder / "in.json").write_text(json.dumps(given))
-    done = subprocess.run(
-        ["node", "tests/engine_run.mjs", str(folder)], cwd=ROOT / "js", capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
+    engine = _engine()
+    assert engine.stdin is not None and engine.stdout is not None
+    engine.stdin.write(f"{folder}\n")
+    engine.stdin.flush()
+    assert (error := json.loads(engine.stdout.readline() or '"node has ended"')) == "", error
     return json.loads((folder / "out.json").read_text())
 
 
@@ -91,39 +100,22 @@ def steps(rows: np.ndarray, to_root_mean_square: int, most: int) -> np.ndarray:
     )
 
 
-Answers = list[tuple[Any, ...]]  # (error, fields, show, arrays) of each question
-
-
 def asked(
     lens: Any, own: str, questions: list[dict[str, Any]], folder: Path, small: bool = False
-) -> tuple[bl.Lens, Answers]:
-    """What the model in a live page of the text `own` answers: a lens on the weights that it has, and its answers. A
-    question about the trace "last" is about the last run that was shown."""
-    _, [answers] = asked_each([(lens, own, questions)], folder, small)
-    return answers
-
-
-def asked_each(
-    sessions: list[tuple[Any, str, list[dict[str, Any]]]], folder: Path, small: bool = False
-) -> tuple[list[str], list[tuple[bl.Lens, Answers]]]:
-    """The names of all questions that a page's model answers, and `asked` of several models; node is started once."""
-    lenses, given = [], []
-    for n, (lens, own, questions) in enumerate(sessions):
-        lenses.append(bl.Lens(rounded(lens.borrowed, small), lens.tokenizer))
-        lenses[n].made = lens.made
-        trace = lens.trace(own)
-        (folder / str(n)).mkdir()
-        write(lens.borrowed, folder / str(n), heads.head(trace, small), small)
-        header = with_overview(ViewRecord(trace), "self", 1, min(8, trace.n_heads - 1)).overview["header"]
-        carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
-        carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
-        given.append({"carried": carried, "asks": questions})
-    out = node(folder, sessions=given)
+) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
+    """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
+    show, arrays) of each question. A question about the trace "last" is about the last run that was shown."""
+    model = lens.borrowed
+    same = bl.Lens(rounded(model, small), lens.tokenizer)
+    same.made = lens.made
+    trace = lens.trace(own)
+    write(model, folder, heads.head(trace, small), small)
+    header = with_overview(ViewRecord(trace), "self", 1, min(8, trace.n_heads - 1)).overview["header"]
+    carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
+    carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
     found = []
-    for n, answers in enumerate(out["found"]):
-        found.append([])
-        for at, (error, fields, show) in enumerate(answers):
-            index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")
-            arrays = unpack(index, (folder / str(n) / f"out{at}.bin").read_bytes()) if index else {}
-            found[n].append((error, fields, show, arrays))
-    return out["questions"], list(zip(lenses, found, strict=True))
+    for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):
+        index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")
+        arrays = unpack(index, (folder / f"out{n}.bin").read_bytes()) if index else {}
+        found.append((error, fields, show, arrays))
+    return same, found

@@ -149,25 +149,24 @@ def runs_of(kind: str, lens: bl.Lens, seed: int) -> list[Run]:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The names of the page's table, and of each question [(run, question, the page's answer)]; one start of node."""
-    names, sessions, sent = names_of_the_table(), [], []
+    """The names of the page's table, and of each question [(run, question, the page's answer)]."""
+    names = names_of_the_table()
+    answers: dict[str, list[Any]] = {name: [] for name in ("trace", "change", *names)}
     for n, (kind, model) in enumerate(MODELS.items()):
         lens = lens_of(model(), tiny.wordpiece(), seed=n)
-        sent.append([])
+        sent = []
         for run in runs_of(kind, lens, 50 + n):
-            sent[n] += [(run, question) for question in run.shown()]
+            sent += [(run, question) for question in run.shown()]
             ops = [op for op in names if op != "moved" or run.changes]
             metrics = run.answer["metrics"] or [["similarity"]]
             run.answer["metrics"] = metrics
-            sent[n] += [(run, run.question(op)) for op in ops for _ in range(TIMES)]
-        sessions.append((lens, "the cat sat on the mat", [question for _, question in sent[n]]))
-    table, found = engine.asked_each(sessions, tmp_path_factory.mktemp("questions"))
-    answers: dict[str, list[Any]] = {name: [] for name in ("trace", "change", *names)}
-    for (kind, asked_of), (same, replied) in zip(zip(MODELS, sent, strict=True), found, strict=True):
-        twins = {run: Run(kind, same, run.texts, run.changes, 0) for run in dict.fromkeys(run for run, _ in asked_of)}
-        for (run, question), reply in zip(asked_of, replied, strict=True):
+            sent += [(run, run.question(op)) for op in ops for _ in range(TIMES)]
+        questions = [question for _, question in sent]
+        same, found = engine.asked(lens, "the cat sat on the mat", questions, tmp_path_factory.mktemp(kind))
+        twins = {run: Run(kind, same, run.texts, run.changes, 0) for run in dict.fromkeys(run for run, _ in sent)}
+        for (run, question), reply in zip(sent, found, strict=True):
             answers[question["op"]].append((twins[run], question, reply))
-    return table, answers
+    return engine.node(tmp_path_factory.mktemp("table"), questions=True), answers
 
 
 def test_each_question_of_the_page_is_one_of_the_kernel(asked: Any) -> None:

@@ -245,6 +245,7 @@ def test_switch_heads_off(language_model):
     assert told.numbers_left() == [] and told.unsaid() == []
 
 
+@pytest.mark.long
 def test_where_the_race_is_close_more_heads_change_the_answer(language_model):
     """Of 20 sentences with a gap: how near the first two guesses are, and how many single heads swap them."""
     gaps, swaps = [], []

@@ -15,7 +15,6 @@ from unit.comparison.test_comparison import A, B, lens_of
 from unit.measures.test_attribution import MASKED, words_lens
 
 matplotlib: Any = pytest.importorskip("matplotlib")
-matplotlib.use("agg")
 
 METRIC = whatif.logit("cat")
 
@@ -29,12 +28,6 @@ def trace() -> Trace:
 def pair() -> bl.Comparison:
     lens = lens_of()
     return bl.compare(lens.trace(A), lens.trace(B))
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    yield
-    matplotlib.pyplot.close("all")
 
 
 def drawn(axes: Any) -> np.ndarray:

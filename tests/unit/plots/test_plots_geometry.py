@@ -17,20 +17,11 @@ from bertlens.vocabulary import GATES
 from unit import tiny
 
 matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 
 
 @pytest.fixture(scope="module")
 def trace():
     return Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat on the mat.", "it was very warm.")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 def test_histograms_have_the_counts_and_one_scale(trace):

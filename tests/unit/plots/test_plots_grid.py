@@ -20,14 +20,6 @@ def pair() -> Trace:
     return Lens(tiny.bert(), tiny.wordpiece()).trace("the unbelievable cats sat", "it was warm.")
 
 
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    plt = pytest.importorskip("matplotlib.pyplot")
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
-
-
 def test_words_are_merged_as_the_measures_do(pair: Trace) -> None:
     for measure, values in (("weight", pair.attention(1)[3]), ("norm", norms.weighted_norm(pair, 1)[3])):
         grid = shown_grid(pair, 1, 3, measure, units="words")

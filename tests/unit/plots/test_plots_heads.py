@@ -19,18 +19,11 @@ from bertlens.measures import norms
 from unit import tiny
 
 matplotlib: Any = pytest.importorskip("matplotlib")
-matplotlib.use("agg")
 
 
 @pytest.fixture(scope="module")
 def trace():
     return Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat on the mat.", "it was very warm.")
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    yield
-    matplotlib.pyplot.close("all")
 
 
 def painted(axes: Any) -> np.ndarray:

@@ -13,18 +13,11 @@ from bertlens.measures import categories, norms
 from unit import tiny
 
 matplotlib: Any = pytest.importorskip("matplotlib")
-matplotlib.use("agg")
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     return Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat on the mat, it was warm.", "unbelievable, the cats")
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    yield
-    matplotlib.pyplot.close("all")
 
 
 @pytest.mark.parametrize("head", [2, None])

@@ -12,18 +12,11 @@ from bertlens.measures import sources
 from unit.measures.test_sources import TEXT, lens_of
 
 matplotlib: Any = pytest.importorskip("matplotlib")
-matplotlib.use("agg")
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     return lens_of("bert").trace(TEXT)
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    yield
-    matplotlib.pyplot.close("all")
 
 
 @pytest.mark.parametrize("through_mlps", [False, True])

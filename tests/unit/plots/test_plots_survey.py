@@ -14,7 +14,6 @@ from unit import tiny
 
 matplotlib: Any = pytest.importorskip("matplotlib")
 pd: Any = pytest.importorskip("pandas")
-matplotlib.use("agg")
 TEXTS: list[Any] = ["the cat sat on the mat.", ("warm, warm", "mats"), "it was on the mat"]
 SENTENCE = Sentence(
     ["the", "unbelievable", "cat", "sat", "on", "it", "."],
@@ -31,12 +30,6 @@ def lens() -> Lens:
 @pytest.fixture(scope="module")
 def stats(lens: Lens) -> HeadStats:
     return head_stats(lens, TEXTS, progress=False)
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    yield
-    matplotlib.pyplot.close("all")
 
 
 def test_profiles(stats: HeadStats) -> None:

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -272,6 +273,20 @@ def test_table_and_cards_say_the_same(report: Any) -> None:
     assert sum(report.verdicts.values()) == len(CLAIMS)
     with pytest.raises(SelectionError, match="no claim 'clark-all' in this report"):
         report.claim("clark-all")
+
+
+def test_a_notebook_shows_a_card_with_the_numbers_of_its_chart(report: Any) -> None:
+    for card in report.cards:
+        curves = card.to_dict()["series"]
+        assert list(card.table) == list(curves)
+        for name, values in curves.items():
+            assert card.table[name].fillna(0).tolist() == pytest.approx([value or 0 for value in values], rel=1e-5)
+        shown = card._repr_html_()
+        assert repr(card) == str(card) and escape(str(card)) in shown and escape(card.measured.note) in shown
+        assert shown.count("<tr") == (1 + len(card.table) if curves else 0)
+    mixing, order = (report.claim(name).table for name in ("kobayashi-mixing", "kobayashi-order"))
+    assert mixing.index.tolist() == ["L0", "L1", "L2", "L3"]  # the small model's layers
+    assert order.index.tolist() == ["Attn-W", "Attn-N", "Res-W", "Res-N", "ResLn-N"]  # bars
 
 
 def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path: Path) -> None:

@@ -347,6 +347,7 @@ def test_arcs_of_a_head_are_its_predictions(small: Lens, written: Path) -> None:
         plots.coreference_arcs(small.run([encoding])[0], window, 1, 2, "heads")
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_every_decision_on_three_documents(embedded_lens: Lens, data: Path, tmp_path: Path) -> None:
     names = ("GUM_academic_exposure", "GUM_bio_byron", "GUM_interview_cyclone")

@@ -71,6 +71,7 @@ def test_equals_one_process(client: Any, small: Lens, tmp_path: Path) -> None:
     same(head_stats(small, given, batch_size=4, progress=False, client=client, resume=part), alone)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short_windows")
 def test_a_worker_is_killed(client: Any, small: Lens) -> None:
     """Without a word, while it works; what it had and what it was at is done again."""
@@ -130,6 +131,7 @@ class Deadly:
         return self
 
 
+@pytest.mark.long
 def test_workers_that_die_while_the_model_is_sent(client: Any) -> None:
     lens = Lens(tiny.bert(), tiny.wordpiece())
     lens.notes = (Deadly(),)  # type: ignore[assignment]
@@ -219,13 +221,8 @@ def work():
 """
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        pytest.param("work()", id="bare"),
-        pytest.param('if __name__ == "__main__":\n    work()', id="guarded", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("call", ["work()", 'if __name__ == "__main__":\n    work()'], ids=["bare", "guarded"])
 def test_a_local_cluster_needs_the_main_guard(tmp_path: Path, call: str) -> None:
     """Without it each worker would run the script again: one sentence, before a process is started."""
     script = tmp_path / "survey.py"

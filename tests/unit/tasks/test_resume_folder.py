@@ -187,6 +187,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_heads_on_a_cluster(client):
     """Before a worker is killed: the next one has to load torch first."""

@@ -105,7 +105,8 @@ def test_ten_sentences_are_answered_as_the_card_says(lens: bl.Lens, metrics: dic
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["valid.txt.gz", pytest.param("wiki.test.raw.gz", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["valid.txt.gz", "wiki.test.raw.gz"])
 def test_scores_of_some_passages_are_near(
     lens: bl.Lens, metrics: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ def cell(hand: Hand) -> Steps:
     lists(hand, trace("pair").attention(1)[8, IT])
 
 
-@ability("pin a cell by keys", 4, long=True)
+@ability("pin a cell by keys", 4)
 def cell_by_keys(hand: Hand) -> Steps:
     hand.enter_matrix()
     hand.press("ArrowDown", "ArrowRight", "Enter")
@@ -54,7 +54,7 @@ def cell_by_keys(hand: Hand) -> Steps:
     expect_pinned(hand, 1, 1)
 
 
-@ability("unpin by a key", 2, long=True, **PINNED)
+@ability("unpin by a key", 2, **PINNED)
 def escape(hand: Hand) -> Steps:
     hand.enter_matrix()
     hand.press("Escape")
@@ -62,14 +62,14 @@ def escape(hand: Hand) -> Steps:
     expect_pinned(hand, None, None)
 
 
-@ability("unpin a cell by another click", 1, long=True, **PINNED)
+@ability("unpin a cell by another click", 1, **PINNED)
 def cell_again(hand: Hand) -> Steps:
     hand.cell(3, 4)
     yield
     expect_pinned(hand, None, None)
 
 
-@ability("pin a word that looks", 1, long=True)
+@ability("pin a word that looks", 1)
 def query(hand: Hand) -> Steps:
     hand.query(IT)
     yield
@@ -92,7 +92,7 @@ def listed(hand: Hand) -> Steps:
     expect_pinned(hand, 3, 4)
 
 
-@ability("find a word by its letters", 2, long=True)
+@ability("find a word by its letters", 2)
 def find(hand: Hand) -> Steps:
     hand.find("rug")
     yield
@@ -106,14 +106,14 @@ def find_key(hand: Hand) -> Steps:
     expect_pinned(hand, None, trace("pair").tokens.index("dog"))
 
 
-@ability("find a token by its place", 2, long=True)
+@ability("find a token by its place", 2)
 def find_place(hand: Hand) -> Steps:
     hand.find("17")
     yield
     expect_pinned(hand, 17, None)
 
 
-@ability("go on to the next place of a word", 3, long=True)
+@ability("go on to the next place of a word", 3)
 def find_next(hand: Hand) -> Steps:
     hand.find("the")
     hand.press("Enter")
@@ -130,7 +130,7 @@ def hover(hand: Hand) -> Steps:
     hand.has(query=None, key=None)
 
 
-@ability("hear the number of a cell by keys", 3, long=True)
+@ability("hear the number of a cell by keys", 3)
 def heard(hand: Hand) -> Steps:
     hand.enter_matrix()
     hand.press("ArrowDown", "ArrowDown")
@@ -139,7 +139,7 @@ def heard(hand: Hand) -> Steps:
     expect(hand.seen.said).to_contain_text(re.compile(rf"cat .*\[CLS\].*{value}"))
 
 
-@ability("go back after a wrong click", 2, long=True)
+@ability("go back after a wrong click", 2)
 def back(hand: Hand) -> Steps:
     hand.head(4, 5)
     hand.back()
@@ -147,7 +147,7 @@ def back(hand: Hand) -> Steps:
     hand.shows("L1·H8")
 
 
-@ability("go forward again", 3, long=True)
+@ability("go forward again", 3)
 def forward(hand: Hand) -> Steps:
     hand.head(4, 5)
     hand.back()
@@ -156,7 +156,7 @@ def forward(hand: Hand) -> Steps:
     hand.shows("L4·H5")
 
 
-@ability("go back by keys", 2, long=True)
+@ability("go back by keys", 2)
 def back_by_keys(hand: Hand) -> Steps:
     hand.head(4, 5)
     hand.press("Alt+ArrowLeft")
@@ -164,14 +164,14 @@ def back_by_keys(hand: Hand) -> Steps:
     hand.shows("L1·H8")
 
 
-@ability("ask what is seen", 1, long=True, settings={"explain": False}, **PINNED)
+@ability("ask what is seen", 1, settings={"explain": False}, **PINNED)
 def explain(hand: Hand) -> Steps:
     hand.explain()
     yield
     expect(hand.explained()).to_contain_text(shown(float(trace("pair").attention(1)[8, 3, 4])))
 
 
-@ability("see the keys that do something", 1, long=True)
+@ability("see the keys that do something", 1)
 def help(hand: Hand) -> Steps:
     hand.help()
     yield
@@ -179,7 +179,7 @@ def help(hand: Hand) -> Steps:
         expect(hand.helped()).to_contain_text(key)
 
 
-@ability("present a head", 1, long=True, **PINNED)
+@ability("present a head", 1, **PINNED)
 def present(hand: Hand) -> Steps:
     slide = hand.present()
     yield
@@ -188,7 +188,7 @@ def present(hand: Hand) -> Steps:
     expect(slide).to_have_count(0)
 
 
-@ability("go through what is presented by keys", 7, long=True, **PINNED)
+@ability("go through what is presented by keys", 7, **PINNED)
 def steps(hand: Hand) -> Steps:
     slide = hand.present()
     hand.press(*["ArrowRight"] * 5, "ArrowDown")

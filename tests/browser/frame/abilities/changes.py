@@ -32,7 +32,7 @@ def similarity(*changes: Any) -> float:
     return float(torch.cosine_similarity(*means, dim=0))
 
 
-@ability("switch a head off by a key", 2, long=True)
+@ability("switch a head off by a key", 2)
 def off_by_key(hand: Hand) -> Steps:
     hand.head(2, 3)
     hand.switch_off()
@@ -40,7 +40,7 @@ def off_by_key(hand: Hand) -> Steps:
     runs(hand, whatif.off(2, 3))
 
 
-@ability("switch a head on again by a key", 3, long=True)
+@ability("switch a head on again by a key", 3)
 def on_by_key(hand: Hand) -> Steps:
     hand.head(2, 3)
     hand.switch_off()
@@ -86,14 +86,14 @@ def layer_off(hand: Hand) -> Steps:
     runs(hand, whatif.off(1))
 
 
-@ability("switch an MLP off", 2, long=True)
+@ability("switch an MLP off", 2)
 def mlp_off(hand: Hand) -> Steps:
     hand.what_if("MLP of L1 off")
     yield
     runs(hand, whatif.mlp(1))
 
 
-@ability("cut a cell by a key", 2, long=True)
+@ability("cut a cell by a key", 2)
 def cut_by_key(hand: Hand) -> Steps:
     hand.cell(3, 4)
     hand.switch_off()
@@ -116,7 +116,7 @@ def cut_in_layer(hand: Hand) -> Steps:
     runs(hand, whatif.cut(1, None, 3, 4))
 
 
-@ability("hide a word from all heads", 2, long=True)
+@ability("hide a word from all heads", 2)
 def hide(hand: Hand) -> Steps:
     hand.menu_at(hand.token(2), re.compile("“cat” hidden from all heads"))
     yield
@@ -139,7 +139,7 @@ def neuron(hand: Hand) -> Steps:
     assert not hand.view.trace.query(1)[8, :, off].any()
 
 
-@ability("switch off the neuron that the pointer is on", 3, long=True, query=3, key=4)
+@ability("switch off the neuron that the pointer is on", 3, query=3, key=4)
 def neuron_by_pointer(hand: Hand) -> Steps:
     hand.tab("neurons")
     hand.neuron_off(3)
@@ -148,7 +148,7 @@ def neuron_by_pointer(hand: Hand) -> Steps:
     assert not hand.view.trace.query(1)[8, :, hand.view.trace.changes[0].n].any()
 
 
-@ability("take something from another text", 4, long=True, of="masked", query=6)
+@ability("take something from another text", 4, of="masked", query=6)
 def patch(hand: Hand) -> Steps:
     other = "The dog ran to the [MASK] because it was late."
     hand.patch(other)
@@ -158,7 +158,7 @@ def patch(hand: Hand) -> Steps:
     assert torch.equal(hand.view.trace.layer_output(5), run.layer_output(5))
 
 
-@ability("see what a model answers", 0, long=True, of="masked")
+@ability("see what a model answers", 0, of="masked")
 def answers(hand: Hand) -> Steps:
     yield
     best = trace("masked").predictions(k=1)
@@ -166,7 +166,7 @@ def answers(hand: Hand) -> Steps:
     expect(hand.answer()).to_contain_text(shown(best["probability"][0]))
 
 
-@ability("see the answer before and after a change", 2, long=True)
+@ability("see the answer before and after a change", 2)
 def before_after(hand: Hand) -> Steps:
     hand.what_if(re.compile("^L1·H8 off"))
     yield
@@ -175,7 +175,7 @@ def before_after(hand: Hand) -> Steps:
         expect(hand.seen.part("slopes")).to_contain_text(shown(number))
 
 
-@ability("see which heads look elsewhere after a change", 2, long=True)
+@ability("see which heads look elsewhere after a change", 2)
 def elsewhere(hand: Hand) -> Steps:
     hand.what_if(re.compile("^L1·H8 off"))
     yield
@@ -194,7 +194,7 @@ def by_moved(hand: Hand) -> Steps:
     assert values == sorted(values, reverse=True) and len(values) == 48
 
 
-@ability("see patterns again after a change", 3, long=True)
+@ability("see patterns again after a change", 3)
 def patterns(hand: Hand) -> Steps:
     hand.what_if(re.compile("^L1·H8 off"))
     runs(hand, OFF)
@@ -214,7 +214,7 @@ def matter_after(hand: Hand) -> Steps:
     assert abs(float(hand.coloured()[12 * 5 + 3].replace("−", "-")) - change) < 6e-4
 
 
-@ability("see whether head, cell and word matter to the answer", 1, long=True, query=8, key=2)
+@ability("see whether head, cell and word matter to the answer", 1, query=8, key=2)
 def effects(hand: Hand) -> Steps:
     hand.tab("matter")
     yield
@@ -222,7 +222,7 @@ def effects(hand: Hand) -> Steps:
     hand.comes(hand.effects, [shown(float(run.predictions()["logit"][0])) for run in runs_of])
 
 
-@ability("show the run without a cell", 2, long=True, query=8, key=2)
+@ability("show the run without a cell", 2, query=8, key=2)
 def show_effect(hand: Hand) -> Steps:
     hand.tab("matter")
     hand.show_effect(1)
@@ -230,7 +230,7 @@ def show_effect(hand: Hand) -> Steps:
     runs(hand, whatif.cut(1, 8, 8, 2))
 
 
-@ability("ask which heads matter to the answer", 1, long=True)
+@ability("ask which heads matter to the answer", 1)
 def matter(hand: Hand) -> Steps:
     hand.which_heads_matter()
     yield
@@ -250,7 +250,7 @@ def to_one_that_matters(hand: Hand) -> Steps:
     hand.shows(name)
 
 
-@ability("order the heads by how much they matter", 3, long=True)
+@ability("order the heads by how much they matter", 3)
 def by_matters(hand: Hand) -> Steps:
     hand.which_heads_matter()
     hand.sweep_ends()
@@ -261,7 +261,7 @@ def by_matters(hand: Hand) -> Steps:
     assert values == sorted(values, reverse=True) and len(values) == 72
 
 
-@ability("choose which number the heads matter to", 3, long=True, of="masked")
+@ability("choose which number the heads matter to", 3, of="masked")
 def metric(hand: Hand) -> Steps:
     hand.which_heads_matter()
     hand.metric("divergence")
@@ -285,7 +285,7 @@ def other_word(hand: Hand) -> Steps:
     hand.comes(hand.effects, [shown(float(value)) for value in after])
 
 
-@ability("see which words the answer rests on", 2, long=True, of="masked", query=6, key=2)
+@ability("see which words the answer rests on", 2, of="masked", query=6, key=2)
 def which_words(hand: Hand) -> Steps:
     hand.tab("matter")
     hand.which_words()
@@ -296,7 +296,7 @@ def which_words(hand: Hand) -> Steps:
     hand.comes(lambda: hand.counts_for(sat), f"+{found[sat]:.3f}")
 
 
-@ability("undo a change", 3, long=True)
+@ability("undo a change", 3)
 def undo(hand: Hand) -> Steps:
     hand.what_if(re.compile("^L1·H8 off"))
     runs(hand, OFF)
@@ -305,7 +305,7 @@ def undo(hand: Hand) -> Steps:
     runs(hand)
 
 
-@ability("take one of two changes back", 5, long=True)
+@ability("take one of two changes back", 5)
 def take_back(hand: Hand) -> Steps:
     hand.what_if(re.compile("^L1·H8 off"))
     runs(hand, OFF)
@@ -316,7 +316,7 @@ def take_back(hand: Hand) -> Steps:
     runs(hand, whatif.mlp(1))
 
 
-@ability("go back to the model's own run", 5, long=True)
+@ability("go back to the model's own run", 5)
 def reset(hand: Hand) -> Steps:
     hand.what_if(re.compile("^L1·H8 off"))
     runs(hand, OFF)
@@ -327,7 +327,7 @@ def reset(hand: Hand) -> Steps:
     runs(hand)
 
 
-@ability("come to a change again by keys", 4, long=True)
+@ability("come to a change again by keys", 4)
 def forward(hand: Hand) -> Steps:
     hand.head(2, 3)
     hand.switch_off()
@@ -339,7 +339,7 @@ def forward(hand: Hand) -> Steps:
     runs(hand, whatif.off(2, 3))
 
 
-@ability("go back over a change by keys", 3, long=True)
+@ability("go back over a change by keys", 3)
 def back(hand: Hand) -> Steps:
     hand.head(2, 3)
     hand.switch_off()

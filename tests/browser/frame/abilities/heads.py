@@ -57,7 +57,7 @@ def choose(hand: Hand) -> Steps:
     hand.has(layer=3, head=4)
 
 
-@ability("go to the next head by an arrow key", 2, long=True)
+@ability("go to the next head by an arrow key", 2)
 def next_head(hand: Hand) -> Steps:
     hand.enter_heads()
     hand.press("ArrowRight")
@@ -66,7 +66,7 @@ def next_head(hand: Hand) -> Steps:
     expect(hand.seen.thumb(1, 9)).to_be_focused()
 
 
-@ability("go to the last head by a key", 2, long=True)
+@ability("go to the last head by a key", 2)
 def last_head(hand: Hand) -> Steps:
     hand.enter_heads()
     hand.press("Control+End")
@@ -74,7 +74,7 @@ def last_head(hand: Hand) -> Steps:
     hand.shows("L5·H11")
 
 
-@ability("draw one more head", 1, long=True)
+@ability("draw one more head", 1)
 def overlay(hand: Hand) -> Steps:
     hand.add_head(0, 2)
     yield
@@ -90,7 +90,7 @@ def overlay_away(hand: Hand) -> Steps:
     expect(hand.seen.chips()).to_have_count(1)
 
 
-@ability("draw all heads of a layer", 2, long=True)
+@ability("draw all heads of a layer", 2)
 def all_of_layer(hand: Hand) -> Steps:
     hand.mode("lines")
     hand.all_heads_of_layer(1)
@@ -98,7 +98,7 @@ def all_of_layer(hand: Hand) -> Steps:
     expect(hand.seen.chips()).to_have_count(12)
 
 
-@ability("draw only one head again", 1, long=True, heads=[[1, 2], [1, 3]], mode="lines")
+@ability("draw only one head again", 1, heads=[[1, 2], [1, 3]], mode="lines")
 def only_one(hand: Hand) -> Steps:
     hand.only("L1·H8")
     yield
@@ -106,14 +106,14 @@ def only_one(hand: Hand) -> Steps:
     expect(hand.seen.chips()).to_have_count(1)
 
 
-@ability("mute a head in the lines", 1, long=True, heads=[[0, 2]], mode="lines")
+@ability("mute a head in the lines", 1, heads=[[0, 2]], mode="lines")
 def mute(hand: Hand) -> Steps:
     hand.mute(0)
     yield
     hand.comes(hand.drawn, [False, True])
 
 
-@ability("leave one head alone in the lines", 2, long=True, heads=[[0, 2], [1, 3]], mode="lines")
+@ability("leave one head alone in the lines", 2, heads=[[0, 2], [1, 3]], mode="lines")
 def alone(hand: Hand) -> Steps:
     hand.mute(1, alone=True)
     yield
@@ -130,31 +130,37 @@ def by_cell(hand: Hand) -> Steps:
     assert hand.captions()[:FIRST] == [shown(v) for v in sorted(values.ravel(), reverse=True)[:FIRST]]
 
 
-@ability("order the heads by the pinned cell, by norm", 3, long=True)
+@ability("order the heads by the pinned cell, by norm", 3)
 def by_cell_and_norm(hand: Hand) -> Steps:
     hand.cell(IT, CAT)
     hand.order_by("cell")
     hand.show("norm")
     yield
     pair = trace("pair")
-    in_order(hand, torch.stack([norms.weighted_norm(pair, n)[:, IT, CAT] for n in range(pair.n_layers)]))
+    values = torch.stack([norms.weighted_norm(pair, n)[:, IT, CAT] for n in range(pair.n_layers)])
+    in_order(hand, values)
+    assert hand.captions()[0] == shown(float(values.max()))
 
 
-@ability("order the heads by how sharp the pinned row is", 2, long=True)
+@ability("order the heads by how sharp the pinned row is", 2)
 def by_row(hand: Hand) -> Steps:
     hand.cell(IT, CAT)
     hand.order_by("row")
     yield
     row = alpha()[:, :, IT]
-    in_order(hand, (row * np.log(row)).sum(-1))  # the sharpest first
+    entropy = -(row * np.log(row)).sum(-1)
+    in_order(hand, -entropy)  # the sharpest first
+    assert hand.captions()[0] == f"{entropy.min():.2f}"
 
 
-@ability("order the heads by what the pinned token is given", 2, long=True)
+@ability("order the heads by what the pinned token is given", 2)
 def by_token(hand: Hand) -> Steps:
     hand.cell(IT, CAT)
     hand.order_by("token")
     yield
-    in_order(hand, alpha()[:, :, :, CAT].mean(-1))
+    received = alpha()[:, :, :, CAT].mean(-1)
+    in_order(hand, received)
+    assert hand.captions()[0] == f"{round(100 * received.max())} %"
 
 
 @ability("order the heads by where weight and norm differ in the pinned row", 3)
@@ -165,17 +171,19 @@ def by_contrast(hand: Hand) -> Steps:
     in_order(hand, abs(alpha() - passed_on())[:, :, IT].sum(-1) / 2)
 
 
-@ability("order the heads by where weight and norm differ", 1, long=True)
+@ability("order the heads by where weight and norm differ", 1)
 def by_variation(hand: Hand) -> Steps:
     hand.order_by("variation")
     yield
-    in_order(hand, abs(alpha() - passed_on()).sum(-1).mean(-1) / 2)
+    differ = abs(alpha() - passed_on()).sum(-1).mean(-1) / 2
+    in_order(hand, differ)
+    assert hand.captions()[0] == f"{round(100 * differ.max())} %"
 
 
 def by_statistic(name: str) -> None:
     """The number is Python's; of two heads that are alike to a rounding, either comes first."""
 
-    @ability(f"order the heads by {STATISTICS[name].label}", 2, long=name != "entropy")
+    @ability(f"order the heads by {STATISTICS[name].label}", 2)
     def doing(hand: Hand) -> Steps:
         hand.order_by(name)
         yield
@@ -190,7 +198,7 @@ for _name in ATLAS_NAMES:
     by_statistic(_name)
 
 
-@ability("order the heads by gate", 2, long=True)
+@ability("order the heads by gate", 2)
 def by_gate(hand: Hand) -> Steps:
     hand.order_by("gate")
     yield
@@ -201,14 +209,14 @@ def by_gate(hand: Hand) -> Steps:
     assert found == sorted(found) and len(found) == 72
 
 
-@ability("go back to the order of layers and heads", 2, long=True, settings={"atlas_order": "entropy"})
+@ability("go back to the order of layers and heads", 2, settings={"atlas_order": "entropy"})
 def by_place(hand: Hand) -> Steps:
     hand.order_back()
     yield
     hand.comes(lambda: hand.heads()[:FIRST], [f"0-{n}" for n in range(FIRST)])
 
 
-@ability("go along the heads in their order by an arrow key", 4, long=True)
+@ability("go along the heads in their order by an arrow key", 4)
 def along(hand: Hand) -> Steps:
     hand.order_by("next")
     hand.enter_heads()
@@ -227,7 +235,7 @@ def bars(hand: Hand) -> Steps:
     expect(hand.bar(3)).to_have_attribute("aria-label", f"Layer 3, mean to the next token: {round(100 * mean)} %")
 
 
-@ability("leave out heads below a value", 1, long=True, settings={"atlas_stat": "previous"})
+@ability("leave out heads below a value", 1, settings={"atlas_stat": "previous"})
 def at_least(hand: Hand) -> Steps:
     hand.at_least(0.5)
     yield
@@ -235,7 +243,7 @@ def at_least(hand: Hand) -> Steps:
     hand.comes(hand.left_out, int((previous < 0.5 * previous.max()).sum()))
 
 
-@ability("find the heads of one gate", 1, long=True)
+@ability("find the heads of one gate", 1)
 def of_gate(hand: Hand) -> Steps:
     hand.gate("backward contextual")
     yield
@@ -252,7 +260,7 @@ def colour(hand: Hand) -> Steps:
     hand.comes(lambda: len(hand.coloured()), 72)
 
 
-@ability("show all thumbnails on one scale", 1, long=True)
+@ability("show all thumbnails on one scale", 1)
 def one_scale(hand: Hand) -> Steps:
     weights = alpha().max((-1, -2))
     faint = divmod(int(weights.argmin()), 12)
@@ -263,7 +271,7 @@ def one_scale(hand: Hand) -> Steps:
     assert hand.picture(*faint)[..., :3].min() > before[..., :3].min()  # fainter than on its own scale
 
 
-@ability("read what a head does without choosing it", 0, long=True)
+@ability("read what a head does without choosing it", 0)
 def hover_head(hand: Hand) -> Steps:
     hand.seen.thumb(0, 2).hover()
     yield

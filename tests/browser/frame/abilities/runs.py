@@ -15,7 +15,7 @@ from .subjects import comparison, corpus, similarity, trace
 from .table import ability
 
 
-@ability("see what a head does over a corpus", 1, long=True, of="corpus")
+@ability("see what a head does over a corpus", 1, of="corpus")
 def survey(hand: Hand) -> Steps:
     part = hand.tab("survey")
     yield
@@ -28,7 +28,7 @@ def corpus_name(layer: int, head: int, name: str, by: str = "weight", average: s
     return f"L{layer}·H{head}: {signed(value, 3)}"
 
 
-@ability("see another statistic of a corpus", 3, long=True, of="corpus")
+@ability("see another statistic of a corpus", 3, of="corpus")
 def survey_statistic(hand: Hand) -> Steps:
     hand.tab("survey")
     hand.corpus_statistic("next")
@@ -44,7 +44,7 @@ def survey_norm(hand: Hand) -> Steps:
     expect(hand.corpus_head(0, 2)).to_have_attribute("aria-label", corpus_name(0, 2, "previous", "norm"))
 
 
-@ability("let each token of a corpus count the same", 2, long=True, of="corpus")
+@ability("let each token of a corpus count the same", 2, of="corpus")
 def survey_tokens(hand: Hand) -> Steps:
     hand.tab("survey")
     hand.corpus_per_token()
@@ -61,7 +61,7 @@ def survey_difference(hand: Hand) -> Steps:
     expect(hand.corpus_head(0, 2)).to_have_attribute("aria-label", f"L0·H2: {signed(here, 3)}")
 
 
-@ability("choose a head in the picture of a corpus", 2, long=True, of="corpus")
+@ability("choose a head in the picture of a corpus", 2, of="corpus")
 def survey_head(hand: Hand) -> Steps:
     hand.tab("survey")
     hand.click(hand.corpus_head(4, 5))
@@ -69,7 +69,7 @@ def survey_head(hand: Hand) -> Steps:
     hand.shows("L4·H5")
 
 
-@ability("see the layers of a corpus by their cone index", 3, long=True, of="corpus")
+@ability("see the layers of a corpus by their cone index", 3, of="corpus")
 def survey_layers(hand: Hand) -> Steps:
     part = hand.tab("survey")
     hand.corpus_layers("cone")
@@ -77,7 +77,7 @@ def survey_layers(hand: Hand) -> Steps:
     expect(part.get_by_role("img", name="I/n, layer by layer")).to_be_visible()
 
 
-@ability("colour the map of heads by a statistic", 2, long=True, of="corpus")
+@ability("colour the map of heads by a statistic", 2, of="corpus")
 def survey_map(hand: Hand) -> Steps:
     part = hand.tab("survey")
     colours = "all => new Set(all.map(one => one.getAttribute('fill'))).size"
@@ -86,7 +86,7 @@ def survey_map(hand: Hand) -> Steps:
     hand.comes(lambda: part.locator("[data-map-head]").evaluate_all(colours) > 6, True)
 
 
-@ability("run a text of the corpus in which a head does most", 4, long=True, of="corpus")
+@ability("run a text of the corpus in which a head does most", 4, of="corpus")
 def survey_text(hand: Hand) -> Steps:
     hand.tab("table")
     hand.table_of("atlas")
@@ -99,7 +99,7 @@ def survey_text(hand: Hand) -> Steps:
 # Two runs
 
 
-@ability("see where two runs differ most", 0, long=True, of="compared")
+@ability("see where two runs differ most", 0, of="compared")
 def compare(hand: Hand) -> Steps:
     yield
     expect(hand.seen.part("compare-most").locator("li")).to_have_count(5)
@@ -120,7 +120,7 @@ def compare_key(hand: Hand) -> Steps:
     hand.has(key=3)
 
 
-@ability("choose a head of two runs", 1, long=True, of="compared")
+@ability("choose a head of two runs", 1, of="compared")
 def compare_head(hand: Hand) -> Steps:
     hand.head_apart(4, 9)
     yield
@@ -128,7 +128,7 @@ def compare_head(hand: Hand) -> Steps:
     expect(hand.seen.part("compare-maps").get_by_role("heading", name=re.compile("^L4·H9"))).to_be_visible()
 
 
-@ability("go to the cell at which a head of two runs differs most", 1, long=True, of="compared")
+@ability("go to the cell at which a head of two runs differs most", 1, of="compared")
 def compare_most(hand: Hand) -> Steps:
     hand.most_apart(2)
     yield
@@ -138,7 +138,7 @@ def compare_most(hand: Hand) -> Steps:
     hand.has(layer=layer, head=head, query=query, key=key)
 
 
-@ability("see two runs by norm", 1, long=True, of="compared")
+@ability("see two runs by norm", 1, of="compared")
 def compare_norm(hand: Hand) -> Steps:
     hand.show("norm")
     yield
@@ -212,21 +212,21 @@ def similar_pair(hand: Hand) -> Steps:
     expect(hand.seen.part("similar-tried")).to_contain_text("without a’s “food”")
 
 
-@ability("see two texts by the tokens that went in", 1, long=True, of="similar")
+@ability("see two texts by the tokens that went in", 1, of="similar")
 def similar_input(hand: Hand) -> Steps:
     hand.split_by("input tokens")
     yield
     expect(hand.seen.part("similar-said")).to_contain_text("Split by the tokens that went in")
 
 
-@ability("see two texts by pieces", 1, long=True, of="similar")
+@ability("see two texts by pieces", 1, of="similar")
 def similar_pieces(hand: Hand) -> Steps:
     hand.texts_by("Pieces")
     yield
     expect(hand.seen.part("similarity").get_by_role("button", name="Pieces")).to_have_attribute("aria-pressed", "true")
 
 
-@ability("see why a head looks where it does in the run of one of two texts", 1, long=True, of="similar")
+@ability("see why a head looks where it does in the run of one of two texts", 1, of="similar")
 def similar_why(hand: Hand) -> Steps:
     hand.why_word("meal")
     yield

@@ -32,7 +32,7 @@ def text(hand: Hand) -> Steps:
     expect(hand.seen.part("running-words")).to_contain_text(shown(float(trace("pair").attention(1)[8, 3].max())))
 
 
-@ability("see a head as a matrix again", 1, long=True, mode="lines")
+@ability("see a head as a matrix again", 1, mode="lines")
 def matrix(hand: Hand) -> Steps:
     hand.mode("matrix")
     yield
@@ -40,7 +40,7 @@ def matrix(hand: Hand) -> Steps:
     assert hand.seen.shape() == (21, 21)
 
 
-@ability("see in the text who looks at a word", 1, long=True, mode="text", key=4)
+@ability("see in the text who looks at a word", 1, mode="text", key=4)
 def text_to(hand: Hand) -> Steps:
     hand.shade_by("to")
     yield
@@ -55,14 +55,14 @@ def line_query(hand: Hand) -> Steps:
     lists(hand, trace("pair").attention(1)[8, 3])
 
 
-@ability("pin a word of the text", 1, long=True, mode="text")
+@ability("pin a word of the text", 1, mode="text")
 def text_query(hand: Hand) -> Steps:
     hand.word_of_text(3)
     yield
     hand.has(query=3)
 
 
-@ability("draw fewer lines", 1, long=True, mode="lines")
+@ability("draw fewer lines", 1, mode="lines")
 def fewer(hand: Hand) -> Steps:
     hand.line_minimum(0.2)
     yield
@@ -78,7 +78,7 @@ def norm(hand: Hand) -> Steps:
     lists(hand, norms.weighted_norm(trace("pair"), 1)[8, 3])
 
 
-@ability("see weight less norm", 1, long=True, query=3, key=4)
+@ability("see weight less norm", 1, query=3, key=4)
 def difference(hand: Hand) -> Steps:
     hand.show("difference")
     yield
@@ -97,7 +97,7 @@ def weight(hand: Hand) -> Steps:
 
 
 def map_of_layer(name: str) -> None:
-    @ability(f"see the map of a layer, {LAYER_MAPS[name].label}", 2, long=name not in ("rollout", "alti"), **PINNED)
+    @ability(f"see the map of a layer, {LAYER_MAPS[name].label}", 2, **PINNED)
     def doing(hand: Hand) -> Steps:
         hand.show(name)
         yield
@@ -119,7 +119,7 @@ def layer(hand: Hand) -> Steps:
     hand.comes(lambda: hand.seen.part("head-title").inner_text()[:3], "L4 ")
 
 
-@ability("go from the map of a layer to a head", 1, long=True, layer_map="attn-n")
+@ability("go from the map of a layer to a head", 1, layer_map="attn-n")
 def from_layer(hand: Hand) -> Steps:
     hand.head(2, 3)
     yield
@@ -137,7 +137,7 @@ def pairs(hand: Hand) -> Steps:
     hand.comes(hand.seen.shape, (21 - int(second), int(second)))
 
 
-@ability("see words instead of pieces", 1, long=True, of="split")
+@ability("see words instead of pieces", 1, of="split")
 def words(hand: Hand) -> Steps:
     hand.words()
     yield
@@ -146,14 +146,14 @@ def words(hand: Hand) -> Steps:
     assert "unbelievable" in hand.seen.row_labels()
 
 
-@ability("see pieces again", 1, long=True, of="split", units="words")
+@ability("see pieces again", 1, of="split", units="words")
 def pieces(hand: Hand) -> Steps:
     hand.pieces()
     yield
     hand.comes(lambda: hand.seen.shape()[0], trace("split").n_tokens)
 
 
-@ability("hide special tokens", 1, long=True)
+@ability("hide special tokens", 1)
 def hide(hand: Hand) -> Steps:
     hand.hide_special()
     yield
@@ -162,7 +162,7 @@ def hide(hand: Hand) -> Steps:
     assert "[CLS]" not in hand.seen.row_labels()
 
 
-@ability("hide special tokens and make the rows sum to 1", 2, long=True, query=3)
+@ability("hide special tokens and make the rows sum to 1", 2, query=3)
 def renormalise(hand: Hand) -> Steps:
     hand.hide_special()
     hand.renormalise()
@@ -173,7 +173,7 @@ def renormalise(hand: Hand) -> Steps:
     lists(hand, kept / kept.sum())
 
 
-@ability("make the cells larger", 2, long=True, of="sixty")
+@ability("make the cells larger", 2, of="sixty")
 def larger(hand: Hand) -> Steps:
     hand.cell_size(20)
     yield
@@ -182,7 +182,7 @@ def larger(hand: Hand) -> Steps:
     hand.comes(lambda: hand.seen.part("matrix").bounding_box()["width"], 20 * trace("sixty").n_tokens)
 
 
-@ability("see another map of an encoder-decoder", 1, long=True, of="maps")
+@ability("see another map of an encoder-decoder", 1, of="maps")
 def cross(hand: Hand) -> Steps:
     hand.map_of("cross")
     yield
@@ -190,7 +190,7 @@ def cross(hand: Hand) -> Steps:
     hand.comes(hand.seen.shape, (3, 5))
 
 
-@ability("choose a patch of an image", 1, long=True, of="patches", head=1, layer=0)
+@ability("choose a patch of an image", 1, of="patches", head=1, layer=0)
 def patch(hand: Hand) -> Steps:
     hand.patch_at(0, 4, 4, 6)
     yield
@@ -208,7 +208,7 @@ def zoom(hand: Hand) -> Steps:
     hand.comes(hand.sees_all, False)
 
 
-@ability("zoom into a long text by keys, and out again", 3, long=True, of="long")
+@ability("zoom into a long text by keys, and out again", 3, of="long")
 def zoom_by_keys(hand: Hand) -> Steps:
     hand.enter_matrix()
     hand.press("+")

@@ -17,7 +17,7 @@ class Ability:
     """`name` in plain words. clicks_before: what it took on the screen that this table was made on.
 
     of: the subject, a name of `subjects.SUBJECTS`. given: how the view is opened. A key pressed instead of a click
-    counts as one; typing does not. long: tried by make test-long alone, since another browser test does the same.
+    counts as one; typing does not.
     """
 
     name: str
@@ -25,7 +25,6 @@ class Ability:
     doing: Doing
     of: str = "pair"
     given: dict[str, Any] = field(default_factory=dict)
-    long: bool = False
 
     @property
     def id(self) -> str:
@@ -35,13 +34,11 @@ class Ability:
 ABILITIES: list[Ability] = []
 
 
-def ability(
-    name: str, clicks_before: int, of: str = "pair", long: bool = False, **given: Any
-) -> Callable[[Doing], Doing]:
+def ability(name: str, clicks_before: int, of: str = "pair", **given: Any) -> Callable[[Doing], Doing]:
     """Put a function into the table."""
 
     def put(doing: Doing) -> Doing:
-        ABILITIES.append(Ability(name, clicks_before, doing, of, given, long))
+        ABILITIES.append(Ability(name, clicks_before, doing, of, given))
         return doing
 
     return put

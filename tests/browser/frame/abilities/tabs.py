@@ -29,14 +29,14 @@ def split(**more: object) -> float:
 # Neurons
 
 
-@ability("see how a weight is computed", 1, long=True, **CELL)
+@ability("see how a weight is computed", 1, **CELL)
 def neurons(hand: Hand) -> Steps:
     hand.tab("neurons")
     yield
     expect(hand.seen.part("formula-alpha")).to_have_text(shown(float(trace("pair").attention(1)[8, 3, 4])))
 
 
-@ability("order the neurons as they come", 3, long=True, **CELL)
+@ability("order the neurons as they come", 3, **CELL)
 def neurons_by_index(hand: Hand) -> Steps:
     hand.tab("neurons")
     hand.order_neurons("index")
@@ -44,7 +44,7 @@ def neurons_by_index(hand: Hand) -> Steps:
     hand.comes(lambda: hand.state().get("neuron_order"), "index")
 
 
-@ability("order the keys by attention", 3, long=True, **CELL)
+@ability("order the keys by attention", 3, **CELL)
 def keys_by_attention(hand: Hand) -> Steps:
     hand.tab("neurons")
     hand.order_keys("attention")
@@ -62,7 +62,7 @@ def all_keys(hand: Hand) -> Steps:
     hand.comes(lambda: len(hand.alphas()), 21)
 
 
-@ability("pin a key where its weight is computed", 2, long=True, **CELL)
+@ability("pin a key where its weight is computed", 2, **CELL)
 def key_of_neurons(hand: Hand) -> Steps:
     hand.tab("neurons")
     hand.neuron_key("cat")
@@ -74,14 +74,14 @@ def key_of_neurons(hand: Hand) -> Steps:
 # Why
 
 
-@ability("see where a score came from", 1, long=True, of="animal", **IT_ANIMAL)
+@ability("see where a score came from", 1, of="animal", **IT_ANIMAL)
 def why(hand: Hand) -> Steps:
     hand.tab("why")
     yield
     expect(hand.seen.part("why-foot")).to_contain_text(signed(split(), 4))
 
 
-@ability("split a score by its key", 2, long=True, of="animal", **IT_ANIMAL)
+@ability("split a score by its key", 2, of="animal", **IT_ANIMAL)
 def why_key(hand: Hand) -> Steps:
     part = hand.tab("why")
     hand.why_of("Key")
@@ -100,7 +100,7 @@ def why_both(hand: Hand) -> Steps:
     expect(part.get_by_test_id("why-foot")).to_contain_text(signed(raw, 3)[:5])
 
 
-@ability("open the MLPs of a split", 2, long=True, of="animal", **IT_ANIMAL)
+@ability("open the MLPs of a split", 2, of="animal", **IT_ANIMAL)
 def why_mlps(hand: Hand) -> Steps:
     part = hand.tab("why")
     hand.open_mlps()
@@ -110,7 +110,7 @@ def why_mlps(hand: Hand) -> Steps:
     hand.comes(lambda: "MLP" in parts.inner_text(), False)
 
 
-@ability("split a score against another key", 2, long=True, of="animal", **IT_ANIMAL)
+@ability("split a score against another key", 2, of="animal", **IT_ANIMAL)
 def why_against(hand: Hand) -> Steps:
     part = hand.tab("why")
     hand.against("A key …")
@@ -120,7 +120,7 @@ def why_against(hand: Hand) -> Steps:
     expect(part.get_by_test_id("why-foot")).to_contain_text(signed(split(against=int(row.argmax())), 4))
 
 
-@ability("split a score against nothing", 2, long=True, of="animal", **IT_ANIMAL)
+@ability("split a score against nothing", 2, of="animal", **IT_ANIMAL)
 def why_raw(hand: Hand) -> Steps:
     part = hand.tab("why")
     hand.against("Nothing")
@@ -137,7 +137,7 @@ def why_follow(hand: Hand) -> Steps:
     hand.shows(f"L{hand.view.layer}·H{hand.view.head}")
 
 
-@ability("come back from the head that fetched it", 3, long=True, of="animal", **IT_ANIMAL)
+@ability("come back from the head that fetched it", 3, of="animal", **IT_ANIMAL)
 def why_back(hand: Hand) -> Steps:
     hand.tab("why")
     hand.follow()
@@ -146,7 +146,7 @@ def why_back(hand: Hand) -> Steps:
     hand.has(**IT_ANIMAL)
 
 
-@ability("see one of the pictures that a head's scores are the sum of", 2, long=True, of="animal", **IT_ANIMAL)
+@ability("see one of the pictures that a head's scores are the sum of", 2, of="animal", **IT_ANIMAL)
 def why_picture(hand: Hand) -> Steps:
     hand.tab("why")
     picture = hand.picture_of_score(1)
@@ -154,7 +154,7 @@ def why_picture(hand: Hand) -> Steps:
     expect(picture).to_have_attribute("aria-pressed", "true")
 
 
-@ability("try what a part of a score did", 2, long=True, of="animal", **IT_ANIMAL)
+@ability("try what a part of a score did", 2, of="animal", **IT_ANIMAL)
 def why_try(hand: Hand) -> Steps:
     hand.tab("why")
     hand.try_part()
@@ -166,14 +166,14 @@ def why_try(hand: Hand) -> Steps:
 # Weight against norm
 
 
-@ability("see weight against norm", 1, long=True)
+@ability("see weight against norm", 1)
 def weight_norm(hand: Hand) -> Steps:
     part = hand.tab("norms")
     yield
     expect(part.locator("svg").first.locator("path[fill-opacity]")).to_have_count(441)
 
 
-@ability("see mixing ratios by another norm", 3, long=True)
+@ability("see mixing ratios by another norm", 3)
 def mixing(hand: Hand) -> Steps:
     part = hand.tab("norms")
     hand.mixing("attn-n")
@@ -201,7 +201,7 @@ def kind(hand: Hand) -> Steps:
     expect(part.get_by_role("heading", name=re.compile("^L1·H8"))).to_contain_text(table.label[1, 8])
 
 
-@ability("move the threshold of gates", 2, long=True)
+@ability("move the threshold of gates", 2)
 def threshold(hand: Hand) -> Steps:
     part = hand.tab("gates")
     hand.gate_limits("threshold", 0.9)
@@ -211,7 +211,7 @@ def threshold(hand: Hand) -> Steps:
     hand.comes(lambda: hand.heads_of_gate("mixed"), int((table.label == "mixed").sum()))
 
 
-@ability("move the margin of gates", 2, long=True)
+@ability("move the margin of gates", 2)
 def margin(hand: Hand) -> Steps:
     hand.tab("gates")
     hand.gate_limits("margin", 0.4)
@@ -228,7 +228,7 @@ def content(hand: Hand) -> Steps:
     hand.comes(lambda: hand.state().get("gate_view"), "content")
 
 
-@ability("pin a cell that made a gate", 2, long=True)
+@ability("pin a cell that made a gate", 2)
 def evidence(hand: Hand) -> Steps:
     hand.tab("gates")
     hand.evidence_at(5, 6, 21, 21)
@@ -239,7 +239,7 @@ def evidence(hand: Hand) -> Steps:
 # Geometry
 
 
-@ability("see the geometry of the stream", 1, long=True)
+@ability("see the geometry of the stream", 1)
 def geometry(hand: Hand) -> Steps:
     part = hand.tab("geometry")
     yield
@@ -249,7 +249,7 @@ def geometry(hand: Hand) -> Steps:
     expect(part.get_by_role("img", name="Cone index through the stream")).to_be_visible()
 
 
-@ability("see the words of another layer as a picture", 2, long=True)
+@ability("see the words of another layer as a picture", 2)
 def station(hand: Hand) -> Steps:
     part = hand.tab("geometry")
     hand.stream_of(4)
@@ -258,7 +258,7 @@ def station(hand: Hand) -> Steps:
     expect(part.get_by_role("img", name="The stream after L3")).to_be_visible()
 
 
-@ability("find a word in the picture of the stream", 2, long=True)
+@ability("find a word in the picture of the stream", 2)
 def stream_find(hand: Hand) -> Steps:
     part = hand.tab("geometry")
     hand.find_in_stream("the")
@@ -266,7 +266,7 @@ def stream_find(hand: Hand) -> Steps:
     expect(part.get_by_test_id("stream").locator("output").last).to_have_text("4 of 21")
 
 
-@ability("go to the word that is nearest by cosine", 2, long=True, **CELL)
+@ability("go to the word that is nearest by cosine", 2, **CELL)
 def nearest(hand: Hand) -> Steps:
     hand.tab("geometry")
     hand.nearest_by_cosine()
@@ -288,7 +288,7 @@ def stream_token(hand: Hand) -> Steps:
 # Tables
 
 
-@ability("see the pictures of a tab as tables", 2, long=True, **CELL)
+@ability("see the pictures of a tab as tables", 2, **CELL)
 def tables(hand: Hand) -> Steps:
     hand.tab("neurons")
     hand.as_tables()
@@ -296,7 +296,7 @@ def tables(hand: Hand) -> Steps:
     expect(hand.table("Neurons of the query and of the keys").locator("tbody tr")).to_have_count(32)
 
 
-@ability("see a head's largest weights as a table", 1, long=True, query=3)
+@ability("see a head's largest weights as a table", 1, query=3)
 def cells(hand: Hand) -> Steps:
     part = hand.tab("table")
     yield
@@ -304,7 +304,7 @@ def cells(hand: Hand) -> Steps:
     expect(part.locator("tbody tr").first).to_contain_text(best)
 
 
-@ability("see all heads as a table", 2, long=True)
+@ability("see all heads as a table", 2)
 def all_heads(hand: Hand) -> Steps:
     part = hand.tab("table")
     hand.table_of("atlas")
@@ -312,7 +312,7 @@ def all_heads(hand: Hand) -> Steps:
     expect(part.get_by_role("button", name="L0·H2", exact=True)).to_be_visible()
 
 
-@ability("sort the table of heads by another statistic", 3, long=True)
+@ability("sort the table of heads by another statistic", 3)
 def sort(hand: Hand) -> Steps:
     part = hand.tab("table")
     hand.table_of("atlas")
@@ -323,7 +323,7 @@ def sort(hand: Hand) -> Steps:
     expect(part.locator("tbody tr").first).to_contain_text("L{}·H{}".format(*best))
 
 
-@ability("choose a head in the table", 3, long=True)
+@ability("choose a head in the table", 3)
 def table_head(hand: Hand) -> Steps:
     hand.tab("table")
     hand.table_of("atlas")

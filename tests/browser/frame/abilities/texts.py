@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import expect
 
-from browser.views import TEXTS
+from browser.views import TEXTS, rows_of
 
 from .hand import Hand
 from .heads import Steps
@@ -36,15 +35,10 @@ def svg(path: Path) -> ElementTree.Element:
     return root
 
 
-def lines(path: Path) -> list[dict[str, str]]:
-    text = path.read_text(encoding="utf-8-sig")
-    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
-
-
 # texts
 
 
-@ability("run another text", 2, long=True, of="one")
+@ability("run another text", 2, of="one")
 def run(hand: Hand) -> Steps:
     hand.text(DOGS)
     yield
@@ -66,7 +60,7 @@ def second(hand: Hand) -> Steps:
     hand.comes(hand.seen.shape, (trace("pair").n_tokens,) * 2)
 
 
-@ability("go back to the text before", 3, long=True, of="one")
+@ability("go back to the text before", 3, of="one")
 def text_before(hand: Hand) -> Steps:
     hand.text(DOGS)
     runs(hand, DOGS)
@@ -86,7 +80,7 @@ def earlier(hand: Hand) -> Steps:
     runs(hand, TEXTS[0])
 
 
-@ability("cut a text that is too long", 3, long=True, of="one")
+@ability("cut a text that is too long", 3, of="one")
 def cut(hand: Hand) -> Steps:
     hand.text(" ".join(["the cat sat on the mat"] * 100), how="")
     hand.cut_if_too_long()
@@ -103,7 +97,7 @@ def notes(hand: Hand) -> Steps:
     expect(menu.get_by_role("paragraph").or_(menu.locator("p")).first).to_be_visible()
 
 
-@ability("read why a token is unusual", 1, long=True, of="odd")
+@ability("read why a token is unusual", 1, of="odd")
 def warning(hand: Hand) -> Steps:
     report = hand.warning()
     yield
@@ -113,21 +107,21 @@ def warning(hand: Hand) -> Steps:
 # files
 
 
-@ability("save the head as a figure", 2, long=True, **CELL)
+@ability("save the head as a figure", 2, **CELL)
 def head_svg(hand: Hand) -> Steps:
     path = hand.save("SVG", "head")
     yield
     assert svg(path).findtext(f"{SVG}title") == "L1·H8, attention"
 
 
-@ability("save the head as pixels", 2, long=True, **CELL)
+@ability("save the head as pixels", 2, **CELL)
 def head_png(hand: Hand) -> Steps:
     path = hand.save("PNG", "head")
     yield
     assert min(Image.open(path).size) > 400
 
 
-@ability("save the lines as a figure", 3, long=True)
+@ability("save the lines as a figure", 3)
 def lines_svg(hand: Hand) -> Steps:
     hand.mode("lines")
     path = hand.save("SVG", "head")
@@ -136,21 +130,21 @@ def lines_svg(hand: Hand) -> Steps:
     assert len([one for one in svg(path).iter(f"{SVG}path") if one.get("stroke-opacity")]) == count
 
 
-@ability("save the atlas as a figure", 2, long=True)
+@ability("save the atlas as a figure", 2)
 def atlas_svg(hand: Hand) -> Steps:
     path = hand.save("SVG", "atlas")
     yield
     assert {f"L{n}" for n in range(6)} <= {"".join(one.itertext()) for one in svg(path).iter(f"{SVG}text")}
 
 
-@ability("save the atlas as pixels", 2, long=True)
+@ability("save the atlas as pixels", 2)
 def atlas_png(hand: Hand) -> Steps:
     path = hand.save("PNG", "atlas")
     yield
     assert min(Image.open(path).size) > 400
 
 
-@ability("save what is open below as a figure", 3, long=True, **CELL)
+@ability("save what is open below as a figure", 3, **CELL)
 def tab_svg(hand: Hand) -> Steps:
     hand.tab("gates")
     path = hand.save("SVG", "tab")
@@ -158,7 +152,7 @@ def tab_svg(hand: Hand) -> Steps:
     assert svg(path).findtext(f"{SVG}title") == "L1·H8: Gates"
 
 
-@ability("save what is open below as pixels", 3, long=True, **CELL)
+@ability("save what is open below as pixels", 3, **CELL)
 def tab_png(hand: Hand) -> Steps:
     hand.tab("neurons")
     path = hand.save("PNG", "tab")
@@ -166,23 +160,23 @@ def tab_png(hand: Hand) -> Steps:
     assert min(Image.open(path).size) > 200
 
 
-@ability("save the numbers of what is open below", 3, long=True, **CELL)
+@ability("save the numbers of what is open below", 3, **CELL)
 def tab_csv(hand: Hand) -> Steps:
     hand.tab("gates")
     path = hand.save("CSV", "tab")
     yield
-    assert len(lines(path)) == 72
+    assert len(rows_of(path)) == 72
 
 
-@ability("save the numbers of a head", 2, long=True)
+@ability("save the numbers of a head", 2)
 def head_csv(hand: Hand) -> Steps:
     path = hand.save("CSV")
     yield
-    values = np.array([float(row["attention"]) for row in lines(path)]).reshape(21, 21)
+    values = np.array([float(row["attention"]) for row in rows_of(path)]).reshape(21, 21)
     assert np.abs(values - trace("pair").attention(1)[8].numpy()).max() < 1e-6
 
 
-@ability("save a page that needs no kernel", 2, long=True, of="one")
+@ability("save a page that needs no kernel", 2, of="one")
 def page(hand: Hand) -> Steps:
     path = hand.save("HTML")
     yield
@@ -196,7 +190,7 @@ def layer_page(hand: Hand) -> Steps:
     assert "bertlens-data" in path.read_text(encoding="utf-8")
 
 
-@ability("save a figure of a column's width", 3, long=True, **CELL)
+@ability("save a figure of a column's width", 3, **CELL)
 def width(hand: Hand) -> Steps:
     hand.sheet(("width", "85 mm"))
     path = hand.save("SVG", "head", opened=True)
@@ -251,7 +245,7 @@ def python(hand: Hand) -> Steps:
     assert (view.layer, view.head, view.query, view.key) == (1, 8, 3, 4)
 
 
-@ability("copy a link to the state", 3, long=True, of="saved page")
+@ability("copy a link to the state", 3, of="saved page")
 def link(hand: Hand) -> Steps:
     hand.head(3, 4)
     link = hand.copy_link()
@@ -271,7 +265,7 @@ def saved_cell(hand: Hand) -> Steps:
     expect(hand.root.locator(".bl-mark-cell")).to_have_count(1)
 
 
-@ability("unpin on a page without a kernel", 3, long=True, of="saved page")
+@ability("unpin on a page without a kernel", 3, of="saved page")
 def saved_unpin(hand: Hand) -> Steps:
     hand.cell(3, 2)
     hand.enter_matrix()

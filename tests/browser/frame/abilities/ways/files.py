@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,6 @@ from playwright.sync_api import Locator
 from browser.views import PATIENCE
 
 from .base import Clicks
-
-LISTEN = """() => {
-    window.said = "";
-    const writeText = async (text) => { window.said = text; };
-    Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText } });
-}"""
 
 
 class FileWays(Clicks):
@@ -54,19 +47,13 @@ class FileWays(Clicks):
             Path(download.value.path()).with_name(download.value.suggested_filename)
         )
 
-    def _copied(self, act: Callable[[], None]) -> str:
-        self.seen.page.evaluate(LISTEN)
-        act()
-        self.seen.page.wait_for_function("() => window.said")
-        return str(self.seen.page.evaluate("() => window.said"))
-
     def copy_python(self) -> str:
         self._menu()
-        return self._copied(lambda: self.button("Copy as Python"))
+        return self.seen.copied(lambda: self.button("Copy as Python"))
 
     def copy_link(self) -> str:
         self._menu()
-        return self._copied(lambda: self.button("Copy a link to this state"))
+        return self.seen.copied(lambda: self.button("Copy a link to this state"))
 
     def state(self) -> dict[str, Any]:
         """All that the page would hand on, traits and settings; reading it is not counted."""
@@ -78,4 +65,4 @@ class FileWays(Clicks):
         return given | given.pop("settings", {})
 
     def copy_table(self, within: Locator) -> str:
-        return self._copied(lambda: self.button("Copy", within))
+        return self.seen.copied(lambda: self.button("Copy", within))

@@ -1,1 +1,0 @@
-"""Case studies: a model with its data, tokenizer and training, to look into with the same views."""

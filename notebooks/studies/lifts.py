@@ -1,0 +1,232 @@
+"""What a pattern's score is made of: the split of `measures.sources` beside experiments, over pairs of sentences.
+
+The **lift** of a pattern is the mean score of the keys that it wants less that of the other keys, in nats. HEADS are
+those that notebook 02 chooses on SHORT_PAIRS, in the embedded model. Arrays are (texts, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import torch
+
+from bertlens.lens import Lens
+from bertlens.measures import sources
+from bertlens.measures.ranks import spearman
+from bertlens.survey import mean_text
+from bertlens.trace.trace import Trace
+
+from .finding import Finding, Head, head_name, lengths
+from .patterns import untold
+
+HEADS: dict[str, Head] = {"[CLS]": (4, 5), "[SEP]": (0, 5), "bag of words": (0, 4), "next": (1, 8), "previous": (0, 2)}
+FEW = 6  # texts, for what takes long
+PAIRS = [f"{query} · {key}" for query in sources.GROUPS for key in sources.GROUPS]
+KINDS = ["word", "position", "type", "head", "mlp", "bias"]
+COUNTING = "position · position"
+
+
+def wanted(trace: Trace, name: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(keys of the pattern, keys to compare them with, queries that are asked): (S, S), (S, S), (S,) bool."""
+    word, place = ~trace.special_mask, torch.arange(trace.n_tokens)
+    step = place[None, :] - place[:, None]  # where the key stands, seen from the query
+    own = word[None, :] & (trace.segments[None, :] == trace.segments[:, None])
+    keys = {
+        "[CLS]": (place == 0).expand_as(own),
+        "[SEP]": trace.separator_mask.expand_as(own),
+        "bag of words": own,
+        "next": own & (step == 1),
+        "previous": own & (step == -1),
+    }[name]
+    among = word[None, :].expand_as(own) if name == "bag of words" else torch.ones_like(own)
+    return keys, among & ~keys, word & keys.any(-1)
+
+
+def lift(scores: torch.Tensor, trace: Trace, name: str) -> float:
+    """Mean score of the pattern's keys less that of the others, mean over the words of a text; scores (S, S)."""
+    keys, others, asked = wanted(trace, name)
+    scores = scores.double()
+    each = (scores * keys).sum(-1) / keys.sum(-1) - (scores * others).sum(-1) / others.sum(-1)
+    return float(each[asked].mean())
+
+
+def lifts(traces: Sequence[Trace], name: str) -> np.ndarray:
+    """(texts,) of the head of a pattern."""
+    layer, head = HEADS[name]
+    return np.array([lift(each.scores(layer)[head], each, name) for each in traces])
+
+
+def exactness(traces: Sequence[Trace]) -> Finding:
+    """Over all heads: the largest difference between a score and the sum of its parts, `gap`, of `cells` scores."""
+    gap = 0.0
+    for each in traces:
+        for layer in range(each.n_layers):
+            for head in range(each.n_heads):
+                parts = sources.maps(each, layer, head).values()
+                whole = torch.stack([part.double() for part in parts]).sum(0)
+                gap = max(gap, float((whole - each.scores(layer)[head]).abs().max()))
+    cells = sum(each.n_layers * each.n_heads * each.n_tokens**2 for each in traces)
+    said = f"{lengths(traces)}, all heads, {cells:,} scores: largest difference of sum and score {gap:.0e}."
+    return Finding(said, gap=gap, cells=cells)
+
+
+class Lifts:
+    """Counts over the traces of pairs of sentences by the embedded model."""
+
+    def __init__(self, lens: Lens, pairs: Sequence[tuple[str, str]]) -> None:
+        self.lens, self.pairs, self.traces = lens, list(pairs), lens.trace_batch(pairs)
+        self.some = self.traces[:FEW]
+
+    @cached_property
+    def exact(self) -> Finding:
+        return exactness(self.traces[:2])
+
+    @cached_property
+    def layer_0(self) -> Finding:
+        """What tells keys apart in layer 0: `position` (texts,) of L0·H2 in position · position, `others` the largest
+        mean share of one picture in another head; of L0·H9 `type_and_bias` with the key's word, `own_word`."""
+        shares = np.array(
+            [
+                [list(sources.map_shares(sources.maps(each, 0, head)).values()) for head in range(each.n_heads)]
+                for each in self.traces
+            ]
+        )
+        rest, two = [head for head in range(shares.shape[1]) if head != 2], ["type · word", "bias · word"]
+        others = float(shares[:, rest].mean(0).max())
+        type_and_bias = shares[:, 9][:, [PAIRS.index(name) for name in two]].sum(1)
+        own_word = shares[:, 9].reshape(len(shares), 6, 6)[:, sources.GROUPS.index("word")].sum(1)
+        position = shares[:, 2, PAIRS.index(COUNTING)]
+        rows = {}
+        for head in range(shares.shape[1]):
+            order = np.argsort(-np.abs(shares[:, head].mean(0)))[:3]
+            rows[f"L0·H{head}"] = [f"{PAIRS[k]} {mean_text(shares[:, head, k])}" for k in order]
+        said = (
+            f"{lengths(self.traces)}. L0·H2, position · position: {mean_text(position)}; the largest mean share of one "
+            f"picture in the other eleven heads: {others:.2f}.\nL0·H9, type · word and bias · word together: "
+            f"{mean_text(type_and_bias)}; all maps of the query's word: {mean_text(own_word)}."
+        )
+        table = pd.DataFrame(rows, index=["largest share", "second", "third"]).T
+        return Finding(said, table, position=position, others=others, type_and_bias=type_and_bias, own_word=own_word)
+
+    @cached_property
+    def same_position(self) -> list[Trace]:
+        return untold(self.lens, positions=True).trace_batch(self.pairs)
+
+    @cached_property
+    def whole(self) -> dict[str, np.ndarray]:
+        return {name: lifts(self.traces, name) for name in HEADS}
+
+    @cached_property
+    def parts(self) -> dict[str, np.ndarray]:
+        """Pattern -> (texts, 36) the parts of its lift."""
+        return {
+            name: np.array(
+                [[lift(part, each, name) for part in sources.maps(each, *head).values()] for each in self.traces]
+            )
+            for name, head in HEADS.items()
+        }
+
+    def part(self, name: str, *chosen: str) -> np.ndarray:
+        """(texts,) the sum of some maps of a pattern's lift."""
+        found: np.ndarray = self.parts[name][:, [PAIRS.index(pair) for pair in chosen]].sum(1)
+        return found
+
+    @cached_property
+    def touched(self) -> np.ndarray:
+        """(texts,) share of the next-word head's lift in all maps that have a position in them."""
+        return self.part("next", *(pair for pair in PAIRS if "position" in pair)) / self.whole["next"]
+
+    @cached_property
+    def patterns(self) -> Finding:
+        """Each pattern's lift, its largest parts, and what an experiment takes: `lost`, pattern -> what -> (texts,)."""
+        same_type, rows = untold(self.lens, types=True).trace_batch(self.pairs), []
+        lost = {
+            name: {"position": whole - lifts(self.same_position, name), "type": whole - lifts(same_type, name)}
+            for name, whole in self.whole.items()
+        }
+        for name, head in HEADS.items():
+            mean = self.parts[name].mean(0)
+            order = np.argsort(-np.abs(mean))[:3]
+            rows.append(
+                {
+                    "pattern": f"{name}, {head_name(head)}",
+                    "lift, nats": mean_text(self.whole[name]),
+                    "its largest parts": "; ".join(f"{PAIRS[k]} {mean[k]:.2f}" for k in order),
+                    "lost with the same position": mean_text(lost[name]["position"]),
+                    "lost with the same type": mean_text(lost[name]["type"]),
+                }
+            )
+        bag = "bag of words"
+        said = (
+            f"{lengths(self.traces)}. position · position is "
+            f"{mean_text(self.part('next', COUNTING) / self.whole['next'])} of the next-word head's lift; all maps "
+            f"that have a position in them are {mean_text(self.touched)}.\n"
+            f"Bag of words: type · type {mean_text(self.part(bag, 'type · type'))} nats, lost with the same type "
+            f"{mean_text(lost[bag]['type'])}; position · position {mean_text(self.part(bag, COUNTING))}, lost with the "
+            f"same position {mean_text(lost[bag]['position'])}."
+        )
+        return Finding(said, pd.DataFrame(rows).set_index("pattern"), lost=lost)
+
+    @cached_property
+    def foretold(self) -> Finding:
+        """Does the split of layer 0 order its heads as hiding positions does? `agreement` (texts,) Spearman's ρ."""
+        predicted = np.array([[_with_position(each, head) for head in range(12)] for each in self.traces])
+        found = np.array(
+            [
+                [_changed(one, other, head) for head in range(12)]
+                for one, other in zip(self.traces, self.same_position, strict=True)
+            ]
+        )
+        agreement = [float(spearman(torch.tensor(a), torch.tensor(b))) for a, b in zip(predicted, found, strict=True)]
+        said = (
+            f"{lengths(self.traces)}: rank correlation of the two over the 12 heads of layer 0, text by text: "
+            f"{mean_text(agreement, most=1)}; 0 by chance."
+        )
+        columns = {"split": predicted.mean(0), "experiment": found.mean(0)}
+        table = pd.DataFrame(columns, index=[f"L0·H{head}" for head in range(12)]).T.round(2)
+        return Finding(said, table, agreement=agreement)
+
+    @cached_property
+    def opened(self) -> Finding:
+        """The key's side with MLPs as sources and opened: `both`, (pattern, how) -> (texts, KINDS)."""
+        both = {
+            (name, how): np.array([_by_kind(each, name, how == "opened") for each in self.some])
+            for name in ("[CLS]", "next")
+            for how in ("as sources", "opened")
+        }
+        columns = {kind: [mean_text(values[:, k]) for values in both.values()] for k, kind in enumerate(KINDS)}
+        columns["sum"] = [mean_text(values.sum(1)) for values in both.values()]
+        index = [f"{name}, {head_name(HEADS[name])}, MLPs {how}" for name, how in both]
+        return Finding(f"{lengths(self.some)}; nats", pd.DataFrame(columns, index=index), both=both)
+
+
+def _centred(scores: torch.Tensor) -> torch.Tensor:
+    return scores.double() - scores.double().mean(-1, keepdim=True)
+
+
+def _with_position(trace: Trace, head: int) -> float:
+    """Of what tells keys apart, the size of what contains a position (squared, of the whole)."""
+    maps = {pair: part.double() for pair, part in sources.maps(trace, 0, head, center=True).items()}
+    total = torch.stack(list(maps.values())).sum(0)
+    held = torch.stack([part for pair, part in maps.items() if "position" in pair]).sum(0)
+    return float(held.square().sum() / total.square().sum())
+
+
+def _changed(before: Trace, after: Trace, head: int) -> float:
+    one, other = _centred(before.scores(0)[head]), _centred(after.scores(0)[head])
+    return float((one - other).square().sum() / one.square().sum())
+
+
+def _by_kind(trace: Trace, name: str, through_mlps: bool) -> np.ndarray:
+    """(KINDS,) mean over words of the parts of the score at the pattern's key, less that of the other keys."""
+    keys, _, asked = wanted(trace, name)
+    found = []
+    for query in asked.nonzero()[:, 0].tolist():
+        key = int(keys[query].nonzero()[0, 0])
+        split = sources.score(trace, *HEADS[name], query, key, side="key", through_mlps=through_mlps)
+        found.append(split.by("kind").reindex(KINDS, fill_value=0.0))
+    mean: np.ndarray = np.mean(found, axis=0)
+    return mean

@@ -1,0 +1,64 @@
+"""What `make test` makes of its tests: which it names, which it leaves out, what it writes down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import run_all
+import sampling
+
+pytest_plugins = "pytester"
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_beside_others():
+    tried = Path("tried")
+    before = tried.exists()
+    tried.touch()
+    assert before
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ci", "state"), [("true", "FAILED"), ("", "passed")])
+def test_a_test_that_passes_only_alone_is_named_and_red_in_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: str, state: str
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(run_all, "FAILED", tmp_path / ".pytest_cache/v/cache/lastfailed")
+    (tmp_path / "test_one.py").write_text(FAILS_ONCE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    step = run_all.Step("browser", [*run_all.PYTEST, "test_one.py"], tmp_path).run()
+    assert step.code == 1
+    step.try_alone()
+    assert step.state == state and step.alone == ("test_one.py::test_beside_others",)
+    assert run_all.summary([step]) == (state == "FAILED")
+    assert "failed beside others, passed alone: test_one.py::test_beside_others" in capsys.readouterr().out
+    [line] = run_all.durations([step])
+    assert line.endswith(" s  test_one.py::test_beside_others")
+
+
+def test_a_sample_is_of_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"case {n}" for n in range(20)]
+    drawn = set()
+    for commit in map(str, range(40)):
+        monkeypatch.setattr(sampling, "commit", lambda commit=commit: commit)
+        once = sampling.sample(names, 3)
+        assert once == sampling.sample(names[::-1], 3) and len(set(once)) == 3
+        drawn |= set(once)
+    assert drawn == set(names)
+    assert len(sampling.sample(names[:2], 3)) == 2
+
+
+def test_cases_that_are_not_drawn_are_long(pytester: pytest.Pytester) -> None:
+    conftest = Path(run_all.__file__).with_name("conftest.py").read_text(encoding="utf-8")
+    pytester.makeconftest(conftest)
+    pytester.makeini("[pytest]\nmarkers =\n  sampled(n): some\n  long: no\n  data: no\naddopts = -m 'not long'\n")
+    pytester.makepyfile(
+        "import pytest\n@pytest.mark.sampled(2)\n@pytest.mark.parametrize('n', range(9))\ndef test_one(n): pass\n"
+        "def test_other(): pass\n"
+    )
+    pytester.runpytest().assert_outcomes(passed=3, deselected=7)
+    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=9, deselected=1)
