@@ -17,7 +17,7 @@ PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 BUNDLE := bertlens/page/static/widget.js
-JS := $(shell find js/src -type f 2>/dev/null) js/build.mjs js/package.json js/package-lock.json
+JS := $(shell find js/src -type f 2>/dev/null) js/build.mjs js/wat.mjs js/package.json js/package-lock.json
 PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 INSTALL := .venv/bin/pip install -q --use-pep517 -c constraints.txt

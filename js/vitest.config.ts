@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
+import { assembled } from "./wat.mjs";
 
 export default defineConfig({
-  define: { BUNDLE_KEY: "'a bundle'", TASK_KEY: "'a task'" },
+  plugins: [{ name: "wat", load: (id) => (id.endsWith(".wat") ? assembled(id) : undefined) }],
+  define: { BUNDLE_KEY: "'a bundle'" },
   // a machine that does other work too is slow; nothing here waits for the clock
   test: { include: ["tests/**/*.test.{ts,tsx}"], setupFiles: ["tests/quiet.mjs"], testTimeout: 30_000 },
 });

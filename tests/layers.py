@@ -13,8 +13,9 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bertlens"
 
 # Each knows those of the rows before it, none of its own row or of those behind it. Who adds one adds it here.
 LAYERS = (
-    ("errors", "vocabulary"),
+    ("errors",),
     ("base", "page"),
+    ("vocabulary",),
     ("model", "text"),
     ("run",),
     ("trace",),

@@ -1,4 +1,4 @@
-"""The colour tables of widget, PNG and export, all from the anchors below.
+"""The colour tables of widget, PNG and export, all from the anchors below, and what these colours are called.
 
 A table has 256 entries; the page's copy is in js/src/generated/vocabulary.ts (see typescript.py). It follows its
 anchors through OKLab and is sampled at equal steps of lightness, so equal steps of value look equally far apart, in
@@ -25,11 +25,32 @@ _NEGATIVE = {"light": ("#ffffff", "#f2b877", "#a75400"), "dark": ("#171b21", "#8
 # Not a number: grey, the one colour that no ramp passes through for any kind of colour vision.
 NAN = "#8a8a8a"
 
+# What sentences call them; where a scale from 0 begins and ends, on a light page.
+POSITIVE, NEGATIVE, MISSING = "blue", "orange", "grey"
+ZERO, LARGEST = "white", "dark blue"
+
 # Eight heads overlaid as lines: at least 3:1 against the panel, and no two alike for any kind of colour vision.
 HEADS = {
     "light": ("#235fb2", "#b27c2e", "#1c5405", "#804f5a", "#34989b", "#52155c", "#938c65", "#53121f"),
     "dark": ("#6573fb", "#9e5e4b", "#5d8506", "#8d5f8b", "#3cafed", "#f7d6f1", "#dbb769", "#dd8395"),
 }
+
+# Figures: of gates, which a letter and a hatch tell apart too, and of groups of a survey.
+_HEADS = HEADS["light"]
+GATES = {
+    "directional": _HEADS[0],
+    "open": "#dbe6f5",
+    "closed": _HEADS[5],
+    "forward contextual": _HEADS[4],
+    "backward contextual": _HEADS[4],
+    "bidirectional": _HEADS[4],
+    "cluster": _HEADS[1],
+    "instance": _HEADS[3],
+    "self": _HEADS[2],
+    "mixed": "#c9ced6",
+    "undefined": "#ffffff",
+}
+GROUPS = ("#2f5fb3", "#e4572e", "#34989b", "#c2185b", "#b8860b", "#7a5195", "#1c5405", "#667085")
 
 # Text, lines and areas of the two themes, names as the style sheet has them.
 INKS: dict[str, dict[str, str]] = {

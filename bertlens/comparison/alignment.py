@@ -12,10 +12,11 @@ from torch import Tensor
 
 from ..measures.words import grouped
 from ..text.encoding import Encoding
+from ..vocabulary import phrases
+from ..vocabulary.constants import NAMED_UNITS
 
 Pair = tuple[int | None, int | None]
 Key = tuple[str, ...]
-NAMED = 4  # pairs, or places, in a sentence
 
 
 @dataclass(frozen=True)
@@ -58,27 +59,26 @@ class Alignment:
     @property
     def said(self) -> str:
         """How much is aligned, and which pairs could be others."""
-        n, of_a, of_b = len(self.shared), len(self.a), f"of a and of {len(self.b)} of b"
-        said = f"{n} of {of_a} {self.by} {of_b} are aligned."
-        if len(self.pairs) == n < max(of_a, len(self.b)):
-            said = f"Only aligned {self.by}: {n} of {of_a} {of_b}."
+        n, of_a, of_b = len(self.shared), len(self.a), len(self.b)
+        is_whole = not len(self.pairs) == n < max(of_a, of_b)
+        said = (phrases.ALIGNED if is_whole else phrases.ALIGNED_ALONE).format(count=n, a=of_a, units=self.by, b=of_b)
         if not self.open:
             return said
         named = _first([f"“{self.a[i].name}” ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open])
-        return (
-            f"{said} Another alignment is as long without {named}: taken are the pairs that both texts come to first."
-        )
+        return f"{said} {phrases.ALIGNED_OTHERWISE.format(pairs=named)}"
 
     def gap(self, side: int, n: int) -> str:
         """What the other text has of a unit of one (0: a, 1: b) that has no partner: nothing like it, or where."""
         units, others = (self.b, self.a) if side else (self.a, self.b)
         places = [str(unit.pieces[0]) for unit in others if unit.key == units[n].key]
-        where = f"has it at {_first(places)}, not aligned with this one" if places else f"has no such {self.by[:-1]}"
-        return f"{'ba'[side]} {where}"
+        if places:
+            return phrases.GAP_ELSEWHERE.format(side="ba"[side], places=_first(places))
+        return phrases.GAP.format(side="ba"[side], unit=self.by[:-1])
 
 
 def _first(names: list[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    named, more = ", ".join(names[:NAMED_UNITS]), len(names) - NAMED_UNITS
+    return phrases.AND_MORE.format(names=named, count=more) if more > 0 else named
 
 
 def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:

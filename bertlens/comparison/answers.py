@@ -26,6 +26,7 @@ from ..measures.predictions import (
     words_of,
 )
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from .alignment import Alignment
 
 Numbers = Mapping[str, float]  # of one place, by name
@@ -158,16 +159,16 @@ def _similarity(a: Trace, b: Trace, _words: Alignment, one_training: bool, _k: i
         units = {UNITS[embedder_of(trace).function] for trace in (a, b)}
         if len(units) > 1:
             return NOTHING
-        said = f"Similarity of the two sentences: {_pair(own, other)}."
-        return BothAnswers(units.pop(), (Both("", "similarity of the two sentences", own, other),), said)
+        said = phrases.SENTENCES_ALIKE_BY.format(both=_pair(own, other))
+        return BothAnswers(units.pop(), (Both("", phrases.SENTENCES_ALIKE, own, other),), said)
     first, second = (
         embedding(trace, trace.record.output.last_hidden_state[0]).detach().double().cpu() for trace in (a, b)
     )
     if not one_training or first.shape != second.shape:
         return NOTHING
     cosine = float(torch.cosine_similarity(first, second, dim=0))
-    said = f"The vectors of a and b are alike by {cosine:.3f} (cosine; 1 = the same direction)."
-    return BothAnswers("cosine", (Both("", "cosine of the vectors of a and b", math.nan, cosine),), said)
+    said = phrases.VECTORS_ALIKE_BY.format(cosine=f"{cosine:.3f}")
+    return BothAnswers("cosine", (Both("", phrases.VECTORS_ALIKE, math.nan, cosine),), said)
 
 
 _READ: dict[str, Callable[[Trace, Trace, Alignment, bool, int], BothAnswers]] = {
@@ -205,4 +206,4 @@ def _pair(a: float, b: float) -> str:
     """Two numbers with as many digits as tell them apart."""
     order = sorted((a, b), reverse=True)
     texts = dict(zip(order, ranked(order), strict=True))
-    return f"{texts[a]} in a, {texts[b]} in b"
+    return phrases.BOTH.format(a=texts[a], b=texts[b])

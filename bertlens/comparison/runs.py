@@ -22,7 +22,8 @@ from ..measures.arithmetic import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
 from ..trace.trace import Trace
-from ..vocabulary import MEASURES
+from ..vocabulary import MEASURES, phrases
+from ..vocabulary.constants import SINK
 from .alignment import Alignment, Unit, align, members, spread
 from .answers import BothAnswers, answers
 from .kinship import match_heads, one_tokenizer
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 KINDS = ("map", "tokens", "heads")
 WEIGHTS_AT_ONCE = 2**20  # weights of one side that are worked on at a time: a dozen tensors of 4 MB
-SINK = 1e-5  # attention to no token below this is rounding
 Measure = Callable[..., Tensor]
 
 
@@ -58,7 +58,7 @@ def compare(a: Trace, b: Trace, *, same_heads: bool | None = None, aligned_only:
     if a.key_encoding is not None or b.key_encoding is not None:
         keys = align(a.key_encoding or a.encoding, b.key_encoding or b.encoding, single)
     if not queries.shared or not keys.shared:
-        raise InputError("the two texts have no word in common: there is nothing to compare")
+        raise InputError(phrases.NO_COMMON_WORD)
     return Comparison(a, b, queries, keys, *match_heads(a, b, same_heads)).only(aligned_only)
 
 
@@ -261,7 +261,7 @@ class Comparison:
     def said(self) -> str:
         """How much is aligned, which pairs could be others, and what is said of heads."""
         gaps = len(self.queries.shared) < max(len(self.queries.a), len(self.queries.b))
-        scaled = "Each row is scaled to sum 1. " if self.aligned_only and gaps else ""
+        scaled = f"{phrases.ALIGNED_SCALED} " if self.aligned_only and gaps else ""
         return f"{self.queries.said} {scaled}{self.note}".rstrip()
 
     def answers(self, k: int = 5) -> BothAnswers:
@@ -385,11 +385,11 @@ class Comparison:
         query, key = self.queries.a[i], (self.keys.b if side else self.keys.a)[n]
         order = sorted((0, 1), key=weights.__getitem__, reverse=True)
         texts = dict(zip(order, ranked([weights[side] for side in order], 2), strict=True))
-        said = f"with {texts[0]} in a, {texts[1]} in b"
+        said = phrases.BOTH.format(a=texts[0], b=texts[1])
         if p is None or q is None:
-            said = f"with {texts[side]} in {'ab'[side]}; {self.keys.gap(side, n)}"
+            said = phrases.WEIGHT_AND_GAP.format(weight=texts[side], side="ab"[side], gap=self.keys.gap(side, n))
         divergence = float(self.heads[layer, head])
-        words = f"L{layer}·H{head} differs most at {_at(query)}: it looks at {_at(key)} {said}."
+        words = phrases.HEAD_DIFFERS.format(head=f"L{layer}·H{head}", query=_at(query), key=_at(key), weights=said)
         return layer, head, divergence, query.name, key.name, *weights, words
 
 

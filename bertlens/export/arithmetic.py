@@ -2,7 +2,7 @@
 known where no browser is.
 
 Products are sums of four lanes in float32, as in a browser without fused multiplication, which rounds less; GELU and
-exponentials are the polynomials of simd.ts. tests/unit/export/test_accuracy.py holds it to the numbers of node.
+exponentials are the polynomials of simd.wat. tests/unit/export/test_accuracy.py holds it to the numbers of node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Arrays = Mapping[str, np.ndarray]
 BLOCK = 512  # outputs whose sums stay in a processor's cache
 ROWS = 8192  # of a head's matrix at a time
 LARGE = 0.05  # a weight whose score is summed in 64 bits: forward.ts
-LEAST = -87  # whose exponential is 0: simd.ts
+LEAST = -87  # whose exponential is 0: simd.wat
 EXPONENTIAL = (1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 ERFC = (
     *(0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807),

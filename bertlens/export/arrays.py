@@ -16,8 +16,8 @@ from ..base.paths import as_path
 from ..errors import check_index, check_indices
 from ..trace.provenance import provenance
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 
-_NOTE = "an apostrophe stands before what a spreadsheet would take for a formula"
 # Where a cell may begin, for one or another of the separators that spreadsheets take. The apostrophe is among what gets
 # one, so that all can be undone.
 _FORMULA = re.compile(r"""(^|[,;\t\r\n])("*)(?=[=+@＝＋－＠'\t\r\n-])""")
@@ -68,7 +68,7 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     check_index(head, trace.n_heads, "head")
     weights = attention[head].cpu().numpy()
     scores = trace.scores(layer)[head].cpu().numpy() if known else None
-    about = provenance(trace) | {"layer": int(layer), "head": int(head), "note": _NOTE}
+    about = provenance(trace) | {"layer": int(layer), "head": int(head), "note": phrases.SPREADSHEET_NOTE}
     lines = [f"# {name}: {_one_line(value)}" for name, value in about.items()]
     lines.append('"query_index","query","key_index","key","score","attention"')
     for i, query in enumerate(trace.tokens):

@@ -51,9 +51,8 @@ class Page:
     page. layers: which are held. live: the model, where the page carries it.
     texts: that a live page offers, "" where there is no second. others: pages of those that it carries too, as many
     as fit: their overviews and answers. shown_by: the question that shows this text in a page that carries several.
-    apart: bundles that it takes
-    beside the widget’s. above: markup of ours that stands above the view, whose
-    links to a state (#bertlens=…) bring the view up; all text of others in it is escaped.
+    above: markup of ours that stands above the view, whose links to a state (#bertlens=…) bring the view up; all text
+    of others in it is escaped.
     """
 
     title: str
@@ -68,7 +67,6 @@ class Page:
     texts: Sequence[tuple[str, str]] = ()
     others: Iterable[Page] = ()
     above: str = ""
-    apart: Sequence[str] = ()
     shown_by: Mapping[str, Any] | None = None
 
 
@@ -149,7 +147,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         css=_NOT_ASCII.sub(lambda letter: f"\\{ord(letter[0]):x} ", _css()),
         data=_json(data),
         answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in others)]),
-        script=_script(page.live is not None, page.apart),
+        script=_script(page.live is not None),
         rights=_WASM + ("; connect-src 'self'" if hosted else "") if page.live else "",
         live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
         place=_PLACE,
@@ -219,15 +217,14 @@ def _css() -> str:
     return bundle.text("widget.css").replace("</", "<\\/")
 
 
-def _script(live: bool, apart: Sequence[str]) -> str:
-    """The bundles with the saved page started on the widget, safe inside a script element; live: the engine with it."""
+def _script(live: bool) -> str:
+    """The bundle with the saved page started on the widget, safe inside a script element; live: the engine with it."""
     widget = bundle.text("widget.js")
     if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
     engine = f", {bundle.function('engine.js')}" if live else ""
     start = f"({bundle.function('savedpage.js')})().start(widget{engine})"
     script = f"{widget.removesuffix(_EXPORT)};{start};\n"
-    script = "".join([*(bundle.text(name) for name in apart), script])
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..base import colors
 from ..trace.provenance import visible
+from ..vocabulary import phrases
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -54,6 +55,7 @@ def _environment() -> Environment:
         "palettes": palettes,
         "series": colors.HEADS,
         "print_inks": colors.PRINT,
+        "phrases": phrases,
     }
     return environment
 

@@ -20,6 +20,7 @@ from ..base.colors import INKS
 from ..base.wire import unpack
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from .pages import shortened
 
 _INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))
@@ -49,8 +50,8 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
         attention, [] if pooled else displayed.display_tokens, [] if pooled else displayed.display_key_tokens
     )
     caption = [
-        f"{visible(about['model'])} ({about['dtype']}), {name}: row = query, column = key, white 0 to dark blue "
-        f"{np.nanmax(attention, initial=0):.3f}{', the largest of each block of cells' if pooled else ''}"
+        f"{visible(about['model'])} ({about['dtype']}), {name}: row = query, column = key, "
+        f"{_weights_end(np.nanmax(attention, initial=0))}{', the largest of each block of cells' if pooled else ''}"
         f"{'' if left is None else '; thumbnails each to their own maximum'}",
         *(visible(text) for text in (about["text"], about["text_pair"]) if text),
         f"{_STILL} " + ", ".join(f"{k} {v}" for k, v in about["versions"].items()),
@@ -75,8 +76,8 @@ def compared_png(
         _matrix(second - first, [], labels[1], top=top, side=_COMPARED_SIDE, scale="signed"),
     ]
     about = (
-        f"{names[0]} in a, {names[1]} in b, b − a: row = query, column = key, white 0 to dark blue {top:.3f}; of the "
-        f"difference orange −{top:.3f}, blue {top:.3f}; grey: nothing aligned in that text"
+        f"{names[0]} in a, {names[1]} in b, b − a: row = query, column = key, {_weights_end(top)}; of the "
+        f"difference {_signed_ends(top)}; {colors.MISSING}: {phrases.NOT_ALIGNED}"
     )
     return _page("bertlens · a | b | b − a", parts, [about, *caption, _STILL])
 
@@ -86,7 +87,7 @@ def pairs_png(cells: np.ndarray, rows: list[str], columns: list[str], caption: S
     cells = np.asarray(cells, dtype=np.float32)
     top = float(np.abs(cells).max(initial=0))
     labels = ([], []) if max(cells.shape) > _MOST_LABELS else (rows, columns)
-    about = f"row = token of a, column = token of b: what the pair puts in, orange −{top:.3f}, blue {top:.3f}"
+    about = f"row = token of a, column = token of b: what the pair puts in, {_signed_ends(top)}"
     lines = [about, *caption, _STILL]
     matrix = _matrix(cells, *labels, top=top, side=_COMPARED_SIDE, scale="signed")
     return _page("bertlens · why two texts are similar", [matrix], lines)
@@ -105,6 +106,14 @@ def matrix_png(
 def atlas_png(thumbs: np.ndarray, zoom: int) -> bytes:
     """PNG of all heads (L, H, h, w), uint8, each to its own maximum, without a caption. zoom: as above."""
     return _png(_atlas(thumbs, zoom=zoom))
+
+
+def _weights_end(top: float) -> str:
+    return f"{colors.ZERO} 0 to {colors.LARGEST} {top:.3f}"
+
+
+def _signed_ends(top: float) -> str:
+    return f"{colors.NEGATIVE} −{top:.3f}, {colors.POSITIVE} {top:.3f}"
 
 
 def _page(title: str, parts: Sequence[Image.Image], caption: Sequence[str]) -> bytes:

@@ -34,9 +34,9 @@ def token_strip(found: Attribution) -> str:
         return {"position": position, "text": text, "ground": ground, "ink": ink, "numbers": numbers}
 
     never = "; hatched: never removed by this method" if np.isnan(values).any() else ""
-    sense = (
-        "blue raises the number, orange lowers it" if found.signed else "the more blue, the more flows from the token"
-    )
+    sense = f"{colors.POSITIVE} raises the number, {colors.NEGATIVE} lowers it"
+    if not found.signed:
+        sense = f"the more {colors.POSITIVE}, the more flows from the token"
     return pages.render(
         "strip.jinja",
         method=found.method,
@@ -45,6 +45,7 @@ def token_strip(found: Attribution) -> str:
         ends=[pages.number(end, digits) for end in (-top, top)],
         shades=[_colors(share, 1)[0] for share in np.linspace(-1, 1, 9)],
         sense=sense + never,
+        edge=colors.NAN,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BertLensError, InputError, check_index, check_lens
 from ..run.changes import Off
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from .facts import facts_of, first_answers, statistics_of
 from .language import TOLERANCE, Facts, Tree, number_of, parse_number, verdict
 from .states import trace_of
@@ -99,7 +100,7 @@ def truth_of(one: Step, trace: Trace, state: dict[str, Any]) -> tuple[str, Any] 
     """(in words, the value) of what is predicted; a sentence where it cannot be told."""
     if one.predict == "word":
         answer = first_answers(trace)[1]
-        return "this model gives no answer to this text" if answer is None else (answer, answer)
+        return phrases.NO_ANSWER if answer is None else (answer, answer)
     if one.predict == "head":
         heads = [
             (float(value), (layer, head))
@@ -108,7 +109,7 @@ def truth_of(one: Step, trace: Trace, state: dict[str, Any]) -> tuple[str, Any] 
             if value == value
         ]
         if not heads:
-            return f"this text has no number for {one.of}"
+            return phrases.NO_NUMBER.format(name=one.of)
         value, (layer, head) = max(heads)
         return f"L{layer}·H{head}, {value:.2f}", [layer, head]
     facts = facts_at(trace, state)

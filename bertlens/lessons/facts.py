@@ -9,10 +9,9 @@ from ..measures.byhead import ByHead, statistics
 from ..measures.norms import weighted_norm
 from ..measures.words import annotation, grouped
 from ..trace.trace import Trace
+from ..vocabulary.constants import NAMED_ANSWERS
 from ..whatif.answering import answers
 from .language import Facts
-
-NAMED = ("words", "labels", "span")  # answers that have a name
 
 
 def facts_of(
@@ -78,7 +77,7 @@ def _first_answers(trace: Trace) -> tuple[str | None, str | None]:
         found = answers(trace)
     except BertLensError:
         return None, None
-    if found.kind not in NAMED:
+    if found.kind not in NAMED_ANSWERS:
         return None, None
     rows = [row for row in found.rows if row.position == found.rows[0].position]
     return max(rows, key=lambda row: row.before).name, max(rows, key=lambda row: row.after).name

@@ -26,8 +26,9 @@ from typing import Any, TypeAlias
 
 from ..errors import InputError
 from ..measures.statistics import ATLAS_NAMES
+from ..vocabulary import phrases
+from ..vocabulary.constants import TOLERANCE
 
-TOLERANCE = 0.005  # half of the last digit that a view shows
 MOST_CHARACTERS = 300
 OF_CELLS = ("weight", "taken")
 Tree: TypeAlias = list[Any]  # a name first, then its parts: see `parse`
@@ -230,7 +231,7 @@ def _truth(tree: Tree, facts: Facts) -> float:
     if name == "key":
         return _largest(facts, parts[0] == "words")
     if facts.answer is None:
-        raise _Unknown("this model gives no answer to this text")
+        raise _Unknown(phrases.NO_ANSWER)
     if name == "answer":
         return float(_same(facts.answer, parts[0]))
     return float(facts.answer != facts.before)
@@ -251,7 +252,7 @@ def _largest(facts: Facts, words: bool) -> float:
 
 def _chosen(place: int | None, side: str) -> int:
     if place is None:
-        raise _Unknown("choose a word whose row is asked about" if side == "query" else "choose a word in the row")
+        raise _Unknown(phrases.NO_QUERY if side == "query" else phrases.NO_CHOSEN_KEY)
     return place
 
 
@@ -262,7 +263,7 @@ def _same(label: str, word: str) -> bool:
 def _named(words: Sequence[tuple[str, Sequence[int]]], word: str) -> list[Sequence[int]]:
     found = [pieces for label, pieces in words if _same(label, word)]
     if not found:
-        raise _Unknown(f"this text has no word “{word}”")
+        raise _Unknown(phrases.NO_SUCH_WORD.format(word=word))
     return found
 
 
@@ -272,11 +273,11 @@ def _number(tree: Any, facts: Facts) -> float:
     if isinstance(tree, str):
         value = facts.statistics.get(tree, math.nan)
         if math.isnan(value):
-            raise _Unknown(f"this text has no number for {tree}")
+            raise _Unknown(phrases.NO_NUMBER.format(name=tree))
         return value
     of = facts.weight if tree[0] == "weight" else facts.taken
     if of is None:
-        raise _Unknown("what is taken is told while the picture shows the norm or the difference")
+        raise _Unknown(phrases.NO_NORMS)
     if len(tree) == 1:
         return of(_chosen(facts.query, "query"), _chosen(facts.key, "key"))
     rows, columns = _named(facts.queries, tree[1]), _named(facts.keys, tree[2])

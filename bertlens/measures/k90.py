@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 
 from ..base.limits import within
+from ..vocabulary.constants import ROW_SHARE
 
-HELD = 0.9  # of a row
 SAMPLE = 256  # keys of a long row that say about where its smallest weight that counts lies
 GOLDEN = 0.6180339887498949
 ERRORS = 2.5  # standard errors of the sample within which it is looked for
 
 
-def k90(rows: Tensor, share: float = HELD) -> Tensor:
+def k90(rows: Tensor, share: float = ROW_SHARE) -> Tensor:
     """(...) int64 in [1, K]: the least number of keys that hold `share` of a row of (..., K), to 1e-6; K where none do.
 
     The size of the metastable state of Ramsauer et al. 2021, as Bonino et al. 2025 draw it per head.

@@ -16,6 +16,7 @@ from torch import Tensor
 from ..errors import InputError, ModelError, check_index
 from ..trace.checks import check_rerun
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from . import sources
 from .predictions import UNITS, compared, embedder_of, embedding, kind_of, labels_of, masked, one_of, words_of
 
@@ -262,7 +263,7 @@ def token_id(trace: Trace, token: str | int) -> int:
     tokenizer = trace.model.tokenizer
     number = tokenizer.convert_tokens_to_ids(token)
     if number is None or (number == tokenizer.unk_token_id and token != tokenizer.unk_token):
-        raise InputError(f"{token!r} is no single token of this tokenizer: give one of its pieces, or an id")
+        raise InputError(phrases.NO_SINGLE_TOKEN.format(name=repr(token)))
     return int(number)
 
 

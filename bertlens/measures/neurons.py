@@ -16,9 +16,8 @@ from torch import Tensor
 
 from ..errors import SelectionError, check_index
 from ..trace.trace import Trace
+from ..vocabulary.constants import NEURON_DRAWS, NEURON_SHARE
 
-SHARE = 0.8
-LEAST_DRAWS = 20  # for an interval
 LOTS = 200  # sets picked at random
 DRAWS = 20_000  # random heads: a median of whole neurons needs many
 KEYS_AT_ONCE = 2**20  # keys of random heads that are held together
@@ -100,7 +99,7 @@ def n80_chance(d: int, keys: int, rank: int = 0, draws: int = DRAWS, seed: int =
     parts = [_random_sizes(d, keys, rank, min(some, left - done), generator) for done in range(0, left, some)]
     sizes = torch.cat(parts)
     sizes = sizes[sizes > 0]
-    if len(sizes) < LEAST_DRAWS:
+    if len(sizes) < NEURON_DRAWS:
         return Draws(nan, nan, nan)
     quantiles = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64, device="cpu")
     return Draws(*sizes.quantile(quantiles, interpolation="lower").tolist())
@@ -216,5 +215,5 @@ def _sets(contrasts: Tensor) -> Tensor:
     net = contrasts.sum(-1, keepdim=True)
     # a neuron belongs if the ones before it have not reached the share yet
     before = torch.nn.functional.pad(ordered.cumsum(-1)[:, :-1], (1, 0))
-    chosen = (before < SHARE * net) & (net > 0)
+    chosen = (before < NEURON_SHARE * net) & (net > 0)
     return torch.zeros_like(chosen).scatter(-1, order, chosen)

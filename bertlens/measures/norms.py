@@ -23,12 +23,12 @@ from torch import Tensor
 
 from ..errors import InputError, SelectionError
 from ..trace.trace import Trace
+from ..vocabulary.constants import MIXING_METHODS as METHODS
 from .block import QUERIES, Block, pair_norms
 from .ranks import spearman
 from .received import received
 
 TOKENS_AT_ONCE = 256  # tokens whose vectors are there at a time: 9 MB in BERT-base
-METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..text.apart import places_apart
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,12 +64,10 @@ def masked(trace: Trace) -> list[int]:
     assert trace.model is not None
     mask = getattr(trace.model.tokenizer, "mask_token_id", None)
     if mask is None:
-        raise ModelError(f"the tokenizer of {trace.model_name} has no mask token: there is no word to predict")
+        raise ModelError(phrases.NO_MASK_TOKEN.format(model=trace.model_name))
     found = (trace.input_ids == mask).nonzero()[:, 0].tolist()
     if not found:
-        raise ModelError(
-            f"no token of this text is masked: write {trace.model.tokenizer.mask_token} where a word is to be predicted"
-        )
+        raise ModelError(phrases.NOTHING_MASKED.format(mask=trace.model.tokenizer.mask_token))
     return [int(position) for position in found]
 
 

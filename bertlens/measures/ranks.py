@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-FEWEST = 3  # of two, ρ is 1 or −1 whatever they are
+from ..vocabulary.constants import RHO_POINTS
 
 
 def ranks(values: ArrayLike | Tensor) -> Tensor:
@@ -24,7 +24,7 @@ def spearman(x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> float:
     NaN for fewer than three, and where one side is constant.
     """
     a, b = ranks(x), ranks(y)
-    if len(a) < FEWEST:
+    if len(a) < RHO_POINTS:
         return math.nan
     a, b = a - a.mean(), b - b.mean()
     spread = (a.square().sum() * b.square().sum()).sqrt()

@@ -10,11 +10,11 @@ from torch.nn.functional import adaptive_max_pool2d
 
 from ..base.steps import Steps, completed
 from ..trace.trace import Trace
+from ..vocabulary.constants import THUMBNAIL_SIDE as SIDE
 from . import norms
 from .byhead import norm_shares
 from .rows import Here, head_groups, passing
 
-SIDE = 32  # pixels, at most
 TINY = torch.finfo(torch.float32).tiny
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.colors import MISSING, NEGATIVE, POSITIVE
 from ..errors import InputError
 from ..measures.attribution import CEILING, RANDOM, Attribution
 from .figure import ACCENT, INK, MUTED, axes_or_new, axes_row, beside, color_map, plain, quiet, tokens_on_axes
@@ -40,8 +41,8 @@ def attributions(found: Attribution | Sequence[Attribution] | Mapping[str, Attri
         beside(axes, (1, row), f"±{size:.3g}", (4, 0), xycoords=("axes fraction", "data"), va="center")
     axes.set_title(plain(f"{first.name}: {first.model:.3f}"), fontsize=9)
     axes.set_xlabel(
-        "blue raises the number, orange lowers it; each row on a scale of its own (right);\n"
-        "grey: not removed by this method",
+        f"{POSITIVE} raises the number, {NEGATIVE} lowers it; each row on a scale of its own (right);\n"
+        f"{MISSING}: not removed by this method",
         fontsize=7,
     )
     return axes

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base import colors
 from ..errors import InputError
 from ..vocabulary import GATES
 from .figure import axes_or_new, centered, layers_on_axis, legend, quiet
@@ -14,19 +15,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # colour and hatch: with the letter told apart without colour
-_STYLES = {
-    "directional": ("#235fb2", ""),
-    "open": ("#dbe6f5", ""),
-    "closed": ("#52155c", ""),
-    "forward contextual": ("#34989b", "///"),
-    "backward contextual": ("#34989b", "\\\\\\"),
-    "bidirectional": ("#34989b", "xxx"),
-    "cluster": ("#b27c2e", ""),
-    "instance": ("#804f5a", "..."),
-    "self": ("#1c5405", ""),
-    "mixed": ("#c9ced6", ""),
-    "undefined": ("#ffffff", ""),
+_HATCHES = {
+    "forward contextual": "///",
+    "backward contextual": "\\\\\\",
+    "bidirectional": "xxx",
+    "instance": "...",
 }
+_STYLES = {name: (color, _HATCHES.get(name, "")) for name, color in colors.GATES.items()}
 _LETTER_BOX = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 
 

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..base.colors import SERIES, VECTORS
+from ..base.colors import HEADS, INKS, SERIES, VECTORS
 from ..errors import check_index
 from ..lens import Lens
 from ..measures import geometry
 from ..measures.spectra import singular_values, weights_table
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from .figure import ACCENT, INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, pyplot, quiet
 
 _KINDS = {name: SERIES["light"][index] for name, index in VECTORS.items() if name != "attention"}
-BLUE = "#235fb2"
 # of the stream through a layer: name, marker, its colour and its edge's
 _STAGES = (
     ("hidden state", "o", INK, INK),
     ("heads, mean", "D", ACCENT, ACCENT),
-    ("concatenated", "s", "white", BLUE),
-    ("after W_O and residual", "^", "white", BLUE),
+    ("concatenated", "s", "white", HEADS["light"][0]),
+    ("after W_O and residual", "^", "white", HEADS["light"][0]),
 )
 
 
@@ -68,7 +68,7 @@ def spectra(trace: Trace, layer: int, head: int, axes: Any = None) -> Any:
         values = singular_values(matrix).cpu().numpy()
         look = {"color": _KINDS.get(name, ACCENT), "marker": marker, "markersize": 3, "linewidth": 1.2}
         axes.plot(np.arange(1, len(values) + 1), values / values[0], label=name, **look)
-    axes.set(yscale="log", ylim=(1e-4, 1.3), xlabel="singular value, from the largest", ylabel="σ / σ₁")
+    axes.set(yscale="log", ylim=(1e-4, 1.3), xlabel=phrases.SINGULAR_VALUES, ylabel="σ / σ₁")
     axes.set_title(f"L{layer}·H{head}", fontsize=9)
     legend(axes, loc=None)
     quiet(axes)
@@ -89,8 +89,8 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     path = np.append(values.flatten(), table["cone_output"].iloc[-1])
     x = np.append((positions[:, None] + np.arange(4) / 4).flatten(), len(table))
     for layer in positions[1::2]:
-        axes.axvspan(layer, layer + 1, color="#f6f7f9", zorder=0)
-    axes.plot(x, path, color=BLUE, linewidth=1.2, zorder=2)
+        axes.axvspan(layer, layer + 1, color=INKS["light"]["soft"], zorder=0)
+    axes.plot(x, path, color=HEADS["light"][0], linewidth=1.2, zorder=2)
     least, most = table["cone_heads_min"], table["cone_heads_max"]
     axes.vlines(positions + 0.25, least, most, color=ACCENT, alpha=0.35, linewidth=3)
     for offset, (name, marker, face, edge) in enumerate(_STAGES):

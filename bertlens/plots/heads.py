@@ -14,10 +14,9 @@ from ..measures import gates
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES, THEMES
+from ..vocabulary.constants import MANY_ROWS
 from .figure import ACCENT, MM, color_map, plain, pyplot, tokens_on_axes
 from .grid import shown_grid
-
-MANY_ROWS = 64  # as in js/src/compute/grid.ts
 
 
 def attention_map(

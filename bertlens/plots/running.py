@@ -12,7 +12,7 @@ from ..base.ranking import scale_end
 from ..errors import SelectionError, check_index, excerpt
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from ..vocabulary import THEMES
+from ..vocabulary import THEMES, phrases
 from .figure import MM, plain, pyplot
 from .grid import Unit, piece, shown_grid
 
@@ -79,7 +79,7 @@ def running_text(
     title = f"{grid.title}: {f'what {name} looks at' if key is None else f'who looks at {name}'}"
     axes.set_title(plain(title), fontsize=size + 1, color=ink, loc="left")
     ends = [f"−{most:.3f}", f"+{most:.3f}"] if grid.signed else ["0", f"{most:.3f}"]
-    caption = f"{' to '.join(ends)}: {grid.symbol} of {name}, on its own scale"
+    caption = f"{' to '.join(ends)}: {phrases.OWN_SCALE.format(symbol=grid.symbol, name=name)}"
     axes.annotate(plain(caption), (0, 0), (0, -1.6 * size), xycoords="axes fraction", textcoords="offset points",
                   fontsize=size, color=ink, annotation_clip=False)  # fmt: skip
     return axes

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.colors import GROUPS
 from ..errors import InputError, SelectionError, check_index
 from ..measures.categories import NAMES as CATEGORIES
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from .figure import ACCENT, INK, MUTED, axes_or_new, beside, layers_on_axis, legend, plain, quiet
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from ..survey import HeadStats, Sentence
 
-_COLORS = ("#2f5fb3", "#e4572e", "#34989b", "#c2185b", "#b8860b", "#7a5195", "#1c5405", "#667085")
 _MARKERS = "os^Dv*PX"
 
 
@@ -32,11 +33,11 @@ def layer_profiles(
     names, average as in HeadStats.table. Clark et al. 2019, figure 2. Returns the matplotlib axes. Raises as
     HeadStats.values; InputError for more than 8 names.
     """
-    if len(names) > len(_COLORS):
-        raise InputError(f"at most {len(_COLORS)} statistics can be told apart in one figure, not {len(names)}")
+    if len(names) > len(GROUPS):
+        raise InputError(f"at most {len(GROUPS)} statistics can be told apart in one figure, not {len(names)}")
     axes = axes_or_new(axes, 6.4, 3.6)
     with_norms = stats.has_norms
-    for color, marker, name in zip(_COLORS, _MARKERS, names, strict=False):
+    for color, marker, name in zip(GROUPS, _MARKERS, names, strict=False):
         look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.4}
         axes.plot(stats.values(name, "weight", average).mean(1), label=name, **look)
         if with_norms:
@@ -65,7 +66,7 @@ def heads_by_layer(
     values = stats.values(name, by, average)
     axes = axes_or_new(axes, 5.2, 3.4)
     layers, heads = values.shape
-    axes.scatter(np.repeat(np.arange(layers), heads), values.ravel(), s=14, color=_COLORS[0], alpha=0.6, linewidths=0)
+    axes.scatter(np.repeat(np.arange(layers), heads), values.ravel(), s=14, color=GROUPS[0], alpha=0.6, linewidths=0)
     axes.plot(values.mean(1), color=ACCENT, linewidth=1.4)
     if reference is not None:
         axes.axhline(reference, color=MUTED, linestyle="--", linewidth=1)
@@ -89,7 +90,7 @@ def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: 
     look = {"s": 70, "edgecolors": "white", "linewidths": 0.6}
     if isinstance(color, str) and color == "layer":
         for layer, heads in table.groupby("layer"):
-            hue, marker = _COLORS[layer % 8], _MARKERS[(layer + layer // 8) % 8]
+            hue, marker = GROUPS[layer % 8], _MARKERS[(layer + layer // 8) % 8]
             axes.scatter(heads["x"], heads["y"], color=hue, marker=marker, label=f"L{layer}", **look)
         legend(axes)
     else:
@@ -100,7 +101,8 @@ def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: 
     axes.set(xticks=[], yticks=[], aspect="equal")
     if "stress" in table.attrs:
         stress, even = table.attrs["stress"], table.attrs["even_stress"]
-        first = f"stress {stress:.2f}: drawn distances are off by {stress:.0%} (all equal: {even:.0%})"
+        off = phrases.DISTANCES.format(share=f"{stress:.0%}")
+        first = f"stress {stress:.2f}: {off} (all equal: {even:.0%})"
         nearest = f"true nearest head is nearest here for {table.attrs['nearest_kept']} of {len(table)}"
         axes.set_title(f"{first}\n{nearest}", fontsize=8)
     return axes
@@ -114,7 +116,7 @@ def relation_bars(best: pd.DataFrame, most: int = 25, axes: Any = None) -> Any:
     """
     table = best.head(most).iloc[::-1].reset_index(drop=True)
     axes = axes_or_new(axes, 6.4, 0.26 * len(table) + 1)
-    axes.barh(table.index, table["accuracy"], color=_COLORS[0], alpha=0.75, height=0.62)
+    axes.barh(table.index, table["accuracy"], color=GROUPS[0], alpha=0.75, height=0.62)
     for row in table.itertuples():
         axes.plot([row.low, row.high], [row.Index] * 2, color=INK, linewidth=1)
         arrow = "→" if row.direction == "dep->head" else "←"
@@ -134,7 +136,7 @@ def gradients_by_layer(table: pd.DataFrame, axes: Any = None) -> Any:
     """
     axes = axes_or_new(axes, 5.2, 3.4)
     means = table.groupby("layer")[list(CATEGORIES)].mean()
-    for color, marker, name in zip(_COLORS, _MARKERS, CATEGORIES, strict=False):
+    for color, marker, name in zip(GROUPS, _MARKERS, CATEGORIES, strict=False):
         if means[name].notna().any():
             axes.plot(means[name], label=name, color=color, marker=marker, markersize=4, linewidth=1.4)
     layers_on_axis(axes.xaxis, range(len(means)), fontsize=8)
@@ -174,7 +176,7 @@ def parse(
             axes.text(d, 0.62, sentence.relations[d], ha="center", fontsize=5.5, color=MUTED)
         if guess != NONE:
             right += guess == gold
-            arc(axes, d, guess, -1, _COLORS[0] if guess == gold else ACCENT, "-" if guess == gold else "--")
+            arc(axes, d, guess, -1, GROUPS[0] if guess == gold else ACCENT, "-" if guess == gold else "--")
     for d, word in enumerate(sentence.words):
         axes.text(d, 0, plain(word), ha="center", va="center", fontsize=8)
     above, below = (
@@ -182,7 +184,7 @@ def parse(
     )
     axes.set(xlim=(-0.7, len(sentence) - 0.3), ylim=(-below - 0.3, above + 0.3))
     head_said = f"L{layer}·H{head} {direction}, {right} of {len(sentence)} right"
-    axes.set_title(f"above: the treebank; below: {head_said}", fontsize=9)
+    axes.set_title(phrases.PARSES.format(guess=head_said), fontsize=9)
     axes.axis("off")
     return axes
 

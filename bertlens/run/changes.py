@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..vocabulary import phrases
+
 PARTS = ("layer", "attention", "mlp")  # what can be patched
 
 
@@ -69,7 +71,7 @@ class Off(_InLayer):
         return isinstance(other, Off | Cut) and other.layer == self.layer and self.head in (None, other.head)
 
     def __str__(self) -> str:
-        return f"all heads of layer {self.layer} off" if self.head is None else f"head {self.layer}.{self.head} off"
+        return (phrases.LAYER_OFF if self.head is None else phrases.HEAD_OFF).format(layer=self.layer, head=self.head)
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,12 @@ class Cut(_InLayer):
         return all(own in (None, there) for own, there in pairs)
 
     def __str__(self) -> str:
-        where = f"all heads of layer {self.layer}" if self.head is None else f"head {self.layer}.{self.head}"
-        query = "every token" if self.query is None else f"token {self.query}"
-        key = "any token" if self.key is None else f"token {self.key}"
+        heads = phrases.LAYER_HEADS if self.head is None else phrases.ONE_HEAD
+        where = heads.format(layer=self.layer, head=self.head)
+        query = phrases.EVERY_TOKEN if self.query is None else f"token {self.query}"
+        key = phrases.ANY_TOKEN if self.key is None else f"token {self.key}"
         rest = "" if self.renormalize else ", the rest as it was"
-        return f"{where}: {query} looks at {key} cut{rest}"
+        return phrases.CUT.format(heads=where, query=query, key=key) + rest
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class Hide(Change):
         return self == other or (isinstance(other, Cut) and other.key == self.token)
 
     def __str__(self) -> str:
-        return f"token {self.token} hidden"
+        return phrases.TOKEN_HIDDEN.format(token=self.token)
 
 
 @dataclass(frozen=True)

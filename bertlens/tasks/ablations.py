@@ -14,6 +14,7 @@ from ..errors import InputError, check_number, excerpt
 from ..run.changes import Change, Mlp, Off, Patch, Resample
 from ..run.forward import output_of
 from ..run.interventions import Run
+from ..vocabulary import phrases
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 ABLATIONS = {
     "zero": "switched off",
     "mean": "at its mean over texts of the other half",
-    "resample": "as it was in other texts",
+    "resample": phrases.RESAMPLED,
 }
 FEWEST_DRAWS = 5
 POOL = 32  # texts that means and draws are taken from

@@ -17,9 +17,9 @@ from torch import nn
 
 from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError
+from ..vocabulary import phrases
 from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
 
-EMPTY = "No token comes from the text: what is shown are the special tokens that the tokenizer adds"
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
 
 CUT = "pass truncation=True to cut it"  # what to do about a long text, in Python
@@ -63,7 +63,7 @@ class InputReport:
         limit = "" if self.limit is None else f" of at most {self.limit}"
         lines = [f"{_count(self.n_tokens, 'token')}{limit}: {_count(self.n_pieces, 'piece')} of text{words}"]
         if not self.n_pieces:
-            lines.append(EMPTY)
+            lines.append(phrases.NO_TEXT_ABOUT)
         for name, dropped in self.truncated.items():
             lines.append(f"cut: the {self.dropped_end} {_count(dropped, 'token')} of {name} dropped")
         if self.mostly_unknown:
@@ -73,7 +73,7 @@ class InputReport:
             lines.append(f"unknown to the tokenizer: {shown}")
         if self.typed_special:
             shown = ", ".join(f"{t['position']} {t['token']!r}" for t in self.typed_special)
-            lines.append(f"special token from your text: {shown}")
+            lines.append(f"{phrases.TYPED}: {shown}")
         if self.without_token:
             shown = ", ".join(f"{c['character']} at {c['index']}" for c in self.without_token[:10])
             more = len(self.without_token) - 10
@@ -155,9 +155,8 @@ def encode(
         truncated: dict[str, int] = {}
         if limit is not None and len(pieces.input_ids) > limit:
             if not truncation:
-                raise InputError(
-                    f"{len(pieces.input_ids)} tokens, the model reads {limit}. Shorten or split the text, or {CUT}"
-                )
+                said = phrases.TOO_LONG.format(tokens=len(pieces.input_ids), limit=limit)
+                raise InputError(f"{said}. Shorten or split the text, or {CUT}")
             whole, pieces = pieces, tokenise(tokenizer, texts, limit)
             for i, name in enumerate(("text", "text_pair")[: len(texts)]):
                 if dropped := whole.sequences.count(i) - pieces.sequences.count(i):

@@ -16,8 +16,9 @@ from ..measures.metrics import bound
 from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
-from .answering import SIMILARITY, alike, asked, asked_kind, between
-from .effects import NO_KEY, NOT_APART, Effect, Refused, answered
+from ..vocabulary import phrases
+from .answering import alike, asked, asked_kind, between
+from .effects import NOT_APART, Effect, Refused, answered
 from .runs import check
 from .sweeps import outputs, planned
 from .targets import Target, target_of
@@ -68,7 +69,7 @@ def alone(trace: Trace, target: str | int | None = None, position: int | None = 
     heads: list[Change] = [Off(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
     changes = [*heads, *(Hide(token) for token in range(trace.n_tokens))]
     made = _similarity(trace, changes) if kind == "similarity" else _answers(trace, kind, changes, chosen)
-    rows = tuple(made.effects.get(change, NO_KEY) for change in changes)
+    rows = tuple(made.effects.get(change, phrases.NO_KEY) for change in changes)
     swept = {name: tuple(values[change] for change in heads) for name, values in made.swept.items()}
     return Alone(kind, made.unit, made.places, rows[: len(heads)], rows[len(heads) :], swept)
 
@@ -131,7 +132,7 @@ def _similarity(trace: Trace, changes: Sequence[Change]) -> _Made:
             made[change] = NOT_APART
         elif pair[0] in vectors[0] and pair[1] in vectors[1]:
             before, after = compared(*pair)
-            made[change] = (Effect(-1, SIMILARITY, before, after, "", after),)
+            made[change] = (Effect(-1, phrases.TEXTS_ALIKE, before, after, "", after),)
             swept[change] = after - before
     before, _ = compared(None, None)
-    return _Made(UNITS[embedder_of(trace).function], ((-1, SIMILARITY, before),), made, {"similarity": swept})
+    return _Made(UNITS[embedder_of(trace).function], ((-1, phrases.TEXTS_ALIKE, before),), made, {"similarity": swept})

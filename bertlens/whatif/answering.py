@@ -35,6 +35,7 @@ from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from .runs import check
 from .slopes import estimate
 from .sweeps import Index, outputs, planned, steps
@@ -42,7 +43,6 @@ from .targets import Target, name_of, numbers_at, target_of
 
 Found = list[tuple[Index, float]]
 Pair = tuple[Tensor, Tensor]  # vectors before and after
-SIMILARITY = "similarity of the two texts"
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
     before = after = alike(trace, *(embedding(text, text.record.output.last_hidden_state[0]) for text in texts))
     if trace.changes:
         after = alike(trace, *map(_changed_embedding, texts, changes_apart(trace)))
-    return UNITS[embedder_of(trace).function], [Answer(-1, SIMILARITY, before, after)]
+    return UNITS[embedder_of(trace).function], [Answer(-1, phrases.TEXTS_ALIKE, before, after)]
 
 
 def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
@@ -189,7 +189,7 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
 def _embedding(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     first, second = (embedding(trace, output.last_hidden_state[0]) for output in (before, after))
     same = 1.0 if before is after else cosine(first, second)
-    return "cosine", [Answer(-1, "cosine of the embedding with the one before", 1.0, same)]
+    return "cosine", [Answer(-1, phrases.EMBEDDING_ALIKE, 1.0, same)]
 
 
 _READ: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
@@ -255,29 +255,30 @@ def _asked_words(trace: Trace, target: Target | None) -> dict[str, Asked]:
     first = target.number if target else best[0]
     second = next(n for n in best if n != first)
     one, other = (name_of(trace, "words", n) for n in (first, second))
-    where = f" at {at}" if several else ""
+    named = {"name": one, "other": other, "where": f" at {at}" if several else ""}
     return {
-        "logit": _by_metric(trace, logit(first, at), f"logit of “{one}”{where}", "logits"),
-        "difference": _by_metric(trace, difference(first, second, at), f"“{one}” over “{other}”{where}", "nats"),
-        "probability": _by_metric(trace, probability(first, at), f"probability of “{one}”{where}", "0 to 1"),
-        "divergence": _by_metric(trace, divergence(at), f"KL(before ‖ after){where}", "nats"),
+        "logit": _by_metric(trace, logit(first, at), phrases.LOGIT.format(**named), "logits"),
+        "difference": _by_metric(trace, difference(first, second, at), phrases.LOGIT_OVER.format(**named), "nats"),
+        "probability": _by_metric(trace, probability(first, at), phrases.PROBABILITY.format(**named), "0 to 1"),
+        "divergence": _by_metric(trace, divergence(at), phrases.DIVERGENCE.format(**named), "nats"),
     }
 
 
 def _asked_labels(trace: Trace, target: Target | None) -> dict[str, Asked]:
     names = labels_of(trace)
     best = target.number if target else int(trace.original.record.output.logits[0].argmax())
-    said = "logit" if is_lone(trace) else f"logit of “{names[best]}”"
+    said = "logit" if is_lone(trace) else phrases.LOGIT.format(name=names[best], where="")
     found = {"logit": _by_metric(trace, label(best), said, "logits")}
     if one_of(trace):
-        found["divergence"] = _by_metric(trace, divergence(), "KL(before ‖ after)", "nats")
+        found["divergence"] = _by_metric(trace, divergence(), phrases.DIVERGENCE.format(where=""), "nats")
     return found
 
 
 def _asked_tags(trace: Trace, target: Target | None) -> dict[str, Asked]:
     if target:
-        where = f"logit of “{target.name}” for “{trace.display_tokens[target.position]}” ({target.position})"
-        return {"logit": _by_metric(trace, label(target.number, target.position), where, "logits")}
+        at_token = {"token": trace.display_tokens[target.position], "position": target.position}
+        said = phrases.TOKEN_LOGIT.format(name=target.name, **at_token)
+        return {"logit": _by_metric(trace, label(target.number, target.position), said, "logits")}
     at = (~trace.special_mask).nonzero()[:, 0]
     own = trace.original.record.output.logits[0].argmax(-1)[at]
 
@@ -285,7 +286,7 @@ def _asked_tags(trace: Trace, target: Target | None) -> dict[str, Asked]:
         summed: Tensor = output.logits[0, at, own].sum()
         return summed
 
-    return {"logit": _by_metric(trace, logits, "sum of the tokens’ own labels’ logits", "logits")}
+    return {"logit": _by_metric(trace, logits, phrases.TOKEN_LOGITS, "logits")}
 
 
 def _asked_span(trace: Trace) -> dict[str, Asked]:
@@ -303,7 +304,7 @@ def _asked_span(trace: Trace) -> dict[str, Asked]:
 
 
 def _asked_embedding(trace: Trace) -> dict[str, Asked]:
-    return {"similarity": _by_metric(trace, similarity(), "cosine with the embedding before", "cosine")}
+    return {"similarity": _by_metric(trace, similarity(), phrases.EMBEDDING_KEPT, "cosine")}
 
 
 def _asked_similarity(trace: Trace) -> dict[str, Asked]:
@@ -313,7 +314,10 @@ def _asked_similarity(trace: Trace) -> dict[str, Asked]:
 
     return {
         "similarity": Asked(
-            SIMILARITY, UNITS[embedder_of(trace).function], slopes, lambda layers: _together(trace, list(layers))
+            phrases.TEXTS_ALIKE,
+            UNITS[embedder_of(trace).function],
+            slopes,
+            lambda layers: _together(trace, list(layers)),
         )
     }
 

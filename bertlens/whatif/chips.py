@@ -14,6 +14,7 @@ from ..base.limits import PATCH_TEXT_CHARACTERS
 from ..errors import InputError
 from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 from .changes import patch
 
 MOST = 100  # changes of one run
@@ -81,7 +82,7 @@ def chips(trace: Trace, known: Sequence[Change]) -> list[dict[str, Any]]:
 def label(change: Change, tokens: Sequence[str]) -> str:
     """A change in a few words, heads and tokens named as the page names them."""
     if isinstance(change, Off):
-        return f"all heads of L{change.layer} off" if change.head is None else f"{_named(change)} off"
+        return phrases.LAYER_OFF_CHIP.format(layer=change.layer) if change.head is None else f"{_named(change)} off"
     if isinstance(change, Mean):
         return f"{_named(change)} says the same to all"
     if isinstance(change, Pattern):
@@ -89,7 +90,8 @@ def label(change: Change, tokens: Sequence[str]) -> str:
     if isinstance(change, Cut):
         where = f"L{change.layer}" if change.head is None else _named(change)
         ends = ["any" if n is None else _token(tokens, n) for n in (change.query, change.key)]
-        return f"{where}: {ends[0]} → {ends[1]} cut{'' if change.renormalize else ', rest as it was'}"
+        cut = phrases.CUT_CHIP.format(heads=where, query=ends[0], key=ends[1])
+        return cut if change.renormalize else f"{cut}, rest as it was"
     if isinstance(change, Hide):
         return f"{_token(tokens, change.token)} hidden"
     if isinstance(change, Neuron):

@@ -21,14 +21,14 @@ from ..run.changes import Change, base
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from .answering import SIMILARITY, Answer, alike, asked_kind, between
+from ..vocabulary import phrases
+from .answering import Answer, alike, asked_kind, between
 from .runs import check
 from .sweeps import TOKENS_AT_ONCE
 from .targets import Target, name_of, numbers_at, target_of
 
 Compared: TypeAlias = tuple[Sequence[Change], Change | None]  # changes, and the one more that is asked about
 Refused: TypeAlias = str  # why a change cannot be made, in words
-NO_KEY = "a token would have nothing left to look at"
 NOT_APART = "not there when each text is read alone, as it is for the similarity"
 
 
@@ -105,7 +105,7 @@ def _compared(trace: Trace, changes: Sequence[Change]) -> list[Compared]:
 
 
 def _outputs(trace: Trace, runs: Sequence[Compared]) -> Iterator[tuple[Any, Any]]:
-    """Of each the model's output without the one more, and with it, or NO_KEY."""
+    """Of each the model's output without the one more, and with it, or `phrases.NO_KEY`."""
     bases = list(dict.fromkeys(tuple(there) for there, _ in runs))
     rows = _rows(trace, [*bases, *((*there, change) for there, change in runs if change is not None)])
     own = {there: next(rows) for there in bases}
@@ -138,7 +138,7 @@ def _alone(trace: Trace, row: Sequence[Change]) -> Any:
     try:
         return _batch(trace, [row])[0]
     except SelectionError:
-        return NO_KEY
+        return phrases.NO_KEY
 
 
 def _unit(kind: str, trace: Trace, output: Any) -> str:
@@ -204,13 +204,13 @@ def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
         if change and not any(change_apart(trace, change)):
             found.append(NOT_APART)
         elif isinstance(one[1], Refused) or isinstance(other[1], Refused):
-            found.append(NO_KEY)
+            found.append(phrases.NO_KEY)
         else:
             before, after = alike(trace, one[0], other[0]), alike(trace, one[1], other[1])
-            found.append(Effect(-1, SIMILARITY, before, after, "", after))
+            found.append(Effect(-1, phrases.TEXTS_ALIKE, before, after, "", after))
     own, *rows = found
     assert isinstance(own, Effect)
-    return Effects("similarity", UNITS[embedder_of(trace).function], -1, SIMILARITY, own.before, tuple(rows))
+    return Effects("similarity", UNITS[embedder_of(trace).function], -1, phrases.TEXTS_ALIKE, own.before, tuple(rows))
 
 
 def _apart(trace: Trace, run: Compared, number: int) -> Compared:

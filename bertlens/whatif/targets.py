@@ -12,6 +12,7 @@ from ..errors import InputError, ModelError, check_index
 from ..measures.metrics import token_id
 from ..measures.predictions import classes, kind_of, labels_of, masked, words_of
 from ..trace.trace import Trace
+from ..vocabulary import phrases
 
 NEAR = 4  # names that are offered for one that is none
 MARKS = "Ġ▁"  # that tokenizers put before a word
@@ -38,7 +39,7 @@ def target_of(trace: Trace, name: str | int, position: int | None = None) -> Tar
     if kind == "words":
         places = masked(trace)
         if position is not None and position not in places:
-            raise InputError(f"token {position} is not masked: choose one of {', '.join(map(str, places))}")
+            raise InputError(phrases.NOT_MASKED.format(position=position, places=", ".join(map(str, places))))
         number = token_id(trace, name)
         check_index(number, words_of(original.record.output).shape[-1], "token")
         return Target(name_of(trace, kind, number), number, places[0] if position is None else position)
@@ -62,7 +63,7 @@ def _class(names: list[str], name: str | int) -> int:
         check_index(name, len(names), "class")
         return int(name)
     if name not in names:
-        raise InputError(f"no label {name[:40]!r}: there are {', '.join(names[:20])}")
+        raise InputError(phrases.NO_SUCH_LABEL.format(name=repr(name[:40]), labels=", ".join(names[:20])))
     return names.index(name)
 
 
@@ -97,7 +98,7 @@ def named_by(trace: Trace, text: str) -> str:
     found = alike.get(text) or alike.get(text.lower())
     if found is None:
         near = get_close_matches(text.lower(), [name.lower() for name in names], NEAR, 0.4) or list(alike)[:NEAR]
-        raise InputError(f"“{text[:40]}” is no label of this model.{_offered(alike[name] for name in near)}")
+        raise InputError(phrases.NO_LABEL.format(text=text[:40]) + _offered(alike[name] for name in near))
     return found
 
 
@@ -111,10 +112,12 @@ def _word(tokenizer: Any, text: str) -> str:
     first = text[:1].lower()
     words = {bare: name for name in vocabulary if (bare := name.lstrip(MARKS)) and bare[0].lower() == first}
     near = [words[name] for name in get_close_matches(text, words, NEAR)]
-    why = f"it is {len(pieces)} tokens ({' '.join(pieces[:6])}), not one" if len(pieces) > 1 else "it is no token"
-    raise InputError(f"“{text[:40]}” cannot be asked about: {why} of this model.{_offered(near)}")
+    why = phrases.NO_TOKEN
+    if len(pieces) > 1:
+        why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=" ".join(pieces[:6]))
+    raise InputError(phrases.NO_WORD.format(text=text[:40], why=why) + _offered(near))
 
 
 def _offered(names: Any) -> str:
     found = ", ".join(dict.fromkeys(names))
-    return f" Near it: {found}." if found else ""
+    return phrases.NEAR.format(names=found) if found else ""

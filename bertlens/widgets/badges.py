@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..text.encoding import EMPTY, UNKNOWN, InputReport
+from ..text.encoding import UNKNOWN, InputReport
+from ..vocabulary import phrases
 
 MOST_LABEL = 48  # characters
 
@@ -24,18 +25,18 @@ def badges(report: InputReport | None, mask: str | None = None) -> list[dict[str
         parts = " and ".join(f"the {report.dropped_end} {n} of {name}" for name, n in report.truncated.items() if n)
         add("truncated", f"cut to {report.limit} tokens", f"The model takes no more; dropped: {parts}.")
     if not report.n_pieces:
-        add("empty", "no text: special tokens alone", f"{EMPTY}.")
+        add("empty", phrases.NO_TEXT, f"{phrases.NO_TEXT_ABOUT}.")
     if report.mostly_unknown:
         share = f"{len(report.unknown)} of {report.n_pieces} tokens unknown"
         add("mostly_unknown", share, f"More than half of the text has no piece of its own: {UNKNOWN}")
     elif report.unknown:
         shown = ", ".join(str(piece["text"] or f"position {piece['position']}") for piece in report.unknown[:8])
-        add("unknown", f"{len(report.unknown)} unknown", f"The tokenizer has no piece for: {shown}.")
+        add("unknown", phrases.UNKNOWN.format(count=len(report.unknown)), phrases.UNKNOWN_ABOUT.format(places=shown))
     if report.typed_special:
         shown = ", ".join(f"{item['token']} at {item['position']}" for item in report.typed_special)
         meant = all(item["token"] == mask for item in report.typed_special)
-        said = f"{shown}: read as special tokens, counted as text."
-        add("typed", "special token from your text", said, "info" if meant else "warning")
+        said = phrases.TYPED_ABOUT.format(places=shown)
+        add("typed", phrases.TYPED, said, "info" if meant else "warning")
     if report.without_token:
         shown = ", ".join(f"{item['character']} at {item['index']}" for item in report.without_token[:8])
         add("lost", f"{len(report.without_token)} characters without a token", f"The tokenizer dropped {shown}.")

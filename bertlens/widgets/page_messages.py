@@ -10,6 +10,7 @@ from ..base.one_thread import one_thread_if_small
 from ..base.wire import messages
 from ..errors import BertLensError, InputError, SelectionError
 from ..model.borrowed import checked_once
+from ..vocabulary import phrases
 from .questions import QUESTIONS
 from .records import Message, Reply
 from .request import Request
@@ -44,7 +45,7 @@ def _reply(request: Request, message: Message) -> Reply:
         raise InputError("the page asked for something that this version of bertlens does not know")
     if not question.any_text:
         if message.get("trace") != request.view.id:
-            raise _StaleError("the text has changed since: choose the head again")
+            raise _StaleError(phrases.ANOTHER_TEXT)
         request.view.map(message.get("map"))
         request = replace(request, map=message["map"])
     return question.reply(request, message)

@@ -187,7 +187,6 @@ for _question in (
     _of_examples("task_work", task.task_work, ("work", "effect_of?", "ablation?"), carried=task.saved_work),
     _of_examples("task_cost", task.task_cost, ("work", "ablation")),
     _of_examples("task_stop", task.task_stop, ("work",)),
-    _of_page("task_code", task.task_code),
     _of_page("hello", view.hello),
     _of_page("bundle", view.packed_bundle),
     _of_page("trace", view.another_text, ("text", "text_pair?")),

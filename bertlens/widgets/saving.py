@@ -83,7 +83,6 @@ def page(
         layers=chosen,
         holds=holds,
         about=about,
-        apart=[name for panel in view.panels for name in panel.bundles],
         others=_runs(view, traits, chosen, bar),
         shown_by=next(filter(None, (panel.shown_by(trace) for panel in view.panels)), None),
     )

@@ -37,7 +37,7 @@ PARTS: dict[str, Part] = {
     for part in (
         Part("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html", "lesson_model")),
         Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
-        Part("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop", "task_code")),
+        Part("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop")),
         Part("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )
 }

@@ -18,16 +18,13 @@ from ..export.live import Cost, cost, live
 from ..lens import Lens
 from ..trace.provenance import visible
 from ..trace.trace import Trace
+from ..vocabulary.phrases import EXAMPLES
 from .view_record import stream_size
 from .views import Explorer
 
 Text: TypeAlias = str | tuple[str, str]
 
-TEXTS: tuple[Text, ...] = (
-    "The cat did not drink the milk because it was sour.",
-    "The keys that the man forgot are on the table.",
-    ("The bank raised its rates.", "They sat on the bank of the river."),
-)
+TEXTS: tuple[Text, ...] = (EXAMPLES[0][0], EXAMPLES[3][0], EXAMPLES[5])
 
 
 def classroom(lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> Classroom:

@@ -1,27 +1,31 @@
-"""The page's copy of the vocabulary, js/src/generated/vocabulary.ts.
+"""The page's copy of the vocabulary, js/src/generated/: vocabulary.ts, and phrases.ts for sentences.
 
-`python -m bertlens.widgets.typescript` writes it.
-Names become types, words and colours become tables. A test fails where the file is not what this writes.
+`python -m bertlens.widgets.typescript` writes it. Names become types, words and colours become tables, sentences with
+something to fill in become functions. A test fails where a file is not what this writes.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from .. import vocabulary
+from .. import vocabulary as v
 from ..base import colors
 from ..base.limits import LIMITS, PAGE
 from ..base.references import REFERENCES, SOFTWARE
+from ..measures import gates
 from ..measures.attribution.methods import METHODS
 from ..measures.statistics import STATISTICS
+from ..vocabulary import constants, phrases
 from .arguments import ARGUMENTS
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
 
-TARGET = Path(__file__).parents[2] / "js" / "src" / "generated" / "vocabulary.ts"
+FOLDER = Path(__file__).parents[2] / "js" / "src" / "generated"
 _TYPES = {
     "text": "string",
     "number": "number",
@@ -46,11 +50,10 @@ _CHOICES = {
 
 def typescript() -> str:
     """The text of js/src/generated/vocabulary.ts."""
-    v = vocabulary
     return "\n".join(
         [
             "// Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes",
-            "// this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py",
+            "// this. Do not edit: change bertlens/vocabulary/, measures/statistics.py, widgets/{questions,tabs}.py",
             "",
             *_union("Measure", v.MEASURES),
             *_union("TabName", TABS),
@@ -87,9 +90,12 @@ def typescript() -> str:
             *_table("STATISTICS", "string", STATISTICS, ("label", "about", "unit", "finds")),
             *_table("ATTRIBUTIONS", "string", METHODS, ("label", "about")),
             *_table("TERMS", "string", v.TERMS, ("label", "about")),
-            f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
-            f"export const GATE_MARGIN = {v.GATE_MARGIN};",
-            f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
+            "/** The patterns that speak for each gate. */",
+            f"export const GATE_PATTERNS: Record<string, readonly string[]> = {_json(gates.GATES)};",
+            "",
+            "/** Numbers and lists that kernel and page both compute with: see bertlens/vocabulary/constants.py. */",
+            *(f"export const {name} = {_constant(value)};" for name, value in _public(constants)),
+            "",
             "/** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */",
             f"export const LIMITS = {_json({name: LIMITS[name].tokens for name in PAGE})} as const;",
             "",
@@ -105,6 +111,8 @@ def typescript() -> str:
             f"export const VECTORS: Record<string, number> = {_json(colors.VECTORS)};",
             "/** Heads that are drawn over one another. */",
             f"export const HEADS: Record<Theme, readonly string[]> = {_json(colors.HEADS)};",
+            "/** What sentences call the colours of the scales. */",
+            *(f"export const {name} = {_json(getattr(colors, name))};" for name in ("POSITIVE", "NEGATIVE", "MISSING")),
             "/** Not a number, in both themes. */",
             f"export const NAN = {_json(colors.NAN)};",
             "/** RGB triples in base64, nodes of a colour table from zero upwards: colormap.ts draws lines between. */",
@@ -116,6 +124,24 @@ def typescript() -> str:
     )
 
 
+def sentences() -> str:
+    """The text of js/src/generated/phrases.ts."""
+    return "\n".join(
+        [
+            "// Sentences that kernel and page both say; `python -m bertlens.widgets.typescript` writes this.",
+            "// Do not edit: change bertlens/vocabulary/phrases.py",
+            "",
+            "type Filled<Name extends string> = Record<Name, string | number>;",
+            "",
+            *(f"export const {name} = {_phrase(value)};" for name, value in _public(phrases)),
+            "",
+        ]
+    )
+
+
+FILES = {"vocabulary.ts": typescript, "phrases.ts": sentences}
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -124,7 +150,7 @@ def _union(name: str, members: Iterable[str]) -> list[str]:
     return [f"export type {name} = {' | '.join(map(_json, members))};"]
 
 
-def _type(trait: vocabulary.Trait) -> str:
+def _type(trait: v.Trait) -> str:
     if trait.kind != "choice":
         return _TYPES[trait.kind]
     return _CHOICES.get(trait.name) or " | ".join(map(_json, trait.choices))
@@ -138,7 +164,7 @@ def _defaults() -> dict[str, Any]:
     empty: dict[str, Any] = {"heads": []}
     return {
         trait.name: empty.get(trait.name, trait.default)
-        for trait in vocabulary.TRAITS
+        for trait in v.TRAITS
         if trait.selectable and trait.name not in _TEXTS
     }
 
@@ -146,6 +172,24 @@ def _defaults() -> dict[str, Any]:
 def _arguments(names: tuple[str, ...]) -> str:
     typed = "; ".join(f"{name}: {ARGUMENTS[name.removesuffix('?')].ts}" for name in names)
     return f"{{ {typed} }}" if typed else "Record<never, never>"
+
+
+def _public(module: ModuleType) -> list[tuple[str, Any]]:
+    """What a module of the vocabulary defines."""
+    return [(name, value) for name, value in vars(module).items() if name.isupper()]
+
+
+def _constant(value: Any) -> str:
+    return _json(value) + (" as const" if isinstance(value, tuple) else "")
+
+
+def _phrase(text: Any) -> str:
+    """A sentence; where something is to be filled in, a function that takes it by the names that it has in Python."""
+    fields = list(dict.fromkeys(re.findall(r"{(\w+)}", text))) if isinstance(text, str) else []
+    if not fields:
+        return _constant(text)
+    filled = text.replace("{", "${")
+    return f"({{ {', '.join(fields)} }}: Filled<{' | '.join(map(_json, fields))}>): string => `{filled}`"
 
 
 def _table(name: str, key: str, words: Mapping[str, Any], fields: tuple[str, ...]) -> list[str]:
@@ -160,4 +204,5 @@ def _nodes(scale: str) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(typescript(), encoding="utf-8")
+    for name, text in FILES.items():
+        (FOLDER / name).write_text(text(), encoding="utf-8")

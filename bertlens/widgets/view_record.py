@@ -10,11 +10,11 @@ from ..errors import SelectionError, excerpt
 from ..measures.offers import why_not
 from ..run.changes import Change
 from ..trace.trace import Trace
+from ..vocabulary.constants import COMPARED_RUNS
 from .panels.panel import NEEDS, Panel
 
 P = TypeVar("P", bound=Panel)
 T = TypeVar("T")
-MEMO = 2  # of each kind
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ViewRecord:
         memo = self.memo.setdefault(kind, {})
         if key not in memo:
             made = make()
-            for oldest in list(memo)[: 1 - MEMO]:
+            for oldest in list(memo)[: 1 - COMPARED_RUNS]:
                 memo.pop(oldest, None)
             memo[key] = made
         result: T = memo[key]

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { wat } from "../wat.mjs";
 
 const made = async (entry: string, external: string[]) => {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(import.meta.dirname, "../src", entry)],
     ...{ external, bundle: true, minify: true, target: "es2022", charset: "utf8", format: "esm" },
-    ...{ write: false, metafile: true, outdir: "out", legalComments: "none" },
+    ...{ plugins: [wat], write: false, metafile: true, outdir: "out", legalComments: "none" },
   });
   const js = outputFiles.find(({ path }) => path.endsWith(".js"))!;
   return { size: gzipSync(js.contents, { level: 9 }).length, inputs: Object.keys(metafile.inputs) };

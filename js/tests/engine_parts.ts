@@ -6,6 +6,7 @@ export { lengthsOf } from "../src/engine/answers/norms";
 export { pooled, run } from "../src/engine/forward";
 export { pack } from "../src/engine/pack";
 export { plainProduct } from "../src/engine/product";
+export { QUESTIONS } from "../src/engine/questions";
 export { Session } from "../src/engine/session";
 export { createReader } from "../src/engine/tokenizer";
 export { loadWeights } from "../src/engine/weights";

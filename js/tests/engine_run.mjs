@@ -2,18 +2,20 @@
 // own lines say when that is there, or what went wrong: `node tests/engine_run.mjs`.
 // in.json {shape, product, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
 // bertlens/base/wire.py packs them. {readers: [{tokenizer, texts}]} instead: the ids of texts; {commons}: what lists have in common;
-// {maps}: the patterns of attention maps and the evidence for a gate; {carried, asks}: what the model in a page answers,
-// [error, fields, show] and the bytes of each.
+// {maps}: the patterns of attention maps and the evidence for a gate; {questions}: the names of all; {carried, asks}: what the
+// model in a page answers, [error, fields, show] and the bytes of each.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { wat } from "../wat.mjs";
 
 const { outputFiles } = await build({
   entryPoints: [fileURLToPath(new URL("engine_parts.ts", import.meta.url))],
   bundle: true,
   format: "esm",
+  plugins: [wat],
   write: false,
 });
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
@@ -21,10 +23,12 @@ const engine = await import(`data:text/javascript;base64,${source}`);
 
 async function work(folder) {
   const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-  const { shape, product, passes, readers, commons, maps, carried, asks } = json("in.json");
+  const { shape, product, passes, readers, commons, maps, questions, carried, asks } = json("in.json");
 
   if (commons) {
     writeFileSync(join(folder, "out.json"), JSON.stringify(commons.map(([x, y]) => engine.common(x, y))));
+  } else if (questions) {
+    writeFileSync(join(folder, "out.json"), JSON.stringify(Object.keys(engine.QUESTIONS)));
   } else if (maps) {
     const found = maps.map(({ values, special, segments, gate, isContent }) => {
       const frame = engine.frameOf(special, segments);

@@ -1,11 +1,8 @@
-// Labelled examples: what is listed, what is said, and that code which is loaded apart gets what it takes.
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+// Labelled examples: what is listed, and what is said.
 import { expect, it } from "vitest";
 import type { Link } from "../src/kernel/link";
 import type { View } from "../src/state/view";
 import { type Column, type Examples, listed, stateOf } from "../src/tabs/task/data";
-import { SHARED } from "../src/tabs/task/shared";
 import { countWords, exampleWords, explainedWords, firstScore } from "../src/tabs/task/words";
 
 const EXAMPLES: Examples = {
@@ -116,18 +113,4 @@ it("says what an answer rests on, and how faithful that is", () => {
   expect(explainedWords({ ...explained, ...unknown })).toBe(rests);
   expect(explainedWords({ ...explained, words: "" })).toBe("Without any one of its words the guess is no less ahead.");
   expect(explainedWords({ ...explained, ...unknown, words: "" })).toBe("What its answer rests on could not be told.");
-});
-
-it("hands what is loaded apart all that it takes, and nothing else", () => {
-  const folder = join(import.meta.dirname, "../src/tabs/task");
-  const files = readdirSync(folder).filter((file) => /\.tsx?$/.test(file) && !/^(apart|shared)\./.test(file));
-  expect(files.length).toBeGreaterThan(6);
-  const taken = files.flatMap((file) =>
-    [...readFileSync(join(folder, file), "utf8").matchAll(/import \{([^}]*)\} from "([^"]+)"/g)]
-      .filter(([, , from]) => !from!.startsWith("./"))
-      .flatMap(([, names]) => names!.split(",").map((name) => name.trim()))
-      .filter((name) => name && !name.startsWith("type ")),
-  );
-  const jsx = ["Fragment", "jsx", "jsxs"];
-  expect(Object.keys(SHARED).sort()).toEqual([...new Set([...taken, ...jsx])].sort());
 });

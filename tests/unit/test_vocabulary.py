@@ -36,9 +36,9 @@ from unit.widgets.test_widgets import question
 
 
 def test_the_page_has_this_vocabulary() -> None:
-    assert typescript.TARGET.read_text(encoding="utf-8") == typescript.typescript(), (
-        "js/src/generated/vocabulary.ts is stale: python -m bertlens.widgets.typescript"
-    )
+    for name, text in typescript.FILES.items():
+        stale = f"js/src/generated/{name} is stale: python -m bertlens.widgets.typescript"
+        assert (typescript.FOLDER / name).read_text(encoding="utf-8") == text(), stale
 
 
 def test_every_word_explains_itself_in_a_sentence() -> None:

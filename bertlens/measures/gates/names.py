@@ -17,22 +17,13 @@ from ...errors import InputError
 from ...vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
 from ...vocabulary import GATE_MARGIN as MARGIN
 from ...vocabulary import GATE_THRESHOLD as THRESHOLD
+from ...vocabulary import GATES as WORDS
+from ...vocabulary import phrases
+from ...vocabulary.constants import GATE_LEVEL, GATE_RISE
 from .patterns import Measured, measure, measure_rows
 
-RISE, LEVEL = 6.0, 12  # how fast the threshold rises with 1/n, and from how many content tokens on it no longer does
-
 # gate -> the patterns that speak for it; its score is the strongest of them
-GATES: dict[str, tuple[str, ...]] = {
-    "directional": ("content columns",),
-    "open": ("unstructured",),
-    "closed": ("special columns",),
-    "forward contextual": ("next", "after"),
-    "backward contextual": ("previous", "before"),
-    "cluster": ("block",),
-    "instance": ("far peaks",),
-    "self": ("self",),
-    "bidirectional": ("both neighbours",),
-}
+GATES: dict[str, tuple[str, ...]] = {name: word.patterns for name, word in WORDS.items() if word.patterns}
 
 
 class Scores(dict[str, Tensor]):
@@ -90,7 +81,7 @@ def threshold_at(n: int, threshold: float = THRESHOLD) -> float:
     """
     if n < LEAST_CONTENT:
         return float("inf")
-    return threshold + RISE * max(0.0, 1 / n - 1 / LEVEL)
+    return threshold + GATE_RISE * max(0.0, 1 / n - 1 / GATE_LEVEL)
 
 
 def label(scores: Mapping[str, Tensor], threshold: float = THRESHOLD, margin: float = MARGIN) -> np.ndarray:
@@ -243,11 +234,11 @@ def _detail(measured: Measured, pattern: str) -> str:
     positions = measured.content
     if pattern == "both neighbours":
         width = int(measured.width)  # type: ignore[arg-type]
-        return f"up to {width} token{'s' * (width > 1)} away"
+        return phrases.BAND.format(width=width, s="s" * (width > 1))
     if pattern == "content columns":
         columns = positions[_columns(measured)].tolist()
-        return f"column{'s' * (len(columns) > 1)} " + ", ".join(map(str, columns))
+        return phrases.COLUMNS.format(s="s" * (len(columns) > 1), places=", ".join(map(str, columns)))
     if pattern == "block":
         starts = sorted(int(positions[block.nonzero()[0, 0]]) for block in measured.blocks.bool())  # type: ignore[union-attr]
-        return "cut before token " + " and ".join(map(str, starts[1:]))
+        return phrases.CUT_BEFORE.format(places=" and ".join(map(str, starts[1:])))
     return ""

@@ -19,6 +19,8 @@ from torch import Tensor
 
 from ...base.steps import Steps, completed
 from ...errors import InputError
+from ...vocabulary.constants import GATE_VIEWS as VIEWS
+from ...vocabulary.constants import PATTERN_CONTENT, PATTERN_CUTS, PATTERN_ROUNDING, PATTERN_TINY, PATTERN_TOKENS
 from .gathered import Gathered, gather
 
 PATTERNS = (
@@ -35,11 +37,6 @@ PATTERNS = (
     "uniform",
     "unstructured",
 )
-VIEWS = ("full", "content")
-LEAST_TOKENS, LEAST_CONTENT = 4, 3  # below these a map has no pattern
-CUTS = 32  # at most so many places are tried for a cut between two blocks
-TINY = 1e-12
-ROUNDING = 1e-6  # of sums of float32
 RUNS = 16  # of successive tokens, between special ones
 NUMBERS_AT_ONCE = 524_288  # numbers of float64 that are looked at together
 
@@ -110,7 +107,7 @@ def measure_rows(
     first = next(checked)
     content = (~special_mask).nonzero()[:, 0]
     n, n_special = len(content), len(special_mask) - len(content) if view == "full" else 0
-    if len(special_mask) < LEAST_TOKENS or n < LEAST_CONTENT:
+    if len(special_mask) < PATTERN_TOKENS or n < PATTERN_CONTENT:
         unknown = first[1].new_full(first[1].shape[:-2], torch.nan, dtype=torch.float64)
         return Measured(content, dict.fromkeys(PATTERNS, unknown))
     ways, segmented = _ways(content, segments)
@@ -197,7 +194,7 @@ def _scaled(first: int, rows: Tensor, size: int) -> tuple[int, Tensor]:
     """Rows (..., R, C) of the keys from `first` on, scaled to sum to 1; a row of zeros becomes even over all `size`
     keys. Overwrites."""
     sums = rows.sum(-1, keepdim=True)
-    empty = sums <= TINY
+    empty = sums <= PATTERN_TINY
     if empty.any():
         whole = rows.new_zeros(*rows.shape[:-1], size)
         whole[..., first : first + rows.shape[-1]] = rows
@@ -221,7 +218,7 @@ class _Content:
         self.adjacent = positions.diff() == 1  # not across a [SEP]
         self.mass = of.mass  # m_i
         self.total = self.mass.sum(-1)
-        self.mean_row = of.columns / self.total.clamp_min(TINY)[..., None]  # c
+        self.mean_row = of.columns / self.total.clamp_min(PATTERN_TINY)[..., None]  # c
 
     def excess(self, mass: Tensor, chance: Tensor | float, whole: Tensor | None = None) -> Tensor:
         """q: mass over chance as a part of what there is room for, summed over rows (so that noise averages out)."""
@@ -251,13 +248,13 @@ class _Content:
         ]
         chance = (within[0] + within[1]) / n
         purity = _ratio(ahead + behind - chance, self.total[..., None] - chance)
-        scores = purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(TINY)
+        scores = purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(PATTERN_TINY)
         best, width = scores.max(-1)
         return width + 1, best
 
     def sides(self) -> Iterator[tuple[str, Tensor]]:
         others = self.mass - self.of.own
-        share = others.sum(-1) / self.total.clamp_min(TINY)
+        share = others.sum(-1) / self.total.clamp_min(PATTERN_TINY)
         chance = (self.n - 1 - self.index) / (self.n - 1)
         yield "after", share * self.excess(self.of.after, chance, others)
         yield "before", share * self.excess(others - self.of.after, 1 - chance, others)
@@ -282,13 +279,14 @@ class _Content:
         if blocks.shape[0] == 0:
             return blocks.new_zeros(*self.total.shape, 0, self.n), torch.zeros_like(self.total)
         stays = self.of.stays * blocks  # (..., K, G, n): mass of row i in its own block, 0 for other blocks' rows
-        weight = (self.mass[..., None, None, :] * blocks).sum(-1).clamp_min(TINY)  # (..., K, G)
+        weight = (self.mass[..., None, None, :] * blocks).sum(-1).clamp_min(PATTERN_TINY)  # (..., K, G)
         inside = stays.sum(-1) / weight
         expected = _expected(self.mean_row, self.of.by_offset, self.mass, blocks) / weight
         chance = blocks.mean(-1)
         ideal = _segment_contrast(blocks) if self.segmented else _cut_contrast(self.n, blocks.device)
         beyond = inside - expected
-        beyond = torch.where(beyond > ROUNDING, beyond / ideal.clamp_min(TINY), 0.0)  # its root would make much of that
+        # its root would make much of rounding
+        beyond = torch.where(beyond > PATTERN_ROUNDING, beyond / ideal.clamp_min(PATTERN_TINY), 0.0)
         purity = (((inside - chance) / (1 - chance)).clamp(0, 1) * beyond.clamp(0, 1)).sqrt().amin(-1)
         best, which = purity.max(-1)
         chosen = blocks[which]  # (..., G, n)
@@ -296,7 +294,7 @@ class _Content:
         at = which[..., None, None, None].expand(*which.shape, 1, *chosen.shape[-2:])
         stays, within = (values.gather(-3, at)[..., 0, :, :] for values in (stays, self.of.within))
         entropy = ((torch.xlogy(stays, stays) - within) * chosen).sum(-1)  # (..., G)
-        evenness = (entropy / chosen.sum(-1).clamp_min(2).log()).sum(-1) / stays.sum((-2, -1)).clamp_min(TINY)
+        evenness = (entropy / chosen.sum(-1).clamp_min(2).log()).sum(-1) / stays.sum((-2, -1)).clamp_min(PATTERN_TINY)
         return chosen, best * (2 * evenness - 0.5).clamp(0, 1)
 
     def peaks(self) -> Tensor:
@@ -326,12 +324,12 @@ def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Te
     between = by_offset.new_zeros(*by_offset.shape[:-1], size - 2 * n + 1)
     observed = torch.cat([by_offset[..., n - 1 :], between, by_offset[..., : n - 1]], -1)
     least = 1e-6 * mass.sum(-1, keepdim=True) / n
-    profile = torch.where(chance > least, observed / chance.clamp_min(TINY), 0.0)
+    profile = torch.where(chance > least, observed / chance.clamp_min(PATTERN_TINY), 0.0)
     kernel = torch.fft.rfft(profile).conj()
     whole = torch.fft.irfft(kernel * columns, size)[..., :n]
     parts = torch.fft.rfft(mean_row[..., None, None, :] * blocks, size)
     parts = torch.fft.irfft(kernel[..., None, None, :] * parts, size)[..., :n]
-    return mass[..., None, None, :] * (parts / whole.clamp_min(TINY)[..., None, None, :]).clamp(0, 1)
+    return mass[..., None, None, :] * (parts / whole.clamp_min(PATTERN_TINY)[..., None, None, :]).clamp(0, 1)
 
 
 def _fft_size(n: int) -> int:
@@ -359,7 +357,7 @@ def _segment_contrast(blocks: Tensor) -> Tensor:
 def _cuts(n: int, device: torch.device) -> Tensor:
     """(K, 2, n) ways to cut n tokens in two, neither part under 3 tokens or a fifth."""
     least = max(3, round(n / 5))
-    cuts = torch.linspace(least, n - least, min(CUTS, max(0, n - 2 * least + 1)), device=device).round()
+    cuts = torch.linspace(least, n - least, min(PATTERN_CUTS, max(0, n - 2 * least + 1)), device=device).round()
     first = (torch.arange(n, device=device) < cuts[:, None]).double()
     return torch.stack([first, 1 - first], 1)
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
+from ...vocabulary import phrases
 from .pull import Reading, parts
 from .result import Sources
 from .stream import Stream, check_finite
@@ -140,4 +141,4 @@ def _words(trace: Trace, layer: int, head: int, query: int, key: int, against: s
     else:
         other = " less the mean of the other visible keys" if against else ""
     cell = f"L{layer}·H{head}, score of “{names[query]}” ({query}) at “{names[key]}” ({key}){other}"
-    return f"{cell}, by the sources of the {side}"
+    return phrases.BY_SOURCES.format(cell=cell, side=side)

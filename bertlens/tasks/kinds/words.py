@@ -12,6 +12,7 @@ from torch import Tensor
 from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
+from ...vocabulary import phrases
 from ..reading import Columns
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text, missing
@@ -39,7 +40,7 @@ class Words(Kind):
         self._tokenizer = lens.tokenizer
         self._mask = getattr(lens.tokenizer, "mask_token", None)
         if self._mask is None:
-            raise ModelError(f"the tokenizer of {lens.model_name} has no mask token: there is no word to predict")
+            raise ModelError(phrases.NO_MASK_TOKEN.format(model=lens.model_name))
 
     def texts(self, found: Columns, wanted: Sequence[str], n: int) -> list[Text]:
         texts = super().texts(found, wanted, n)

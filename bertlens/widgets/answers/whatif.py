@@ -14,14 +14,13 @@ from ...measures.predictions import is_lone, labels_of, masked
 from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
 from ...vocabulary import SETTINGS
+from ...vocabulary.constants import ANSWERS, CHOICES
 from ...whatif import answering as asking
 from ...whatif import movement
 from ...whatif.targets import name_of, named_by, numbers_at, target_of
 from ..records import Answer, Selection
 from ..slices import PATIENCE, ask_again, in_steps
 
-SHOWN = 5  # answers
-OFFERED = 20  # words to choose from
 MOST_LABELS = 1000
 
 
@@ -47,7 +46,7 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     if name is not None:
         target_of(trace, name, position)
     try:
-        found = asking.answers(trace, SHOWN, name, position)
+        found = asking.answers(trace, ANSWERS, name, position)
         metrics = [[name, one.label, one.unit] for name, one in asking.asked(trace, name, position).items()]
     except BertLensError as error:
         nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
@@ -63,7 +62,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     if kind == "words":
         places = masked(trace)
         _, [chances] = numbers_at(kind, trace, places[0], trace.original.record.output)
-        names = [name_of(trace, kind, n) for n in chances.topk(min(OFFERED, len(chances))).indices.tolist()]
+        names = [name_of(trace, kind, n) for n in chances.topk(min(CHOICES, len(chances))).indices.tolist()]
         return {"choices": names, "places": places if len(places) > 1 else []}
     if kind == "labels" and is_lone(trace):
         return {"choices": [], "places": []}

@@ -15,7 +15,8 @@ from ...export.still import compared_png
 from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ...vocabulary import MEASURES
+from ...vocabulary import MEASURES, phrases
+from ...vocabulary.constants import COMPARED_HEADS, COMPARED_UNITS
 from ...whatif import chips
 from ..records import Answer, Selection
 from ..request import Request
@@ -23,9 +24,7 @@ from ..slices import PATIENCE, advanced, ask_again
 from .panel import Panel
 from .task import TaskPanel
 
-WINDOW = 128  # units a side that are shown at once
-STEP = WINDOW // 2
-MOST = 5  # heads in words
+STEP = COMPARED_UNITS // 2
 ONE_RUN = "this view shows one run: bl.compare(a, b).explore() compares two"
 Other: TypeAlias = tuple[str, ...]  # see `_runs`
 
@@ -91,7 +90,7 @@ class ComparisonPanel(Panel):
 
     @cached_property
     def _most(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.comparison.most(MOST).to_dict("records")
+        rows: list[dict[str, Any]] = self.comparison.most(COMPARED_HEADS).to_dict("records")
         return rows
 
     def _nearest(self, aligned: bool) -> list[list[Any]]:
@@ -163,7 +162,7 @@ class ComparisonPanel(Panel):
                 "words": row["words"],
                 "cell": c.cell(row["layer"], row["head"]),
             }
-            for row in c.most(MOST).to_dict("records")
+            for row in c.most(COMPARED_HEADS).to_dict("records")
         ]
         return {"apart": c.heads.flatten().tolist(), "most": words}, {}
 
@@ -175,7 +174,7 @@ class ComparisonPanel(Panel):
         c = self.by(aligned)
         for name, first, side in zip(("row", "col"), (row, col), (c.queries, c.keys), strict=True):
             check_index(first if type(first) is int else str(first)[:40], len(side.pairs), name)
-        rows, columns = slice(row, row + WINDOW), slice(col, col + WINDOW)
+        rows, columns = slice(row, row + COMPARED_UNITS), slice(col, col + COMPARED_UNITS)
         other = [layer, head] if c.same_heads else self._nearest(aligned)[layer * c.a.n_heads + head][2:4]
         first = c.head(0, layer, head, measure, rows, columns)
         second = c.head(1, other[0], other[1], measure, rows, columns)
@@ -189,7 +188,7 @@ class ComparisonPanel(Panel):
         row, col = self._window(query, key)
         fields, arrays = self.maps(layer, head, "weight", row, col, c.aligned_only)
         queries, keys = (
-            [a if a is not None else b for a, b, _ in _names(side)[at : at + WINDOW]]
+            [a if a is not None else b for a, b, _ in _names(side)[at : at + COMPARED_UNITS]]
             for side, at in ((c.queries, row), (c.keys, col))
         )
         names = [f"L{at[0]}·H{at[1]}" for at in ((layer, head), fields["other"])]
@@ -272,7 +271,7 @@ def _compared(request: Request, other: Other) -> Comparison:
     trace, view = request.trace, request.view
     if other[0] == "original":
         if not trace.changes:
-            raise InputError("this run is the unchanged one")
+            raise InputError(phrases.UNCHANGED_RUN)
         return compare(trace.original, trace)
     if other[0] == "before":
         task = view.panel(TaskPanel)
@@ -304,7 +303,7 @@ def saved(request: Request, selection: Selection) -> Iterator[dict[str, Any]]:
 
 def start(size: int, unit: int) -> int:
     """The first unit of the window that shows one: as js/src/tabs/compare/data.ts has it."""
-    return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - WINDOW))
+    return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - COMPARED_UNITS))
 
 
 def _place(here: Alignment, there: Alignment, pin: int) -> int:

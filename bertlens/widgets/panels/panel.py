@@ -17,13 +17,12 @@ class Panel:
     """A feature beside the trace: one subclass, in a file of this folder. Here it adds nothing.
 
     needs: what questions and tabs that need it name -> what is said in a view without it. parts: parts of the page that
-    are its own; bundles: scripts that these take. no_text, no_map, no_model: why such a view shows no other text and no
-    other of the trace's maps, and why its page carries no model; "" where it does.
+    are its own. no_text, no_map, no_model: why such a view shows no other text and no other of the trace's maps, and
+    why its page carries no model; "" where it does.
     """
 
     needs: ClassVar[Mapping[str, str]] = {}
     parts: ClassVar[Sequence[str]] = ()
-    bundles: ClassVar[Sequence[str]] = ()
     no_text: ClassVar[str] = ""
     no_map: ClassVar[str] = ""
     no_model: ClassVar[str] = ""

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...base.jobs import Job, Stopped
 from ...errors import BertLensError, InputError
-from ...page import bundle
 from ...tasks import Against, Errors, Heads, Task, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace
@@ -34,7 +33,6 @@ class TaskPanel(Panel):
 
     needs: ClassVar = {"task": "this view was made without labelled examples: pass task= of bl.task(lens, examples)"}
     parts = ("examples", "task")
-    bundles = ("task.js",)
     no_model = "a live page holds no labelled examples: save the view without live=True"
 
     def __init__(
@@ -248,8 +246,3 @@ def saved_work(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, A
     """The arguments of `task_work` that a page without a kernel holds: what was found, and slices, which run no
     model."""
     yield from ({"work": work} for work in dict.fromkeys((*request.panel(TaskPanel).held(), "slices")))
-
-
-def task_code(_request: Request) -> Answer:
-    """What draws a task on the page, which only views of one load."""
-    return {"code": bundle.text("task.js")}, {}

@@ -1,4 +1,5 @@
 // The grid that is displayed: attention between units, which are word pieces or whole words, some of them hidden.
+import { MANY_ROWS } from "../generated/vocabulary";
 import { type Cells, cellsOf, heldCells, isLong, type Window } from "./windows";
 
 /** The tokens along one side of an attention map. */
@@ -93,8 +94,6 @@ function extentOf(values: Cells): Pick<Grid, "most" | "top"> {
   for (let n = 0; n < SAMPLE; n++) some.set(values.row(Math.floor(((n + 0.5) * rows) / SAMPLE)), n * cols);
   return { most: Number.POSITIVE_INFINITY, top: colourEnd(largestOf(some, SAMPLE)) };
 }
-
-const MANY_ROWS = 64;
 
 /**
  * The largest size of a map's values, and where its colours end: there too, but in a map of many rows no higher than

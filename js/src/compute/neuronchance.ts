@@ -1,10 +1,10 @@
 // What random vectors and neurons picked at random would do, and what the marked ones do: the page's half of n80_chance and
 // set_weights in bertlens/measures/neurons.py.
+import { NEURON_DRAWS } from "../generated/vocabulary";
 import { biasOf, needQueryKey, type Slice, softmax } from "./attention";
 import { contrastSet } from "./neurons";
 
 const LOTS = 100; // sets picked at random
-const LEAST_DRAWS = 20; // for an interval
 const DRAWS = 6000; // random heads: a median of whole neurons needs many
 const MOST_KEYS = 5e5; // drawn in all: of long texts fewer heads
 
@@ -60,7 +60,7 @@ function draw(d: number, K: number, rank: number): Draws | null {
   }
   sizes.sort((a, b) => a - b);
   const at = (share: number) => sizes[Math.floor(share * (sizes.length - 1))]!;
-  return sizes.length < LEAST_DRAWS ? null : { low: at(0.05), median: at(0.5), high: at(0.95) };
+  return sizes.length < NEURON_DRAWS ? null : { low: at(0.05), median: at(0.5), high: at(0.95) };
 }
 
 /** A weight by some neurons alone. */

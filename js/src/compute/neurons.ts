@@ -1,8 +1,7 @@
 // How single neurons (dimensions of q and k) make a score: the page's half of bertlens/measures/neurons.py.
+import { NEURON_SHARE } from "../generated/vocabulary";
 import { needQueryKey, type QueryKeySlice, type Slice, strongestKey, visible } from "./attention";
 import { type Cells, isLong } from "./windows";
-
-const SHARE = 0.8; // of the net contrast, carried by the marked set
 
 /** The neurons that carry 80 % of a contrast. */
 export interface ContrastSet {
@@ -58,7 +57,7 @@ export function contrastSet(parts: Float64Array): ContrastSet {
   if (!(net > 0)) return { set: [], n80: Number.NaN, net };
   const set: number[] = [];
   const left = parts.slice();
-  for (let carried = 0; carried < SHARE * net && set.length < parts.length; ) {
+  for (let carried = 0; carried < NEURON_SHARE * net && set.length < parts.length; ) {
     let best = 0;
     for (let n = 1; n < left.length; n++) if (left[n]! > left[best]!) best = n;
     carried += parts[best]!;

@@ -1,4 +1,6 @@
 // Changes as a page asks for them and is told of them, in the words of bertlens/whatif/chips.py.
+import * as phrases from "../generated/phrases";
+import { headLabel } from "../paint/format";
 import type { Change } from "./changes";
 
 export type Fields = Record<string, unknown>;
@@ -39,24 +41,30 @@ export function chipOf(change: Change, id: number, tokens: readonly string[]) {
     const isOnly = tokens.indexOf(tokens[n]!) === tokens.lastIndexOf(tokens[n]!);
     return `“${tokens[n]}”${isOnly ? "" : ` (${n})`}`;
   };
-  if (change.kind === "hide")
-    return {
-      ...{ id, off: null, label: `${token(change.token)} hidden`, about: `token ${change.token} hidden` },
-      code: `whatif.hide(${change.token})`,
-    };
-  const { layer, head } = change;
-  const named = head === null ? `L${layer}` : `L${layer}·H${head}`;
-  const about = head === null ? `all heads of layer ${layer}` : `head ${layer}.${head}`;
-  if (change.kind === "off")
-    return {
-      ...{ id, off: [layer, head], label: `${head === null ? `all heads of ${named}` : named} off` },
-      ...{ about: `${about} off`, code: `whatif.off(${layer}${head === null ? "" : `, ${head}`})` },
-    };
+  if (change.kind === "hide") {
+    const label = `${token(change.token)} hidden`;
+    return { id, off: null, label, about: phrases.TOKEN_HIDDEN(change), code: `whatif.hide(${change.token})` };
+  }
+  const { layer, head, kind } = change;
+  const name = head === null ? `L${layer}` : headLabel(layer, head);
+  if (kind === "off") {
+    const [label, about, code] =
+      head === null
+        ? [phrases.LAYER_OFF_CHIP({ layer }), phrases.LAYER_OFF({ layer }), `whatif.off(${layer})`]
+        : [`${name} off`, phrases.HEAD_OFF({ layer, head }), `whatif.off(${layer}, ${head})`];
+    return { id, off: [layer, head], label, about, code };
+  }
   const { query, key } = change;
-  const [from, to] = [query === null ? "every token" : `token ${query}`, key === null ? "any token" : `token ${key}`];
+  const heads = head === null ? phrases.LAYER_HEADS({ layer }) : phrases.ONE_HEAD({ layer, head });
+  const [from, to] = [
+    query === null ? phrases.EVERY_TOKEN : `token ${query}`,
+    key === null ? phrases.ANY_TOKEN : `token ${key}`,
+  ];
   return {
-    ...{ id, off: null, label: `${named}: ${token(query)} → ${token(key)} cut` },
-    about: `${about}: ${from} looks at ${to} cut`,
+    id,
+    off: null,
+    label: phrases.CUT_CHIP({ heads: name, query: token(query), key: token(key) }),
+    about: phrases.CUT({ heads, query: from, key: to }),
     code: `whatif.cut(${layer}, ${[head, query, key].map(python).join(", ")})`,
   };
 }

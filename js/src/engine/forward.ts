@@ -1,5 +1,6 @@
 // One forward pass of BERT: embeddings, then layers of attention and MLP, each with the LayerNorm after its sum.
 // Devlin et al. 2019; Vaswani et al. 2017, section 3.
+import * as phrases from "../generated/phrases";
 import { type Change, isOff, seenBy } from "./changes";
 import { activate, addAndNorm } from "./numbers";
 import { MASKED } from "./product";
@@ -44,7 +45,7 @@ export function* forward(
   const { width, inner, heads, epsilon } = shape;
   const [tokens, rows] = [ids.length, padded(ids.length)];
   if (tokens < 1 || tokens > shape.positions)
-    throw new Error(`${tokens} tokens, the model reads ${shape.positions}: shorten the text`);
+    throw new Error(`${phrases.TOO_LONG({ tokens, limit: shape.positions })}: shorten the text`);
   const view = (at: number, numbers = rows * width) => new Float32Array(product.memory, at, numbers);
   const apply = (x: number, { weight, bias }: Linear, y: number, n = width, outputs = width) =>
     product.multiply(x, weight, bias, y, rows, n, outputs);

@@ -19,8 +19,8 @@ export function erf(x: number): number {
   const rest = t * Math.exp(-x * x + sum);
   return x >= 0 ? 1 - rest : rest - 1;
 }
-/** Of powers of t, the highest first. */
-export const ERFC = [
+/** Of powers of t, the highest first; simd.wat has them too. */
+const ERFC = [
   ...[0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368],
   -1.26551223,
 ];

@@ -1,5 +1,6 @@
 // The overview of a run that a page made, as bertlens/widgets/overview.py makes it of a trace; what is of the model and not
 // of the text is taken from the overview that the page carries.
+import * as phrases from "../generated/phrases";
 import { type Fields, NEEDS_PYTHON } from "./asked";
 import type { Encoded, Vocabulary } from "./tokenizer";
 
@@ -16,21 +17,15 @@ function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: 
   const found: Fields[] = [];
   const add = (kind: string, label: string, detail: string, severity = "warning") =>
     found.push({ kind, label, detail, severity });
-  if (own.length === 0)
-    add(
-      "empty",
-      "no text: special tokens alone",
-      "No token comes from the text: what is shown are the special tokens that the tokenizer adds.",
-    );
+  if (own.length === 0) add("empty", phrases.NO_TEXT, `${phrases.NO_TEXT_ABOUT}.`);
   if (lost.length > 0) {
     const where = lost.slice(0, 8).map(({ at }) => `position ${at}`);
-    add("unknown", `${lost.length} unknown`, `The tokenizer has no piece for: ${where.join(", ")}.`);
+    add("unknown", phrases.UNKNOWN({ count: lost.length }), phrases.UNKNOWN_ABOUT({ places: where.join(", ") }));
   }
   if (typed.length > 0) {
     const where = typed.map(({ token, at }) => `${token} at ${at}`).join(", ");
     const meant = typed.every(({ token }) => token === mask);
-    const detail = `${where}: read as special tokens, counted as text.`;
-    add("typed", "special token from your text", detail, meant ? "info" : "warning");
+    add("typed", phrases.TYPED, phrases.TYPED_ABOUT({ places: where }), meant ? "info" : "warning");
   }
   return found;
 }

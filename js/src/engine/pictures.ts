@@ -1,10 +1,10 @@
 // What the atlas shows of a head, from its weights while a pass has them: a thumbnail, statistics, what keys receive.
 // Defined by bertlens/measures/statistics.py and thumbnails.py.
+import { ROW_SHARE, THUMBNAIL_SIDE } from "../generated/vocabulary";
 import type { Look } from "./forward";
 import type { Product } from "./product";
 
-const SIDE = 32; // pixels of a thumbnail, at most
-const HELD = 0.9 - 1e-6; // of a row, of k90
+const HELD = ROW_SHARE - 1e-6; // of a row, of k90
 const MARK = /^\p{P}+$/u;
 
 /** What the tokens of a text are. */
@@ -29,7 +29,7 @@ export function rolesOf(
   };
 }
 
-/** One head's map as a picture of at most SIDE × SIDE pixels, see bertlens/measures/thumbnails.py. */
+/** One head's map as a picture of at most THUMBNAIL_SIDE² pixels, see bertlens/measures/thumbnails.py. */
 interface Thumbnail {
   pixels: Uint8Array; // (t, t)
   most: number; // the largest size
@@ -65,7 +65,7 @@ export function thumbnailOf(values: Float32Array, stride: number, tokens: number
 }
 
 /** Pixels of a thumbnail's side. */
-export const sideOf = (tokens: number): number => Math.min(SIDE, tokens);
+export const sideOf = (tokens: number): number => Math.min(THUMBNAIL_SIDE, tokens);
 
 interface Statistics {
   of: Record<string, number>; // by name; absent where the text has no such tokens

@@ -1,7 +1,7 @@
 // What a pass spends its time on, y = x wᵀ + b before all: by WebAssembly, or in plain JavaScript where a browser or a page's
 // policy refuses it. Both work on one block of memory, whose parts are named by their first byte.
-import { activate, ERFC } from "./numbers";
-import { moduleBytes } from "./simd";
+import { activate } from "./numbers";
+import modules from "./simd.wat";
 
 const PAGE = 65_536; // bytes that WebAssembly counts memory in
 
@@ -24,7 +24,7 @@ export interface Product {
 /** A score of what is not seen. */
 export const MASKED = -1e30;
 
-/** What the module of simd.ts exports. */
+/** What the module of simd.wat exports. */
 interface Compiled {
   multiply: Multiply;
   largest(at: number, count: number): number;
@@ -101,7 +101,8 @@ export function plainProduct(bytes: number): Product {
 export async function createProduct(bytes: number): Promise<Product> {
   try {
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE) });
-    const code = [true, false].map((fused) => moduleBytes(ERFC, fused)).find((bytes) => WebAssembly.validate(bytes))!;
+    const codes = modules.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+    const code = codes.find((bytes) => WebAssembly.validate(bytes))!;
     const { instance } = await WebAssembly.instantiate(code, { m: { m: memory } });
     const { largest, exponentials, divided, ...same } = instance.exports as unknown as Compiled;
     const softmax = (at: number, count: number, scale: number) => {

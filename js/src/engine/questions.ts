@@ -1,4 +1,6 @@
-// The questions that a page's model answers, by the names of bertlens/widgets/questions.py.
+// The questions that a page's model answers, by the names of bertlens/widgets/questions.py;
+// tests/unit/export/test_live_questions.py asks each of both.
+import type { Questions } from "../generated/vocabulary";
 import { answers } from "./answers/answers";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
 import { matters, mattersExact, movedBy } from "./answers/effects";
@@ -10,12 +12,26 @@ import { findTarget } from "./answers/targets";
 import { NEEDS_PYTHON } from "./asked";
 import type { Answering } from "./runs";
 
-const QUESTIONS: Record<string, Answering> = {
-  ...{ head, rows, statistics, norms, thumbs, norm_view: normView, gates, evidence },
-  ...{ answers, find_target: findTarget, cell_matters: cellMatters },
-  ...{ moved: movedBy, matters, matters_exact: mattersExact },
-  ...{ compared_with: comparedWith, compared_heads: comparedHeads, compared, compared_answers: comparedAnswers },
-};
+export const QUESTIONS = {
+  head,
+  rows,
+  statistics,
+  norms,
+  thumbs,
+  norm_view: normView,
+  gates,
+  evidence,
+  answers,
+  find_target: findTarget,
+  cell_matters: cellMatters,
+  moved: movedBy,
+  matters,
+  matters_exact: mattersExact,
+  compared_with: comparedWith,
+  compared_heads: comparedHeads,
+  compared,
+  compared_answers: comparedAnswers,
+} satisfies { [name in keyof Questions]?: Answering };
 
 /** Those that another run is shown for. */
 const SHOWING = ["trace", "change"];
@@ -26,5 +42,5 @@ export const isAnswered = (name: string): boolean => name in QUESTIONS || isShow
 
 export const answering = (name: string): Answering => {
   if (!(name in QUESTIONS)) throw new Error(NEEDS_PYTHON);
-  return QUESTIONS[name]!;
+  return QUESTIONS[name as keyof typeof QUESTIONS];
 };

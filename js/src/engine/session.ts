@@ -1,5 +1,6 @@
 // The third source of a page's answers, beside a kernel and what a page carries: the model in the page. It answers as the
 // kernel does, and says of what it cannot that it needs Python.
+import * as phrases from "../generated/phrases";
 import { LIMITS } from "../generated/vocabulary";
 import { unpack } from "../kernel/wire";
 import { answersOf } from "./answers/answers";
@@ -81,7 +82,7 @@ export class Session {
   private async about(id: unknown): Promise<Shown> {
     if (this.shown && this.shown.id === id) return this.shown;
     const held = this.carried.texts.find(({ trace }) => trace === id);
-    if (!held) throw new Error("the text has changed since: choose the head again");
+    if (!held) throw new Error(phrases.ANOTHER_TEXT);
     if (this.own && this.own.id === id) return this.own;
     const made = await this.make([String(held.text), String(held.text_pair)], [], null);
     const own = { ...made, id: String(id), subject: String(held.subject) };

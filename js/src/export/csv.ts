@@ -1,6 +1,7 @@
 // Numbers as CSV (RFC 4180), with where they come from in '#' lines above: pandas.read_csv(path, comment="#") reads it.
 // As bertlens/export/arrays.py writes it: text is always quoted, and an apostrophe stands before what a spreadsheet would
 // take for a formula, at the beginning or where one of its separators has a cell begin.
+import * as phrases from "../generated/phrases";
 import { inert } from "./inert";
 
 export type Facts = [name: string, value: string][];
@@ -16,11 +17,11 @@ export const columnName = (label: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, "_")
     .replace(/^_|_$/g, "");
 
-const NOTE = "an apostrophe stands before what a spreadsheet would take for a formula";
-
 /** `facts` become comment lines; null becomes an empty field. */
 export function csv(facts: Facts, columns: string[], rows: Iterable<readonly CsvCell[]>): string {
-  const comments = [...facts, ["note", NOTE]].map(([name, value]) => `# ${name}: ${inert(oneLine(value!))}`);
+  const comments = [...facts, ["note", phrases.SPREADSHEET_NOTE]].map(
+    ([name, value]) => `# ${name}: ${inert(oneLine(value!))}`,
+  );
   const lines = [...comments, columns.map((label) => field(columnName(label))).join(",")];
   for (const row of rows) lines.push(row.map(field).join(","));
   return `${lines.join("\r\n")}\r\n`;

@@ -1,6 +1,8 @@
 // Where a newcomer begins. The line goes after two clicks and does not come back in this document.
+
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { POSITIVE } from "../generated/vocabulary";
 import { nounOf } from "../parts/nouns";
 import { useView, type View } from "../state/view";
 import { openTab } from "../tabs/opentab";
@@ -10,7 +12,7 @@ const clicks = signal(0); // of all views of the document
 
 /** What a shade in a small picture means, in this theme and by the measure shown. */
 function shadeWords({ dark, shown: { measure } }: View): string {
-  if (measure === "difference") return ": blue = it looks more than it takes";
+  if (measure === "difference") return `: ${POSITIVE} = it looks more than it takes`;
   return `: ${dark ? "bright" : "dark"} = it ${measure === "norm" ? "takes from" : "looks"} there`;
 }
 

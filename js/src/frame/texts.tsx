@@ -1,19 +1,12 @@
 // Texts to choose from: those that were run in this view, the one before at one click, and examples.
+import { EXAMPLES } from "../generated/phrases";
 import { Menu } from "../parts/controls";
 import { visibleText } from "../parts/token";
 import { useView } from "../state/view";
 
-type Pair = [text: string, pair: string];
+type Pair = readonly [text: string, pair: string];
 
 const CHARACTERS = 60; // characters of a text
-const EXAMPLES: Pair[] = [
-  ["The cat did not drink the milk because it was sour.", ""],
-  ["The trophy does not fit into the suitcase because it is too big.", ""],
-  ["She gave the book to her brother, who read it twice.", ""],
-  ["The keys that the man forgot are on the table.", ""],
-  ["The cat sat on the mat because it was tired.", "The dog lay on the rug."],
-  ["The bank raised its rates.", "They sat on the bank of the river."],
-];
 
 export function Texts() {
   const { page, link, running, run, synced, overview } = useView();
@@ -28,7 +21,7 @@ export function Texts() {
     return whole.length > CHARACTERS ? `${whole.slice(0, CHARACTERS)}…` : whole;
   };
   const again = ([text, pair]: Pair) => run(text, pair).catch(() => undefined); // the link says why
-  const list = (texts: Pair[]) =>
+  const list = (texts: readonly Pair[]) =>
     texts.map((text) => (
       <button type="button" key={text.join("\0")} disabled={running.value} onClick={() => again(text)}>
         <bdi dir="auto">{words(text)}</bdi>

@@ -1,5 +1,5 @@
 // Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes
-// this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py
+// this. Do not edit: change bertlens/vocabulary/, measures/statistics.py, widgets/{questions,tabs}.py
 
 export type Measure = "weight" | "norm" | "difference";
 export type TabName = "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "task" | "survey" | "table";
@@ -90,7 +90,6 @@ export interface Questions {
   task_work: { work: string; effect_of?: string; ablation?: string };
   task_cost: { work: string; ablation: string };
   task_stop: { work: string };
-  task_code: Record<never, never>;
   hello: Record<never, never>;
   bundle: Record<never, never>;
   trace: { text: string; text_pair?: string };
@@ -112,9 +111,41 @@ export const SOURCES: Record<string, { label: string; about: string }> = {"word"
 export const STATISTICS: Record<string, { label: string; about: string; unit: string; finds: string }> = {"previous": {"label": "to the previous token", "about": "Share of the attention that goes to the token before.", "unit": "share", "finds": "look at the previous word"}, "next": {"label": "to the next token", "about": "Share of the attention that goes to the token after.", "unit": "share", "finds": "look at the next word"}, "self": {"label": "to the token itself", "about": "Share of the attention that tokens give themselves.", "unit": "share", "finds": "look at the word itself"}, "same_word": {"label": "to the same word", "about": "Share that goes to other occurrences of the query's word.", "unit": "share", "finds": "look at the same word elsewhere"}, "first": {"label": "to the first token", "about": "Share that goes to the first token.", "unit": "share", "finds": "rest on {first}"}, "separator": {"label": "to separators", "about": "Share that goes to the separators of the template.", "unit": "share", "finds": "rest on {separator}"}, "special": {"label": "to special tokens", "about": "Share that goes to all tokens of the template.", "unit": "share", "finds": "rest on special tokens"}, "punctuation": {"label": "to . and ,", "about": "Share that goes to “.” and “,” (as Clark et al. 2019 count).", "unit": "share", "finds": "look at . and ,"}, "punctuation_all": {"label": "to punctuation", "about": "Share that goes to tokens of Unicode punctuation.", "unit": "share", "finds": "look at punctuation"}, "same_segment": {"label": "within the own sentence", "about": "Share that stays in the query's own sentence.", "unit": "share", "finds": "stay in their own sentence"}, "separator_to_separator": {"label": "separator to separator", "about": "Share of the separators' own attention that goes to separators (Clark et al. 2019).", "unit": "share", "finds": "let separators look at separators"}, "rest_to_separator": {"label": "rest to separator", "about": "Share of the other tokens' attention that goes to separators (Clark et al. 2019).", "unit": "share", "finds": "let words rest on separators"}, "entropy": {"label": "entropy", "about": "Mean entropy of a row, in nats: 0 on one key, ln K even.", "unit": "nats", "finds": "spread over many words"}, "entropy_first": {"label": "entropy, first row", "about": "Entropy of the first token's row, in nats.", "unit": "nats", "finds": "spread the first row over many words"}, "entropy_smoothed": {"label": "entropy, smoothed", "about": "Mean entropy of 0.9999 α + 0.0001 / n, in nats (as Clark et al. 2019 have it).", "unit": "nats", "finds": ""}, "entropy_first_smoothed": {"label": "entropy, first row, smoothed", "about": "Smoothed entropy of the first token's row, in nats.", "unit": "nats", "finds": ""}, "k90": {"label": "keys that hold 90 %", "about": "Least number of keys that hold 90 % of a row, mean over rows (Ramsauer et al. 2021).", "unit": "keys", "finds": "need many words for 90 % of a row"}, "max": {"label": "largest weight", "about": "The largest weight of the head.", "unit": "weight", "finds": "have one very strong link"}, "variation": {"label": "weight ≠ norm", "about": "Share of a row that lies elsewhere by norm ‖αf(x)‖ than by weight α (total variation), mean over rows.", "unit": "share", "finds": "take from other words than they look at"}};
 export const ATTRIBUTIONS: Record<string, { label: string; about: string }> = {"occlusion": {"label": "occlusion", "about": "What the number loses without the token: one run for each (Li et al. 2016, erasure)."}, "integrated gradients": {"label": "integrated gradients", "about": "Slopes along the straight way from a masked text to this one, summed (Sundararajan et al. 2017)."}, "gradient × input": {"label": "gradient × input", "about": "Each token's word embedding times its slope: one run, to first order (Simonyan et al. 2014)."}, "attention × gradient": {"label": "attention × gradient", "about": "Attention times its slope, through all layers; how much flows, never below 0 (Chefer et al. 2021)."}, "linearised": {"label": "linearised", "about": "Attention, norms and gates kept as they were: the number is then a sum over tokens (Ali et al. 2022)."}};
 export const TERMS: Record<string, { label: string; about: string }> = {"score": {"label": "score", "about": "Scaled q·k, before the softmax; no unit (Vaswani et al. 2017)."}, "alpha": {"label": "α", "about": "Attention weight: the softmax of a query's scores over all keys it sees; a row sums to 1."}, "contrast": {"label": "contrast", "about": "This key's score less the mean score of the other keys the query sees, a sum over neurons; unit of the score (bertlens' own)."}, "jaccard": {"label": "Jaccard", "about": "Neurons that two sets share ÷ neurons in either: 0 none, 1 the same; chance is that of random sets."}, "cone": {"label": "I/n", "about": "Cone index I ÷ number of tokens n: length of the mean of the unit vectors, 0 to 1; 1 = all point one way (Bonino et al. 2025)."}, "ratio": {"label": "‖Δ‖/‖x‖", "about": "Length of what the step changes ÷ length of what it takes in, mean over tokens."}, "cosine": {"label": "cos", "about": "Cosine of what the step changes with what it takes in, −1 to 1, mean over tokens."}, "participation": {"label": "participation ratio", "about": "About how many directions the output uses: (Σλ)² / Σλ² of its covariance."}, "kurtosis": {"label": "kurtosis", "about": "Excess kurtosis of a token's output vector, mean over tokens: 0 for a Gaussian, large where few dimensions stand out."}, "symmetry": {"label": "symmetry", "about": "Of W_QK: 1 symmetric, −1 skew, 0 random (Saponati et al. 2025)."}, "directionality": {"label": "directionality", "about": "Of W_QK: above 0 key dimensions stand out, below 0 query dimensions (Saponati et al. 2025, other sign)."}, "overlap": {"label": "overlap of W_Q, W_K", "about": "How far the subspaces of W_Q and W_K coincide: 0 not, 1 the same."}, "spearman": {"label": "Spearman's ρ", "about": "Rank correlation, −1 to 1: below 0 where heads look most at keys of short f(x) (Kobayashi et al. 2020)."}, "mixing": {"label": "Mixing ratio", "about": "Length of what other tokens add ÷ that plus what the token keeps of itself, 0 to 1 (Kobayashi et al. 2021)."}};
+/** The patterns that speak for each gate. */
+export const GATE_PATTERNS: Record<string, readonly string[]> = {"directional": ["content columns"], "open": ["unstructured"], "closed": ["special columns"], "forward contextual": ["next", "after"], "backward contextual": ["previous", "before"], "cluster": ["block"], "instance": ["far peaks"], "self": ["self"], "bidirectional": ["both neighbours"]};
+
+/** Numbers and lists that kernel and page both compute with: see bertlens/vocabulary/constants.py. */
+export const FINEST_DECIMALS = 6;
+export const MENTION_SHARE = 0.1;
+export const MENTION_EVEN = 2;
+export const TOLERANCE = 0.005;
+export const PATTERN_TOKENS = 4;
+export const PATTERN_CONTENT = 3;
+export const PATTERN_CUTS = 32;
+export const PATTERN_TINY = 1e-12;
+export const PATTERN_ROUNDING = 1e-06;
 export const GATE_THRESHOLD = 0.35;
 export const GATE_MARGIN = 0.1;
 export const GATE_LEAST_CONTENT = 8;
+export const GATE_RISE = 6;
+export const GATE_LEVEL = 12;
+export const GATE_VIEWS = ["full", "content"] as const;
+export const THUMBNAIL_SIDE = 32;
+export const ROW_SHARE = 0.9;
+export const NEURON_SHARE = 0.8;
+export const NEURON_DRAWS = 20;
+export const MANY_ROWS = 64;
+export const RHO_POINTS = 3;
+export const MIXING_METHODS = ["attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n"] as const;
+export const ANSWERS = 5;
+export const CHOICES = 20;
+export const NAMED_ANSWERS = ["words", "labels", "span"] as const;
+export const SINK = 1e-05;
+export const COMPARED_UNITS = 128;
+export const COMPARED_HEADS = 5;
+export const COMPARED_RUNS = 2;
+export const NAMED_UNITS = 4;
+
 /** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */
 export const LIMITS = {"carried": 64, "by_cell": 64, "even": 128, "saved": 512, "held": 1024, "effects": 192, "attributed": 64, "faithful": 192} as const;
 
@@ -130,6 +161,10 @@ export const SERIES: Record<Theme, readonly string[]> = {"light": ["#c2185b", "#
 export const VECTORS: Record<string, number> = {"query": 0, "key": 3, "value": 4, "context": 1, "attention": 5};
 /** Heads that are drawn over one another. */
 export const HEADS: Record<Theme, readonly string[]> = {"light": ["#235fb2", "#b27c2e", "#1c5405", "#804f5a", "#34989b", "#52155c", "#938c65", "#53121f"], "dark": ["#6573fb", "#9e5e4b", "#5d8506", "#8d5f8b", "#3cafed", "#f7d6f1", "#dbb769", "#dd8395"]};
+/** What sentences call the colours of the scales. */
+export const POSITIVE = "blue";
+export const NEGATIVE = "orange";
+export const MISSING = "grey";
 /** Not a number, in both themes. */
 export const NAN = "#8a8a8a";
 /** RGB triples in base64, nodes of a colour table from zero upwards: colormap.ts draws lines between. */

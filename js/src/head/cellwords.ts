@@ -3,8 +3,8 @@ import { type Slice, visible } from "../compute/attention";
 import type { Unit } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { isLong } from "../compute/windows";
-import { MEASURES, type Measure } from "../generated/vocabulary";
-import { counted, upTo } from "../paint/format";
+import { MEASURES, type Measure, NEGATIVE, POSITIVE } from "../generated/vocabulary";
+import { capital, counted, upTo } from "../paint/format";
 import { isNothing } from "../paint/ranked";
 import { nounOf, plural } from "../parts/nouns";
 import { isMuch } from "../parts/sentence";
@@ -159,7 +159,7 @@ function sumWords(view: View): string {
   return isPart(view) ? ` A row adds up to 1 with the ${plural(unitNoun(view))} not shown.` : " A row adds up to 1.";
 }
 
-const SIGNS = "Blue: looks more than it takes. Orange: takes more than it looks.";
+const SIGNS = `${capital(POSITIVE)}: looks more than it takes. ${capital(NEGATIVE)}: takes more than it looks.`;
 
 /** How the picture is read, and what to do. */
 export function howWords(view: View): string {

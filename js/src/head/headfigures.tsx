@@ -1,8 +1,10 @@
 // The head view on paper: as the view shows it, but as a chart.
+
 import { useContext } from "preact/hooks";
 import { edges } from "../compute/grid";
 import { chooseLines } from "../compute/lines";
 import { isLong } from "../compute/windows";
+import { MISSING } from "../generated/vocabulary";
 import { indexed } from "../paint/colormap";
 import { share } from "../paint/format";
 import { headColour, headDash, inks } from "../paint/palette";
@@ -50,7 +52,7 @@ export function MapFigure() {
       />
       <MapLegend
         scale={scale}
-        note={(isPart ? pixelWords(view, level) : "") + (hasNaN ? ", grey: not a number" : "")}
+        note={(isPart ? pixelWords(view, level) : "") + (hasNaN ? `, ${MISSING}: not a number` : "")}
       />
     </>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest, largestSize } from "../compute/largest";
+import * as phrases from "../generated/phrases";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
 import { choicesOf, into, Segmented } from "../parts/controls";
@@ -146,7 +147,7 @@ export function shadesInWords(view: View, { to, unit, units, values, scale }: Sh
 export const legendOf = ({ unit, scale }: Shades) => ({
   low: scale.signed ? scale.text(scale.lo) : "0",
   high: scale.text(scale.hi),
-  label: `${scale.symbol} of “${tokenText(unit.label)}”, on its own scale`,
+  label: phrases.OWN_SCALE({ symbol: scale.symbol, name: `“${tokenText(unit.label)}”` }),
   colours: scale.colours,
 });
 

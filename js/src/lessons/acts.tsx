@@ -1,6 +1,7 @@
 // What there is to do in a step, and what is said of it.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { TOLERANCE } from "../generated/vocabulary";
 import { headLabel, share } from "../paint/format";
 import { into, Submit } from "../parts/controls";
 import { Token } from "../parts/token";
@@ -12,7 +13,7 @@ import { enter, go, keep } from "./go";
 import { Markdown } from "./markdown";
 import { Sheet } from "./sheet";
 import { choicesIn, outcomeOf } from "./truth";
-import { holds, type NumberTree, numberOf, TOLERANCE, type Tree, verdict } from "./verdict";
+import { holds, type NumberTree, numberOf, type Tree, verdict } from "./verdict";
 
 interface ActProps {
   lesson: Lesson;

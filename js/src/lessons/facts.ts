@@ -1,12 +1,11 @@
 // What a view shows, as checks read it; asked for only where a check names it.
 import { units } from "../compute/grid";
+import { NAMED_ANSWERS } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
 import { answersOf } from "../state/effects";
 import { doneIn, type Lesson, type Step } from "../state/lesson";
 import type { View } from "../state/view";
 import { type Facts, type Tree, verdict } from "./verdict";
-
-const NAMED = ["words", "labels", "span"]; // answers that have a name
 
 export function factsOf(view: View, layer = view.shown.layer, head = view.shown.head): Facts {
   const { overview, shown, focus } = view;
@@ -42,7 +41,8 @@ function takenIn(row: Float32Array, norms: Float32Array): Float64Array {
 /** What the model says first without the changes and with them; null where it has no answer with a name. */
 function firstAnswers(view: View): [before: string, after: string] | null {
   const answer = answersOf(view);
-  if (answer.state !== "answered" || answer.value.why_not || !NAMED.includes(answer.value.kind)) return null;
+  if (answer.state !== "answered" || answer.value.why_not) return null;
+  if (!NAMED_ANSWERS.some((kind) => kind === answer.value.kind)) return null;
   const rows = answer.value.rows.filter(({ position }) => position === answer.value.rows[0]!.position);
   const first = (of: "before" | "after") => rows.reduce((best, row) => (row[of] > best[of] ? row : best)).name;
   return [first("before"), first("after")];

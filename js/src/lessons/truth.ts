@@ -1,11 +1,13 @@
 // What a guess is held against: the truth in this view, and how the guess did.
 import type { Unit } from "../compute/grid";
 import { units } from "../compute/grid";
+import * as phrases from "../generated/phrases";
+import { TOLERANCE } from "../generated/vocabulary";
 import { headLabel, share } from "../paint/format";
 import type { Step } from "../state/lesson";
 import type { View } from "../state/view";
 import { factsOf } from "./facts";
-import { type NumberTree, numberOf, same, TOLERANCE } from "./verdict";
+import { type NumberTree, numberOf, same } from "./verdict";
 
 /** The truth in words, whether the guess was right, and what is to be said of a wrong one. */
 export interface Outcome {
@@ -32,7 +34,7 @@ export function outcomeOf(view: View, step: Step, guess: string | null): Outcome
     const gap = Math.abs(Number(guess) - value);
     return { truth: share(value, 2), right: gap <= (step.within ?? 0.1) + TOLERANCE, instead: `Your guess: ${guess}.` };
   }
-  if (facts.answer === null) return "this model gives no answer to this text";
+  if (facts.answer === null) return phrases.NO_ANSWER;
   return {
     truth: quoted(facts.answer),
     right: same(facts.answer, guess ?? ""),
@@ -42,7 +44,7 @@ export function outcomeOf(view: View, step: Step, guess: string | null): Outcome
 
 function ofKey(view: View, step: Step, guess: string | null): Outcome | string {
   const { query, weight } = factsOf(view);
-  if (query === null) return "choose a word whose row is asked about";
+  if (query === null) return phrases.NO_QUERY;
   const choices = choicesIn(view, step);
   const strongest = ({ pieces }: Unit) => Math.max(...pieces.map((piece) => weight(query, piece)));
   const best = choices.reduce((most, one) => (strongest(one) > strongest(most) ? one : most));
@@ -60,7 +62,7 @@ function ofHead({ overview }: View, step: Step, guess: string | null): Outcome |
   const name = step.tree?.[1] as string;
   const value = (n: number) => overview.statistic(Math.floor(n / n_heads), n % n_heads, name);
   const heads = Array.from({ length: n_layers * n_heads }, (_, n) => n).filter((n) => !Number.isNaN(value(n)));
-  if (heads.length === 0) return `this text has no number for ${name}`;
+  if (heads.length === 0) return phrases.NO_NUMBER({ name });
   const best = heads.reduce((most, n) => (value(n) > value(most) ? n : most));
   const label = (n: number) => headLabel(Math.floor(n / n_heads), n % n_heads);
   const guessed = heads.find((n) => label(n) === guess) ?? best;

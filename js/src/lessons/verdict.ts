@@ -1,8 +1,7 @@
 // Whether a lesson's check is fulfilled by what a view shows: the tree that bertlens/lessons/language.py made of its
 // text, read the same way as there.
-
-/** Half of the last digit that a view shows: a number this near to its threshold counts either way. */
-export const TOLERANCE = 0.005;
+import * as phrases from "../generated/phrases";
+import { TOLERANCE } from "../generated/vocabulary";
 
 type OfCells = "weight" | "taken";
 export type NumberTree = number | string | [name: OfCells] | [name: OfCells, query: string, key: string];
@@ -80,7 +79,7 @@ function truthOf([name, ...parts]: Tree, facts: Facts): number {
     case "key":
       return largest(facts, word === "words");
   }
-  if (facts.answer === null) throw new Unknown("this model gives no answer to this text");
+  if (facts.answer === null) throw new Unknown(phrases.NO_ANSWER);
   return Number(name === "answer" ? same(facts.answer, word) : facts.answer !== facts.before);
 }
 
@@ -99,12 +98,12 @@ function largest(facts: Facts, words: boolean): number {
 }
 
 function chosenQuery({ query }: Facts): number {
-  if (query === null) throw new Unknown("choose a word whose row is asked about");
+  if (query === null) throw new Unknown(phrases.NO_QUERY);
   return query;
 }
 
 function chosenKey({ key }: Facts): number {
-  if (key === null) throw new Unknown("choose a word in the row");
+  if (key === null) throw new Unknown(phrases.NO_CHOSEN_KEY);
   return key;
 }
 
@@ -112,7 +111,7 @@ export const same = (label: string, word: string): boolean => label.trim().toLow
 
 function named(words: Word[], word: string): number[][] {
   const found = words.flatMap(([label, pieces]) => (same(label, word) ? [pieces] : []));
-  if (found.length === 0) throw new Unknown(`this text has no word “${word}”`);
+  if (found.length === 0) throw new Unknown(phrases.NO_SUCH_WORD({ word }));
   return found;
 }
 
@@ -120,11 +119,11 @@ function numberIn(tree: NumberTree, facts: Facts): number {
   if (typeof tree === "number") return tree;
   if (typeof tree === "string") {
     const value = facts.statistics[tree] ?? Number.NaN;
-    if (Number.isNaN(value)) throw new Unknown(`this text has no number for ${tree}`);
+    if (Number.isNaN(value)) throw new Unknown(phrases.NO_NUMBER({ name: tree }));
     return value;
   }
   const of = facts[tree[0]];
-  if (!of) throw new Unknown("what is taken is told while the picture shows the norm or the difference");
+  if (!of) throw new Unknown(phrases.NO_NORMS);
   if (tree.length === 1) return of(chosenQuery(facts), chosenKey(facts));
   const [rows, columns] = [named(facts.queries, tree[1]), named(facts.keys, tree[2])];
   const sum = (row: number[], column: number[]) =>

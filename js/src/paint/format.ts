@@ -43,6 +43,9 @@ export const number = (value: number | null | undefined, digits = 2) =>
 /** 0, 1, … n − 1. */
 export const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
+/** The beginning of a sentence. */
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export const headLabel = (layer: number, head: number) => `L${layer}·H${head}`;
 
 /** The name of a head as the papers have it, which count from 1. */

@@ -2,15 +2,13 @@
 
 import { columnMeans } from "../compute/grid";
 import type { Cells } from "../compute/windows";
-import { STATISTICS } from "../generated/vocabulary";
+import { MENTION_EVEN, MENTION_SHARE, STATISTICS } from "../generated/vocabulary";
 import { counted, headLabel, percent, upTo } from "../paint/format";
 import type { Overview } from "../state/overview";
 import { type Noun, nounOf, plural, separatorNames } from "./nouns";
 import { tokenText } from "./token";
 
-const MENTION = 0.1; // shares below this are not worth a mention
-const ABOVE = 2; // times what an even row gives: less than that the length of the text gives
-const RULE = `named is what gets ${percent(MENTION)} or more, and twice what even rows would give`;
+const RULE = `named is what gets ${percent(MENTION_SHARE)} or more, and twice what even rows would give`;
 const MOST_PLACES = 3; // that are named, two of them in the sentence itself
 const FEW = 5; // words that hold 90 % of a row: fewer are picked, more are spread over
 
@@ -39,7 +37,7 @@ export interface Sentence {
 }
 
 /** Whether a share is well above what an even row gives: not what the length of the text gives alone. */
-export const isMuch = (share: number, even: number): boolean => share >= ABOVE * even;
+export const isMuch = (share: number, even: number): boolean => share >= MENTION_EVEN * even;
 
 /** What follows the lead, to its full stop. */
 export const restOf = ({ share, next }: Pick<Sentence, "share" | "next">): string => `${share}${next && `; ${next}`}.`;
@@ -124,7 +122,7 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
   let left = 1;
   const column = Math.max(even("first"), even("self") || 0);
   const places = [...fixedPlaces(overview, noun, value, even), ...(rows ? columnsOf(overview, rows, column) : [])]
-    .filter(({ share, even }) => share >= MENTION && isMuch(share, even))
+    .filter(({ share, even }) => share >= MENTION_SHARE && isMuch(share, even))
     .sort((a, b) => b.share - a.share)
     .filter(({ share }) => {
       const fits = share < left + 0.005;
@@ -153,7 +151,7 @@ function spreadWords(k90: number, even: number, noun: Noun, by: By): Pick<Senten
   const lead =
     by === "norm"
       ? `takes from about ${about} at a time`
-      : k90 < FEW && !(ABOVE * k90 > even && even > 0)
+      : k90 < FEW && !(MENTION_EVEN * k90 > even && even > 0)
         ? `picks about ${about} at a time`
         : `spreads over about ${about}`;
   return { lead, share: "" };

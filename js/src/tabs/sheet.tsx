@@ -1,6 +1,8 @@
 // The body of a tab that was registered at run time: heat maps and tables, as its first question answers them.
+
 import { useMemo } from "preact/hooks";
 import type { CsvCell } from "../export/csv";
+import { MISSING } from "../generated/vocabulary";
 import { arrived, type Kind } from "../kernel/answers";
 import { indexed } from "../paint/colormap";
 import { signed } from "../paint/format";
@@ -75,7 +77,7 @@ function SheetMap({ title, remark, rows, cols, values }: Part & { values: Float3
       <Legend
         low={signed(low, 3)}
         high={signed(high, 3)}
-        label={hasNaN ? "grey: not a number" : ""}
+        label={hasNaN ? `${MISSING}: not a number` : ""}
         colours={colours}
       />
     </Section>

@@ -20,7 +20,8 @@ import { Similarity, SimilarityFigure } from "./similarity/tab";
 import { surveyNumbers } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
-import { Examples, exampleNumbers } from "./task/apart";
+import { taskNumbers } from "./task/numbers";
+import { Task } from "./task/task";
 import { Why, WhyFigure, whyNumbers } from "./why/why";
 
 interface TabContent {
@@ -91,10 +92,10 @@ const TABS: Record<TabName, TabContent> = {
     isOffered: isComparing,
   },
   task: {
-    body: Examples,
+    body: Task,
     measure: "labelled examples, and what the model makes of them",
     figure: null,
-    numbers: exampleNumbers,
+    numbers: taskNumbers,
     isOffered: () => true, // it was given by hand
   },
   table: { body: TableTab, measure: "", figure: null, numbers: tableNumbers },

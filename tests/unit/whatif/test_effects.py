@@ -13,8 +13,9 @@ import transformers as tf
 from bertlens import InputError, Lens, ModelError, Trace, whatif
 from bertlens.run.changes import Change
 from bertlens.text.apart import places_apart
+from bertlens.vocabulary.phrases import NO_KEY
 from bertlens.whatif import effects as module
-from bertlens.whatif.effects import NO_KEY, NOT_APART, Effect, Effects, effects
+from bertlens.whatif.effects import NOT_APART, Effect, Effects, effects
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny

@@ -16,6 +16,7 @@ from bertlens.base import colors, wire
 from bertlens.export.still import compared_png
 from bertlens.measures import norms
 from bertlens.vocabulary import MEASURES
+from bertlens.vocabulary.constants import COMPARED_UNITS
 from bertlens.widgets.panels import comparison as panel
 from unit import tiny
 from unit.export.test_export import HOSTILE, Page, attention
@@ -226,7 +227,7 @@ def test_a_window_shows_its_unit(size: int) -> None:
     assert [panel.start(300, unit) for unit in (0, 95, 96, 250)] == [0, 0, 64, 172]  # as js/tests/compare.test.ts
     for unit in range(size):
         first = panel.start(size, unit)
-        assert 0 <= first <= unit < first + panel.WINDOW and (first + panel.WINDOW <= size or first == 0)
+        assert 0 <= first <= unit < first + COMPARED_UNITS and (first + COMPARED_UNITS <= size or first == 0)
 
 
 def test_other_maps_are_not_chosen_here() -> None:

@@ -255,9 +255,7 @@ def test_a_saved_page_holds_what_was_found_and_slices(task: bl.Task) -> None:
         json.dumps({"op": op, "map": "self", **more})
         for op, more in (("task", {}), ("task_work", {"work": "heads"}), ("task_work", {"work": "slices"}))
     }
-    assert own.page().apart == ("task.js",)
     assert own.page().title == "BertForSequenceClassification: its task"
-    assert task.lens.trace("the cat sat").explore().page().apart == ()
 
 
 def test_a_saved_page_opens_on_the_example_that_was_clicked_last(task: bl.Task) -> None:

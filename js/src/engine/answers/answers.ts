@@ -1,14 +1,13 @@
 // What the model answers before the changes of a run and after: words at masks, labels, tags, the similarity of two texts,
 // or of one how its vector changed. As bertlens/whatif/answering.py.
+import * as phrases from "../../generated/phrases";
+import { ANSWERS, CHOICES } from "../../generated/vocabulary";
 import { type Fields, NEEDS_PYTHON } from "../asked";
 import { cosine, run } from "../forward";
 import type { Answering, Engine, Run } from "../runs";
 import { isLone, metricsOf } from "./metrics";
 import { best, logitsAt, numbersOf, placesOf, vectorOf } from "./output";
 import { nameOf, type Target, targetOf } from "./targets";
-
-const SHOWN = 5; // answers
-const OFFERED = 20; // words to choose from
 
 type Row = [position: number, name: string, before: number, after: number];
 
@@ -26,7 +25,7 @@ export async function answersOf(engine: Engine, shown: Run, name = "", at = -1):
     const rows = kind === "tags" ? ofTags(engine, shown, places) : ofPlaces(engine, shown, places);
     if (kind === "words") {
       const first = logitsAt(engine, shown.original, places[0]!);
-      found.choices = best(first, OFFERED).map((n) => nameOf(engine, n));
+      found.choices = best(first, CHOICES).map((n) => nameOf(engine, n));
     } else found.choices = isLone(engine) ? [] : engine.carried.answer.names;
     if (kind === "tags" || (kind === "words" && places.length > 1)) found.places = places;
     return { ...found, kind, rows: target ? withFirst(engine, shown, target, rows) : rows };
@@ -43,7 +42,7 @@ const pairAt = (engine: Engine, { original, pass }: Run, place: number) =>
 function ofPlaces(engine: Engine, shown: Run, places: number[]): Row[] {
   return places.flatMap((place) => {
     const [before, after] = pairAt(engine, shown, place);
-    const either = [...new Set([...best(before, SHOWN), ...best(after, SHOWN)])];
+    const either = [...new Set([...best(before, ANSWERS), ...best(after, ANSWERS)])];
     return either.map((n): Row => [place, nameOf(engine, n), before[n]!, after[n]!]);
   });
 }
@@ -58,7 +57,7 @@ function ofTags(engine: Engine, shown: Run, places: number[]): Row[] {
   const change = ([, , before, after]: Row) => Math.abs(after - before);
   return [...rows]
     .sort((a, b) => change(b) - change(a))
-    .slice(0, SHOWN)
+    .slice(0, ANSWERS)
     .sort((a, b) => a[0] - b[0]);
 }
 
@@ -72,7 +71,7 @@ function withFirst(engine: Engine, shown: Run, { position, name, number }: Targe
 async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promise<Fields> {
   if (!texts[1]) {
     const after = pass === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, pass));
-    const rows: Row[] = [[-1, "cosine of the embedding with the one before", 1, after]];
+    const rows: Row[] = [[-1, phrases.EMBEDDING_ALIKE, 1, after]];
     return { kind: "embedding", unit: "cosine", rows };
   }
   if (pass.changes.some(({ kind }) => kind !== "off")) throw new Error(NEEDS_PYTHON);
@@ -81,7 +80,7 @@ async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promis
     for (const text of texts)
       vectors.push(vectorOf(engine, await run(engine.weights, engine.encode(text), changes)).slice());
   const [a, b, c, d] = vectors as [Float32Array, Float32Array, Float32Array, Float32Array];
-  const rows: Row[] = [[-1, "similarity of the two texts", cosine(a, b), cosine(c, d)]];
+  const rows: Row[] = [[-1, phrases.TEXTS_ALIKE, cosine(a, b), cosine(c, d)]];
   return { kind: "similarity", rows };
 }
 

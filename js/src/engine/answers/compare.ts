@@ -1,5 +1,7 @@
 // Two runs beside each other: the one shown, and another text or the run without changes. As
 // bertlens/widgets/panels/comparison.py; the runs are of one model and one tokenizer.
+import * as phrases from "../../generated/phrases";
+import { COMPARED_HEADS, COMPARED_RUNS, COMPARED_UNITS, NAMED_UNITS, SINK } from "../../generated/vocabulary";
 import { headLabel } from "../../paint/format";
 import { isNothing, ranked } from "../../paint/ranked";
 import { chipOf, type Fields } from "../asked";
@@ -11,11 +13,6 @@ import { mapOf } from "./maps";
 import { lengthsOf, sharesOf } from "./norms";
 import { vectorOf } from "./output";
 
-const WINDOW = 128; // units a side that are shown at once
-const MOST = 5; // heads in words
-const NAMED = 4; // pairs, or places, in a sentence
-const SINK = 1e-5; // attention to no token below this is rounding
-const OTHERS = 2; // runs beside the one shown that are kept
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}]/gu;
 
 type Side = Pick<Run, "texts" | "encoded" | "pass">;
@@ -42,7 +39,7 @@ async function beside(engine: Engine, shown: Shown, other: unknown, signal: Abor
   const name = JSON.stringify(other);
   if (!known.has(name)) {
     const made = await besideAnew(engine, shown, other, signal);
-    while (known.size >= OTHERS) known.delete(known.keys().next().value!);
+    while (known.size >= COMPARED_RUNS) known.delete(known.keys().next().value!);
     known.set(name, made);
   }
   return known.get(name)!;
@@ -58,7 +55,7 @@ async function besideAnew(
   const { texts, encoded, original, pass } = shown;
   let [a, b]: [Side, Side] = [shown, shown];
   if (other[0] === "original") {
-    if (pass.changes.length === 0) throw new Error("this run is the unchanged one");
+    if (pass.changes.length === 0) throw new Error(phrases.UNCHANGED_RUN);
     a = { texts, encoded, pass: original };
   } else {
     const [text, pair] = [String(other[1] ?? ""), String(other[2] ?? "")];
@@ -66,8 +63,7 @@ async function besideAnew(
     b = { texts: [text, pair], encoded: there, pass: await run(weights, there, [], signal) };
   }
   const alignment = align(a.encoded, b.encoded, carried.vocabulary.separator);
-  if (alignment.shared.length === 0)
-    throw new Error("the two texts have no word in common: there is nothing to compare");
+  if (alignment.shared.length === 0) throw new Error(phrases.NO_COMMON_WORD);
   return { a, b, alignment, apart: new Map() };
 }
 
@@ -78,30 +74,32 @@ const unitsOf = ({ alignment: { pairs, shared } }: Beside, aligned: boolean): re
 const visible = (text: string) =>
   text.replace(HIDDEN, (one) => `⟨U+${one.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
-const first = (names: (string | number)[]) =>
-  names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ` and ${names.length - NAMED} more` : "");
+function first(all: (string | number)[]): string {
+  const [names, count] = [all.slice(0, NAMED_UNITS).join(", "), all.length - NAMED_UNITS];
+  return count > 0 ? phrases.AND_MORE({ names, count }) : names;
+}
 
 /** What the other text has of a token that is aligned with none: nothing like it, or where. */
-function gap({ a, b }: Beside, side: 0 | 1, place: number): string {
-  const [own, other] = side ? [b, a] : [a, b];
+function gap({ a, b }: Beside, at: 0 | 1, place: number): string {
+  const [own, other] = at ? [b, a] : [a, b];
   const token = own.encoded.tokens[place];
   const places = other.encoded.tokens.flatMap((one, at) => (one === token ? [at] : []));
-  return `${"ba"[side]} ${places.length > 0 ? `has it at ${first(places)}, not aligned with this one` : "has no such token"}`;
+  const side = at ? "a" : "b";
+  return places.length > 0
+    ? phrases.GAP_ELSEWHERE({ side, places: first(places) })
+    : phrases.GAP({ side, unit: "token" });
 }
 
 /** How much is aligned, and which pairs could be others. */
 function said({ a, b, alignment: { shared, open } }: Beside, aligned: boolean): string {
   const [n, m] = [a.encoded.ids.length, b.encoded.ids.length];
-  const [count, ofBoth] = [`${shared.length} of ${n}`, `of a and of ${m} of b`];
-  const hasGaps = shared.length < Math.max(n, m);
+  const isScaled = aligned && shared.length < Math.max(n, m);
   const words = [
-    aligned && hasGaps ? `Only aligned tokens: ${count} ${ofBoth}.` : `${count} tokens ${ofBoth} are aligned.`,
+    (isScaled ? phrases.ALIGNED_ALONE : phrases.ALIGNED)({ count: shared.length, a: n, units: "tokens", b: m }),
   ];
-  if (open.length > 0) {
-    const named = first(open.map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`));
-    words.push(`Another alignment is as long without ${named}: taken are the pairs that both texts come to first.`);
-  }
-  if (aligned && hasGaps) words.push("Each row is scaled to sum 1.");
+  const named = first(open.map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`));
+  if (named) words.push(phrases.ALIGNED_OTHERWISE({ pairs: named }));
+  if (isScaled) words.push(phrases.ALIGNED_SCALED);
   return words.join(" ");
 }
 
@@ -228,12 +226,11 @@ function described(engine: Engine, found: Beside, apart: Apart, at: number, alig
   const named = ({ encoded }: Side, place: number) => `“${encoded.tokens[place]}” (${place})`;
   const [side, place] = p === null ? ([1, q!] as const) : ([0, p] as const);
   const key = named(side ? b : a, place);
-  const with_ =
+  const numbers =
     p === null || q === null
-      ? `with ${text(side)} in ${"ab"[side]}; ${gap(found, side, place)}`
-      : `with ${text(0)} in a, ${text(1)} in b`;
-  const name = headLabel(layer, head);
-  const words = `${name} differs most at ${named(a, i)}: it looks at ${key} ${with_}.`;
+      ? phrases.WEIGHT_AND_GAP({ weight: text(side), side: "ab"[side]!, gap: gap(found, side, place) })
+      : phrases.BOTH({ a: text(0), b: text(1) });
+  const words = phrases.HEAD_DIFFERS({ head: headLabel(layer, head), query: named(a, i), key, weights: numbers });
   return { layer, head, words, cell: [row, column] };
 }
 
@@ -241,7 +238,7 @@ export const comparedHeads: Answering = async (engine, shown, { other, aligned }
   const found = await beside(engine, shown, other, signal);
   const apart = await apartOf(engine, found, aligned === true, signal);
   const order = [...apart.mean.keys()].sort((x, y) => apart.mean[y]! - apart.mean[x]! || x - y);
-  const differing = order.slice(0, MOST).filter((at) => !isNothing(apart.mean[at]!));
+  const differing = order.slice(0, COMPARED_HEADS).filter((at) => !isNothing(apart.mean[at]!));
   const most = differing.map((at) => described(engine, found, apart, at, aligned === true));
   return { fields: { apart: [...apart.mean], most } };
 };
@@ -258,7 +255,7 @@ export const compared: Answering = async (engine, shown, question, signal): Prom
   const { measure } = question;
   const aligned = question.aligned === true;
   const units = unitsOf(found, aligned);
-  const [rows, columns] = [units.slice(row, row + WINDOW), units.slice(col, col + WINDOW)];
+  const [rows, columns] = [units.slice(row, row + COMPARED_UNITS), units.slice(col, col + COMPARED_UNITS)];
   const windows = ([0, 1] as const).map((side) => {
     const values = measured(engine, found, side, [layer, head], aligned, String(measure));
     const { tokens } = (side ? found.b : found.a).pass;
@@ -278,7 +275,7 @@ export const compared: Answering = async (engine, shown, question, signal): Prom
 /** Two numbers with as many digits as tell them apart. */
 function both(a: number, b: number): string {
   const [high, low] = ranked([Math.max(a, b), Math.min(a, b)]);
-  return a >= b ? `${high} in a, ${a === b ? high : low} in b` : `${low} in a, ${high} in b`;
+  return a >= b ? phrases.BOTH({ a: high!, b: a === b ? high! : low! }) : phrases.BOTH({ a: low!, b: high! });
 }
 
 export const comparedAnswers: Answering = async (engine, shown, { other }, signal) => {
@@ -293,10 +290,10 @@ export const comparedAnswers: Answering = async (engine, shown, { other }, signa
       number,
       number,
     ];
-    const said = `Similarity of the two sentences: ${both(own, others)}.`;
-    return { fields: { unit: "cosine", said, rows: [["", "similarity of the two sentences", own, others]] } };
+    const said = phrases.SENTENCES_ALIKE_BY({ both: both(own, others) });
+    return { fields: { unit: "cosine", said, rows: [["", phrases.SENTENCES_ALIKE, own, others]] } };
   }
   const alike = cosine(vectorOf(engine, a.pass), vectorOf(engine, b.pass));
-  const said = `The vectors of a and b are alike by ${alike.toFixed(3)} (cosine; 1 = the same direction).`;
-  return { fields: { unit: "cosine", said, rows: [["", "cosine of the vectors of a and b", null, alike]] } };
+  const said = phrases.VECTORS_ALIKE_BY({ cosine: alike.toFixed(3) });
+  return { fields: { unit: "cosine", said, rows: [["", phrases.VECTORS_ALIKE, null, alike]] } };
 };

@@ -1,5 +1,12 @@
 // How much an attention map looks like each of twelve plain patterns, 0 by chance and 1 for the pure one: as
 // bertlens/measures/gates/patterns.py, which says what each is. Of one map, row after row.
+import {
+  PATTERN_CONTENT,
+  PATTERN_CUTS,
+  PATTERN_ROUNDING,
+  PATTERN_TINY,
+  PATTERN_TOKENS,
+} from "../../generated/vocabulary";
 
 /** From one content token until another, among content tokens. */
 export type Range = readonly [from: number, to: number];
@@ -25,9 +32,6 @@ export interface Measured {
   blocks: readonly Range[]; // that were judged
   targets: Int32Array; // of each row's far peak
 }
-
-const [LEAST_TOKENS, LEAST_CONTENT, CUTS] = [4, 3, 32]; // of patterns.py, as what follows
-const [TINY, ROUNDING] = [1e-12, 1e-6];
 
 const clamped = (value: number) => Math.min(1, Math.max(0, value));
 const ratio = (part: number, whole: number) => (whole > 1e-9 ? clamped(part / whole) : 0);
@@ -58,7 +62,7 @@ const halves = (at: number, n: number): Range[] => [
 /** Cuts in two, neither part under 3 tokens or a fifth. */
 function cuts(n: number): Range[][] {
   const least = Math.max(3, Math.round(n / 5));
-  const count = Math.max(0, Math.min(CUTS, n - 2 * least + 1));
+  const count = Math.max(0, Math.min(PATTERN_CUTS, n - 2 * least + 1));
   const step = count > 1 ? (n - 2 * least) / (count - 1) : 0;
   return Array.from({ length: count }, (_, k) => halves(Math.round(least + step * k), n));
 }
@@ -83,18 +87,18 @@ function expectedOf(
   ways: readonly (readonly Range[])[],
 ): number[][] {
   const n = c.length;
-  const least = (1e-6 * total(mass)) / n;
+  const least = (PATTERN_ROUNDING * total(mass)) / n;
   const p = byOffset.map((there, at) => {
     const d = at - n + 1;
     let chance = 0;
     for (let i = Math.max(0, -d); i < Math.min(n, n - d); i++) chance += mass[i]! * c[i + d]!;
-    return chance > least ? there / Math.max(chance, TINY) : 0;
+    return chance > least ? there / Math.max(chance, PATTERN_TINY) : 0;
   });
   const found = ways.map((blocks) => blocks.map(() => 0));
   const sums = new Float64Array(n + 1);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) sums[j + 1] = sums[j]! + p[j - i + n - 1]! * c[j]!;
-    const whole = Math.max(sums[n]!, TINY);
+    const whole = Math.max(sums[n]!, PATTERN_TINY);
     for (const [k, blocks] of ways.entries())
       for (const [g, [from, to]] of blocks.entries())
         if (from <= i && i < to) found[k]![g]! += mass[i]! * clamped((sums[to]! - sums[from]!) / whole);
@@ -133,7 +137,7 @@ class Gathered {
       const weight = (key: number) => values[query * stride + key]!;
       const [among, others] = [total(content.map(weight)), isContent ? [] : special.map(weight)];
       const whole = among + total(others);
-      const scaled = (one: number) => (whole > TINY ? one / whole : 1 / keys);
+      const scaled = (one: number) => (whole > PATTERN_TINY ? one / whole : 1 / keys);
       for (const [j, key] of content.entries()) {
         const one = scaled(weight(key));
         sums[j + 1] = sums[j]! + one;
@@ -166,7 +170,7 @@ class Gathered {
 export function measured(values: Float32Array, stride: number, frame: Frame, isContent: boolean): Measured {
   const { content, special, adjacent, ways } = frame;
   const n = content.length;
-  if (n + special.length < LEAST_TOKENS || n < LEAST_CONTENT)
+  if (n + special.length < PATTERN_TOKENS || n < PATTERN_CONTENT)
     return { scores: {}, columns: [], width: 0, blocks: [], targets: new Int32Array(n) };
   const of = new Gathered(values, stride, frame, isContent);
   const { mass } = of;
@@ -183,7 +187,7 @@ export function measured(values: Float32Array, stride: number, frame: Frame, isC
     return excess(some, () => 1 / n, all) * Math.sqrt(total(all) / Math.max(1, all.length));
   };
   const others = mass.map((one, i) => one - of.own[i]!);
-  const share = total(others) / Math.max(sum, TINY);
+  const share = total(others) / Math.max(sum, PATTERN_TINY);
   const { columns, purity } = stripes(of, sum);
   const ahead = (i: number) => (n - 1 - i) / (n - 1);
   const before = others.map((one, i) => one - of.after[i]!);
@@ -222,7 +226,7 @@ function bandOf({ mass, byOffset }: Gathered, sum: number): { width: number; sco
     last -= mass[n - r]!;
     chance += (first + last) / n;
     const both = ahead + behind;
-    scores.push((ratio(both - chance, sum - chance) * 2 * Math.min(ahead, behind)) / Math.max(both, TINY));
+    scores.push((ratio(both - chance, sum - chance) * 2 * Math.min(ahead, behind)) / Math.max(both, PATTERN_TINY));
   }
   const best = largest(scores);
   return { width: best + 1, score: scores[best]! };
@@ -231,7 +235,7 @@ function bandOf({ mass, byOffset }: Gathered, sum: number): { width: number; sco
 /** The columns that stand out, and how pure they are. */
 function stripes({ columns, mass, energy }: Gathered, sum: number): { columns: number[]; purity: number } {
   const n = columns.length;
-  const mean = [...columns].map((one) => one / Math.max(sum, TINY));
+  const mean = [...columns].map((one) => one / Math.max(sum, PATTERN_TINY));
   const order = [...mean.keys()].sort((a, b) => mean[b]! - mean[a]!);
   let held = 0;
   const gains = order.slice(0, Math.max(1, Math.floor(n / 4))).map((j, at) => {
@@ -253,7 +257,7 @@ function blockOf(
 ): { blocks: readonly Range[]; score: number } {
   if (ways.length === 0) return { blocks: [], score: 0 };
   const n = mass.length;
-  const mean = columns.map((one) => one / Math.max(sum, TINY));
+  const mean = columns.map((one) => one / Math.max(sum, PATTERN_TINY));
   const expected = expectedOf(
     mean,
     byOffset,
@@ -263,11 +267,11 @@ function blockOf(
   const purities = ways.map(({ blocks, ideal }, k) =>
     Math.min(
       ...blocks.map(([from, to], g) => {
-        const weight = Math.max(total(mass.subarray(from, to)), TINY);
+        const weight = Math.max(total(mass.subarray(from, to)), PATTERN_TINY);
         const inside = stays[k]![g]! / weight;
         const chance = (to - from) / n;
         const beyond = inside - expected[k]![g]! / weight;
-        const part = beyond > ROUNDING ? beyond / Math.max(ideal[g]!, TINY) : 0;
+        const part = beyond > PATTERN_ROUNDING ? beyond / Math.max(ideal[g]!, PATTERN_TINY) : 0;
         return Math.sqrt(clamped((inside - chance) / (1 - chance)) * clamped(part));
       }),
     ),
@@ -275,7 +279,7 @@ function blockOf(
   const best = largest(purities);
   const { blocks } = ways[best]!;
   const even = blocks.map(([from, to], g) => spread[best]![g]! / Math.log(Math.max(2, to - from)));
-  const evenness = total(even) / Math.max(total(stays[best]!), TINY);
+  const evenness = total(even) / Math.max(total(stays[best]!), PATTERN_TINY);
   return { blocks, score: purities[best]! * clamped(2 * evenness - 0.5) };
 }
 

@@ -1,33 +1,21 @@
 // What kind of gate each head is, and the cells that made it one: as gate_labels and gate_evidence of
 // bertlens/widgets/answers/heads.py, whose measures are bertlens/measures/gates.
 import { gateLabel } from "../../compute/gatelabel";
-import { GATE_LEAST_CONTENT } from "../../generated/vocabulary";
+import * as phrases from "../../generated/phrases";
+import { GATE_LEAST_CONTENT, GATE_LEVEL, GATE_PATTERNS, GATE_RISE, GATE_VIEWS } from "../../generated/vocabulary";
 import type { Pass } from "../forward";
 import { type Answering, answerOf, perHead, type Shown } from "../runs";
 import type { Weights } from "../weights";
 import { type Frame, frameOf, type Measured, measured } from "./gatepatterns";
 import { mapOf } from "./maps";
 
-const GATES: Record<string, readonly string[]> = {
-  directional: ["content columns"],
-  open: ["unstructured"],
-  closed: ["special columns"],
-  "forward contextual": ["next", "after"],
-  "backward contextual": ["previous", "before"],
-  cluster: ["block"],
-  instance: ["far peaks"],
-  self: ["self"],
-  bidirectional: ["both neighbours"],
-};
-const NAMES = Object.keys(GATES);
-const VIEWS = ["full", "content"] as const;
-type GateView = (typeof VIEWS)[number];
-const [RISE, LEVEL] = [6, 12]; // of names.py
+const NAMES = Object.keys(GATE_PATTERNS);
+type GateView = (typeof GATE_VIEWS)[number];
 const PATIENCE = 100; // ms of work between two other questions
 
 /** What a score has to reach; null where no score gives a label. */
 const leastAt = (n: number, threshold: number): number | null =>
-  n < GATE_LEAST_CONTENT ? null : threshold + RISE * Math.max(0, 1 / n - 1 / LEVEL);
+  n < GATE_LEAST_CONTENT ? null : threshold + GATE_RISE * Math.max(0, 1 / n - 1 / GATE_LEVEL);
 
 const frames = new WeakMap<Shown["encoded"], Frame>();
 const known = new WeakMap<Pass, Map<number, Record<GateView, number[]>>>(); // scores of a head
@@ -38,11 +26,13 @@ function framed({ encoded }: Shown): Frame {
 }
 
 const strongest = ({ scores }: Measured) =>
-  NAMES.map((gate) => Math.max(...GATES[gate]!.map((pattern) => scores[pattern] ?? Number.NaN)));
+  NAMES.map((gate) => Math.max(...GATE_PATTERNS[gate]!.map((pattern) => scores[pattern] ?? Number.NaN)));
 
 function scoresOf(weights: Weights, shown: Shown, layer: number, head: number): Record<GateView, number[]> {
   const { values, stride } = mapOf(weights, shown.pass, layer, head);
-  const [full, content] = VIEWS.map((view) => strongest(measured(values, stride, framed(shown), view === "content")));
+  const [full, content] = GATE_VIEWS.map((view) =>
+    strongest(measured(values, stride, framed(shown), view === "content")),
+  );
   return { full: full!, content: content! };
 }
 
@@ -73,9 +63,9 @@ export const gates: Answering = ({ carried, weights }, shown, question) => {
   return answerOf(
     {
       ...{ names: NAMES, threshold, margin, content_tokens: n, least },
-      labels: Object.fromEntries(VIEWS.map((view) => [view, labels(view)])),
+      labels: Object.fromEntries(GATE_VIEWS.map((view) => [view, labels(view)])),
     },
-    Object.fromEntries(VIEWS.map((view) => [view, array(view)])),
+    Object.fromEntries(GATE_VIEWS.map((view) => [view, array(view)])),
   );
 };
 
@@ -100,11 +90,11 @@ function isCell({ columns, width, blocks, targets }: Measured, { content }: Fram
 /** Where the cells are, in words. */
 function detailOf({ columns, width, blocks }: Measured, { content }: Frame, pattern: string): string {
   const many = (count: number) => (count > 1 ? "s" : "");
-  if (pattern === "both neighbours") return `up to ${width} token${many(width)} away`;
+  if (pattern === "both neighbours") return phrases.BAND({ width, s: many(width) });
   if (pattern === "content columns")
-    return `column${many(columns.length)} ${columns.map((at) => content[at]).join(", ")}`;
+    return phrases.COLUMNS({ s: many(columns.length), places: columns.map((at) => content[at]).join(", ") });
   const starts = blocks.slice(1).map(([from]) => content[from]);
-  return pattern === "block" ? `cut before token ${starts.join(" and ")}` : "";
+  return pattern === "block" ? phrases.CUT_BEFORE({ places: starts.join(" and ") }) : "";
 }
 
 /** The pattern that won for a gate, its cells, eight to a byte, and how much of the words' attention lies on them. */
@@ -113,7 +103,7 @@ export function evidenceOf(values: Float32Array, stride: number, frame: Frame, g
   const tokens = content.length + special.length;
   const found = measured(values, stride, frame, isContent);
   const score = (pattern: string) => found.scores[pattern] ?? 0;
-  const pattern = GATES[gate]!.reduce((best, one) => (score(one) > score(best) ? one : best));
+  const pattern = GATE_PATTERNS[gate]!.reduce((best, one) => (score(one) > score(best) ? one : best));
   const isMeasured = pattern in found.scores;
   const counts = isMeasured ? isCell(found, frame, pattern) : () => false;
   const hasSpecial = isMeasured && ["special columns", "unstructured"].includes(pattern);
@@ -137,7 +127,7 @@ export function evidenceOf(values: Float32Array, stride: number, frame: Frame, g
 
 export const evidence: Answering = ({ weights }, shown, question) => {
   const [layer, head, gate] = [question.layer as number, question.head as number, String(question.gate)];
-  if (!(gate in GATES)) throw new Error("no such gate");
+  if (!(gate in GATE_PATTERNS)) throw new Error("no such gate");
   const { values, stride } = mapOf(weights, shown.pass, layer, head);
   const { cells, ...said } = evidenceOf(values, stride, framed(shown), gate, question.view === "content");
   return answerOf({ layer, head, gate, ...said }, { cells: [cells, null] });

@@ -1,12 +1,10 @@
 // Does it matter? The model's answer without a head, a cell, a token: as cell_matters of bertlens/widgets/answers/matter.py.
-
+import * as phrases from "../../generated/phrases";
 import { upTo } from "../../paint/format";
 import { chipOf, type Fields, NEEDS_PYTHON } from "../asked";
 import { type Change, covers } from "../changes";
 import { type Answering, type Engine, runsOf, type Shown, type Two } from "../runs";
 import { answersOf } from "./answers";
-
-const NO_KEY = "a token would have nothing left to look at";
 
 type Row = [position: number, name: string, before: number, after: number];
 
@@ -78,7 +76,7 @@ export const cellMatters: Answering = async (engine, shown, question, signal) =>
   const found: (Effect[] | string)[] = [];
   for (const change of changes) {
     const runs = await runsOf(engine, shown, change, signal).catch((error: Error) => {
-      if (error.message.includes("no key left")) return NO_KEY;
+      if (error.message.includes("no key left")) return phrases.NO_KEY;
       throw error;
     });
     found.push(typeof runs === "string" ? runs : await effectsOf(engine, shown, runs));

@@ -1,4 +1,5 @@
 // The numbers of an answer that heads are switched off for. As `asked` of bertlens/whatif/answering.py.
+import * as phrases from "../../generated/phrases";
 import { cosine, type Pass } from "../forward";
 import type { Engine, Run } from "../runs";
 import { best, logitsAt, placesOf, softmax, vectorOf, WHOLE } from "./output";
@@ -22,7 +23,7 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const { kind, one } = engine.carried.answer;
   if (kind === "vectors") {
     const read = (pass: Pass) => cosine(vectorOf(engine, original), vectorOf(engine, pass));
-    const label = "cosine with the embedding before";
+    const label = phrases.EMBEDDING_KEPT;
     return shown.texts[1] ? [] : [{ name: "similarity", label, unit: "cosine", read }];
   }
   const places = placesOf(engine, shown);
@@ -30,28 +31,32 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const at = kind === "labels" ? WHOLE : (target?.position ?? places[0]!);
   const two = best(logitsAt(engine, original, at), 2);
   const first = target?.number ?? two[0]!;
-  const named = `“${nameOf(engine, first)}”`;
+  const name = nameOf(engine, first);
   const where = kind === "words" && places.length > 1 ? ` at ${at}` : "";
   const logit = (pass: Pass, n: number) => logitsAt(engine, pass, at)[n]!;
   const before = softmax(logitsAt(engine, original, at));
   const divergence: Metric = {
-    ...{ name: "divergence", label: `KL(before ‖ after)${where}`, unit: "nats" },
+    ...{ name: "divergence", label: phrases.DIVERGENCE({ where }), unit: "nats" },
     read: (pass) => {
       const after = softmax(logitsAt(engine, pass, at));
       return before.reduce((sum, p, n) => (p > 0 ? sum + p * Math.log(p / after[n]!) : sum), 0);
     },
   };
-  const label = isLone(engine) ? "logit" : `logit of ${named}${where}`;
+  const label = isLone(engine) ? "logit" : phrases.LOGIT({ name, where });
   const found: Metric[] = [{ name: "logit", label, unit: "logits", read: (pass) => logit(pass, first) }];
   if (kind === "labels") return one ? [...found, divergence] : found;
   const second = two.find((n) => n !== first)!;
   found.push(
     {
-      ...{ name: "difference", label: `${named} over “${nameOf(engine, second)}”${where}`, unit: "nats" },
+      ...{
+        name: "difference",
+        label: phrases.LOGIT_OVER({ name, other: nameOf(engine, second), where }),
+        unit: "nats",
+      },
       read: (pass) => logit(pass, first) - logit(pass, second),
     },
     {
-      ...{ name: "probability", label: `probability of ${named}${where}`, unit: "0 to 1" },
+      ...{ name: "probability", label: phrases.PROBABILITY({ name, where }), unit: "0 to 1" },
       read: (pass) => softmax(logitsAt(engine, pass, at))[first]!,
     },
     divergence,
@@ -64,10 +69,10 @@ function ofTags(engine: Engine, original: Pass, places: number[], tokens: string
   const of = { name: "logit", unit: "logits" };
   if (target) {
     const { position, number, name } = target;
-    const label = `logit of “${name}” for “${tokens[position]}” (${position})`;
+    const label = phrases.TOKEN_LOGIT({ name, token: tokens[position]!, position });
     return { ...of, label, read: (pass) => logitsAt(engine, pass, position)[number]! };
   }
   const own = places.map((place) => best(logitsAt(engine, original, place), 1)[0]!);
   const read = (pass: Pass) => places.reduce((sum, at, n) => sum + logitsAt(engine, pass, at)[own[n]!]!, 0);
-  return { ...of, label: "sum of the tokens’ own labels’ logits", read };
+  return { ...of, label: phrases.TOKEN_LOGITS, read };
 }

@@ -1,6 +1,6 @@
 // Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/heads.py, whose measures
 // are bertlens/measures/categories.py and norms.py.
-import { CATEGORIES, LIMITS } from "../../generated/vocabulary";
+import { CATEGORIES, LIMITS, MIXING_METHODS } from "../../generated/vocabulary";
 import { isOff } from "../changes";
 import type { Pass } from "../forward";
 import { type Roles, rolesOf } from "../pictures";
@@ -11,7 +11,6 @@ import { lengthsOf } from "./norms";
 import { spearman } from "./ranks";
 
 const NAMES = Object.keys(CATEGORIES);
-const METHODS = ["attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n"];
 
 /** What a token is, an index into NAMES. */
 function kindsOf({ special, punctuation }: Roles): Int32Array {
@@ -126,7 +125,7 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
   const category = kindsOf(roles);
   const byCell = tokens <= LIMITS.by_cell;
   const shares = new Float32Array(layers * 2 * NAMES.length);
-  const mixing = new Float32Array(METHODS.length * layers * tokens);
+  const mixing = new Float32Array(MIXING_METHODS.length * layers * tokens);
   const norms = new Float32Array(layers * heads * tokens);
   const within = new Float32Array(layers * heads * NAMES.length).fill(Number.NaN);
   const points: OfHead["points"][] = [];
@@ -169,11 +168,11 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
     return Number.isNaN(rho) ? null : rho;
   });
   return answerOf(
-    { categories: NAMES, methods: METHODS, pooled, per: byCell ? "cell" : "key" },
+    { categories: NAMES, methods: MIXING_METHODS, pooled, per: byCell ? "cell" : "key" },
     {
       category: [category, null],
       shares: [shares, [layers, 2, NAMES.length]],
-      mixing: [mixing, [METHODS.length, layers, tokens]],
+      mixing: [mixing, [MIXING_METHODS.length, layers, tokens]],
       norms: [norms, [layers, heads, tokens]],
       within: [within, [layers, heads, NAMES.length]],
     },

@@ -1,5 +1,5 @@
 // What the model's head gives: logits at the masks of a text, of its tokens, or of the text as a whole; or a text's vector.
-
+import * as phrases from "../../generated/phrases";
 import { type Pass, pooled } from "../forward";
 import { activate, addAndNorm } from "../numbers";
 import type { Engine, Run } from "../runs";
@@ -14,9 +14,8 @@ export function placesOf({ carried, names }: Engine, { encoded }: Pick<Run, "enc
   if (carried.answer.kind !== "words") return [WHOLE];
   const { mask } = carried.vocabulary;
   const found = all.filter((at) => mask && encoded.ids[at] === names.idOf(mask));
-  if (!mask) throw new Error(`the tokenizer of ${carried.header.model} has no mask token: there is no word to predict`);
-  if (found.length === 0)
-    throw new Error(`no token of this text is masked: write ${mask} where a word is to be predicted`);
+  if (!mask) throw new Error(phrases.NO_MASK_TOKEN({ model: String(carried.header.model) }));
+  if (found.length === 0) throw new Error(phrases.NOTHING_MASKED({ mask }));
   return found;
 }
 

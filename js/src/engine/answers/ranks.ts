@@ -1,4 +1,5 @@
 // Spearman's rank correlation, ties sharing their mean rank: bertlens/measures/ranks.py.
+import { RHO_POINTS } from "../../generated/vocabulary";
 
 function ranks(values: Float32Array): Float64Array {
   const sorted = values.slice().sort();
@@ -15,11 +16,9 @@ function ranks(values: Float32Array): Float64Array {
   return Float64Array.from(values, (value) => (count(value, false) + count(value, true) + 1) / 2);
 }
 
-const FEWEST = 3; // of two, ρ is 1 or −1 whatever they are
-
 /** ρ in [-1, 1], NaN for fewer than three and where one side is constant. */
 export function spearman(x: Float32Array, y: Float32Array): number {
-  if (x.length < FEWEST) return Number.NaN;
+  if (x.length < RHO_POINTS) return Number.NaN;
   const [a, b] = [ranks(x), ranks(y)];
   const mean = (a.length + 1) / 2;
   let [both, first, second] = [0, 0, 0];

@@ -1,4 +1,5 @@
 // The answer that is asked about in place of the model's first: a label, or a word at a mask. As bertlens/whatif/targets.py.
+import * as phrases from "../../generated/phrases";
 import { NEEDS_PYTHON } from "../asked";
 import type { Answering, Engine, Run } from "../runs";
 import { logitsAt, numbersOf, placesOf, WHOLE } from "./output";
@@ -20,15 +21,15 @@ export function targetOf(engine: Engine, shown: Run, name: string, at: number): 
   if (kind === "words") {
     const places = placesOf(engine, shown);
     if (at >= 0 && !places.includes(at))
-      throw new Error(`token ${at} is not masked: choose one of ${places.join(", ")}`);
+      throw new Error(phrases.NOT_MASKED({ position: at, places: places.join(", ") }));
     const number = engine.names.idOf(name);
-    if (number === undefined)
-      throw new Error(`'${name}' is no single token of this tokenizer: give one of its pieces, or an id`);
+    if (number === undefined) throw new Error(phrases.NO_SINGLE_TOKEN({ name: `'${name}'` }));
     return { name, number, position: at < 0 ? places[0]! : at };
   }
   if (kind !== "labels" && kind !== "tags") throw new Error(NEEDS_PYTHON);
   const number = names.indexOf(name);
-  if (number < 0) throw new Error(`no label '${name.slice(0, 40)}': there are ${names.slice(0, 20).join(", ")}`);
+  if (number < 0)
+    throw new Error(phrases.NO_SUCH_LABEL({ name: `'${name.slice(0, 40)}'`, labels: names.slice(0, 20).join(", ") }));
   if (kind === "labels") return { name, number, position: WHOLE };
   if (at >= 0) return { name, number, position: at };
   const most = (place: number) => numbersOf(engine, logitsAt(engine, shown.original, place))[number]!;
@@ -46,12 +47,14 @@ export const findTarget: Answering = ({ carried, names }, _, question) => {
     const pieces = text ? names.pieces(` ${text}`) : [];
     if (pieces.length === 1 && names.isKnown(pieces[0]!)) return { fields: { name: pieces[0] } };
     if (names.isKnown(text)) return { fields: { name: text } };
-    const why =
-      pieces.length > 1 ? `it is ${pieces.length} tokens (${pieces.slice(0, 6).join(" ")}), not one` : "it is no token";
-    throw new Error(`“${text.slice(0, 40)}” cannot be asked about: ${why} of this model.`);
+    const several = { count: pieces.length, pieces: pieces.slice(0, 6).join(" ") };
+    const why = pieces.length > 1 ? phrases.SEVERAL_TOKENS(several) : phrases.NO_TOKEN;
+    throw new Error(phrases.NO_WORD({ text: text.slice(0, 40), why }));
   }
   if (kind !== "labels" && kind !== "tags") throw new Error(NEEDS_PYTHON);
   const name = labels.find((one) => one === text) ?? labels.find((one) => one.toLowerCase() === text.toLowerCase());
   if (name !== undefined) return { fields: { name } };
-  throw new Error(`“${text.slice(0, 40)}” is no label of this model. Near it: ${labels.slice(0, 4).join(", ")}.`);
+  throw new Error(
+    phrases.NO_LABEL({ text: text.slice(0, 40) }) + phrases.NEAR({ names: labels.slice(0, 4).join(", ") }),
+  );
 };

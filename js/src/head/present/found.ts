@@ -1,7 +1,7 @@
 // What is asked before a row is shown, and what is said once it is: one true sentence each, in the words of the measure.
 import { visible } from "../../compute/attention";
 import type { Unit } from "../../compute/grid";
-import { counted, share, upTo } from "../../paint/format";
+import { capital, counted, share, upTo } from "../../paint/format";
 import { plural } from "../../parts/nouns";
 import { tokenText } from "../../parts/token";
 import { renormalized } from "../../state/display";
@@ -178,8 +178,6 @@ export function answerText(row: Row, guess: number | null): string {
   const isClose = text(guess) === text(first);
   return `${guessed}: ${own(text(guess))}; ${isClose ? `${most(quoted(first))}, a little more` : top}.${note}`;
 }
-
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Which way looking and taking differ. */
 const wayOf = ({ kind, values }: Row, n: number): string =>

@@ -2,7 +2,8 @@
 // are counted together, gaps included; a difference is always b − a.
 
 import { batch } from "@preact/signals";
-import type { HeadName } from "../../generated/vocabulary";
+import { NOT_ALIGNED } from "../../generated/phrases";
+import { COMPARED_UNITS, type HeadName } from "../../generated/vocabulary";
 import { type Answer, arrived, type Kind } from "../../kernel/answers";
 import type { Numbers } from "../../parts/picturetable";
 import { useAnswer } from "../../state/useanswer";
@@ -157,12 +158,11 @@ function comparing({ synced, page, overview, focus }: View, data: Compared, othe
   };
 }
 
-const WINDOW = 128; // as bertlens/widgets/panels/comparison.py
-const STEP = WINDOW / 2;
+const STEP = COMPARED_UNITS / 2;
 
 /** The first unit of the window that shows one. */
 export const startOf = (size: number, unit: number | null) =>
-  Math.max(0, Math.min(STEP * Math.floor(((unit ?? 0) - STEP / 2) / STEP), size - WINDOW));
+  Math.max(0, Math.min(STEP * Math.floor(((unit ?? 0) - STEP / 2) / STEP), size - COMPARED_UNITS));
 
 /** What is asked of the two runs, beside the rest. */
 const about = ({ aligned, other }: Pick<Comparing, "aligned" | "other">) => ({
@@ -222,7 +222,6 @@ export const useBothAnswers = ({ other }: Comparing): Answer<BothAnswers> =>
 export const differenceOf = ({ a, b }: Maps): Float32Array => a.map((value, n) => b[n]! - value);
 
 /** What a gap is, in words: the other text may have the word elsewhere. */
-export const GAP = "nothing aligned in that text";
 
 /** Names of units: that of a where it has one, with its place where the name comes again. */
 export function named(pairs: Pair[]): string[] {
@@ -234,7 +233,7 @@ export function named(pairs: Pair[]): string[] {
 }
 
 /** The units that a window shows. */
-export const windowOf = <T>(units: T[], from: number): T[] => units.slice(from, from + WINDOW);
+export const windowOf = <T>(units: T[], from: number): T[] => units.slice(from, from + COMPARED_UNITS);
 
 const sideWords = ({ model, text, changes }: Side) => [model, text, ...changes].filter(Boolean).join("; ");
 
@@ -260,7 +259,7 @@ export async function compareNumbers(view: View): Promise<Numbers> {
     facts: [
       ["a", sideWords(data.sides[0])],
       ["b", `${sideWords(data.sides[1])}; head L${maps.other.join("·H")}`],
-      ["aligned", `${data.said[Number(aligned)]}${aligned ? "" : ` Empty: ${GAP}`}`],
+      ["aligned", `${data.said[Number(aligned)]}${aligned ? "" : ` Empty: ${NOT_ALIGNED}`}`],
     ],
   };
 }

@@ -3,7 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { largestSize } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";
-import { MEASURES, type Measure } from "../../generated/vocabulary";
+import { NOT_ALIGNED } from "../../generated/phrases";
+import { MEASURES, type Measure, POSITIVE } from "../../generated/vocabulary";
 import { indexed } from "../../paint/colormap";
 import { headLabel, scaleEnd, signed, upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
@@ -14,7 +15,7 @@ import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type Comparing, comparingOf, differenceOf, GAP, type Maps, named, type Pair, useMaps, windowOf } from "./data";
+import { type Comparing, comparingOf, differenceOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
 
 const SIDE = 360; // px of a picture's longer side
 const CELL = 20;
@@ -83,7 +84,7 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
   return (
     <Section
       title={own === other ? `${own} in both` : `${own} of a, ${other} of b`}
-      about={`${measure.title}${aligned ? ", of aligned words alone" : ""}; row = query, column = key${hasGaps ? `, hatched: ${GAP}` : ""}${
+      about={`${measure.title}${aligned ? ", of aligned words alone" : ""}; row = query, column = key${hasGaps ? `, hatched: ${NOT_ALIGNED}` : ""}${
         shown.some(Boolean) ? `; rows ${shown[0] || "all"}, columns ${shown[1] || "all"}` : ""
       }`}
       testid="compare-maps"
@@ -109,7 +110,7 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
               <Legend
                 low={isSigned ? signed(-top, 3) : "0"}
                 high={signed(top, 3)}
-                label={isSigned ? "blue: more in b" : measure.symbol}
+                label={isSigned ? `${POSITIVE}: more in b` : measure.symbol}
                 {...{ colours }}
               />
             </div>
@@ -139,7 +140,7 @@ export function RowTable({ runs }: { runs: Comparing }) {
   return (
     <Table<number>
       title={`Row of “${tokenText(named(runs.queries)[query]!)}”`}
-      about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first${cols.some((pair) => pair.includes(null)) ? `, –: ${GAP}` : ""}`}
+      about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first${cols.some((pair) => pair.includes(null)) ? `, –: ${NOT_ALIGNED}` : ""}`}
       rows={sorted(upTo(cols.length), size, true)}
       pinned={(j) => maps.col + j === runs.key}
       columns={[

@@ -1,11 +1,12 @@
 // Two runs in one view: what they are, their tokens aligned, the heads by how far apart they are, and one head in both.
+import { NOT_ALIGNED } from "../../generated/phrases";
 import { Check, into } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Answers } from "./answers";
-import { type Comparing, comparingOf, GAP, type Pair } from "./data";
+import { type Comparing, comparingOf, type Pair } from "./data";
 import { Heads } from "./heads";
 import { HeadMaps, RowTable } from "./maps";
 import { CompareWith, StopComparing } from "./with";
@@ -57,7 +58,7 @@ function Two({ runs }: { runs: Comparing }) {
       </p>
       <Strip runs={runs} />
       <p class="bl-muted">
-        a above, b below{hasGaps && !aligned && `; hatched: ${GAP}`}. Click a {unit} for its row
+        a above, b below{hasGaps && !aligned && `; hatched: ${NOT_ALIGNED}`}. Click a {unit} for its row
         {keys === null && ", with Shift for its column"}.
       </p>
       <Heads runs={runs} />

@@ -1,5 +1,5 @@
 // Spectra of a head's vectors and attention, ranks and symmetry of the heads of a layer: part of the geometry view.
-
+import * as phrases from "../../generated/phrases";
 import { LIMITS, TERMS } from "../../generated/vocabulary";
 import type { Kind } from "../../kernel/answers";
 import { counted, headLabel, number, signed, upTo } from "../../paint/format";
@@ -85,7 +85,7 @@ function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
     <>
       <Chart
         {...{ x, y, dark, width: 440, height: 240 }}
-        xLabel="singular value, from the largest"
+        xLabel={phrases.SINGULAR_VALUES}
         yLabel="log₁₀ σ / σ₁"
         label={`Spectra of ${headLabel(data.layer, head)}`}
         table={table}

@@ -1,6 +1,6 @@
 // Which words the answer rests on: how the answer of the kernel is read, said in words and written to a file.
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
-import { signed } from "../../paint/format";
+import { capital, signed } from "../../paint/format";
 import { isNothing } from "../../paint/ranked";
 import type { Numbers } from "../../parts/picturetable";
 import type { Overview } from "../../state/overview";
@@ -83,8 +83,6 @@ export function thing({ kind, label }: Attributed, isChanged: boolean): string {
   if (kind === "embedding") return isChanged ? "the cosine with the vector before" : "the text’s vector";
   return `the ${label}`;
 }
-
-const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1);
 
 /** The answer in one sentence. */
 export function restsOn(found: Found, overview: Overview): string {

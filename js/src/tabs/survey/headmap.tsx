@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { largestSize } from "../../compute/largest";
+import * as phrases from "../../generated/phrases";
 import { cssColor } from "../../paint/colormap";
 import { headLabel, number, percent, signed, upTo } from "../../paint/format";
 import { headColour, inks, layerMarker, weightColours } from "../../paint/palette";
@@ -122,7 +123,7 @@ const nearText = (heads: Near[]) =>
 
 /** What the stress says: how far drawn distances are off, beside a map that has nothing to show. */
 export const trustText = ({ stress, even_stress, nearest_kept }: MapTrust, heads: number) =>
-  `Stress ${signed(stress)}: drawn distances are off by ${percent(stress)} of the true ones (root mean square; ` +
+  `Stress ${signed(stress)}: ${phrases.DISTANCES({ share: percent(stress) })} of the true ones (root mean square; ` +
   `${percent(even_stress)} if all heads were equally far apart). The nearest head drawn is the nearest by distance ` +
   `for ${nearest_kept} of ${heads} heads.`;
 

@@ -1,5 +1,5 @@
 // A treebank's sentence: its gold arcs above the words, below the arcs that the selected head predicts.
-
+import * as phrases from "../../generated/phrases";
 import { headLabel } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
@@ -51,7 +51,7 @@ export function Parse(props: ParseProps) {
       testid="parse"
       class="bl-parse"
       title="Parse"
-      about={`above: the treebank; below: ${name}, ${count} words right (full lines); arrows point to the head`}
+      about={phrases.PARSES({ guess: `${name}, ${count} words right (full lines); arrows point to the head` })}
       aside={
         <Segmented
           label="direction"

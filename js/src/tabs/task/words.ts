@@ -1,4 +1,5 @@
 // What is said of examples and scores.
+import * as phrases from "../../generated/phrases";
 import { counted, number } from "../../paint/format";
 import { visibleText } from "../../parts/token";
 import {
@@ -55,7 +56,7 @@ export function firstScore({ metrics }: Told): string {
 export function countWords(shown: number, examples: Examples, told: Told): string {
   const of = shown === examples.n ? "" : `${counted(shown)} of `;
   if (examples.n === told.examples) return `${of}${counted(examples.n)} examples`;
-  const chosen = columnOf(examples, "loss") ? "with the largest loss" : "that come first";
+  const chosen = columnOf(examples, "loss") ? phrases.LARGEST_LOSS : "that come first";
   return `${of}the ${counted(examples.n)} ${chosen}, of ${counted(told.examples)} examples`;
 }
 

@@ -1,5 +1,6 @@
 // Work that takes long: a button that begins it, how far it is, a button that stops it; then what it found.
 import type { ComponentChildren } from "preact";
+import * as phrases from "../../generated/phrases";
 import { percent } from "../../paint/format";
 import { type Choice, Select } from "../../parts/controls";
 import { useView } from "../../state/view";
@@ -65,7 +66,7 @@ const MEASURES: Choice<Way["effect_of"]>[] = [
 const ABLATIONS: Choice<Way["ablation"]>[] = [
   { value: "zero", label: "switched off" },
   { value: "mean", label: "at its mean over texts" },
-  { value: "resample", label: "as it was in other texts" },
+  { value: "resample", label: phrases.RESAMPLED },
 ];
 
 /** Named before anything is seen, with what it will take. */

@@ -1,5 +1,6 @@
 // What the Why tab asks about one cell, how it is read, and what is said of it in words.
 import { visible } from "../../compute/attention";
+import * as phrases from "../../generated/phrases";
 import { SOURCES } from "../../generated/vocabulary";
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { counted, headLabel, signed } from "../../paint/format";
@@ -89,7 +90,7 @@ export const placeWords = (view: View, { layer, head, query, key }: WhyPlace): s
 export function cellWords(view: View, split: Split): string {
   const compared = split.against === null ? "nothing subtracted" : `against ${foilWords(view, split.against)}`;
   const mlps = split.through_mlps ? "MLPs opened" : "MLPs as sources";
-  return `${placeWords(view, split)}, by the sources of the ${split.side}, ${compared}, ${mlps}`;
+  return `${phrases.BY_SOURCES({ cell: placeWords(view, split), side: split.side })}, ${compared}, ${mlps}`;
 }
 
 const foilWords = (view: View, against: "others" | number) =>

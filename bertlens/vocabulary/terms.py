@@ -1,10 +1,4 @@
-"""Every name that kernel and page share, with the words that people read for it.
-
-The one place for measures, maps of a layer, gates, kinds of token, traits, their choices, and thresholds.
-Colours are in base/colors.py, a statistic's words with its function in measures/statistics.py.
-`python -m bertlens.widgets.typescript` writes the page's copy of all, js/src/generated/vocabulary.ts. Nothing here
-computes.
-"""
+"""Measures, maps of a layer, gates, kinds of token and other terms, with the words that people read for them."""
 
 from __future__ import annotations
 
@@ -181,29 +175,66 @@ def register_layer_map(word: LayerMap) -> None:
 
 @dataclass(frozen=True)
 class Gate(Word):
-    """A gate or what stands in its place; letter and mark tell it apart without colour."""
+    """A gate or what stands in its place; letter and mark tell it apart without colour.
+
+    patterns: of measures.gates.PATTERNS those that speak for it; its score is the strongest of them.
+    """
 
     letter: str
     mark: str
+    patterns: tuple[str, ...] = ()
 
 
 GATES: dict[str, Gate] = _by_name(
     [
-        Gate("directional", "directional", "All queries look at the same one or few words.", "D", "↓"),
-        Gate("open", "open", "Attention is broad and without structure.", "O", "○"),
-        Gate("closed", "closed", "Attention rests on special tokens: a no-op.", "C", "▮"),
-        Gate("forward contextual", "forward contextual", "Looks at the next word, or at words after.", "F", "▸"),
-        Gate("backward contextual", "backward contextual", "Looks at the word before, or at words before.", "B", "◂"),
-        Gate("cluster", "cluster", "Words look at the words of their own block, such as their sentence.", "K", "▚"),
-        Gate("instance", "instance", "Single words look far, each at another one.", "I", "∴"),
-        Gate("self", "self", "Words look at themselves.", "S", "◇"),
-        Gate("bidirectional", "bidirectional", "Words look at their neighbours on both sides.", "T", "◆"),
+        Gate(
+            "directional",
+            "directional",
+            "All queries look at the same one or few words.",
+            "D",
+            "↓",
+            ("content columns",),
+        ),
+        Gate("open", "open", "Attention is broad and without structure.", "O", "○", ("unstructured",)),
+        Gate("closed", "closed", "Attention rests on special tokens: a no-op.", "C", "▮", ("special columns",)),
+        Gate(
+            "forward contextual",
+            "forward contextual",
+            "Looks at the next word, or at words after.",
+            "F",
+            "▸",
+            ("next", "after"),
+        ),
+        Gate(
+            "backward contextual",
+            "backward contextual",
+            "Looks at the word before, or at words before.",
+            "B",
+            "◂",
+            ("previous", "before"),
+        ),
+        Gate(
+            "cluster",
+            "cluster",
+            "Words look at the words of their own block, such as their sentence.",
+            "K",
+            "▚",
+            ("block",),
+        ),
+        Gate("instance", "instance", "Single words look far, each at another one.", "I", "∴", ("far peaks",)),
+        Gate("self", "self", "Words look at themselves.", "S", "◇", ("self",)),
+        Gate(
+            "bidirectional",
+            "bidirectional",
+            "Words look at their neighbours on both sides.",
+            "T",
+            "◆",
+            ("both neighbours",),
+        ),
         Gate("mixed", "mixed", "No clear kind.", "M", "~"),
         Gate("undefined", "undefined", "Too few words (under 8) to tell a kind from noise.", "?", ""),
     ]
 )
-GATE_THRESHOLD, GATE_MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these
-GATE_LEAST_CONTENT = 8  # content tokens; with fewer a head has no label
 
 # --- kinds of token ---
 
@@ -290,74 +321,8 @@ SOURCES: dict[str, Word] = _by_name(
     ]
 )
 
-# --- the widgets' state ---
+# --- what of a text is shown, and in which units ---
 
-
-@dataclass(frozen=True)
-class Trait:
-    """One piece of a widget's state that kernel and page share.
-
-    kind: "text", "number", "optional" (a number or None), "flag", "choice" (one of `choices`), "numbers" (a list or
-    None), "names" (a list), "heads" (a list of [layer, head]), "settings" (a dict), "done" (a list of records),
-    "lesson" or "record". selectable: readers and Python set it; the
-    others only the kernel does.
-    """
-
-    name: str
-    kind: str
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    selectable: bool = True
-
-
-# How a page is set beside its selection, name -> what it starts with: `explore(settings={"atlas_order": "cell"})`.
-# Names of the page's own state (js/src/state/page.ts), read when they are set and the page's own afterwards.
-SETTINGS: dict[str, Any] = {
-    "atlas_order": "position",  # or "gate", "cell", "row", "contrast", "token", "variation", or a statistic
-    "atlas_stat": "entropy",  # the statistic of bars and colours
-    "atlas_minimum": 0.0,  # heads below this share of the largest are left out
-    "atlas_fill": False,
-    "atlas_bars": False,  # means of layers and of heads beside the atlas
-    "common_scale": False,
-    "muted": [],  # heads switched off in the lines
-    "line_minimum": 0.02,
-    "cell_size": 0,  # pixels of a cell, 0 fits the width
-    "neuron_order": "contribution",
-    "key_order": "position",
-    "all_keys": False,
-    "mixing": "attnresln-n",
-    "thresholds": [GATE_THRESHOLD, GATE_MARGIN],
-    "gate_view": "full",
-    "gate_filter": "",
-    "more": False,  # the row behind "⋯": the model, pairs, words, special tokens
-    "tables": False,  # the pictures of the tabs as tables
-    "text_side": "from",  # running text: what a token looks at ("from"), or who looks at it ("to")
-    "explain": True,  # one line at the foot that says what is seen
-    "target": "",  # the label or word whose change is asked, "" the model's first answer
-    "target_at": -1,  # at which mask or token, -1 where nobody chose
-    "aligned_only": False,  # two runs by their aligned words alone
-    "compare_with": {
-        "run": "",
-        "text": "",
-        "text_pair": "",
-    },  # beside this run: "original" without its changes, or a text
-    "similar_to": {"a": "", "b": "", "task_a": "", "task_b": ""},  # texts that were typed to be compared
-    "together": False,  # a bi-encoder reads two texts as one input
-    "similar_by": "words",  # or "pieces"
-    "similar_of": "",  # the split: "output", "input" or "none", "" the one that there is
-    "similar_pair": [-1, -1],  # the chosen pair of tokens of two texts, -1 where nobody chose
-    "table_of": "head",  # what the tab of that name is of: "head" or "atlas"
-    "corpus": {
-        "name": "previous",
-        "by": "weight",
-        "average": "text",
-        "colour": "corpus",
-        "layers": "statistic",
-        "direction": "dep->head",
-    },
-}
-
-MODES = ("matrix", "lines", "text")
 PAIR_FILTERS: dict[str, Word] = _by_name(
     [
         Word("all", "All", "All pairs of tokens."),
@@ -373,33 +338,4 @@ UNITS: dict[str, Word] = _by_name(
         Word("words", "Words", "A word's pieces put together: columns summed, rows averaged."),
         Word("spans", "Domains", "A domain's tokens put together: columns summed, rows averaged."),
     ]
-)
-THEMES = ("auto", "light", "dark")
-
-TRAITS: tuple[Trait, ...] = (
-    Trait("parts", "names", selectable=False),  # what the widget shows: names of widgets.parts
-    Trait("overview", "record", selectable=False),  # the first picture: widgets/overview.py
-    Trait("map", "text", "self"),  # which attention maps of the trace: "self", or those of an encoder-decoder
-    Trait("layer", "number", 0),
-    Trait("head", "number", 0),
-    Trait("heads", "heads"),  # further heads drawn over the selected one
-    Trait("query", "optional"),
-    Trait("key", "optional"),
-    Trait("measure", "choice", "weight", tuple(MEASURES)),
-    Trait("layer_map", "choice", "", ("", *LAYER_MAPS)),
-    Trait("mode", "choice", "matrix", MODES),
-    Trait("view", "choice", ""),  # the open tab, "" for none; its choices are the tabs of widgets.parts
-    Trait("text", "text", ""),
-    Trait("text_pair", "text", ""),
-    Trait("truncation", "flag", False),
-    Trait("pair_filter", "choice", "all", tuple(PAIR_FILTERS)),
-    Trait("units", "choice", "pieces", tuple(UNITS)),
-    Trait("hide_special", "flag", False),
-    Trait("renormalize", "flag", False),
-    Trait("theme", "choice", "auto", THEMES),
-    Trait("include_layers", "numbers"),
-    Trait("include_heads", "numbers"),
-    Trait("settings", "settings"),  # what a page is set to, of SETTINGS
-    Trait("lesson", "lesson", selectable=False),  # the steps beside the view: bertlens/lessons
-    Trait("lesson_done", "done"),  # what a reader did in them
 )
