@@ -1,6 +1,7 @@
 """The order in which folders and modules of the package stand, and the few arrows against it, each with its reason.
 
-tests/unit/test_project.py holds the package to it, with imports for types and inside functions counted.
+tests/unit/test_project.py holds the package to it, with imports for types and inside functions counted, and the map of
+docs/architecture.md, which `python tests/layers.py` writes.
 """
 
 from __future__ import annotations
@@ -115,3 +116,25 @@ def row(module: str) -> int:
 def climbs(module: str, other: str) -> bool:
     """Whether an arrow leads to another folder that does not stand before the module's own."""
     return module.split(".")[0] != other.split(".")[0] and row(other) >= row(module)
+
+
+def rooms() -> str:
+    """The table of docs/architecture.md: each folder and module with the first sentence of its docstring."""
+    lines = ["| | room | what it holds |", "| --- | --- | --- |"]
+    for number, names in enumerate(LAYERS, 1):
+        for name in names:
+            path = f"{name}/" if modules()[name].name == "__init__.py" else f"{name}.py"
+            sentence = " ".join((ast.get_docstring(trees()[name]) or "").split()).split(". ")[0].rstrip(".")
+            lines.append(f"| {number} | `bertlens/{path}` | {sentence} |")
+    return "\n".join(lines)
+
+
+def with_rooms(document: str) -> str:
+    """The document with the table as it is now."""
+    before, _, behind = document.partition("<!-- rooms -->\n")
+    return f"{before}<!-- rooms -->\n{rooms()}\n<!-- end -->{behind.partition('<!-- end -->')[2]}"
+
+
+if __name__ == "__main__":
+    DOCUMENT = PACKAGE.parent / "docs" / "architecture.md"
+    DOCUMENT.write_text(with_rooms(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")

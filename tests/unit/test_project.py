@@ -172,6 +172,12 @@ def test_the_moving_picture_is_light():
     assert "docs/images/clip.webp" in (ROOT / "README.md").read_text() and clip.stat().st_size <= 2_000_000
 
 
+def test_the_map_says_what_stands_in_each_folder():
+    document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert layers.with_rooms(document) == document, "write it anew: python tests/layers.py"
+    assert len([path for path in (ROOT / "bertlens").iterdir() if path.name != "__pycache__"]) <= 27
+
+
 def test_documents_name_files_that_are_there():
     named = re.compile(r"`((?:bertlens|js|tests|docs|benchmarks)/[\w./-]+\.\w+)`")
     for document in (*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
