@@ -18,7 +18,7 @@ from .model import loading, offline_model
 from .model.borrowed import Model
 from .model.loan import at_rest, check_hooks, shared
 from .run import forward, trust
-from .run.attention import check_precision
+from .run.attention_weights import check_precision
 from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder

@@ -18,7 +18,7 @@ from torch import Tensor
 from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
-from ..measures.arithmetic import jensen_shannon, shares
+from ..measures.distributions import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
 from ..trace.trace import Trace

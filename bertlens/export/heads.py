@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..errors import BertLensError
 from ..measures.predictions import UNITS, classes, kind_of, labels_of, one_of, words_of
-from ..measures.sources.predictions import LABEL_HEADS, TOKEN_HEADS, Stage, stages_of
+from ..measures.sources.logits import LABEL_HEADS, TOKEN_HEADS, Stage, stages_of
 from ..model.borrowed import Model
 from ..trace.trace import Trace
 from . import weights

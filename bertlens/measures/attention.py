@@ -31,8 +31,8 @@ def summary(trace: Trace, names: Sequence[str] = ATLAS_NAMES) -> dict[str, Tenso
 
 def _summed(trace: Trace, layer: int, heads: slice, names: Sequence[str], roles: Roles) -> Tensor:
     totals: list[Fraction] = []
-    for start, first, alpha in blocks(trace, layer, heads):
-        totals = fractions(names, Rows(alpha, roles, start, first), totals)
+    for start, first_key, alpha in blocks(trace, layer, heads):
+        totals = fractions(names, Rows(alpha, roles, start, first_key), totals)
     return means(totals)
 
 
@@ -40,8 +40,8 @@ def mean_weight(trace: Trace, layer: int) -> Tensor:
     """(S, K) Attn-W: α's mean over the layer's heads, of some rows at a time."""
     sums: Tensor | None = None
     for heads in head_groups(trace, layer):
-        for start, first, alpha in blocks(trace, layer, heads):
+        for start, first_key, alpha in blocks(trace, layer, heads):
             sums = alpha.new_zeros(trace.n_tokens, len(trace.key_tokens)) if sums is None else sums
-            sums[start : start + alpha.shape[1], first : first + alpha.shape[2]] += alpha.sum(0)
+            sums[start : start + alpha.shape[1], first_key : first_key + alpha.shape[2]] += alpha.sum(0)
     assert sums is not None
     return sums.div_(trace.n_heads)

@@ -223,14 +223,14 @@ def pair_norms(block: Block, maps: Sequence[Map]) -> Pairs:
         queries = slice(start, start + QUERIES)
         alpha = block.attention_by_source(queries)
         diagonal[:, queries] = alpha[queries].diagonal(0, 0, 2)
-        for first in range(0, size, SOURCES):
-            sources = slice(first, first + SOURCES)
+        for source in range(0, size, SOURCES):
+            sources = slice(source, source + SOURCES)
             weights = alpha[sources]  # (c, H, n)
             for m, transform in enumerate(maps):
                 products = forms[m, sources] @ weights
-                most = products[:, heads]
+                bound = products[:, heads]
                 joint = products[:, :heads].mul_(weights).sum(1).clamp_min_(0).sqrt_()  # (c, n)
-                if (cancelled := joint < CANCELLED * most).any():
+                if (cancelled := joint < CANCELLED * bound).any():
                     _recompute(joint, cancelled, weights, transform(block.transformed(sources)))
                 norms[m, queries, sources] = joint.T
     return Pairs(norms, lengths.transpose(1, 2), diagonal)

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..base.steps import Steps, completed
 from ..trace.trace import Trace
 from . import norms
-from .arithmetic import shares, total_variation
+from .distributions import shares, total_variation
 from .rows import Here, Roles, Rows, head_groups, passing, visible
 from .statistics import ATLAS_NAMES, Fraction, fractions, means
 
@@ -60,8 +60,8 @@ def even(trace: Trace, names: Sequence[str] = ATLAS_NAMES) -> Tensor:
     layers = []
     for layer in range(trace.n_layers):
         rows = visible(trace, layer).float()
-        found = fractions(names, Rows(rows / rows.sum(-1, keepdim=True).clamp_min(1), roles))
-        layers.append(means(found).expand(trace.n_heads, -1))
+        totals = fractions(names, Rows(rows / rows.sum(-1, keepdim=True).clamp_min(1), roles))
+        layers.append(means(totals).expand(trace.n_heads, -1))
     return torch.stack(layers)
 
 
@@ -71,7 +71,7 @@ def joined(groups: Sequence[ByHead]) -> ByHead:
 
 
 def _concatenated(tables: Sequence[ByHead], dim: int) -> ByHead:
-    values, received = ([getattr(table, part) for table in tables] for part in ("values", "received"))
+    values, received = ([getattr(table, name) for table in tables] for name in ("values", "received"))
     return ByHead(tables[0].names, torch.cat(values, dim), torch.cat(received, dim))
 
 
@@ -93,20 +93,20 @@ def steps_of_heads(
     n = here().n_tokens
     totals: list[Fraction] = []
     received: Tensor | None = None  # Σ over the queries: what keys get (H', K)
-    apart: list[Tensor] = []  # and how far the two lie apart (H',), block by block
-    for start, first, alpha in passing(here, layer, heads):
-        rows = Rows(alpha, roles, start, first)
+    distances: list[Tensor] = []  # and how far the two lie apart (H',), block by block
+    for start, first_key, alpha in passing(here, layer, heads):
+        rows = Rows(alpha, roles, start, first_key)
         if lengths is not None:
-            rows = Rows(norm_shares(alpha, lengths[heads, rows.keys]), roles, start, first)
-            apart.append(total_variation(shares(alpha), rows.values).sum(-1))
+            rows = Rows(norm_shares(alpha, lengths[heads, rows.keys]), roles, start, first_key)
+            distances.append(total_variation(shares(alpha), rows.values).sum(-1))
         totals = fractions(names, rows, totals)
         received = alpha.new_zeros(len(alpha), len(roles.special)) if received is None else received
         received[:, rows.keys] += rows.values.sum(1)
         yield
     assert received is not None
     columns = [means(totals)]
-    if apart:
-        columns.append((torch.stack(apart).sum(0) / n).float()[:, None])
+    if distances:
+        columns.append((torch.stack(distances).sum(0) / n).float()[:, None])
     names = (*names, *(["variation"] if by == "norm" else []))
     return ByHead(names, torch.cat(columns, -1)[None], (received / n).float()[None])
 
@@ -117,7 +117,7 @@ def query_rows(trace: Trace, start: int, stop: int, with_norms: bool) -> dict[st
 
     with_norms: also "norm" ‖αf(x)‖, in the stream's units, and "share", the norm ÷ its sum over each row.
     """
-    found: dict[str, list[Tensor]] = {}
+    by_kind: dict[str, list[Tensor]] = {}
     for layer in range(trace.n_layers):
         alpha = trace.attention_rows(layer, start, stop)
         kinds = {"weight": alpha}
@@ -125,5 +125,5 @@ def query_rows(trace: Trace, start: int, stop: int, with_norms: bool) -> dict[st
             lengths = norms.transformed_norm(trace, layer)
             kinds |= {"norm": alpha * lengths.to(alpha.dtype)[:, None], "share": norm_shares(alpha, lengths)}
         for name, rows in kinds.items():
-            found.setdefault(name, []).append(rows.mean(1).float())
-    return {name: torch.stack(layers) for name, layers in found.items()}
+            by_kind.setdefault(name, []).append(rows.mean(1).float())
+    return {name: torch.stack(layers) for name, layers in by_kind.items()}

@@ -109,14 +109,14 @@ def cancelling(
     """
     if per not in ("cell", "key"):
         raise InputError(f"per must be 'cell' or 'key', not {per!r}")
-    chosen = _several(traces)
-    kinds = [categories(trace, punctuation) for trace in chosen]
-    layers, heads = chosen[0].n_layers, chosen[0].n_heads
+    every_trace = _several(traces)
+    kinds = [categories(trace, punctuation) for trace in every_trace]
+    layers, heads = every_trace[0].n_layers, every_trace[0].n_heads
     within = torch.full((layers, heads, len(NAMES)), torch.nan, device="cpu")
     points: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]
     for layer in range(layers):
         pairs: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]  # per kind, of every trace: (H, n) α and ‖f‖
-        for trace, kind in zip(chosen, kinds, strict=True):
+        for trace, kind in zip(every_trace, kinds, strict=True):
             lengths = transformed_norm(trace, layer)
             alpha = _mean_rows(trace, layer) if per == "key" else trace.attention(layer)
             for k in range(len(NAMES)):
@@ -139,8 +139,8 @@ def table(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None =
     """
     import pandas
 
-    chosen = _several(traces)
-    share, rho = shares(chosen, punctuation), cancelling(chosen, punctuation).within
+    every_trace = _several(traces)
+    share, rho = shares(every_trace, punctuation), cancelling(every_trace, punctuation).within
     rows = [
         {
             "layer": layer,
@@ -170,7 +170,7 @@ def _mean_rows(trace: Trace, layer: int) -> Tensor:
 
 
 def _several(traces: Trace | Iterable[Trace]) -> list[Trace]:
-    chosen = [traces] if isinstance(traces, Trace) else list(traces)
-    if not chosen:
+    every_trace = [traces] if isinstance(traces, Trace) else list(traces)
+    if not every_trace:
         raise InputError("no trace given")
-    return chosen
+    return every_trace

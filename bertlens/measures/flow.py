@@ -20,9 +20,9 @@ from ..base.limits import LIMITS
 from ..errors import InputError, ModelError, SelectionError, check_index
 from ..trace.trace import Trace
 from . import norms
-from .arithmetic import shares
 from .attention import mean_weight
 from .block import Block, Norm, pair_norms
+from .distributions import shares
 
 FLOATS_AT_ONCE = 2**22  # of the largest tensor that is worked on: 16 MB in float32
 TOKENS = 1024  # that pass an MLP at once
@@ -110,7 +110,7 @@ def attention_flow(
         check_index(query, size, "query")
     scale = 2**30  # a row's capacities sum to 1, so every flow fits an int32
     weights = [layer_map(trace, layer, kind) for layer in range(trace.n_layers)]
-    maps = [(one.double() * scale).round().int().cpu().numpy() for one in weights]
+    maps = [(weight.double() * scale).round().int().cpu().numpy() for weight in weights]
     # node l · S + i is token i before layer l; a layer's edges run from its outputs to its inputs
     empty = csr_array((size, size), dtype="int32")
     blocks: list[list[Any]] = [[None] * (len(maps) + 1) for _ in range(len(maps) + 1)]
@@ -118,13 +118,13 @@ def attention_flow(
         blocks[layer + 1][layer] = csr_array(capacity)
     blocks[0][0] = blocks[-1][-1] = empty
     graph = csr_array(block_array(blocks, format="csr"))
-    chosen = range(size) if queries is None else queries
+    rows = range(size) if queries is None else queries
     flows = [
         [maximum_flow(graph, len(maps) * size + i, j).flow_value / scale for j in range(size)]
-        for i in _progress(chosen, "attention flow")
+        for i in _progress(rows, "attention flow")
     ]
-    found = torch.tensor(flows, dtype=weights[0].dtype, device=weights[0].device)
-    return shares(found) if normalize else found
+    shares_of_flow = torch.tensor(flows, dtype=weights[0].dtype, device=weights[0].device)
+    return shares(shares_of_flow) if normalize else shares_of_flow
 
 
 @torch.no_grad()
@@ -141,11 +141,11 @@ def globenc(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tenso
         return norms.attnres_norm(trace, layer, dtype)
     if block.adapter.residual(block.module) is not None:
         raise ModelError(f"GlobEnc is not defined for {block.adapter.family}'s bottleneck: use attnresln-n")
-    rest = _Rest(block)
+    tail = _LayerTail(block)
     inputs: list[Tensor] = []
-    second = block.adapter.mlp_norm(rest.module)
+    second = block.adapter.mlp_norm(tail.module)
     second.register_forward_pre_hook(lambda module, args: inputs.append(args[0]))
-    rest(block.output[None])
+    tail(block.output[None])
     outer = Norm.of(second, block.residual)
 
     def both(vectors: Tensor) -> Tensor:
@@ -167,20 +167,20 @@ def alti(trace: Trace, layer: int, dtype: torch.dtype | None = None, *, progress
     block = Block(trace, layer, dtype)
     post_ln, size = block.adapter.post_ln, block.n_tokens
     alpha, y = block.attention_by_source(), block.output
-    whole = y.abs().sum(-1)
+    lengths = y.abs().sum(-1)
     residual = block.norm.linear(block.residual) / block.deviation[:, None] if post_ln else block.residual
-    near = y.new_empty(size, size)
+    closeness = y.new_empty(size, size)
     for sources in _progress(_chunks(size, FLOATS_AT_ONCE // y.numel()), f"ALTI, layer {layer}", progress):
         vectors = block.transformed(sources)
         if post_ln:
             vectors = block.norm.linear(vectors)
-        parts = alpha[sources].transpose(1, 2) @ vectors.transpose(0, 1)  # (c, S, D)
+        contributions = alpha[sources].transpose(1, 2) @ vectors.transpose(0, 1)  # (c, S, D)
         if post_ln:
-            parts /= block.deviation[:, None]
+            contributions /= block.deviation[:, None]
         diagonal = torch.arange(size, device=y.device)[sources]
-        parts[torch.arange(len(diagonal), device=y.device), diagonal] += residual[diagonal]
-        near[:, sources] = (whole - parts.neg_().add_(y).abs_().sum(-1)).T
-    return shares(near.clamp_min_(0))
+        contributions[torch.arange(len(diagonal), device=y.device), diagonal] += residual[diagonal]
+        closeness[:, sources] = (lengths - contributions.neg_().add_(y).abs_().sum(-1)).T
+    return shares(closeness.clamp_min_(0))
 
 
 @torch.no_grad()
@@ -193,16 +193,16 @@ def value_zeroing(trace: Trace, layer: int, dtype: torch.dtype | None = None, *,
     if trace.rest_changed(layer):
         raise ModelError(f"the MLP or output of layer {layer} was changed in this run: trace.original has its own map")
     block = Block(trace, layer, dtype)
-    size, rest = block.n_tokens, _Rest(block)
+    size, tail = block.n_tokens, _LayerTail(block)
     alpha = block.attention_by_source()
-    whole = _unit(rest(block.output[None]))
-    turned = whole.new_empty(size, size)
+    direction = _unit(tail(block.output[None]))
+    turned = direction.new_empty(size, size)
     for sources in _progress(_chunks(size, TOKENS // size), f"value zeroing, layer {layer}", progress):
         # zeroing v_j takes c_ij out of the sum
         sums = block.sum - alpha[sources].transpose(1, 2) @ block.transformed(sources).transpose(0, 1)
-        without = _unit(rest(block.norm(sums) if block.adapter.post_ln else sums))
+        without = _unit(tail(block.norm(sums) if block.adapter.post_ln else sums))
         # 1 − cos as half the squared distance of unit vectors: no digits lost where little turns
-        turned[:, sources] = ((whole - without).square().sum(-1) / 2).T
+        turned[:, sources] = ((direction - without).square().sum(-1) / 2).T
     return shares(turned)
 
 
@@ -219,12 +219,12 @@ def effective_attention(trace: Trace, layer: int, dtype: torch.dtype | None = No
     # T = V Oᵀ has the columns of V Rᵀ, where O = Q R: no decomposition of anything larger than S x d
     small = block.values.double() @ torch.linalg.qr(heads).R.transpose(1, 2)
     basis, spread, _ = torch.linalg.svd(small, full_matrices=False)
-    least = spread[:, :1] * max(small.shape[1:]) * torch.finfo(block.values.dtype).eps
-    basis = (basis * (spread > least)[:, None]).to(attention.dtype)
+    floor = spread[:, :1] * max(small.shape[1:]) * torch.finfo(block.values.dtype).eps
+    basis = (basis * (spread > floor)[:, None]).to(attention.dtype)
     return attention @ basis @ basis.transpose(1, 2)
 
 
-class _Rest:
+class _LayerTail:
     """What a layer does after its attention block, on a copy of it in the block's dtype: (B, S, D) -> (B, S, D)."""
 
     def __init__(self, block: Block):

@@ -19,16 +19,16 @@ def k90(rows: Tensor, share: float = ROW_SHARE) -> Tensor:
 
     The size of the metastable state of Ramsauer et al. 2021, as Bonino et al. 2025 draw it per head.
     """
-    size, least = rows.shape[-1], share - 1e-6
+    size, target = rows.shape[-1], share - 1e-6
     if within("sorted", size) or rows.device.type != "cpu":
-        found = _by_sorting(rows, least)
+        counts = _by_sorting(rows, target)
     else:
-        found = _by_search(rows.reshape(-1, size), least).reshape(rows.shape[:-1])
-    return found.clamp_max_(size)
+        counts = _by_search(rows.reshape(-1, size), target).reshape(rows.shape[:-1])
+    return counts.clamp_max_(size)
 
 
-def _by_sorting(rows: Tensor, least: float) -> Tensor:
-    return _left(rows, rows.sum(-1, keepdim=True) - least)
+def _by_sorting(rows: Tensor, target: float) -> Tensor:
+    return _left(rows, rows.sum(-1, keepdim=True) - target)
 
 
 def _left(rows: Tensor, rest: Tensor) -> Tensor:
@@ -43,15 +43,15 @@ def _ascending(rows: Tensor) -> Tensor:
     return rows.sort(-1).values
 
 
-def _by_search(rows: Tensor, least: float) -> Tensor:
+def _by_search(rows: Tensor, target: float) -> Tensor:
     """As by sorting, of rows (R, K) on the CPU: what lies above a bracket is summed, what lies in it sorted.
 
     Rows that the bracket does not fit, or in which it is wide, are sorted whole.
     """
     count, size = rows.shape
-    low, high = _bracket(rows, least)
+    low, high = _bracket(rows, target)
     marks = torch.gt(rows, high, out=torch.empty_like(rows))  # bools would take five times as long
-    larger, held = marks.sum(-1), marks.mul_(rows).sum(-1)
+    larger, mass = marks.sum(-1), marks.mul_(rows).sum(-1)
     values = rows.numpy()  # whose comparisons take a third of the time of torch's
     within = (values > low.numpy()) & (values <= high.numpy())
     places = np.flatnonzero(within)
@@ -65,29 +65,29 @@ def _by_search(rows: Tensor, least: float) -> Tensor:
     candidates = np.zeros((count, max(1, widths.max())), values.dtype)
     candidates[np.arange(candidates.shape[1]) < widths[:, None]] = values.reshape(-1)[places]
     among = torch.from_numpy(candidates)
-    rest = among.sum(-1, keepdim=True) + (held - least)[:, None]
-    found = larger.long() + _left(among, rest)
-    missed = ~((held < least) & (rest[:, 0] >= 0))  # NaN too
+    slack = among.sum(-1, keepdim=True) + (mass - target)[:, None]
+    counts = larger.long() + _left(among, slack)
+    missed = ~((mass < target) & (slack[:, 0] >= 0))  # NaN too
     if missed.any():
-        found[missed] = _by_sorting(rows[missed], least)
-    return found
+        counts[missed] = _by_sorting(rows[missed], target)
+    return counts
 
 
-def _bracket(rows: Tensor, least: float) -> tuple[Tensor, Tensor]:
+def _bracket(rows: Tensor, target: float) -> tuple[Tensor, Tensor]:
     """(R, 1) a weight that the smallest that counts is above, and one that it is not, both probably.
 
     A sample says what the keys of at most a weight hold together, which few large ones cannot mislead; what may be left
     out is the rest of the row.
     """
     size = rows.shape[-1]
-    rest = rows.sum(-1, keepdim=True) - least
+    slack = rows.sum(-1, keepdim=True) - target
     places = torch.arange(1, SAMPLE + 1, dtype=torch.float64, device=rows.device).mul_(GOLDEN).frac_().mul_(size).long()
     sample = _ascending(rows.index_select(1, places))  # spread evenly, in step with nothing that the text repeats
     sums = sample.cumsum(-1)
     error = sample.square().cumsum(-1).sub_(sums.square() / SAMPLE).clamp_min_(0).sqrt_().mul_(ERRORS)
-    wanted = rest * (SAMPLE / size)
-    under = (sums + error < wanted).sum(-1, keepdim=True)
-    upto = (sums - error < wanted).sum(-1, keepdim=True)
+    sample_slack = slack * (SAMPLE / size)
+    under = (sums + error < sample_slack).sum(-1, keepdim=True)
+    upto = (sums - error < sample_slack).sum(-1, keepdim=True)
     low = torch.where(under > 0, sample.gather(-1, (under - 1).clamp_min(0)), 0)
     high = torch.where(upto < SAMPLE, sample.gather(-1, upto.clamp_max(SAMPLE - 1)), torch.inf)
-    return low.maximum(rest / size), high  # keys of at most rest / K hold no more than the rest together
+    return low.maximum(slack / size), high  # keys of at most rest / K hold no more than the rest together

@@ -43,9 +43,9 @@ def leading(trace: Trace, layer: int, head: int) -> Leading:
     """Of a head's attention. Raises InputError for NaN and Inf."""
     while not advance(trace, layer, head):
         pass
-    done = _states(trace)[layer, head]
-    assert isinstance(done, Leading)
-    return done
+    state = _states(trace)[layer, head]
+    assert isinstance(state, Leading)
+    return state
 
 
 def advance(trace: Trace, layer: int, head: int) -> bool:
@@ -97,17 +97,17 @@ class Krylov:
         return self._said() if len(self.basis) == PASSES else self
 
     def _said(self) -> Leading:
-        basis, images, returned = (torch.cat(parts, 1) for parts in (self.basis, self.images, self.returned))
+        basis, images, returned = (torch.cat(pieces, 1) for pieces in (self.basis, self.images, self.returned))
         _, values, turn = torch.linalg.svd(images, full_matrices=False)
         squares, vectors = values.square(), turn.T
         off = (returned @ vectors - basis @ vectors * squares).norm(dim=0)
         assert self.start is not None
         density = (self.start.T @ vectors[:WIDTH]).square().sum(0) / WIDTH  # how many values each stands for
-        known = _separate(squares, off, density)
-        counts = torch.cat([torch.ones_like(density[:known]), density[known:]])
-        rest = (counts * squares)[known:].sum()
-        if rest > 0:
-            counts[known:] *= max(0.0, self.squares - float(squares[:known].sum())) / rest
+        separate = _separate(squares, off, density)
+        counts = torch.cat([torch.ones_like(density[:separate]), density[separate:]])
+        remainder = (counts * squares)[separate:].sum()
+        if remainder > 0:
+            counts[separate:] *= max(0.0, self.squares - float(squares[:separate].sum())) / remainder
         shares = squares / self.squares
         entropy = float((counts * torch.special.entr(shares)).sum())
         return Leading(values, math.exp(entropy), exact=False)
@@ -115,12 +115,12 @@ class Krylov:
 
 def _separate(squares: Tensor, off: Tensor, density: Tensor) -> int:
     """How many leading values are found one by one: converged, apart from the next, as many as the density says."""
-    found = (off <= CONVERGED * squares).long().cumprod(0)
-    apart = squares[:-1] - squares[1:] > GAP * squares[:-1]
+    convergence = (off <= CONVERGED * squares).long().cumprod(0)
+    gaps = squares[:-1] - squares[1:] > GAP * squares[:-1]
     count = torch.arange(1, len(squares), device=squares.device)
     all_there = density.cumsum(0)[:-1] <= count + 4 * (2 * count / WIDTH).sqrt()
-    chosen = (found[:-1].bool() & apart & all_there).nonzero()
-    return int(chosen.max()) + 1 if len(chosen) else 0
+    ends = (convergence[:-1].bool() & gaps & all_there).nonzero()
+    return int(ends.max()) + 1 if len(ends) else 0
 
 
 def _orthonormal(block: Tensor, basis: Tensor) -> Tensor:
@@ -133,10 +133,10 @@ def _orthonormal(block: Tensor, basis: Tensor) -> Tensor:
 def _passed(trace: Trace, layer: int, head: int, block: Tensor, squared: bool) -> tuple[Tensor, Tensor, float]:
     """A X (S, n) and Aᵀ A X (K, n) of X (K, n), float64, and, where it is wanted, ‖A‖_F²."""
     image, returned, squares = block.new_zeros(trace.n_tokens, block.shape[1]), torch.zeros_like(block), 0.0
-    for start, first, alpha in blocks(trace, layer, slice(head, head + 1)):
-        rows, keys = alpha[0], slice(first, first + alpha.shape[2])
-        found = rows @ block[keys].to(rows.dtype)
-        image[start : start + len(rows)] = found
-        returned[keys] += rows.T @ found
+    for start, first_key, alpha in blocks(trace, layer, slice(head, head + 1)):
+        rows, keys = alpha[0], slice(first_key, first_key + alpha.shape[2])
+        product = rows @ block[keys].to(rows.dtype)
+        image[start : start + len(rows)] = product
+        returned[keys] += rows.T @ product
         squares += float(rows.square().sum(dtype=torch.float64)) if squared else 0.0
     return image, returned, squares

@@ -131,11 +131,11 @@ def similarity(other: Trace | None = None) -> Metric:
 
     def bind(trace: Trace) -> Read:
         _states(trace)
-        before = embedding(other or trace, _states(other or trace)).detach()
+        base = embedding(other or trace, _states(other or trace)).detach()
 
         def read(output: Any) -> Tensor:
-            own = embedding(trace, output.last_hidden_state[0])
-            return torch.cosine_similarity(own, before, dim=0) if other is None else compared(trace, own, before)
+            vector = embedding(trace, output.last_hidden_state[0])
+            return torch.cosine_similarity(vector, base, dim=0) if other is None else compared(trace, vector, base)
 
         return read
 
@@ -143,10 +143,10 @@ def similarity(other: Trace | None = None) -> Metric:
         embedder, states = embedder_of(trace), _states(trace).double()
         if why := embedder.why_no_sum(function(trace)):
             raise InputError(f"this similarity is no sum of parts: {why}")
-        before, own = (embedding(text, _states(text).double()).double() for text in (other or trace, trace))
+        base, vector = (embedding(text, _states(text).double()).double() for text in (other or trace, trace))
         if function(trace) == "cosine":
-            before = before / before.norm() / own.norm()
-        rows, constant = embedder.rows(states, before.detach())
+            base = base / base.norm() / vector.norm()
+        rows, constant = embedder.rows(states, base.detach())
         tokens = torch.arange(len(states), device=states.device)
         return sources.Reading(trace.n_layers, tokens, torch.ones_like(rows[:, 0]), rows[:, None], constant[None])
 
@@ -178,18 +178,18 @@ def divergence(position: int | None = None) -> Metric:
     def bind(trace: Trace) -> Read:
         kind = kind_of(trace)
         if kind == "words":
-            read = _word(trace, position, lambda x: x)
+            readout = _word(trace, position, lambda x: x)
         elif kind == "labels" and position is None and one_of(trace):
-            read = lambda output: output.logits[0]  # noqa: E731
+            readout = lambda output: output.logits[0]  # noqa: E731
         elif kind == "tags" and position is not None and one_of(trace):
             check_index(position, trace.n_tokens, "position")
-            read = lambda output: output.logits[0, position]  # noqa: E731
+            readout = lambda output: output.logits[0, position]  # noqa: E731
         else:
             raise ModelError(f"{trace.model_name} gives no one distribution to compare: {_ways(kind)}")
-        before = read(trace.record.output).detach().double().log_softmax(-1)
+        base = readout(trace.record.output).detach().double().log_softmax(-1)
 
         def read_divergence(output: Any) -> Tensor:
-            return (before.exp() * (before - read(output).double().log_softmax(-1))).sum()
+            return (base.exp() * (base - readout(output).double().log_softmax(-1))).sum()
 
         return read_divergence
 
@@ -213,14 +213,14 @@ def bound(metric: Metric | Read, trace: Trace) -> Read:
     def read(output: Any) -> Tensor:
         value: Any = metric(output)
         try:
-            found = value if isinstance(value, Tensor) else torch.as_tensor(value, device="cpu")
+            number = value if isinstance(value, Tensor) else torch.as_tensor(value, device="cpu")
         except (TypeError, ValueError, RuntimeError):
             raise InputError(f"the metric gives {type(value).__name__}, not a number: return one") from None
-        if found.numel() != 1:
-            raise InputError(f"the metric gives {found.numel()} numbers, not one: reduce them")
-        if found.is_complex():
+        if number.numel() != 1:
+            raise InputError(f"the metric gives {number.numel()} numbers, not one: reduce them")
+        if number.is_complex():
             raise InputError("the metric gives a complex number: return its real part or its length")
-        return found.squeeze()
+        return number.squeeze()
 
     return read
 

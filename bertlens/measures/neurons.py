@@ -95,9 +95,9 @@ def n80_chance(d: int, keys: int, rank: int = 0, draws: int = DRAWS, seed: int =
     if keys < 2:
         return Draws(nan, nan, nan)
     generator = torch.Generator("cpu").manual_seed(seed)
-    left, some = min(draws, max(1000, MOST_KEYS // keys)), max(1, KEYS_AT_ONCE // keys)
-    parts = [_random_sizes(d, keys, rank, min(some, left - done), generator) for done in range(0, left, some)]
-    sizes = torch.cat(parts)
+    total, size = min(draws, max(1000, MOST_KEYS // keys)), max(1, KEYS_AT_ONCE // keys)
+    batches = [_random_sizes(d, keys, rank, min(size, total - start), generator) for start in range(0, total, size)]
+    sizes = torch.cat(batches)
     sizes = sizes[sizes > 0]
     if len(sizes) < NEURON_DRAWS:
         return Draws(nan, nan, nan)
@@ -109,12 +109,12 @@ def _random_sizes(d: int, keys: int, rank: int, draws: int, generator: torch.Gen
     """(draws,) float64: the n80 of one cell of each of so many random heads, 0 where its contrast is not above 0."""
     query, key = torch.randn(2, draws, d, generator=generator, dtype=torch.float64, device="cpu")
     along = torch.randn(draws, keys, generator=generator, dtype=torch.float64, device="cpu")
-    own = along.kthvalue(keys - rank).values
+    score = along.kthvalue(keys - rank).values
     # along q the scores decide; across it the key less the mean of the others is normal again
-    apart = own - (along.sum(-1) - own) / (keys - 1)
+    contrast = score - (along.sum(-1) - score) / (keys - 1)
     unit = torch.nn.functional.normalize(query, dim=-1)
     key = key * (1 + 1 / (keys - 1)) ** 0.5
-    key = key + (apart - (key * unit).sum(-1))[:, None] * unit
+    key = key + (contrast - (key * unit).sum(-1))[:, None] * unit
     return _sets(query * key).sum(-1).double()
 
 
@@ -136,16 +136,16 @@ def set_weights(trace: Trace, layer: int, head: int, query: int, key: int, seed:
     """
     head_of = _Head(trace, layer, head)
     head_of.check(query, key)
-    chosen = _sets(head_of.contrasts(*torch.tensor([[key], [query]], device="cpu")))[0]
-    if not chosen.any():
+    members = _sets(head_of.contrasts(*torch.tensor([[key], [query]], device="cpu")))[0]
+    if not members.any():
         return SetWeights(nan, nan, nan, nan)
     generator = torch.Generator("cpu").manual_seed(seed)
-    drawn = torch.rand(LOTS, len(chosen), generator=generator, device="cpu").argsort(-1) < int(chosen.sum())
-    sets = torch.cat([torch.stack([torch.ones_like(chosen), chosen, ~chosen]), drawn.to(chosen.device)])
+    lots = torch.rand(LOTS, len(members), generator=generator, device="cpu").argsort(-1) < int(members.sum())
+    sets = torch.cat([torch.stack([torch.ones_like(members), members, ~members]), lots.to(members.device)])
     scores = (sets * head_of.query[query]) @ head_of.key.T * head_of.scaling + head_of.mask[query]
     weights = scores.softmax(-1)[:, key]
-    whole, alone, rest = weights[:3].tolist()
-    return SetWeights(whole, alone, rest, float(weights[3:].mean()))
+    total, alone, remainder = weights[:3].tolist()
+    return SetWeights(total, alone, remainder, float(weights[3:].mean()))
 
 
 def reuse(trace: Trace, layer: int, head: int, query: int, key: int) -> tuple[float, float]:
@@ -160,12 +160,12 @@ def reuse(trace: Trace, layer: int, head: int, query: int, key: int) -> tuple[fl
     keys = head_of.scores.argmax(-1)
     keys[query] = key
     sets = _sets(head_of.contrasts(keys))
-    selected, others = sets[query], torch.cat([sets[:query], sets[query + 1 :]])
-    if not selected.any() or len(others) == 0:
+    selected, peers = sets[query], torch.cat([sets[:query], sets[query + 1 :]])
+    if not selected.any() or len(peers) == 0:
         return float("nan"), float("nan")
-    jaccard = (selected & others).sum(-1).double() / (selected | others).sum(-1)
+    jaccard = (selected & peers).sum(-1).double() / (selected | peers).sum(-1)
     size = int(selected.sum())
-    chance = [expected_jaccard(sets.shape[1], size, int(other)) for other in others.sum(-1)]
+    chance = [expected_jaccard(sets.shape[1], size, int(peer)) for peer in peers.sum(-1)]
     return float(jaccard.mean()), sum(chance) / len(chance)
 
 
@@ -204,9 +204,9 @@ class _Head:
         """(len(queries), d): each query's contrast toward its key; all queries by default."""
         rows = torch.arange(len(self.query), device="cpu") if queries is None else queries
         visible = self.visible[rows].double()
-        chosen = self.key[keys]
-        others = (visible @ self.key - chosen) / (visible.sum(-1, keepdim=True) - 1)
-        return self.scaling * self.query[rows] * (chosen - others)
+        targets = self.key[keys]
+        means = (visible @ self.key - targets) / (visible.sum(-1, keepdim=True) - 1)
+        return self.scaling * self.query[rows] * (targets - means)
 
 
 def _sets(contrasts: Tensor) -> Tensor:
@@ -214,6 +214,6 @@ def _sets(contrasts: Tensor) -> Tensor:
     ordered, order = contrasts.sort(dim=-1, descending=True, stable=True)
     net = contrasts.sum(-1, keepdim=True)
     # a neuron belongs if the ones before it have not reached the share yet
-    before = torch.nn.functional.pad(ordered.cumsum(-1)[:, :-1], (1, 0))
-    chosen = (before < NEURON_SHARE * net) & (net > 0)
-    return torch.zeros_like(chosen).scatter(-1, order, chosen)
+    sums = torch.nn.functional.pad(ordered.cumsum(-1)[:, :-1], (1, 0))
+    members = (sums < NEURON_SHARE * net) & (net > 0)
+    return torch.zeros_like(members).scatter(-1, order, members)

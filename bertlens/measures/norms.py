@@ -49,9 +49,9 @@ def transformed_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None)
     f(x) = (x W_V + b_V) W_O: value bias inside, output bias outside. Kobayashi et al. 2020, sections 2.2 and 3.
     """
     block = Block(trace, layer, dtype)
-    firsts = range(0, trace.n_tokens, TOKENS_AT_ONCE)
-    parts = [block.transformed(slice(first, first + TOKENS_AT_ONCE)) for first in firsts]
-    return torch.cat([part.norm(dim=-1) for part in parts], 1)
+    starts = range(0, trace.n_tokens, TOKENS_AT_ONCE)
+    vectors = [block.transformed(slice(start, start + TOKENS_AT_ONCE)) for start in starts]
+    return torch.cat([x.norm(dim=-1) for x in vectors], 1)
 
 
 @torch.no_grad()
@@ -147,15 +147,15 @@ def summary(trace: Trace, dtype: torch.dtype | None = None) -> Norms:
 
     norms: Norms | None = None
     for layer in range(trace.n_layers):
-        one = all_of(trace, layer, dtype)
+        row = all_of(trace, layer, dtype)
         if norms is None:
-            mixing = {method: room(ratio) for method, ratio in one.mixing.items()}
-            norms = Norms(room(one.transformed), room(one.attn_n), room(one.attnres_n), room(one.attnresln_n), mixing)
-        norms.transformed[layer], norms.attn_n[layer] = one.transformed, one.attn_n
-        norms.attnres_n[layer], norms.attnresln_n[layer] = one.attnres_n, one.attnresln_n
-        for method, ratio in one.mixing.items():
+            mixing = {method: room(ratio) for method, ratio in row.mixing.items()}
+            norms = Norms(room(row.transformed), room(row.attn_n), room(row.attnres_n), room(row.attnresln_n), mixing)
+        norms.transformed[layer], norms.attn_n[layer] = row.transformed, row.attn_n
+        norms.attnres_n[layer], norms.attnresln_n[layer] = row.attnres_n, row.attnresln_n
+        for method, ratio in row.mixing.items():
             norms.mixing[method][layer] = ratio
-        del one  # before the next layer's work begins
+        del row  # before the next layer's work begins
     assert norms is not None
     return norms
 
@@ -201,13 +201,13 @@ def frequency_correlation(traces: Iterable[Trace], ranks: Mapping[int, int] | No
 
 def _counted_ranks(token: Tensor) -> Tensor:
     _, index, counts = torch.unique(token, return_inverse=True, return_counts=True)
-    more = len(counts) - torch.searchsorted(counts.sort().values, counts, right=True)  # types that are more frequent
-    return (more + 1)[index]
+    lead = len(counts) - torch.searchsorted(counts.sort().values, counts, right=True)  # types that are more frequent
+    return (lead + 1)[index]
 
 
 def _looked_up_ranks(token: Tensor, ranks: Mapping[int, int]) -> Tensor:
-    last = max(ranks.values(), default=0) + 1
-    return torch.tensor([ranks.get(number, last) for number in token.tolist()], device="cpu")
+    default = max(ranks.values(), default=0) + 1
+    return torch.tensor([ranks.get(number, default) for number in token.tolist()], device="cpu")
 
 
 def requirements(trace: Trace, layer: int) -> None:
@@ -218,7 +218,7 @@ def requirements(trace: Trace, layer: int) -> None:
 
 def _own_weights(trace: Trace, layer: int, dtype: torch.dtype | None) -> Tensor:
     """(H, S) α_ii; in another dtype from whole maps."""
-    return received(trace, layer).own if dtype is None else trace.attention(layer, dtype).diagonal(0, 1, 2)
+    return received(trace, layer).diagonal if dtype is None else trace.attention(layer, dtype).diagonal(0, 1, 2)
 
 
 def _itself(vectors: Tensor) -> Tensor:
@@ -239,14 +239,14 @@ def _mixing(block: Block, diagonal: Tensor, self_context: Tensor) -> dict[str, T
     """The mixing ratios from α_ii (H, S) and c_ii (S, D)."""
     weight = 1 - diagonal.mean(0)
     project = block.norm.linear
-    parts: list[Tensor] = []
+    ratios: list[Tensor] = []
     vectors = (x.split(QUERIES) for x in (block.attended, self_context, block.residual))
-    for attended, own, residual in zip(*vectors, strict=True):
-        others, with_residual = attended - own, own + residual  # Σ_{j≠i} c_ij, c_ii + x_i
+    for attended, to_self, residual in zip(*vectors, strict=True):
+        context, with_residual = attended - to_self, to_self + residual  # Σ_{j≠i} c_ij, c_ii + x_i
         # s_i divides both parts of the last
-        pairs = (others, own), (others, with_residual), (project(others), project(with_residual))
-        parts.append(torch.stack([_ratio(mixed, preserved) for mixed, preserved in pairs]))
-    by_norm = dict(zip(("attn-n", "attnres-n", "attnresln-n"), torch.cat(parts, -1), strict=True))
+        pairs = (context, to_self), (context, with_residual), (project(context), project(with_residual))
+        ratios.append(torch.stack([_ratio(mixed, preserved) for mixed, preserved in pairs]))
+    by_norm = dict(zip(("attn-n", "attnres-n", "attnresln-n"), torch.cat(ratios, -1), strict=True))
     return {"attn-w": weight, "attnres-w": weight / 2, **by_norm}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from ..errors import BertLensError, InputError, ModelError
-from ..run.attention import check_precision
+from ..run.attention_weights import check_precision
 from ..run.backward import check_differentiable
 from ..trace.checks import check_changeable
 from ..trace.trace import Trace

@@ -65,10 +65,10 @@ def masked(trace: Trace) -> list[int]:
     mask = getattr(trace.model.tokenizer, "mask_token_id", None)
     if mask is None:
         raise ModelError(phrases.NO_MASK_TOKEN.format(model=trace.model_name))
-    found = (trace.input_ids == mask).nonzero()[:, 0].tolist()
-    if not found:
+    positions = (trace.input_ids == mask).nonzero()[:, 0].tolist()
+    if not positions:
         raise ModelError(phrases.NOTHING_MASKED.format(mask=trace.model.tokenizer.mask_token))
-    return [int(position) for position in found]
+    return [int(position) for position in positions]
 
 
 def words_of(output: Any) -> Any:
@@ -113,8 +113,8 @@ def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
     if (activation := trace.model.activation) is not None:
         return "score", [activation(output.logits).detach()[0].double() for output in outputs]
     logits = [output.logits[0].double() for output in outputs]
-    found = [chance for one in logits if (chance := chances(trace, one)) is not None]
-    return ("probability", found) if found else ("logit", logits)
+    probabilities = [chance for row in logits if (chance := chances(trace, row)) is not None]
+    return ("probability", probabilities) if probabilities else ("logit", logits)
 
 
 def one_of(trace: Trace) -> bool:
@@ -145,12 +145,12 @@ def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.
     kind = kind_of(trace)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise SelectionError(f"k {str(k)[:40]} is not a number of answers: choose 1 or more")
-    read = _READ[kind]
+    reader = _READ[kind]
     requirements(trace)
     rows = [
         (position, trace.n_layers - 1 if number is None else number, rank, *answer)
         for number in ([None] if layer is None else _layers(trace, layer))
-        for position, rank, *answer in read(trace, number, k)
+        for position, rank, *answer in reader(trace, number, k)
     ]
     named = "token" if kind in ("words", "span") else "label"
     return pd.DataFrame(rows, columns=[named if name == "token" else name for name in COLUMNS])
@@ -213,7 +213,7 @@ def _check_apart(trace: Trace) -> None:
             "is its answer"
         )
     for change in trace.changes:
-        if all(one is None for one in change_apart(trace, change)):
+        if all(counterpart is None for counterpart in change_apart(trace, change)):
             raise ModelError(
                 f"“{change}” is about tokens that are not together when each text is read alone, as it is for their "
                 "similarity: trace them apart"
@@ -226,17 +226,17 @@ def texts_apart(trace: Trace) -> tuple[Trace, Trace]:
     Raises ModelError for a trace of one text, without a lens, and for a change that neither text alone can have.
     """
     _check_apart(trace)
-    apart = _apart(trace.original)
+    texts = _apart(trace.original)
     if not trace.changes:
-        return apart
-    first, second = (text.rerun(*changes) for text, changes in zip(apart, changes_apart(trace), strict=True))
-    return first, second
+        return texts
+    a, b = (text.rerun(*changes) for text, changes in zip(texts, changes_apart(trace), strict=True))
+    return a, b
 
 
 def changes_apart(trace: Trace) -> tuple[list[Change], list[Change]]:
     """The changes of a pair's run as each of its texts alone has them."""
     pairs = [change_apart(trace, change) for change in trace.changes]
-    return [one for one, _ in pairs if one is not None], [other for _, other in pairs if other is not None]
+    return [a for a, _ in pairs if a is not None], [b for _, b in pairs if b is not None]
 
 
 def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | None]:
@@ -251,20 +251,20 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
         return None, None
     original = trace.original
     named = [name for name in ("query", "key", "token") if getattr(change, name, None) is not None]
-    found: list[Change | None] = []
+    counterparts: list[Change | None] = []
     for number, text in enumerate(_apart(original)):
         places = places_apart(original.encoding, text.encoding, number)
-        there: dict[str, Any] = {name: places.get(getattr(change, name)) for name in named}
-        found.append(None if None in there.values() else replace(change, **there))
-    return found[0], found[1]
+        fields: dict[str, Any] = {name: places.get(getattr(change, name)) for name in named}
+        counterparts.append(None if None in fields.values() else replace(change, **fields))
+    return counterparts[0], counterparts[1]
 
 
 def _apart(original: Trace) -> tuple[Trace, Trace]:
-    apart = original.kept("apart", lambda: _traced_apart(original))
-    assert apart[0].fingerprint is not None and original.fingerprint is not None
-    if apart[0].fingerprint.contents != original.fingerprint.contents:  # the model was another for a while
-        apart = _traced_apart(original)
-    return apart
+    texts = original.kept("apart", lambda: _traced_apart(original))
+    assert texts[0].fingerprint is not None and original.fingerprint is not None
+    if texts[0].fingerprint.contents != original.fingerprint.contents:  # the model was another for a while
+        texts = _traced_apart(original)
+    return texts
 
 
 def _traced_apart(pair: Trace) -> tuple[Trace, Trace]:
@@ -327,11 +327,10 @@ def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:
 
 
 def _similarity(trace: Trace, layer: int | None, k: int) -> list[Row]:
-    first, second = texts_apart(trace)
-    one, other = (embedding(text, output_at(text, layer).last_hidden_state[0].double()) for text in (first, second))
+    vectors = [embedding(text, output_at(text, layer).last_hidden_state[0].double()) for text in texts_apart(trace)]
     embedder = embedder_of(trace)
-    said = SIMILARITIES[embedder.function] + (f" ({embedder.said})" if embedder.said else "")
-    return [(-1, 0, said, float(embedder.compare(one, other).detach()), float("nan"))]
+    label = SIMILARITIES[embedder.function] + (f" ({embedder.said})" if embedder.said else "")
+    return [(-1, 0, label, float(embedder.compare(*vectors).detach()), float("nan"))]
 
 
 _READ: dict[str, Callable[[Trace, int | None, int], list[Row]]] = {

@@ -14,8 +14,8 @@ from ..vocabulary.constants import RHO_POINTS
 def ranks(values: ArrayLike | Tensor) -> Tensor:
     """(n,) float64 ranks from 1; equal values share the mean of their ranks."""
     _, index, counts = torch.unique(torch.as_tensor(values), return_inverse=True, return_counts=True)
-    last = counts.cumsum(0).double()
-    return (last - (counts - 1) / 2)[index]
+    ends = counts.cumsum(0).double()
+    return (ends - (counts - 1) / 2)[index]
 
 
 def spearman(x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> float:

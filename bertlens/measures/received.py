@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..trace.trace import Trace
-from .arithmetic import Diagonal
+from .distributions import Diagonal
 from .rows import blocks, head_groups
 
 
@@ -20,13 +20,13 @@ class Received:
     """Of the heads of a layer, or some."""
 
     sums: Tensor  # (H, K) float64 Σ_i α_ij over all queries
-    own: Tensor  # (H, S) α_ii
+    diagonal: Tensor  # (H, S) α_ii
 
 
 def received(trace: Trace, layer: int) -> Received:
     """Of all heads of a layer."""
-    parts = [of_heads(trace, layer, heads) for heads in head_groups(trace, layer)]
-    return Received(torch.cat([part.sums for part in parts]), torch.cat([part.own for part in parts]))
+    groups = [of_heads(trace, layer, heads) for heads in head_groups(trace, layer)]
+    return Received(torch.cat([group.sums for group in groups]), torch.cat([group.diagonal for group in groups]))
 
 
 def is_known(trace: Trace, layer: int, heads: slice) -> bool:
@@ -41,12 +41,12 @@ def of_heads(trace: Trace, layer: int, heads: slice) -> Received:
 
 @torch.no_grad()
 def _received(trace: Trace, layer: int, heads: slice) -> Received:
-    sums = own = None
-    for start, first, alpha in blocks(trace, layer, heads):
-        if sums is None or own is None:
+    sums = diagonal = None
+    for start, first_key, alpha in blocks(trace, layer, heads):
+        if sums is None or diagonal is None:
             sums = alpha.new_zeros(len(alpha), len(trace.key_tokens), dtype=torch.float64)
-            own = alpha.new_zeros(len(alpha), trace.n_tokens)
-        sums[:, first : first + alpha.shape[2]] += alpha.sum(1)
-        own[:, start : start + alpha.shape[1]] = Diagonal(alpha, start - first).get()
-    assert sums is not None and own is not None
-    return Received(sums, own)
+            diagonal = alpha.new_zeros(len(alpha), trace.n_tokens)
+        sums[:, first_key : first_key + alpha.shape[2]] += alpha.sum(1)
+        diagonal[:, start : start + alpha.shape[1]] = Diagonal(alpha, start - first_key).get()
+    assert sums is not None and diagonal is not None
+    return Received(sums, diagonal)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..trace.trace import Trace
-from .arithmetic import Diagonal, information
+from .distributions import Diagonal, information
 from .k90 import k90
 
 Here: TypeAlias = Callable[[], Trace]  # what takes many steps names its trace only within one, so as not to keep it
@@ -43,9 +43,9 @@ class Roles:
     @property
     def trace(self) -> Trace:
         """Whose tokens these are: who asks has it."""
-        found = self._trace()
-        assert found is not None
-        return found
+        trace = self._trace()
+        assert trace is not None
+        return trace
 
     @classmethod
     def of(cls, trace: Trace) -> Roles:
@@ -88,13 +88,13 @@ class Roles:
         return {}
 
     def _same_word(self, queries: slice, keys: slice) -> Tensor:
-        words, order, first, count = self._occurrences
+        words, order, starts, count = self._occurrences
         pairs = count[queries]
         row = torch.arange(len(pairs), device=pairs.device).repeat_interleave(pairs)
         nth = torch.arange(len(row), device=row.device) - (pairs.cumsum(0) - pairs)[row]
-        key = order[first[queries][row] + nth]
-        wanted = (words[queries][row] != words[key]) & (key >= keys.start) & (key < keys.stop)
-        return (row * (keys.stop - keys.start) + key - keys.start)[wanted]
+        key = order[starts[queries][row] + nth]
+        inside = (words[queries][row] != words[key]) & (key >= keys.start) & (key < keys.stop)
+        return (row * (keys.stop - keys.start) + key - keys.start)[inside]
 
     @cached_property
     def _occurrences(self) -> tuple[Tensor, ...]:
@@ -102,8 +102,8 @@ class Roles:
         there, and how many they are (0 for a token that is no word)."""
         identity, words = self._words
         ordered, order = identity.sort(stable=True)
-        first, end = (torch.searchsorted(ordered, identity, right=right) for right in (False, True))
-        return words, order, first, torch.where(identity >= 0, end - first, 0)
+        start, end = (torch.searchsorted(ordered, identity, right=right) for right in (False, True))
+        return words, order, start, torch.where(identity >= 0, end - start, 0)
 
     @cached_property
     def _words(self) -> tuple[Tensor, Tensor]:
@@ -124,8 +124,8 @@ class Roles:
                 number = numbers.setdefault(spelled, len(numbers))
                 for at in positions:
                     identity[at], words[at] = number, word
-        identities, own = torch.tensor([identity, words], device=self.special.device)
-        return identities, own
+        identities, word_numbers = torch.tensor([identity, words], device=self.special.device)
+        return identities, word_numbers
 
 
 def _is_mark(character: str) -> bool:
@@ -136,13 +136,13 @@ def _is_mark(character: str) -> bool:
 class Rows:
     """Maps (H, S, K) [query, key] whose rows sum to 1, or a block (H, R, C) of some; what their tokens are.
 
-    The block's first row is the query `start`, its first column the key `first`: weights of other keys are 0.
+    The block's first row is the query `start`, its first column the key `first_key`: weights of other keys are 0.
     """
 
     values: Tensor
     roles: Roles
     start: int = 0
-    first: int = 0
+    first_key: int = 0
 
     @property
     def n(self) -> int:
@@ -157,7 +157,7 @@ class Rows:
     @property
     def keys(self) -> slice:
         """The places of these columns among the keys."""
-        return slice(self.first, self.first + self.values.shape[2])
+        return slice(self.first_key, self.first_key + self.values.shape[2])
 
     def received(self, role: str) -> Tensor:
         """(H, R) what each row gives to the keys of a role, a mask (K,) of `Roles`."""
@@ -178,19 +178,19 @@ class Rows:
     @cached_property
     def smoothed(self) -> Tensor:
         """(H, R) nats, of 0.9999 p + 0.0001 / n."""
-        least = SMOOTHING / self.n
+        floor = SMOOTHING / self.n
         hidden = len(self.roles.special) - self.values.shape[2]
-        smoothed = (self.values * (1 - SMOOTHING)).add_(least)
-        return -information(smoothed).sum(-1) - hidden * least * math.log(least)
+        smoothed = (self.values * (1 - SMOOTHING)).add_(floor)
+        return -information(smoothed).sum(-1) - hidden * floor * math.log(floor)
 
     def diagonal(self, offset: int) -> tuple[Tensor, int]:
         """Σ over the pairs at a distance, ÷ n tokens."""
-        found = self.values.diagonal(self.start + offset - self.first, 1, 2)
-        return found.sum(-1), self.n if self.roles.square else 0
+        cells = self.values.diagonal(self.start + offset - self.first_key, 1, 2)
+        return cells.sum(-1), self.n if self.roles.square else 0
 
     def own(self) -> Tensor:
         """(H, R) what each token gives to itself."""
-        return Diagonal(self.values, self.start - self.first).get()
+        return Diagonal(self.values, self.start - self.first_key).get()
 
     def column(self, role: str, there: bool = True) -> tuple[Tensor, int]:
         """(H',) Σ over the rows of what the keys of a role get, and n; 0 of them where none is there."""
@@ -201,8 +201,8 @@ class Rows:
         count = int(self.roles.separator.sum()) if self.roles.square else 0
         if count == 0:
             return self.values.new_zeros(len(self.values)), 0
-        chosen = self.roles.separator[self.queries] == from_separators
-        rows = self.received("separator")[:, chosen].sum(-1)
+        queries = self.roles.separator[self.queries] == from_separators
+        rows = self.received("separator")[:, queries].sum(-1)
         return rows, count if from_separators else self.n - count
 
     def of_first(self, entropies: Tensor) -> tuple[Tensor, int]:
@@ -211,7 +211,7 @@ class Rows:
 
     def to_first(self) -> tuple[Tensor, int]:
         """What the first key gets."""
-        return self.values[:, :, : 1 if self.first == 0 else 0].sum((1, 2)), self.n
+        return self.values[:, :, : 1 if self.first_key == 0 else 0].sum((1, 2)), self.n
 
     def pairs(self, chosen: Tensor | None) -> tuple[Tensor, int]:
         """What goes between pairs: a mask (R, C), or few of them as places in the flattened block."""
@@ -251,16 +251,16 @@ def _keys(trace: Trace, layer: int, start: int, stop: int) -> slice:
 
 def _width(trace: Trace, layer: int) -> int:
     """Keys that some successive queries see together: few in local layers."""
-    seen = (
+    spans = (
         _keys(trace, layer, at, min(at + NEIGHBOURS, trace.n_tokens)) for at in range(0, trace.n_tokens, NEIGHBOURS)
     )
-    return max(keys.stop - keys.start for keys in seen)
+    return max(keys.stop - keys.start for keys in spans)
 
 
 def layer_groups(trace: Trace) -> list[range]:
     """The layers whose heads are looked at together: of a short text several, which takes fewer calls."""
     step = max(1, int(WHOLE_MAPS * _room(trace)) // (trace.n_heads * trace.n_tokens * len(trace.key_special_mask)))
-    return [range(first, min(first + step, trace.n_layers)) for first in range(0, trace.n_layers, step)]
+    return [range(start, min(start + step, trace.n_layers)) for start in range(0, trace.n_layers, step)]
 
 
 def head_groups(trace: Trace, layer: int | range) -> list[slice]:
@@ -273,7 +273,7 @@ def head_groups(trace: Trace, layer: int | range) -> list[slice]:
             return [slice(0, len(layer) * trace.n_heads)]
         layer = layer.start
     step = max(1, _room(trace) // (min(LEAST_ROWS, trace.n_tokens) * _width(trace, layer)))
-    return [slice(first, min(first + step, trace.n_heads)) for first in range(0, trace.n_heads, step)]
+    return [slice(start, min(start + step, trace.n_heads)) for start in range(0, trace.n_heads, step)]
 
 
 def blocks(trace: Trace, layer: int, heads: slice) -> Iterator[tuple[int, int, Tensor]]:

@@ -266,14 +266,14 @@ def directionality_chance(rank: int, width: int, g: float = 2.0, seed: int = 0) 
     """
     random = np.random.default_rng(seed)
     spread = 2 / 9 * (1 / rank + 1 / width)
-    found = []
+    draws = []
     for _ in range(10):  # a few MB at a time
         roots = 1 - spread + spread**0.5 * random.standard_normal((500, 2, width), np.float32)
         norms = np.clip(roots, 0, None) ** 1.5  # χ / √ν
-        least = norms.mean(-1, keepdims=True) + g * norms.std(-1, ddof=1, keepdims=True)
-        rows, columns = np.clip(norms - least, 0, None).sum(-1).T
-        found.append(np.abs(columns - rows) / np.maximum(rows + columns, np.finfo(np.float32).tiny))
-    return float(np.quantile(np.concatenate(found), 0.95))
+        floor = norms.mean(-1, keepdims=True) + g * norms.std(-1, ddof=1, keepdims=True)
+        rows, columns = np.clip(norms - floor, 0, None).sum(-1).T
+        draws.append(np.abs(columns - rows) / np.maximum(rows + columns, np.finfo(np.float32).tiny))
+    return float(np.quantile(np.concatenate(draws), 0.95))
 
 
 class _Borrowing(Protocol):
@@ -315,20 +315,20 @@ def weights_table(lens: _Borrowing) -> pd.DataFrame:
 
     rows: list[dict[str, object]] = []
     for layer in range(_n_layers(lens.borrowed)):
-        heads, whole = layer_weights(*projections(lens.borrowed, layer))
+        heads, layer_row = layer_weights(*projections(lens.borrowed, layer))
         rows += [{"layer": layer, "head": head, **row} for head, row in enumerate(heads)]
-        rows.append({"layer": layer, "head": "all", **whole})
+        rows.append({"layer": layer, "head": "all", **layer_row})
     return pd.DataFrame(rows)
 
 
 def layer_weights(query: Tensor, key: Tensor) -> tuple[list[dict[str, float]], dict[str, float]]:
     """The numbers of `weights_table` of one layer from `projections`: one row per head, and "all"."""
     overlaps = head_overlaps(query, key)
-    others = of_others(overlaps)
+    peer_overlaps = of_others(overlaps)
     heads = [
         _symmetries(query[head], key[head])
         | {"overlap": float(overlaps[head, head]), "chance": query.shape[1] / query.shape[2]}
-        | {"overlap_others": float(others[head])}
+        | {"overlap_others": float(peer_overlaps[head])}
         for head in range(len(query))
     ]
     nothing = dict.fromkeys(("overlap", "chance", "overlap_others"), float("nan"))

@@ -205,17 +205,17 @@ FLAGGED_NAMES = tuple(name for name in SURVEY_NAMES if STATISTICS[name].flags)
 
 def fractions(names: Sequence[str], rows: Rows, before: Sequence[Fraction] = ()) -> list[Fraction]:
     """The statistics of a block of rows, joined with those of the blocks before."""
-    new: list[Fraction] = []
+    sums: list[Fraction] = []
     for name in names:
         function = STATISTICS[name].function
         if function is None:
             raise KeyError(name)
-        new.append(function(rows))
+        sums.append(function(rows))
     if not before:
-        return new
+        return sums
     return [
         (STATISTICS[name].join(sum_before, numerator), denominator)
-        for name, (sum_before, _), (numerator, denominator) in zip(names, before, new, strict=True)
+        for name, (sum_before, _), (numerator, denominator) in zip(names, before, sums, strict=True)
     ]
 
 

@@ -25,30 +25,30 @@ class Pooled:
         shape = (min(size, rows), min(size, keys))
         self.shape, self.signed = shape, signed
         self.windows = [(rows * at // shape[0], -(-rows * (at + 1) // shape[0])) for at in range(shape[0])]
-        self.most = like.new_zeros(len(like), shape[0], keys, dtype=torch.float32)
-        self.least = torch.zeros_like(self.most) if signed else None
+        self.peaks = like.new_zeros(len(like), shape[0], keys, dtype=torch.float32)
+        self.troughs = torch.zeros_like(self.peaks) if signed else None
 
-    def add(self, values: Tensor, start: int, first: int) -> None:
-        """Rows (H, R, C) of the queries from `start` and the keys from `first` on; other keys' cells are 0."""
-        stop, keys = start + values.shape[1], slice(first, first + values.shape[2])
+    def add(self, values: Tensor, start: int, first_key: int) -> None:
+        """Rows (H, R, C) of the queries from `start` and the keys from `first_key` on; other keys' cells are 0."""
+        stop, keys = start + values.shape[1], slice(first_key, first_key + values.shape[2])
         for at, (begin, end) in enumerate(self.windows):
             if begin >= stop or end <= start:
                 continue
             covered = values[:, max(0, begin - start) : end - start]
-            most = self.most[:, at, keys]
-            torch.maximum(most, covered.amax(1), out=most)
-            if self.least is not None:
-                least = self.least[:, at, keys]
-                torch.minimum(least, covered.amin(1), out=least)
+            peaks = self.peaks[:, at, keys]
+            torch.maximum(peaks, covered.amax(1), out=peaks)
+            if self.troughs is not None:
+                troughs = self.troughs[:, at, keys]
+                torch.minimum(troughs, covered.amin(1), out=troughs)
 
     def pictures(self) -> tuple[Tensor, Tensor]:
         """uint8 (H, t, t') and each map's largest absolute value m, float32 (H).
 
         A pixel is round(255 · x / m), or, where `signed`, round(127.5 + 127.5 · x / m); 0 in a map with NaN.
         """
-        grid = adaptive_max_pool2d(self.most, self.shape)
-        if self.least is not None:
-            low = -adaptive_max_pool2d(-self.least, self.shape)
+        grid = adaptive_max_pool2d(self.peaks, self.shape)
+        if self.troughs is not None:
+            low = -adaptive_max_pool2d(-self.troughs, self.shape)
             grid = torch.where(grid >= -low, grid, low)
         top = grid.abs().amax((1, 2))
         share = grid / top.clamp_min(TINY)[:, None, None]
@@ -64,10 +64,11 @@ def thumbnails(
 
     measure: "weight" α, "norm" ‖αf(x)‖, "difference" α − its share of the row's norms. layers: only these.
     """
-    wanted = range(trace.n_layers) if layers is None else layers
-    each = ([of_heads(trace, layer, heads, measure, size) for heads in head_groups(trace, layer)] for layer in wanted)
-    made = [[torch.cat(part) for part in zip(*groups, strict=True)] for groups in each]
-    pictures, largest = (torch.stack(parts) for parts in zip(*made, strict=True))
+    by_layer = []
+    for layer in range(trace.n_layers) if layers is None else layers:
+        groups = [of_heads(trace, layer, heads, measure, size) for heads in head_groups(trace, layer)]
+        by_layer.append([torch.cat(tensors) for tensors in zip(*groups, strict=True)])
+    pictures, largest = (torch.stack(tensors) for tensors in zip(*by_layer, strict=True))
     return pictures, largest
 
 
@@ -84,16 +85,16 @@ def steps_of_heads(
     lengths = None if measure == "weight" else norms.transformed_norm(here(), layer)
     tokens, keys = here().n_tokens, len(here().key_tokens)
     pooled: Pooled | None = None
-    for start, first, alpha in passing(here, layer, heads):
+    for start, first_key, alpha in passing(here, layer, heads):
         values = alpha
         if lengths is not None:
-            passed_on = lengths[heads, first : first + alpha.shape[2]]
+            passed_on = lengths[heads, first_key : first_key + alpha.shape[2]]
             if measure == "norm":
                 values = alpha * passed_on.to(alpha.dtype)[:, None]
             else:
                 values = alpha - norm_shares(alpha, passed_on)
         pooled = pooled or Pooled(alpha, tokens, keys, size, measure == "difference")
-        pooled.add(values, start, first)
+        pooled.add(values, start, first_key)
         yield
     assert pooled is not None
     return pooled.pictures()

@@ -32,8 +32,8 @@ def annotation(trace: Trace) -> tuple[list[str], list[tuple[str, int, int]]]:
     tokenizer = None if trace.model is None else trace.model.tokenizer
     if not isinstance(tokenizer, Annotator) or trace.text is None or trace.text_pair is not None:
         return trace.display_tokens, []
-    found = tokenizer.annotate(trace.text, trace.n_tokens)
-    return found.labels, found.spans
+    notes = tokenizer.annotate(trace.text, trace.n_tokens)
+    return notes.labels, notes.spans
 
 
 def merge_keys(trace: Trace, values: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from .. import whatif
 from ..errors import ModelError, SelectionError
 from ..lens import Lens
 from ..measures import predictions
-from ..measures.arithmetic import total_variation
+from ..measures.distributions import total_variation
 from ..survey.corpus import Item, Numbered, traces_of
 from ..survey.intervals import LEVEL, mean_interval
 from ..survey.statistics import CATEGORIES

@@ -74,11 +74,11 @@ def check_differentiable(model: Model, inputs: dict[str, Tensor]) -> None:
     weights = [module.weight for module in model.base.modules() if getattr(module, "weight", None) is not None]
     if all(isinstance(weight, Tensor) and weight.is_floating_point() for weight in weights):
         return
-    first = {name: value[:1] for name, value in inputs.items() if name != "labels"}
+    example = {name: value[:1] for name, value in inputs.items() if name != "labels"}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch says where it cannot go on; the error below says it for us
-            _, _, gradients = _backward(model, first, lambda output: output[0].float().square().sum())
+            _, _, gradients = _backward(model, example, lambda output: output[0].float().square().sum())
     except InputError:
         gradients = [None]
     if not all(g is not None and g.any() for g in gradients):

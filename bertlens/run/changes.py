@@ -48,7 +48,7 @@ class Change:
 
 def base(changes: Iterable[Change], change: Change) -> tuple[Change, ...]:
     """What a run with `change` is compared with: the changes that there are, but for those that cover it."""
-    return tuple(one for one in changes if not one.covers(change))
+    return tuple(candidate for candidate in changes if not candidate.covers(change))
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Resample(_InLayer):
         return True
 
     def covers(self, other: Change) -> bool:
-        there = isinstance(other, Cut) and (other.layer, other.head) == (self.layer, self.head)
-        return there or self == other
+        inside = isinstance(other, Cut) and (other.layer, other.head) == (self.layer, self.head)
+        return inside or self == other
 
     def __str__(self) -> str:
         return f"head {self.layer}.{self.head} as in “{self.label}”"
@@ -138,15 +138,15 @@ class Cut(_InLayer):
         if not isinstance(other, Cut) or other.layer != self.layer:
             return False
         pairs = ((self.head, other.head), (self.query, other.query), (self.key, other.key))
-        return all(own in (None, there) for own, there in pairs)
+        return all(bound in (None, place) for bound, place in pairs)
 
     def __str__(self) -> str:
         heads = phrases.LAYER_HEADS if self.head is None else phrases.ONE_HEAD
         where = heads.format(layer=self.layer, head=self.head)
         query = phrases.EVERY_TOKEN if self.query is None else f"token {self.query}"
         key = phrases.ANY_TOKEN if self.key is None else f"token {self.key}"
-        rest = "" if self.renormalize else ", the rest as it was"
-        return phrases.CUT.format(heads=where, query=query, key=key) + rest
+        remainder = "" if self.renormalize else ", the rest as it was"
+        return phrases.CUT.format(heads=where, query=query, key=key) + remainder
 
 
 @dataclass(frozen=True)
@@ -182,8 +182,8 @@ class Mlp(_InLayer):
         return False
 
     def __str__(self) -> str:
-        part = f"MLP of layer {self.layer}"
-        return f"{part} off" if self.neuron is None else f"neuron {self.neuron} of the {part} off"
+        name = f"MLP of layer {self.layer}"
+        return f"{name} off" if self.neuron is None else f"neuron {self.neuron} of the {name} off"
 
 
 @dataclass(frozen=True)
@@ -205,8 +205,8 @@ class Patch(_InLayer):
         return True
 
     def covers(self, other: Change) -> bool:
-        there = isinstance(other, Cut) and (other.layer, other.query) == (self.layer, self.token)
-        return (there and self.what != "mlp") or self == other
+        inside = isinstance(other, Cut) and (other.layer, other.query) == (self.layer, self.token)
+        return (inside and self.what != "mlp") or self == other
 
     @property
     def source(self) -> int:
@@ -214,5 +214,5 @@ class Patch(_InLayer):
         return self.token if self.other_token is None else self.other_token
 
     def __str__(self) -> str:
-        part = {"layer": "output", "attention": "attention", "mlp": "MLP"}[self.what]
-        return f"{part} of layer {self.layer} at token {self.token} from token {self.source} of “{self.label}”"
+        name = {"layer": "output", "attention": "attention", "mlp": "MLP"}[self.what]
+        return f"{name} of layer {self.layer} at token {self.token} from token {self.source} of “{self.label}”"

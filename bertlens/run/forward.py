@@ -88,31 +88,31 @@ def _attention(
     recorder: _Recorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
         _refuse_what_changes_scores(kwargs)
-    done = attend(module, query, key, value, attention_mask, scaling, is_causal, **kwargs)
+    call = attend(module, query, key, value, attention_mask, scaling, is_causal, **kwargs)
     if recorder is not None:
         # sdpa masks causally on its own where the module says so and no mask comes
         causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
         recorder.attention.append(
             Layer(
-                query=done.query,
-                key=done.key,
-                value=done.value,
+                query=call.query,
+                key=call.key,
+                value=call.value,
                 scaling=float(query.shape[-1] ** -0.5 if scaling is None else scaling),
-                mask="causal" if causal and done.mask is None and query.shape[2] > 1 else done.mask,
+                mask="causal" if causal and call.mask is None and query.shape[2] > 1 else call.mask,
                 bias=kwargs.get("position_bias"),
-                context=done.context.flatten(2),
-                weights=done.weights,
-                patterned=done.patterned,
-                contexts=done.contexts,
+                context=call.context.flatten(2),
+                weights=call.weights,
+                patterned=call.patterned,
+                contexts=call.contexts,
             )
         )
-    return done.context, None
+    return call.context, None
 
 
 def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:
-    more = [name for name, value in arguments.items() if name not in _HARMLESS and value is not None]
-    if more:
-        raise NotExpressible(f"its attention is more than a softmax of q·k (it takes {', '.join(more)})")
+    extras = [name for name, value in arguments.items() if name not in _HARMLESS and value is not None]
+    if extras:
+        raise NotExpressible(f"its attention is more than a softmax of q·k (it takes {', '.join(extras)})")
 
 
 AttentionInterface.register(IMPLEMENTATION, _attention)
@@ -162,9 +162,9 @@ def eager_output(model: Model, inputs: dict[str, Tensor]) -> Any:
 
 
 def _eager(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change] = ()) -> tuple[_Recorder, Any]:
-    before = set(model.runner.modules())
+    modules = set(model.runner.modules())
     recorder, output = _forward(model, inputs, "eager", Run([changes]))
-    if set(model.runner.modules()) != before:  # it exchanged its own modules, and nothing watched the new ones
+    if set(model.runner.modules()) != modules:  # it exchanged its own modules, and nothing watched the new ones
         recorder, output = _forward(model, inputs, "eager", Run([changes]))
     return recorder, output
 
@@ -184,11 +184,11 @@ def _of_tokens(model: Model, output: Any, inputs: dict[str, Tensor]) -> frozense
     """
     tokens, config = inputs["input_ids"].shape[1], model.base.config
     wide = {name for name, x in output.items() if isinstance(x, Tensor) and x.ndim == 2 and x.shape[1] == tokens}
-    known = {"start_logits", "end_logits"}
+    names = {"start_logits", "end_logits"}
     if type(model.runner).__name__.endswith("ForPreTraining"):
-        known.add("logits")  # of a discriminator
+        names.add("logits")  # of a discriminator
     widths = {getattr(config, name, 0) for name in ("hidden_size", "d_model", "num_labels", "projection_dim")} | {2}
-    return frozenset(wide & known if tokens in widths else wide)
+    return frozenset(wide & names if tokens in widths else wide)
 
 
 def _n_layers(model: Model, hidden: tuple[Tensor, ...]) -> int:
@@ -279,11 +279,11 @@ def _said_in_words(model: Model, inputs: dict[str, Tensor]) -> Iterator[None]:
     except Exception as error:
         if is_of_handler(error):
             raise  # the user's own timeout
-        said = [*str(error).strip().splitlines(), ""][0][:200]
-        parts = (name for name, part in text_parts(model.module) if _runs(part, inputs))
-        advice = f"give Lens {part}" if (part := next(parts, "")) else what_works()
+        reason = [*str(error).strip().splitlines(), ""][0][:200]
+        names = (name for name, module in text_parts(model.module) if _runs(module, inputs))
+        advice = f"give Lens {name}" if (name := next(names, "")) else what_works()
         raise ModelError(
-            f"{type(model.runner).__name__} does not run on a text alone ({type(error).__name__}: {said}): {advice}"
+            f"{type(model.runner).__name__} does not run on a text alone ({type(error).__name__}: {reason}): {advice}"
         ) from error
 
 

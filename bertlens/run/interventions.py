@@ -60,13 +60,13 @@ class Run:
         """(row, change) of the layer that runs."""
         for number, row in enumerate(self.rows):
             for change in row:
-                asked = isinstance(change, kind) and getattr(change, "what", "") == what
-                if asked and change.touches(self.layer):
+                match = isinstance(change, kind) and getattr(change, "what", "") == what
+                if match and change.touches(self.layer):
                     yield number, change
 
 
 @dataclass
-class Attended:
+class AttentionCall:
     """One attention call as it was computed, changes included. B texts, H heads, S tokens."""
 
     context: Tensor  # (B, S, H, d)
@@ -88,7 +88,7 @@ def attend(
     scaling: float | None = None,
     is_causal: bool | None = None,
     **kwargs: Any,
-) -> Attended:
+) -> AttentionCall:
     """The sdpa implementation of transformers, with this thread's changes.
 
     Raises SelectionError where a token is left without keys.
@@ -99,7 +99,7 @@ def attend(
         if any(rows := run.in_attention()):
             return _changed(rows, run.calls, module, query, key, value, mask, scaling, is_causal, kwargs)
     context, _ = sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs)
-    return Attended(context, query, key, value, mask)
+    return AttentionCall(context, query, key, value, mask)
 
 
 def _changed(
@@ -113,11 +113,11 @@ def _changed(
     scaling: float | None,
     is_causal: bool | None,
     kwargs: dict[str, Any],
-) -> Attended:
+) -> AttentionCall:
     heads = query.shape[1]
-    each = [(b, change) for b, row in enumerate(rows) for change in row]
+    pairs = [(b, change) for b, row in enumerate(rows) for change in row]
     causal = (getattr(module, "is_causal", True) if is_causal is None else is_causal) and mask is None
-    neurons = [(b, change) for b, change in each if isinstance(change, Neuron)]
+    neurons = [(b, change) for b, change in pairs if isinstance(change, Neuron)]
     if neurons:
         if key.shape[1] < heads:  # heads that share a key: each gets its own
             key, value = (x.repeat_interleave(heads // x.shape[1], 1) for x in (key, value))
@@ -126,32 +126,32 @@ def _changed(
         for b, change in neurons:
             query[b, change.head, :, change.n] = 0
             key[b, change.head, :, change.n] = 0
-    hidden = [(b, c) for b, c in each if isinstance(c, Hide) or (isinstance(c, Cut) and c.renormalize)]
-    given, allowed = mask, None
+    hidden = [(b, c) for b, c in pairs if isinstance(c, Hide) or (isinstance(c, Cut) and c.renormalize)]
+    base_mask, allowed = mask, None
     if hidden:
         allowed = _allowed(hidden, query)
         mask = _with_allowed(mask, causal, allowed)
         _check_rows(mask, {b for b, _ in hidden}, layer)
 
-    def context_of(chosen: slice, seen: Tensor | None) -> Tensor:
-        q, k, v = (x[:, chosen] for x in (query, key, value))
-        context, _ = sdpa_attention_forward(module, q, k, v, seen, scaling=scaling, is_causal=is_causal, **kwargs)
+    def context_of(group: slice, visible: Tensor | None) -> Tensor:
+        q, k, v = (x[:, group] for x in (query, key, value))
+        context, _ = sdpa_attention_forward(module, q, k, v, visible, scaling=scaling, is_causal=is_causal, **kwargs)
         return context.clone()
 
-    apart: set[Any] = {getattr(change, "head", None) for _, change in hidden}  # heads with a mask of their own
-    if mask is None or not hidden or None in apart or key.shape[1] < heads or kwargs.get("position_bias") is not None:
+    masked: set[Any] = {getattr(change, "head", None) for _, change in hidden}  # heads with a mask of their own
+    if mask is None or not hidden or None in masked or key.shape[1] < heads or kwargs.get("position_bias") is not None:
         context = context_of(slice(None), mask)
     else:  # sdpa makes numbers of a mask, which it need not for the other heads
-        context = context_of(slice(None), given)
-        for head in apart:
+        context = context_of(slice(None), base_mask)
+        for head in masked:
             context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
-    done = Attended(context, query, key, value, mask)
+    call = AttentionCall(context, query, key, value, mask)
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    scores = _Scores(done, causal and mask is None, scale, kwargs.get("position_bias"))
+    scores = _Scores(call, causal and mask is None, scale, kwargs.get("position_bias"))
     for b, row in enumerate(rows):
-        _set_weights(done, b, row, scores, allowed, layer)
-        _set_contexts(done, b, row)
-    return done
+        _set_weights(call, b, row, scores, allowed, layer)
+        _set_contexts(call, b, row)
+    return call
 
 
 def _allowed(hidden: Sequence[tuple[int, Any]], query: Tensor) -> Tensor:
@@ -189,11 +189,11 @@ def _visible(mask: Tensor) -> Tensor:
 
 
 def _check_rows(mask: Tensor, rows: set[int], layer: int) -> None:
-    seen = _visible(mask).any(-1)  # (B, H|1, S)
+    visible = _visible(mask).any(-1)  # (B, H|1, S)
     for b in sorted(rows):
-        if not seen[b].all():
-            head, query = (int(x) for x in (~seen[b]).nonzero()[0])
-            raise no_key_left(layer, query, None if len(seen[b]) == 1 else head)
+        if not visible[b].all():
+            head, query = (int(x) for x in (~visible[b]).nonzero()[0])
+            raise no_key_left(layer, query, None if len(visible[b]) == 1 else head)
 
 
 def no_key_left(layer: int, query: int, head: int | None) -> SelectionError:
@@ -208,7 +208,7 @@ def no_key_left(layer: int, query: int, head: int | None) -> SelectionError:
 class _Scores:
     """α of one head of one text, as sdpa has it."""
 
-    call: Attended
+    call: AttentionCall
     causal: bool
     scaling: float
     bias: Tensor | None
@@ -240,12 +240,12 @@ def _of_head(x: Tensor, b: int, head: int) -> Tensor:
 
 
 def _set_weights(
-    done: Attended, b: int, row: Sequence[Change], scores: _Scores, allowed: Tensor | None, layer: int
+    call: AttentionCall, b: int, row: Sequence[Change], scores: _Scores, allowed: Tensor | None, layer: int
 ) -> None:
     """Contexts from α that is given, or zero in places after the softmax."""
     patterns = {c.head: c for c in row if isinstance(c, Pattern)}
     zeros = [c for c in row if isinstance(c, Cut) and not c.renormalize]
-    n_heads = done.query.shape[1]
+    n_heads = call.query.shape[1]
     heads = set(patterns) | {h for c in zeros for h in (range(n_heads) if c.head is None else (c.head,))}
     for head in sorted(heads):
         if head in patterns:
@@ -259,10 +259,10 @@ def _set_weights(
             if cut.head is None or cut.head == head:
                 gone[_all_or(cut.query), _all_or(cut.key)] = True
         alpha = alpha.masked_fill(gone, 0)
-        value = done.value[b, head // (n_heads // done.value.shape[1])]
-        done.context[b, :, head] = (alpha @ value.to(alpha.dtype)).to(done.context.dtype)
-        done.weights[head] = alpha
-    done.patterned |= frozenset(patterns)
+        value = call.value[b, head // (n_heads // call.value.shape[1])]
+        call.context[b, :, head] = (alpha @ value.to(alpha.dtype)).to(call.context.dtype)
+        call.weights[head] = alpha
+    call.patterned |= frozenset(patterns)
 
 
 def _pattern(change: Pattern, scores: _Scores, b: int, head: int, allowed: Tensor | None, layer: int) -> Tensor:
@@ -273,30 +273,30 @@ def _pattern(change: Pattern, scores: _Scores, b: int, head: int, allowed: Tenso
     if allowed is None or bool(allowed.all()):
         return alpha
     # what -inf before a softmax would have done: zero there, and the rest of the row as much larger
-    left = alpha.masked_fill(~allowed, 0)
-    before, after = alpha.sum(-1, keepdim=True), left.sum(-1, keepdim=True)
-    if bool(((after == 0) & (before > 0)).any()):
-        raise no_key_left(layer, int(((after == 0) & (before > 0)).nonzero()[0, 0]), head)
-    return left * torch.where(before > 0, before / after.where(after > 0, 1), 0)
+    remainder = alpha.masked_fill(~allowed, 0)
+    total, rest_total = alpha.sum(-1, keepdim=True), remainder.sum(-1, keepdim=True)
+    if bool(((rest_total == 0) & (total > 0)).any()):
+        raise no_key_left(layer, int(((rest_total == 0) & (total > 0)).nonzero()[0, 0]), head)
+    return remainder * torch.where(total > 0, total / rest_total.where(rest_total > 0, 1), 0)
 
 
-def _set_contexts(done: Attended, b: int, row: Sequence[Change]) -> None:
+def _set_contexts(call: AttentionCall, b: int, row: Sequence[Change]) -> None:
     """What replaces Σ α v, in the order given."""
-    context = done.context
+    context = call.context
     for change in row:
         if isinstance(change, Off):
             heads = range(context.shape[2]) if change.head is None else (change.head,)
             context[b, :, list(heads)] = 0
-            done.contexts |= dict.fromkeys(heads, "zero")
+            call.contexts |= dict.fromkeys(heads, "zero")
         elif isinstance(change, Mean):
             context[b, :, change.head] = context[b, :, change.head].mean(0)
-            done.contexts.setdefault(change.head, "other")
+            call.contexts.setdefault(change.head, "other")
         elif isinstance(change, Resample):
             context[b, :, change.head] = change.vectors.to(context)
-            done.contexts[change.head] = "other"
+            call.contexts[change.head] = "other"
         elif isinstance(change, Patch):
             context[b, change.token] = change.vectors.to(context)
-            done.contexts |= dict.fromkeys(range(context.shape[2]), "other")
+            call.contexts |= dict.fromkeys(range(context.shape[2]), "other")
 
 
 def wrapped(outputs: Sequence[Any]) -> list[Callable[[Tensor], Any]]:
@@ -348,11 +348,11 @@ def _hook(model: Model, run: Run, loan: Loan) -> None:
         return output if patches else None
 
     def silence(module: nn.Module, args: Any) -> Any:
-        found = [(b, c) for b, c in run.in_stream(Mlp) if c.neuron is not None] if mine() else []
-        if not found:
+        neurons = [(b, c) for b, c in run.in_stream(Mlp) if c.neuron is not None] if mine() else []
+        if not neurons:
             return None
         state = args[0].clone()
-        for b, change in found:
+        for b, change in neurons:
             check_index(change.neuron, state.shape[-1], "neuron")
             state[b, ..., change.neuron] = 0
         return (state, *args[1:])

@@ -36,7 +36,7 @@ class _Masks:
     texts: int
     heads: list[Tensor] = field(default_factory=list)  # (B, 1, H, 1) each
     mlps: list[Tensor] = field(default_factory=list)  # (B, 1, 1) each
-    whole: bool = True  # False where an MLP ran on something else than the texts' tokens
+    complete: bool = True  # False where an MLP ran on something else than the texts' tokens
 
 
 def _ones(like: Tensor, *shape: int) -> Tensor:
@@ -73,7 +73,7 @@ def mask_slopes(
         if getattr(_active, "masks", None) is not masks:
             return None
         if not isinstance(output, Tensor) or output.ndim != 3 or len(output) != masks.texts:
-            masks.whole = False
+            masks.complete = False
             return None
         masks.mlps.append(_ones(output, masks.texts, 1, 1))
         return output * masks.mlps[-1]
@@ -90,12 +90,12 @@ def mask_slopes(
             raise ModelError(
                 f"{len(masks.heads)} of {n_layers} layers use the attention interface: no gradients can be had"
             )
-        wanted = [*masks.heads, *masks.mlps]
+        tensors = [*masks.heads, *masks.mlps]
         with interruptible():
-            found = torch.autograd.grad(values.sum(), wanted, allow_unused=True)
-    slopes = [torch.zeros_like(one) if g is None else g for one, g in zip(wanted, found, strict=True)]
+            gradients = torch.autograd.grad(values.sum(), tensors, allow_unused=True)
+    slopes = [torch.zeros_like(x) if g is None else g for x, g in zip(tensors, gradients, strict=True)]
     heads = torch.stack([slope[:, 0, :, 0] for slope in slopes[:n_layers]], 1)
     mlps = torch.full((masks.texts, n_layers), torch.nan, dtype=torch.float64, device="cpu")
-    if masks.whole and len(masks.mlps) == n_layers:
+    if masks.complete and len(masks.mlps) == n_layers:
         mlps = torch.stack([slope[:, 0, 0] for slope in slopes[n_layers:]], 1)
     return values.detach().double().cpu(), heads.double().cpu(), mlps.double().cpu()

@@ -102,10 +102,10 @@ class _Cut:
         if x is None:
             return None
         if id(x) not in self._done:
-            part = x[self.row if x.shape[0] > 1 else 0]
+            piece = x[self.row if x.shape[0] > 1 else 0]
             for dim in position_dims:
-                part = part.narrow(dim - 1, 0, self.n)
-            self._done[id(x)] = part.clone() if self.copy else part
+                piece = piece.narrow(dim - 1, 0, self.n)
+            self._done[id(x)] = piece.clone() if self.copy else piece
         return self._done[id(x)]
 
     def mask(self, mask: Tensor | str | None) -> Tensor | str | None:
@@ -113,26 +113,26 @@ class _Cut:
         if not isinstance(mask, Tensor):
             return mask
         if id(mask) not in self._done:
-            part = mask[self.row if mask.shape[0] > 1 else 0][..., : self.n, : self.n]
-            visible = part if part.dtype == torch.bool else part == 0
+            piece = mask[self.row if mask.shape[0] > 1 else 0][..., : self.n, : self.n]
+            visible = piece if piece.dtype == torch.bool else piece == 0
             lower = torch.ones(self.n, self.n, dtype=torch.bool, device=mask.device).tril()
             if visible.all():
                 self._done[id(mask)] = None
-            elif part.dtype == torch.bool and (visible == lower).all():
+            elif piece.dtype == torch.bool and (visible == lower).all():
                 self._done[id(mask)] = "causal"
             else:
-                self._done[id(mask)] = part.clone() if self.copy else part
+                self._done[id(mask)] = piece.clone() if self.copy else piece
         return self._done[id(mask)]
 
     def output(self, output: Any) -> Any:
         """The model's output object for one text."""
-        parts = {}
+        fields = {}
         for name, value in output.items():
             if isinstance(value, tuple):
-                parts[name] = tuple(self._entry(name, item) for item in value)
+                fields[name] = tuple(self._entry(name, item) for item in value)
             else:
-                parts[name] = self._entry(name, value)
-        return type(output)(**parts)
+                fields[name] = self._entry(name, value)
+        return type(output)(**fields)
 
     def _entry(self, name: str, value: Any) -> Any:
         if not isinstance(value, Tensor) or value.ndim == 0:
@@ -141,9 +141,9 @@ class _Cut:
             return value[self.row : self.row + 1, : self.n - 1].clone()
         if value.ndim == 3:  # most are hidden states, which the pass has too
             return self(value, 1)[None]
-        part = value[self.row : self.row + 1]
+        piece = value[self.row : self.row + 1]
         if value.ndim == 4:  # attention weights
-            part = part[..., : self.n, : self.n]
+            piece = piece[..., : self.n, : self.n]
         elif name in self.of_tokens:
-            part = part[:, : self.n]
-        return part.clone()
+            piece = piece[:, : self.n]
+        return piece.clone()

@@ -32,8 +32,8 @@ class StreamRecorder:
 
         watching: whether a call belongs to this pass.
         """
-        parts = adapter.stream
-        if parts is None:
+        stream = adapter.stream
+        if stream is None:
             return
 
         def ids_of(module: nn.Module, args: Any, kwargs: Any) -> None:
@@ -48,12 +48,12 @@ class StreamRecorder:
         def entry_norm(deviation: Tensor) -> None:
             self.entry.inverse_deviation = deviation
 
-        for table in {find(base) for find in (parts.position, parts.type)} - {None}:
+        for table in {find(base) for find in (stream.position, stream.type)} - {None}:
             self.ids[table] = []
             loan.hook(table.register_forward_pre_hook(ids_of, with_kwargs=True))
-        if (rotary := parts.rotary(base)) is not None:
+        if (rotary := stream.rotary(base)) is not None:
             loan.hook(rotary.register_forward_hook(rotation, with_kwargs=True))
-        self._norm(parts.norm(base), entry_norm, watching, loan)
+        self._norm(stream.norm(base), entry_norm, watching, loan)
         if adapter.post_ln:  # in pre-LN families the stream itself tells them
             for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
                 self._norm(adapter.attention_norm(layer), self.attention_norm.append, watching, loan)
@@ -71,13 +71,13 @@ class StreamRecorder:
 
     def began(self, base: nn.Module, adapter: Adapter) -> Entry:
         """The entry, once the pass is over."""
-        parts = adapter.stream
-        if parts is not None:
-            position, kind = parts.position(base), parts.type(base)
+        stream = adapter.stream
+        if stream is not None:
+            position, kind = stream.position(base), stream.type(base)
             if self.ids.get(position):
                 self.entry.position_ids = self.ids[position][0]
             calls = self.ids.get(kind, [])
-            if kind is parts.word(base):
+            if kind is stream.word(base):
                 calls = calls[1:]  # the first call looks words up
             self.entry.type_ids = calls[0] if calls else None
         return self.entry
@@ -92,7 +92,7 @@ def inverse_deviation(u: Tensor, eps: float) -> Tensor:
 
 def by_layer(calls: list[Tensor], n_layers: int) -> list[Tensor | None]:
     """One tensor (B, S) for each layer: a feed-forward block that runs in chunks of tokens norms once for each."""
-    chunks, rest = divmod(len(calls), n_layers)
-    if rest or not chunks:
+    chunks, remainder = divmod(len(calls), n_layers)
+    if remainder or not chunks:
         return [None] * n_layers
     return [torch.cat(calls[i : i + chunks], 1) for i in range(0, len(calls), chunks)]

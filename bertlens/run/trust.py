@@ -19,7 +19,7 @@ from transformers import PretrainedConfig
 from ..model import transformers_private as private
 from ..model.borrowed import Model
 from ..model.loan import Loan
-from . import attention, forward
+from . import attention_weights, forward
 
 TOKENS_TRIED = 12  # of the short text
 TOLERANCE = 1e-4  # in float32: of weights, and of hidden states beside their largest value
@@ -52,13 +52,13 @@ def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: in
     key = _key(model)
     if key not in _sees_padding:
         padded = _short(inputs, limit)
-        shown = padded["input_ids"].shape[1] * 2 // 3
-        alone = {name: value[:, :shown] for name, value in padded.items()}
+        length = padded["input_ids"].shape[1] * 2 // 3
+        alone = {name: value[:, :length] for name, value in padded.items()}
         for name, value in padded.items():
-            value[:, shown:] = pad_id if name == "input_ids" else 0
+            value[:, length:] = pad_id if name == "input_ids" else 0
         reason = why_eager(model, inputs, limit)
         with model.locked(), _without_user_hooks(model):
-            with_padding, without = (forward.run(model, given, reason).text(0, shown) for given in (padded, alone))
+            with_padding, without = (forward.run(model, batch, reason).text(0, length) for batch in (padded, alone))
         _sees_padding[key] = not _equal(with_padding.hidden_states, without.hidden_states)
     return _sees_padding[key]
 
@@ -98,9 +98,9 @@ def _equal(found: Iterable[Tensor], expected: Iterable[Tensor]) -> bool:
     """Within what two orders of summing differ by, wherever what is expected is a number."""
     for ours, theirs in zip(found, expected, strict=True):
         limit = max(TOLERANCE, 8 * torch.finfo(ours.dtype).eps)
-        known = theirs.isfinite()
-        largest = float(theirs[known].abs().max().clamp_min(1)) if known.any() else 1.0
-        if not torch.allclose(ours[known], theirs[known], rtol=0, atol=limit * largest):
+        finite = theirs.isfinite()
+        largest = float(theirs[finite].abs().max().clamp_min(1)) if finite.any() else 1.0
+        if not torch.allclose(ours[finite], theirs[finite], rtol=0, atol=limit * largest):
             return False
     return True
 
@@ -117,10 +117,10 @@ def _compared(model: Model, inputs: dict[str, Tensor]) -> tuple[str, bool]:
     conclusive = all(bool(state.isfinite().all()) for state in eager.hidden_states)
     if not _equal(record.hidden_states, [state[0] for state in eager.hidden_states]):
         return "through the attention interface its hidden states are not those of its eager run", conclusive
-    given = getattr(eager, "attentions", None) or ()
+    maps = getattr(eager, "attentions", None) or ()
     if not all(
-        _equal([attention.attention(layer).to(weights.dtype)], weights)
-        for layer, weights in zip(record.layers, given, strict=False)
+        _equal([attention_weights.attention(layer).to(weights.dtype)], weights)
+        for layer, weights in zip(record.layers, maps, strict=False)
         if weights is not None
     ):
         return "its queries and keys do not give the attention weights of its eager run", conclusive

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ..errors import BertLensError, SelectionError, excerpt
 from ..measures import sources
-from ..measures.sources.forward import pooled_by_input, read_by_input
 from ..measures.sources.pull import parts as pulled
+from ..measures.sources.push import pooled_by_input, read_by_input
 from ..measures.sources.stream import Stream, check_finite, requirements
 from .parts import read_by, through
 from .text_pair import Side

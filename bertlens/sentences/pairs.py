@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError, ModelError, SelectionError, check_lens, check_number, excerpt
-from ..measures.sources.forward import finished
+from ..measures.sources.push import finished
 from ..text.encoding import check_text
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS, Encoder, SentenceLens
 from .inputs import NOTE, by_input, check_by, read_of_input, why_no_input, written

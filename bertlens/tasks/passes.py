@@ -12,7 +12,7 @@ from torch import Tensor
 from ..errors import ModelError, check_batch
 from ..model.borrowed import Model
 from ..run import forward, trust
-from ..run.attention import check_precision
+from ..run.attention_weights import check_precision
 from ..run.interventions import Run
 from .batch import Batch
 

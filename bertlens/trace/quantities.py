@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..errors import ModelError, check_index
 from ..model.families import families
-from ..run import attention
+from ..run import attention_weights
 from ..run.record import Layer, Pass
 
 
@@ -63,11 +63,11 @@ class Quantities:
 
     def key(self, layer: int) -> Tensor:
         """(H, S, d), like `query`; where heads share a key head it is repeated for each."""
-        return attention.per_head(self._give(self._neurons(layer).key), self.n_heads)
+        return attention_weights.per_head(self._give(self._neurons(layer).key), self.n_heads)
 
     def value(self, layer: int) -> Tensor:
         """(H, S, d), bias included. Raises ModelError without values."""
-        return attention.per_head(self._give(self._neurons(layer).value), self.n_heads)
+        return attention_weights.per_head(self._give(self._neurons(layer).value), self.n_heads)
 
     def scaling(self, layer: int) -> float:
         """The factor on q·k that the model itself passed (1/√d in BERT; ESM scales q and passes 1)."""
@@ -78,26 +78,26 @@ class Quantities:
 
         Raises ModelError without queries.
         """
-        return attention.mask(self._neurons(layer))
+        return attention_weights.mask(self._neurons(layer))
 
     def mask_of(self, layer: int) -> str:
         """ "full" and "causal" by name, else "shared" by all heads, or one for each: "heads"."""
-        return attention.mask_of(self._neurons(layer))
+        return attention_weights.mask_of(self._neurons(layer))
 
     def mask_rows(self, layer: int, head: int, queries: slice) -> Tensor:
         """(R, K) what is added to the scores of these queries of a head; -inf hides. Raises ModelError as `mask`."""
-        return attention.mask_rows(self._neurons(layer), head, queries)
+        return attention_weights.mask_rows(self._neurons(layer), head, queries)
 
     def dense_mask(self, layer: int) -> Tensor | None:
         """`mask` as a tensor: float (S, S) or (H, S, S), -inf hides; None where every query sees every key."""
-        return attention.dense_mask(self._neurons(layer))
+        return attention_weights.dense_mask(self._neurons(layer))
 
     def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another one, say torch.float64.
 
         Raises ModelError without queries, and where a change has given a head's weights.
         """
-        return attention.scores(self._neurons(layer), dtype)
+        return attention_weights.scores(self._neurons(layer), dtype)
 
     def log_sum_exp(self, layer: int, head: int, of: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """(S,) log Σ_j exp(score_ij) of a head's rows: α_ij = exp(score_ij - log_sum_exp_i). -inf where a query sees no
@@ -106,14 +106,14 @@ class Quantities:
         of: queries and keys (S, d) in place of the head's own, rounded ones for example.
         """
         check_index(head, self.n_heads, "head")
-        return attention.log_sum_exp(self._neurons(layer), head, of)
+        return attention_weights.log_sum_exp(self._neurons(layer), head, of)
 
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given.
 
         Rows sum to 1, or to less where the model or a change lets attention go to no token (`sink`).
         """
-        return attention.attention(self._layer(layer), dtype)
+        return attention_weights.attention(self._layer(layer), dtype)
 
     def attention_rows(self, layer: int, start: int, stop: int) -> Tensor:
         """(H, stop - start, K) the rows of `attention` for the queries start … stop - 1, and no others."""
@@ -121,19 +121,19 @@ class Quantities:
 
     def attention_heads(self, layer: int, start: int, stop: int) -> Tensor:
         """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""
-        return attention.attention_heads(self._layer(layer), start, stop)
+        return attention_weights.attention_heads(self._layer(layer), start, stop)
 
     def keys_seen(self, layer: int, start: int, stop: int) -> slice:
         """The keys from the first to the last that one of the queries start … stop - 1 sees: others get nothing."""
-        return attention.seen(self._layer(layer), start, stop)
+        return attention_weights.seen(self._layer(layer), start, stop)
 
     def attention_part(self, layer: int, heads: slice, queries: slice, keys: slice) -> Tensor:
         """The part of `attention` of these heads, queries and keys, which are all that `keys_seen` says or more."""
-        return attention.attention_part(self._layer(layer), heads, queries, keys)
+        return attention_weights.attention_part(self._layer(layer), heads, queries, keys)
 
     def scores_part(self, layer: int, heads: slice, queries: slice) -> Tensor:
         """The part of `scores` of these heads and queries, and of all keys. Raises ModelError without queries."""
-        return attention.scores_part(self._neurons(layer), heads, queries)
+        return attention_weights.scores_part(self._neurons(layer), heads, queries)
 
     def sink(self, layer: int) -> Tensor:
         """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
@@ -231,4 +231,4 @@ class Quantities:
     @staticmethod
     def _give(x: Tensor | None) -> Tensor:
         assert x is not None
-        return attention.cast(x)
+        return attention_weights.cast(x)

@@ -13,7 +13,7 @@ import torch
 
 from ..base.arrays_file import ArraysFile
 from ..lens import Lens
-from ..measures.arithmetic import jensen_shannon
+from ..measures.distributions import jensen_shannon
 from ..measures.statistics import SURVEY_NAMES
 from ..survey import HeadStats, head_stats
 from .corpus import Passages

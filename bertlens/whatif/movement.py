@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..measures.arithmetic import jensen_shannon
+from ..measures.distributions import jensen_shannon
 from ..measures.rows import head_groups
 from ..run.changes import Change, Cut, Hide, Neuron, Pattern
 from ..trace.trace import Trace

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import InputError, ModelError, SelectionError, check_index
-from ..run.attention import check_precision
+from ..run.attention_weights import check_precision
 from ..run.changes import PARTS, Change, Mlp, Patch, Pattern, Resample
 from ..run.forward import output_of, run
 from ..run.interventions import Run

@@ -146,4 +146,4 @@ def test_measures_name_their_source(name: str):
 
 
 # Counting and plumbing: nothing that a paper would be the source of
-PLAIN = tuple(f"bertlens.measures.{name}" for name in ("attribution.result", "layer_maps", "received", "rows"))
+PLAIN = tuple(f"bertlens.measures.{name}" for name in ("attribution.attribution", "layer_maps", "received", "rows"))

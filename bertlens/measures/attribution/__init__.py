@@ -4,12 +4,12 @@ A metric of `bertlens.whatif`, or a function of the model's output, says which n
 agree on before you believe one.
 """
 
+from .attribution import Attribution
 from .faithful import BINS, CEILING, RANDOM, faithfulness
+from .gradient_methods import BASELINES, attention_gradient, gradient_input, integrated_gradients
 from .linear import linearised
 from .methods import METHODS
 from .removal import REMOVALS, occlusion
-from .result import Attribution
-from .slopes import BASELINES, attention_gradient, gradient_input, integrated_gradients
 
 __all__ = [
     "BASELINES",

@@ -11,8 +11,8 @@ import torch
 from ...errors import InputError
 from ...trace.trace import Trace
 from ..metrics import Metric, Read
+from .attribution import Attribution
 from .removal import Gone, Without
-from .result import Attribution
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -55,28 +55,28 @@ def faithfulness(
     named = dict(values) if isinstance(values, Mapping) else {_name(values): values}
     without = Without(trace, _metric(named, metric), remove, known)
     bins = bins_of(len(without.tokens))
-    own = {name: _ranked(trace, name, one, without.tokens) for name, one in named.items()}
-    drawn = _drawn(without.tokens, rankings, seed)
+    candidates = {name: _ranked(trace, name, numbers, without.tokens) for name, numbers in named.items()}
+    draws = _drawn(without.tokens, rankings, seed)
     scores = {
         "comprehensiveness": _Score(without, bins, progress),
         "sufficiency": _Score(without, bins, progress, alone=True),
     }
     table: dict[str, list[float]] = {}
     for name, score in scores.items():
-        level = score(drawn)
-        found = score(list(own.values()))
-        better = (found[:, None] < level) if score.alone else (found[:, None] > level)
-        table[name] = [*found.tolist(), float(level.mean()), *([score.greedy()] if ceiling else [])]
+        level = score(draws)
+        candidate_scores = score(list(candidates.values()))
+        better = (candidate_scores[:, None] < level) if score.alone else (candidate_scores[:, None] > level)
+        table[name] = [*candidate_scores.tolist(), float(level.mean()), *([score.greedy()] if ceiling else [])]
         nothing = [math.nan] * ceiling
-        table[f"{name}_error"] = [*[math.nan] * len(own), float(level.std()) / math.sqrt(rankings), *nothing]
+        table[f"{name}_error"] = [*[math.nan] * len(candidates), float(level.std()) / math.sqrt(rankings), *nothing]
         table[f"{name}_beats"] = [*better.sum(1).tolist(), math.nan, *nothing]
     from pandas import DataFrame
 
-    frame = DataFrame(table, index=[*own, RANDOM, *([CEILING] if ceiling else [])])
-    asked = without.metric
+    frame = DataFrame(table, index=[*candidates, RANDOM, *([CEILING] if ceiling else [])])
+    quantity = without.metric
     frame.attrs = {
-        "metric": str(asked) if isinstance(asked, Metric) else "a function of the output",
-        "model": without.whole,
+        "metric": str(quantity) if isinstance(quantity, Metric) else "a function of the output",
+        "model": without.answer,
         "remove": remove,
         "removable": len(without.tokens),
         "bins": bins,
@@ -92,7 +92,7 @@ def removed_for(trace: Trace, values: Any, without: Without) -> list[Gone]:
     bins = bins_of(len(without.tokens))
     rankings = [*_drawn(without.tokens, FEWEST_RANKINGS, 0), _ranked(trace, "values", values, without.tokens)]
     scores = [_Score(without, bins, False, alone) for alone in (False, True)]
-    return list(dict.fromkeys(one for score in scores for one in score.sets(rankings)))
+    return list(dict.fromkeys(removal for score in scores for removal in score.sets(rankings)))
 
 
 def _drawn(tokens: list[int], rankings: int, seed: int) -> list[Ranking]:
@@ -123,7 +123,7 @@ class _Score:
 
     def __call__(self, rankings: Sequence[Ranking]) -> torch.Tensor:
         """(n,) float64"""
-        lost = self.without.whole - self.without(self.sets(rankings), self.progress)
+        lost = self.without.answer - self.without(self.sets(rankings), self.progress)
         return lost.reshape(len(rankings), len(self.bins)).mean(1)
 
     def greedy(self) -> float:
@@ -131,9 +131,9 @@ class _Score:
         ranking: list[int] = []
         pick: Callable[..., Any] = torch.argmax if self.alone else torch.argmin
         while len(ranking) < self.bins[-1]:
-            left = [i for i in self.without.tokens if i not in ranking]
-            found = self.without([self._gone([*ranking, i]) for i in left], self.progress)
-            ranking.append(left[int(pick(found))])
+            candidates = [i for i in self.without.tokens if i not in ranking]
+            scores = self.without([self._gone([*ranking, i]) for i in candidates], self.progress)
+            ranking.append(candidates[int(pick(scores))])
         return float(self([ranking])[0])
 
 
@@ -147,13 +147,13 @@ def _metric(named: Mapping[str, Any], metric: Metric | Read | None) -> Metric | 
         raise InputError("no values to rank tokens by: pass an attribution, or numbers")
     if metric is not None:
         return metric
-    theirs = [one.metric for one in named.values() if isinstance(one, Attribution)]
-    if not theirs:
+    metrics = [candidate.metric for candidate in named.values() if isinstance(candidate, Attribution)]
+    if not metrics:
         raise InputError("numbers say not what they are of: pass metric=, such as whatif.logit")
-    names = {str(one) if isinstance(one, Metric) else one for one in theirs}
+    names = {str(candidate) if isinstance(candidate, Metric) else candidate for candidate in metrics}
     if len(names) > 1:
         raise InputError("the attributions are of several numbers: pass the one to be asked as metric=")
-    return theirs[0]
+    return metrics[0]
 
 
 def _ranked(trace: Trace, name: str, values: Any, tokens: list[int]) -> Ranking:

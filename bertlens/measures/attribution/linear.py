@@ -13,7 +13,7 @@ from ...trace.trace import Trace
 from ..metrics import Metric, Read
 from ..sources import Reading
 from ..sources.stream import Affine, Normed, Stream, check_finite
-from .result import Attribution, reader
+from .attribution import Attribution, reader
 
 
 @torch.no_grad()
@@ -26,7 +26,7 @@ def linearised(trace: Trace, metric: Metric | Read) -> Attribution:
     LayerNorm; gates as in DecompX (2306.02873).
     Raises InputError for a metric that is no sum of parts, ModelError like `sources.logit`, and on a changed trace.
     """
-    _, whole = reader(trace, metric)
+    _, answer = reader(trace, metric)
     if not isinstance(metric, Metric) or metric.reading is None:
         named = metric.name if isinstance(metric, Metric) else "a function of the output"
         raise InputError(f"{named} is no sum of parts: use whatif.logit, difference, label or similarity")
@@ -34,7 +34,7 @@ def linearised(trace: Trace, metric: Metric | Read) -> Attribution:
     check_finite(trace)
     values, bias = pulled(stream, metric.reading(trace))
     notes = (*stream.notes, "Attention weights and gates of MLPs as they were in this run, too.")
-    return Attribution(trace, "linearised", metric, values.cpu(), whole, notes, bias=float(bias))
+    return Attribution(trace, "linearised", metric, values.cpu(), answer, notes, bias=float(bias))
 
 
 def pulled(stream: Stream, reading: Reading) -> tuple[Tensor, Tensor]:

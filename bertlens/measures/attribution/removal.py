@@ -17,7 +17,7 @@ from ...run.forward import output_of
 from ...run.interventions import Run
 from ...trace.trace import Trace
 from ..metrics import Metric, Read, row_of
-from .result import Attribution, reader
+from .attribution import Attribution, reader
 
 REMOVALS = {
     "mask": "removed tokens are replaced by {mask}, and their places stay",
@@ -40,7 +40,7 @@ class Without:
         if remove not in REMOVALS:
             raise SelectionError(f"no removal {remove!r}: there are {', '.join(REMOVALS)}")
         self.trace, self.metric, self.remove = trace, metric, remove
-        self.read, self.whole = reader(trace, metric)
+        self.read, self.answer = reader(trace, metric)
         self.at = metric.at(trace.original) if isinstance(metric, Metric) else None
         self.mask = _mask_id(trace) if remove == "mask" else None
         named = next((change for change in trace.changes if change.names_tokens), None)
@@ -53,33 +53,33 @@ class Without:
                 "no token of this text can be removed: the template's and the one that is read always stay"
             )
         self._known = {} if known is None else known
-        self._known[frozenset()] = self.whole
+        self._known[frozenset()] = self.answer
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How tokens were removed, and which never are."""
         token = "" if self.mask is None else self._name(self.mask)
-        kept = "the template's tokens" + ("" if self.at is None else f" and token {self.at}, which is read,")
-        return (f"{REMOVALS[self.remove].format(mask=token)}; {kept} always stay.",)
+        remainder = "the template's tokens" + ("" if self.at is None else f" and token {self.at}, which is read,")
+        return (f"{REMOVALS[self.remove].format(mask=token)}; {remainder} always stay.",)
 
     def __call__(self, sets: Iterable[Iterable[int]], progress: bool = False) -> Tensor:
         """(n,) float64 the metric without each of the sets."""
-        asked = [frozenset(one) for one in sets]
-        new = [one for one in dict.fromkeys(asked) if one not in self._known]
-        if new:
+        removals = [frozenset(removal) for removal in sets]
+        gaps = [removal for removal in dict.fromkeys(removals) if removal not in self._known]
+        if gaps:
             from tqdm.auto import tqdm
 
-            with tqdm(total=len(new), desc="texts without tokens", delay=2, leave=False, disable=not progress) as bar:
-                for batch in self._batches(new):
+            with tqdm(total=len(gaps), desc="texts without tokens", delay=2, leave=False, disable=not progress) as bar:
+                for batch in self._batches(gaps):
                     self._known.update(zip(batch, self._run(batch), strict=True))
                     bar.update(len(batch))
-        return torch.tensor([self._known[one] for one in asked], dtype=torch.float64, device="cpu")
+        return torch.tensor([self._known[removal] for removal in removals], dtype=torch.float64, device="cpu")
 
     def _batches(self, sets: Sequence[Gone]) -> Iterator[list[Gone]]:
         """Deleted texts of one length share a batch."""
         groups: dict[int, list[Gone]] = {}
-        for one in sets:
-            groups.setdefault(len(one) if self.remove == "delete" else 0, []).append(one)
+        for removal in sets:
+            groups.setdefault(len(removal) if self.remove == "delete" else 0, []).append(removal)
         size = max(1, TOKENS // self.trace.n_tokens)
         for group in groups.values():
             yield from (group[start : start + size] for start in range(0, len(group), size))
@@ -89,27 +89,27 @@ class Without:
         assert trace.model is not None
         inputs = trace.inputs(len(sets))
         rows: list[Any] = [changes] * len(sets)
-        kept: list[list[int]] | None = None
+        survivors: list[list[int]] | None = None
         if self.remove == "mask":
             for row, gone in zip(inputs["input_ids"], sets, strict=True):
                 row[sorted(gone)] = self.mask
         elif self.remove == "hide":
             rows = [(*changes, *map(Hide, sorted(gone))) for gone in sets]
         else:
-            kept = [[i for i in range(trace.n_tokens) if i not in gone] for gone in sets]
-            chosen = torch.tensor(kept, device=trace.device)
-            inputs = {name: value.gather(1, chosen) for name, value in inputs.items()}
+            survivors = [[i for i in range(trace.n_tokens) if i not in gone] for gone in sets]
+            index = torch.tensor(survivors, device=trace.device)
+            inputs = {name: value.gather(1, index) for name, value in inputs.items()}
         try:
             output = output_of(trace.model, inputs, Run(rows))
         except SelectionError as error:
             raise SelectionError(f"{str(error).split(':')[0]}: use remove='mask' or remove='delete'") from error
-        found = []
+        numbers = []
         for row in range(len(sets)):
-            one = row_of(output, row)
-            if kept is not None and self.at is not None:
-                one = _in_place(one, kept[row], trace.n_tokens)
-            found.append(float(self.read(one)))
-        return found
+            text_output = row_of(output, row)
+            if survivors is not None and self.at is not None:
+                text_output = _in_place(text_output, survivors[row], trace.n_tokens)
+            numbers.append(float(self.read(text_output)))
+        return numbers
 
     def _name(self, token: int) -> str:
         assert self.trace.model is not None
@@ -135,8 +135,8 @@ def occlusion(
     """
     without = Without(trace, metric, remove, known)
     values = torch.full((trace.n_tokens,), torch.nan, dtype=torch.float64, device="cpu")
-    values[without.tokens] = without.whole - without([[i] for i in without.tokens], progress)
-    return Attribution(trace, f"occlusion ({remove})", metric, values, without.whole, without.notes)
+    values[without.tokens] = without.answer - without([[i] for i in without.tokens], progress)
+    return Attribution(trace, f"occlusion ({remove})", metric, values, without.answer, without.notes)
 
 
 def _mask_id(trace: Trace) -> int:
@@ -147,13 +147,13 @@ def _mask_id(trace: Trace) -> int:
     return int(mask)
 
 
-def _in_place(output: Any, kept: list[int], size: int) -> Any:
+def _in_place(output: Any, survivors: list[int], size: int) -> Any:
     """The logits of a shorter text at the places that its tokens had; at those that are gone, any."""
-    place = dict(zip(kept, range(len(kept)), strict=True))
+    place = dict(zip(survivors, range(len(survivors)), strict=True))
     index = [place.get(i, 0) for i in range(size)]
-    parts = {
+    fields = {
         name: value[:, index] if isinstance(value, Tensor) and value.ndim == 3 else value
         for name, value in output.items()
         if name in ("logits", "prediction_logits")
     }
-    return type(output)(**parts)
+    return type(output)(**fields)

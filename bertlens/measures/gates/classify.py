@@ -59,16 +59,16 @@ def classify(
     every_trace: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
     _check(every_trace)
     shape = (every_trace[0].n_layers, every_trace[0].n_heads)
-    each = [head_scores(trace, view) for trace in every_trace]
+    by_trace = [head_scores(trace, view) for trace in every_trace]
     if len(every_trace) >= LEAST_TRACES:
         tested = target_agreement(every_trace, permutations, seed)
-        kept = torch.from_numpy((tested["p"] <= SIGNIFICANT).to_numpy(copy=True)).reshape(shape)
-        for scores in each:
-            scores["instance"] = torch.where(kept | scores["instance"].isnan(), scores["instance"], 0.0)
+        significant = torch.from_numpy((tested["p"] <= SIGNIFICANT).to_numpy(copy=True)).reshape(shape)
+        for scores in by_trace:
+            scores["instance"] = torch.where(significant | scores["instance"].isnan(), scores["instance"], 0.0)
     tables = []
-    for group in length_groups([(one.n, trace.n_tokens) for one, trace in zip(each, every_trace, strict=True)]):
+    for group in length_groups([(s.n, t.n_tokens) for s, t in zip(by_trace, every_trace, strict=True)]):
         lengths = [every_trace[at].n_tokens for at in group]
-        tables.append(_table([each[at] for at in group], min(lengths), max(lengths), threshold, margin))
+        tables.append(_table([by_trace[at] for at in group], min(lengths), max(lengths), threshold, margin))
     table = pd.concat(tables).sort_values(["layer", "head"], kind="stable").reset_index(drop=True)
     return table if several else table.drop(columns=["texts", "share", "runner_up"])
 
@@ -95,8 +95,8 @@ def length_groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 def head_scores(trace: Trace, view: str = "full", layers: Sequence[int] | None = None) -> Scores:
     """`scores` of all heads of a trace, or of these layers: gate -> float64 (L, H) on the CPU. Works layer by layer."""
-    each = [layer_scores(trace, layer, view) for layer in (range(trace.n_layers) if layers is None else layers)]
-    return Scores({gate: torch.stack([scores[gate].cpu() for scores in each]) for gate in GATES}, each[0].n)
+    by_layer = [layer_scores(trace, layer, view) for layer in (range(trace.n_layers) if layers is None else layers)]
+    return Scores({gate: torch.stack([scores[gate].cpu() for scores in by_layer]) for gate in GATES}, by_layer[0].n)
 
 
 def layer_scores(trace: Trace, layer: int, view: str = "full") -> Scores:
@@ -112,7 +112,7 @@ def group_scores(trace: Trace, layer: int, heads: slice, view: str = "full") -> 
 @torch.no_grad()
 def group_steps(here: Here, layer: int, heads: slice, view: str = "full") -> Steps[Scores]:
     """`group_scores`, which yields after some rows."""
-    rows = ((first, alpha) for _, first, alpha in passing(here, layer, heads))
+    rows = ((first_key, alpha) for _, first_key, alpha in passing(here, layer, heads))
     return (yield from score_rows(rows, here().special_mask, here().segments, view))
 
 

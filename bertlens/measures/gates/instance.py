@@ -52,23 +52,23 @@ def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int
 
     generator = torch.Generator().manual_seed(seed)
     shape = (traces[0].n_layers, traces[0].n_heads)
-    kept, seen = torch.zeros(shape, dtype=torch.long, device="cpu"), 0
+    agreements, comparisons = torch.zeros(shape, dtype=torch.long, device="cpu"), 0
     shuffled, elsewhere = torch.zeros(2, *shape, permutations, dtype=torch.long, device="cpu")
-    for first, second in _ring(len(traces)):
-        pair = _Pair.of(traces[first], traces[second])
+    for a, b in _ring(len(traces)):
+        pair = _Pair.of(traces[a], traces[b])
         if pair is None:
             continue
-        seen += pair.target.shape[-1]
-        kept += (pair.target == pair.other).sum(-1)
-        drawn = _shuffled(pair.other, pair.far, permutations, generator)
-        shuffled += (drawn == pair.target[:, :, None]).sum(-1)
+        comparisons += pair.target.shape[-1]
+        agreements += (pair.target == pair.counterpart).sum(-1)
+        permutation = _shuffled(pair.counterpart, pair.candidates, permutations, generator)
+        shuffled += (permutation == pair.target[:, :, None]).sum(-1)
         elsewhere += _elsewhere(pair, permutations, generator)
     columns = {
-        "agreement": kept.double() / seen,
-        "chance": shuffled.double().mean(-1) / seen,
-        "chance_by_place": elsewhere.double().mean(-1) / seen,
+        "agreement": agreements.double() / comparisons,
+        "chance": shuffled.double().mean(-1) / comparisons,
+        "chance_by_place": elsewhere.double().mean(-1) / comparisons,
     }
-    as_often = torch.stack([(draws >= kept[..., None]).sum(-1) for draws in (shuffled, elsewhere)]).amax(0)
+    as_often = torch.stack([(draws >= agreements[..., None]).sum(-1) for draws in (shuffled, elsewhere)]).amax(0)
     columns["p"] = torch.where(columns["agreement"].isnan(), torch.nan, (as_often + 1) / (permutations + 1))
     layers, heads = torch.meshgrid(*(torch.arange(n, device="cpu") for n in shape), indexing="ij")
     columns = {"layer": layers, "head": heads, **columns}
@@ -81,8 +81,8 @@ class _Pair:
 
     second: Trace
     target: Tensor  # (L, H, r) their far targets in the first text, as an index among the c
-    other: Tensor  # (L, H, r) and in the second
-    far: Tensor  # (r, c) bool: more than one place away in both
+    counterpart: Tensor  # (L, H, r) and in the second
+    candidates: Tensor  # (r, c) bool: more than one place away in both
     at: Tensor  # (r,) their positions in the second text
     steps: Tensor  # (r, c) from there to each of the c
 
@@ -91,10 +91,10 @@ class _Pair:
         in_a, in_b = _matched(a, b)
         if len(in_a) < LEAST_SHARED:
             return None
-        far = _far(in_a) & _far(in_b)
-        rows = far.any(-1)
-        target, other = (_targets(trace, at, far)[..., rows] for trace, at in ((a, in_a), (b, in_b)))
-        return cls(b, target, other, far[rows], in_b[rows], (in_b[None, :] - in_b[:, None])[rows])
+        candidates = _far(in_a) & _far(in_b)
+        rows = candidates.any(-1)
+        target, counterpart = (_targets(trace, at, candidates)[..., rows] for trace, at in ((a, in_a), (b, in_b)))
+        return cls(b, target, counterpart, candidates[rows], in_b[rows], (in_b[None, :] - in_b[:, None])[rows])
 
 
 def _elsewhere(pair: _Pair, draws: int, generator: torch.Generator) -> Tensor:
@@ -116,15 +116,15 @@ def _elsewhere(pair: _Pair, draws: int, generator: torch.Generator) -> Tensor:
         for row, target in enumerate(pair.target[layer].T):  # (H,) of one token
             x = places[row, usable[row]]
             keys = x[:, None] + pair.steps[row]  # (P, c)
-            there = (keys >= 0) & (keys < len(content)) & pair.far[row]
-            there &= content[keys.clamp(0, len(content) - 1)]
-            weights = attention[:, x[:, None], keys.clamp(0, len(content) - 1)].cpu().masked_fill(~there, -1.0)
-            eligible = there[:, target].T  # (H, P)
+            inside = (keys >= 0) & (keys < len(content)) & pair.candidates[row]
+            inside &= content[keys.clamp(0, len(content) - 1)]
+            weights = attention[:, x[:, None], keys.clamp(0, len(content) - 1)].cpu().masked_fill(~inside, -1.0)
+            eligible = inside[:, target].T  # (H, P)
             agree = (weights.argmax(-1) == target[:, None]) & eligible
             chances.append(agree.sum(-1) / eligible.sum(-1))
         chance = torch.stack(chances, -1)[..., None]  # (H, r, 1)
-        drawn = torch.rand(*chance.shape[:-1], draws, generator=generator, device="cpu")
-        counts.append((drawn < chance).sum(-2))
+        lots = torch.rand(*chance.shape[:-1], draws, generator=generator, device="cpu")
+        counts.append((lots < chance).sum(-2))
     return torch.stack(counts)
 
 
@@ -157,8 +157,7 @@ def _matched(a: Trace, b: Trace) -> tuple[Tensor, Tensor]:
     """Positions in a and in b of the content tokens that both have, where these are different places."""
     names = [_names(trace) for trace in (a, b)]
     shared = [name for name in names[0] if name in names[1]]
-    first, second = ([names[i][name] for name in shared] for i in (0, 1))
-    in_a, in_b = torch.tensor([first, second], dtype=torch.long, device="cpu")
+    in_a, in_b = torch.tensor([[of[name] for name in shared] for of in names], dtype=torch.long, device="cpu")
     moved = (_places(a)[:, in_a] != _places(b)[:, in_b]).all(0)
     return in_a[moved], in_b[moved]
 
@@ -166,11 +165,11 @@ def _matched(a: Trace, b: Trace) -> tuple[Tensor, Tensor]:
 def _places(trace: Trace) -> Tensor:
     """(3, S) each token's place, counted from the start of the input, and from the start and the end of its text."""
     segments = trace.segments.cpu()
-    own = segments[:, None] == segments[None, :]
+    mates = segments[:, None] == segments[None, :]
     index = torch.arange(len(segments), device="cpu")
-    first = own.int().argmax(-1)
-    last = len(segments) - 1 - own.flip(-1).int().argmax(-1)
-    return torch.stack([index, index - first, last - index])
+    start = mates.int().argmax(-1)
+    end = len(segments) - 1 - mates.flip(-1).int().argmax(-1)
+    return torch.stack([index, index - start, end - index])
 
 
 def _names(trace: Trace) -> dict[tuple[int, str, int], int]:
@@ -189,8 +188,8 @@ def _far(positions: Tensor) -> Tensor:
     return (positions[None, :] - positions[:, None]).abs() > 1
 
 
-def _targets(trace: Trace, positions: Tensor, far: Tensor) -> Tensor:
+def _targets(trace: Trace, positions: Tensor, candidates: Tensor) -> Tensor:
     """(L, H, r) the most attended of the r matched tokens that are far, as an index among them."""
-    near = ~far.to(trace.device)
+    neighbours = ~candidates.to(trace.device)
     maps = (trace.attention(layer)[:, positions][:, :, positions] for layer in range(trace.n_layers))
-    return torch.stack([weights.masked_fill(near, -1.0).argmax(-1) for weights in maps]).cpu()
+    return torch.stack([weights.masked_fill(neighbours, -1.0).argmax(-1) for weights in maps]).cpu()

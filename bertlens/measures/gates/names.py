@@ -20,7 +20,7 @@ from ...vocabulary import GATE_THRESHOLD as THRESHOLD
 from ...vocabulary import GATES as WORDS
 from ...vocabulary import phrases
 from ...vocabulary.constants import GATE_LEVEL, GATE_RISE
-from .patterns import Measured, measure, measure_rows
+from .patterns import PatternScores, measure, measure_rows
 
 # gate -> the patterns that speak for it; its score is the strongest of them
 GATES: dict[str, tuple[str, ...]] = {name: word.patterns for name, word in WORDS.items() if word.patterns}
@@ -66,9 +66,9 @@ def joined(groups: Sequence[Scores]) -> Scores:
     return Scores({gate: torch.cat([scores[gate] for scores in groups]) for gate in GATES}, groups[0].n)
 
 
-def _scores(found: Measured) -> Scores:
-    strongest = {gate: torch.stack([found.scores[name] for name in names]).amax(0) for gate, names in GATES.items()}
-    return Scores(strongest, len(found.content))
+def _scores(patterns: PatternScores) -> Scores:
+    strongest = {gate: torch.stack([patterns.scores[name] for name in names]).amax(0) for gate, names in GATES.items()}
+    return Scores(strongest, len(patterns.content))
 
 
 def threshold_at(n: int, threshold: float = THRESHOLD) -> float:
@@ -93,14 +93,14 @@ def label(scores: Mapping[str, Tensor], threshold: float = THRESHOLD, margin: fl
     other labels rise as texts get longer.
     """
     names, values = _table(scores)
-    least = _least(scores, threshold)
+    floors = _least(scores, threshold)
     ranked = np.sort(values, -1)
-    chosen = np.where(
-        (ranked[..., -1] >= least) & (ranked[..., -1] - ranked[..., -2] >= margin),
+    primary = np.where(
+        (ranked[..., -1] >= floors) & (ranked[..., -1] - ranked[..., -2] >= margin),
         names[values.argmax(-1)],
         "mixed",
     )
-    return np.where(np.isnan(values).any(-1) | np.isinf(least), "undefined", chosen)
+    return np.where(np.isnan(values).any(-1) | np.isinf(floors), "undefined", primary)
 
 
 def labels(scores: Mapping[str, Tensor], threshold: float = THRESHOLD) -> np.ndarray:
@@ -109,12 +109,12 @@ def labels(scores: Mapping[str, Tensor], threshold: float = THRESHOLD) -> np.nda
     Threshold and length as for `label`: all are empty under 8 content tokens.
     """
     names, values = _table(scores)
-    least = _least(scores, threshold)
-    chosen = np.empty(values.shape[:-1], dtype=object)
-    for at in np.ndindex(chosen.shape):
+    floors = _least(scores, threshold)
+    label_sets = np.empty(values.shape[:-1], dtype=object)
+    for at in np.ndindex(label_sets.shape):
         order = np.argsort(-values[at], kind="stable")
-        chosen[at] = tuple(str(names[gate]) for gate in order if values[at][gate] >= least)
-    return chosen
+        label_sets[at] = tuple(str(names[gate]) for gate in order if values[at][gate] >= floors)
+    return label_sets
 
 
 def _least(scores: Mapping[str, Tensor], threshold: float) -> float:
@@ -148,8 +148,8 @@ def evidence(
     "unstructured" has all cells of the content rows. A map that is undefined has no cells. Raises InputError for an
     unknown gate, and as `patterns`.
     """
-    whole = attention.detach()
-    return evidence_of_rows(lambda: [(0, 0, whole.clone())], special_mask, gate, segments, view=view)
+    weights = attention.detach()
+    return evidence_of_rows(lambda: [(0, 0, weights.clone())], special_mask, gate, segments, view=view)
 
 
 def evidence_of_rows(
@@ -167,78 +167,78 @@ def evidence_of_rows(
     """
     if gate not in GATES:
         raise InputError(f"unknown gate {gate!r}, it must be one of: {', '.join(GATES)}")
-    measured = completed(
-        measure_rows(((first, weights) for _, first, weights in blocks()), special_mask, segments, view)
+    patterns = completed(
+        measure_rows(((first_key, weights) for _, first_key, weights in blocks()), special_mask, segments, view)
     )
-    pattern = max(GATES[gate], key=lambda name: float(measured.scores[name].nan_to_num()))
-    size, content = len(special_mask), measured.content
+    pattern = max(GATES[gate], key=lambda name: float(patterns.scores[name].nan_to_num()))
+    size, content = len(special_mask), patterns.content
     cells = torch.zeros(size, size, dtype=torch.bool, device=special_mask.device)
     on = []
-    for start, first, weights in blocks():
-        stop, keys = start + len(weights), slice(first, first + weights.shape[1])
+    for start, first_key, weights in blocks():
+        stop, keys = start + len(weights), slice(first_key, first_key + weights.shape[1])
         rows = slice(int((content < start).sum()), int((content < stop).sum()))  # of content tokens
         at = content[rows]
-        if measured.order is not None:
-            cells[at] = _cells(measured, pattern, rows, special_mask, view)
+        if patterns.order is not None:
+            cells[at] = _cells(patterns, pattern, rows, special_mask, view)
         weights = weights[at - start].float()
         if view == "content":
             weights[:, special_mask[keys]] = 0
         on.append((weights * cells[at][:, keys]).sum(-1) / weights.sum(-1).clamp_min(1e-12))
     mass = float(torch.cat(on).mean()) if len(content) else float("nan")
-    detail = "" if measured.order is None else _detail(measured, pattern)
-    return Evidence(gate, pattern, float(measured.scores[pattern]), cells, mass, detail)
+    detail = "" if patterns.order is None else _detail(patterns, pattern)
+    return Evidence(gate, pattern, float(patterns.scores[pattern]), cells, mass, detail)
 
 
-def _cells(measured: Measured, pattern: str, rows: slice, special_mask: Tensor, view: str) -> Tensor:
+def _cells(patterns: PatternScores, pattern: str, rows: slice, special_mask: Tensor, view: str) -> Tensor:
     """(r, S) those of some content rows."""
     if pattern == "special columns":
-        return (special_mask & (view == "full")).expand(len(measured.content[rows]), -1)
+        return (special_mask & (view == "full")).expand(len(patterns.content[rows]), -1)
     if pattern == "unstructured":
-        return (~special_mask | (view == "full")).expand(len(measured.content[rows]), -1)
-    among = _content_cells(measured, pattern, rows)
+        return (~special_mask | (view == "full")).expand(len(patterns.content[rows]), -1)
+    among = _content_cells(patterns, pattern, rows)
     cells = torch.zeros(len(among), len(special_mask), dtype=torch.bool, device=among.device)
-    cells[:, measured.content] = among
+    cells[:, patterns.content] = among
     return cells
 
 
-def _content_cells(measured: Measured, pattern: str, rows: slice) -> Tensor:
+def _content_cells(patterns: PatternScores, pattern: str, rows: slice) -> Tensor:
     """(r, n) cells of some content rows among content tokens."""
-    positions = measured.content
+    positions = patterns.content
     index = torch.arange(len(positions), device=positions.device)
     offset = index - index[rows, None]
     if pattern in ("next", "previous"):
-        near = (positions - positions[rows, None]).abs() == 1
-        return near & (offset == (1 if pattern == "next" else -1))
+        adjacent = (positions - positions[rows, None]).abs() == 1
+        return adjacent & (offset == (1 if pattern == "next" else -1))
     if pattern in ("self", "after", "before"):
         return {"self": offset == 0, "after": offset > 0, "before": offset < 0}[pattern]
     if pattern == "both neighbours":
-        return (offset != 0) & (offset.abs() <= int(measured.width))  # type: ignore[arg-type]
+        return (offset != 0) & (offset.abs() <= int(patterns.width))  # type: ignore[arg-type]
     cells = torch.zeros_like(offset, dtype=torch.bool)
     if pattern == "content columns":
-        cells[:, _columns(measured)] = True
+        cells[:, _columns(patterns)] = True
         return cells
     if pattern == "far peaks":
-        cells[torch.arange(len(cells), device=cells.device), measured.targets[rows]] = True  # type: ignore[index]
+        cells[torch.arange(len(cells), device=cells.device), patterns.targets[rows]] = True  # type: ignore[index]
         return cells & (offset.abs() > 1)
-    for block in measured.blocks.bool():  # type: ignore[union-attr]
+    for block in patterns.blocks.bool():  # type: ignore[union-attr]
         cells |= block[rows, None] & block
     return cells
 
 
-def _columns(measured: Measured) -> Tensor:
-    return measured.order[: int(measured.n_columns)].sort().values  # type: ignore[index,arg-type]
+def _columns(patterns: PatternScores) -> Tensor:
+    return patterns.order[: int(patterns.n_columns)].sort().values  # type: ignore[index,arg-type]
 
 
-def _detail(measured: Measured, pattern: str) -> str:
+def _detail(patterns: PatternScores, pattern: str) -> str:
     """Where the cells are, in words."""
-    positions = measured.content
+    positions = patterns.content
     if pattern == "both neighbours":
-        width = int(measured.width)  # type: ignore[arg-type]
+        width = int(patterns.width)  # type: ignore[arg-type]
         return phrases.BAND.format(width=width, s="s" * (width > 1))
     if pattern == "content columns":
-        columns = positions[_columns(measured)].tolist()
+        columns = positions[_columns(patterns)].tolist()
         return phrases.COLUMNS.format(s="s" * (len(columns) > 1), places=", ".join(map(str, columns)))
     if pattern == "block":
-        starts = sorted(int(positions[block.nonzero()[0, 0]]) for block in measured.blocks.bool())  # type: ignore[union-attr]
+        starts = sorted(int(positions[block.nonzero()[0, 0]]) for block in patterns.blocks.bool())  # type: ignore[union-attr]
         return phrases.CUT_BEFORE.format(places=" and ".join(map(str, starts[1:])))
     return ""

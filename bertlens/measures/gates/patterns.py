@@ -21,7 +21,7 @@ from ...base.steps import Steps, completed
 from ...errors import InputError
 from ...vocabulary.constants import GATE_VIEWS as VIEWS
 from ...vocabulary.constants import PATTERN_CONTENT, PATTERN_CUTS, PATTERN_ROUNDING, PATTERN_TINY, PATTERN_TOKENS
-from .gathered import Gathered, gather
+from .pattern_sums import PatternSums, pattern_sums
 
 PATTERNS = (
     "self",
@@ -77,7 +77,7 @@ def patterns(
 
 
 @dataclass(frozen=True)
-class Measured:
+class PatternScores:
     """Pattern scores and, for the evidence, where each was found. Leading dimensions (...) as in the attention."""
 
     content: Tensor  # (n,) positions of the content tokens
@@ -89,7 +89,7 @@ class Measured:
     targets: Tensor | None = None  # (..., n) content index of each row's far peak
 
 
-def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, view: str) -> Measured:
+def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, view: str) -> PatternScores:
     """`patterns` with what the evidence needs."""
     if attention.ndim < 2 or attention.shape[-2] != attention.shape[-1]:
         raise InputError(f"gates need square maps (..., S, S), not {tuple(attention.shape)}: cross-attention has none")
@@ -98,26 +98,26 @@ def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, vi
 
 def measure_rows(
     blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None, view: str = "full"
-) -> Steps[Measured]:
+) -> Steps[PatternScores]:
     """The same, in steps, of maps that come as blocks of successive rows, as `names.scores_of_rows` has them: what is
     kept grows with S, not with S². Overwrites the blocks."""
     if view not in VIEWS:
         raise InputError(f"view must be 'full' or 'content', not {view!r}")
     checked = _checked(blocks, special_mask, segments)
-    first = next(checked)
+    lead = next(checked)
     content = (~special_mask).nonzero()[:, 0]
     n, n_special = len(content), len(special_mask) - len(content) if view == "full" else 0
     if len(special_mask) < PATTERN_TOKENS or n < PATTERN_CONTENT:
-        unknown = first[1].new_full(first[1].shape[:-2], torch.nan, dtype=torch.float64)
-        return Measured(content, dict.fromkeys(PATTERNS, unknown))
+        unknown = lead[1].new_full(lead[1].shape[:-2], torch.nan, dtype=torch.float64)
+        return PatternScores(content, dict.fromkeys(PATTERNS, unknown))
     ways, segmented = _ways(content, segments)
-    gathered = yield from gather(_content_rows(chain([first], checked), special_mask, view), ways)
-    rows = _Content(gathered, content, ways, segmented)
+    sums = yield from pattern_sums(_content_rows(chain([lead], checked), special_mask, view), ways)
+    rows = _Content(sums, content, ways, segmented)
     root = (rows.total / n).sqrt()
     scores = dict(rows.offsets())
     width, band = rows.band()
     order, n_columns, purity = rows.columns()
-    chosen, block = rows.block()
+    partition, block = rows.block()
     peaks = rows.peaks()
     scores |= {"both neighbours": root * band, "content columns": root * purity, "block": root * block}
     scores |= {name: root * value * (1 - purity) for name, value in rows.sides()}
@@ -130,20 +130,20 @@ def measure_rows(
     broad = (2 * scores["uniform"] - 1).clamp_min(0)
     scores["unstructured"] = broad * (1 - 1.5 * strongest).clamp_min(0)
     named = {name: scores[name] for name in PATTERNS}
-    return Measured(content, named, order, n_columns, width, chosen, rows.of.target)
+    return PatternScores(content, named, order, n_columns, width, partition, rows.of.target)
 
 
 def _checked(
     blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None
 ) -> Iterator[tuple[int, Tensor]]:
     """The blocks of rows, in float32 or float64."""
-    for first, attention in blocks:
+    for first_key, attention in blocks:
         if not attention.sum(-1).isfinite().all():  # a NaN or Inf in a row is one in its sum
             raise InputError("the attention holds NaN or Inf: trace.nan_layer says in which layer it begins")
-        size = first + attention.shape[-1]
+        size = first_key + attention.shape[-1]
         if len(special_mask) < size or (segments is not None and len(segments) != len(special_mask)):
             raise InputError(f"special_mask and segments need one entry for each of the {size} tokens")
-        yield first, attention if attention.dtype == torch.float64 else attention.float()
+        yield first_key, attention if attention.dtype == torch.float64 else attention.float()
 
 
 def _content_rows(
@@ -151,32 +151,32 @@ def _content_rows(
 ) -> Iterator[tuple[int, Tensor, Tensor]]:
     """The rows of content tokens, scaled to sum to 1: the first content key, what they give to content keys from there
     on, and what to special ones."""
-    size, start, before = len(special_mask), 0, (~special_mask).cumsum(0).tolist()
-    for first, attention in blocks:
+    size, start, ranks = len(special_mask), 0, (~special_mask).cumsum(0).tolist()
+    for first_key, attention in blocks:
         stop = start + attention.shape[-2]
         rows, start = _taken(attention, ~special_mask[start:stop], -2), stop
         if not rows.shape[-2]:
             continue
-        first, rows = _scaled(first, rows, size)
-        keys = ~special_mask[first : first + rows.shape[-1]]
+        first_key, rows = _scaled(first_key, rows, size)
+        keys = ~special_mask[first_key : first_key + rows.shape[-1]]
         among, special = _taken(rows, keys, -1), rows[..., ~keys]
-        first = before[first - 1] if first else 0
+        first_key = ranks[first_key - 1] if first_key else 0
         if view == "content":
-            first, among = _scaled(first, among, before[-1])
+            first_key, among = _scaled(first_key, among, ranks[-1])
             special = special[..., :0]
-        yield first, among, special
+        yield first_key, among, special
 
 
-def _taken(x: Tensor, chosen: Tensor, dim: int) -> Tensor:
+def _taken(x: Tensor, mask: Tensor, dim: int) -> Tensor:
     """The chosen rows or columns; a view where they are successive."""
-    at = chosen.nonzero()[:, 0]
-    here = at.cpu()  # read one by one below
-    starts = [0, *((here.diff() != 1).nonzero()[:, 0] + 1).tolist()] if len(at) else []
+    at = mask.nonzero()[:, 0]
+    places = at.cpu()  # read one by one below
+    starts = [0, *((places.diff() != 1).nonzero()[:, 0] + 1).tolist()] if len(at) else []
     if len(starts) == 1:
-        return x.narrow(dim, int(here[0]), len(at))
+        return x.narrow(dim, int(places[0]), len(at))
     if 0 < len(starts) <= RUNS:  # whose copies take a third of the time of single places'
         ends = [*starts[1:], len(at)]
-        return torch.cat([x.narrow(dim, int(here[a]), b - a) for a, b in zip(starts, ends, strict=True)], dim)
+        return torch.cat([x.narrow(dim, int(places[a]), b - a) for a, b in zip(starts, ends, strict=True)], dim)
     return x.index_select(dim, at)
 
 
@@ -190,18 +190,18 @@ def _ways(content: Tensor, segments: Tensor | None) -> tuple[Tensor, bool]:
     return _cuts(len(content), content.device), False
 
 
-def _scaled(first: int, rows: Tensor, size: int) -> tuple[int, Tensor]:
-    """Rows (..., R, C) of the keys from `first` on, scaled to sum to 1; a row of zeros becomes even over all `size`
+def _scaled(first_key: int, rows: Tensor, size: int) -> tuple[int, Tensor]:
+    """Rows (..., R, C) of the keys from `first_key` on, scaled to sum to 1; a row of zeros becomes even over all `size`
     keys. Overwrites."""
     sums = rows.sum(-1, keepdim=True)
     empty = sums <= PATTERN_TINY
     if empty.any():
-        whole = rows.new_zeros(*rows.shape[:-1], size)
-        whole[..., first : first + rows.shape[-1]] = rows
-        first, rows = 0, whole.masked_fill_(empty, 1 / size)
+        row_space = rows.new_zeros(*rows.shape[:-1], size)
+        row_space[..., first_key : first_key + rows.shape[-1]] = rows
+        first_key, rows = 0, row_space.masked_fill_(empty, 1 / size)
         sums = sums.masked_fill(empty, 1)
     rows /= sums
-    return first, rows
+    return first_key, rows
 
 
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:
@@ -211,7 +211,7 @@ def _ratio(part: Tensor, whole: Tensor) -> Tensor:
 class _Content:
     """B: attention among the n content tokens, (..., n, n), as what was gathered of it says."""
 
-    def __init__(self, of: Gathered, positions: Tensor, ways: Tensor, segmented: bool):
+    def __init__(self, of: PatternSums, positions: Tensor, ways: Tensor, segmented: bool):
         self.of, self.ways, self.segmented = of, ways, segmented
         self.n = n = len(positions)
         self.index = torch.arange(n, device=positions.device, dtype=torch.float64)
@@ -220,21 +220,21 @@ class _Content:
         self.total = self.mass.sum(-1)
         self.mean_row = of.columns / self.total.clamp_min(PATTERN_TINY)[..., None]  # c
 
-    def excess(self, mass: Tensor, chance: Tensor | float, whole: Tensor | None = None) -> Tensor:
+    def excess(self, mass: Tensor, chance: Tensor | float, total: Tensor | None = None) -> Tensor:
         """q: mass over chance as a part of what there is room for, summed over rows (so that noise averages out)."""
-        whole = self.mass if whole is None else whole
-        return _ratio((mass - chance * whole).sum(-1), ((1 - chance) * whole).sum(-1))
+        total = self.mass if total is None else total
+        return _ratio((mass - chance * total).sum(-1), ((1 - chance) * total).sum(-1))
 
     def offsets(self) -> Iterator[tuple[str, Tensor]]:
         """Already weighted, each by the m of the rows that count: those that have such a content neighbour."""
-        ahead, behind = (near[..., self.adjacent] for near in (self.of.ahead, self.of.behind))
-        first, second = self.mass[..., :-1][..., self.adjacent], self.mass[..., 1:][..., self.adjacent]
-        for name, mass, whole in (
-            ("self", self.of.own, self.mass),
-            ("next", ahead, first),
-            ("previous", behind, second),
+        ahead, behind = (side[..., self.adjacent] for side in (self.of.ahead, self.of.behind))
+        ahead_total, behind_total = self.mass[..., :-1][..., self.adjacent], self.mass[..., 1:][..., self.adjacent]
+        for name, mass, total in (
+            ("self", self.of.diagonal, self.mass),
+            ("next", ahead, ahead_total),
+            ("previous", behind, behind_total),
         ):
-            yield name, self.excess(mass, 1 / self.n, whole) * (whole.sum(-1) / max(1, whole.shape[-1])).sqrt()
+            yield name, self.excess(mass, 1 / self.n, total) * (total.sum(-1) / max(1, total.shape[-1])).sqrt()
 
     def band(self) -> tuple[Tensor, Tensor]:
         n = self.n
@@ -253,11 +253,11 @@ class _Content:
         return width + 1, best
 
     def sides(self) -> Iterator[tuple[str, Tensor]]:
-        others = self.mass - self.of.own
-        share = others.sum(-1) / self.total.clamp_min(PATTERN_TINY)
+        off_diagonal = self.mass - self.of.diagonal
+        share = off_diagonal.sum(-1) / self.total.clamp_min(PATTERN_TINY)
         chance = (self.n - 1 - self.index) / (self.n - 1)
-        yield "after", share * self.excess(self.of.after, chance, others)
-        yield "before", share * self.excess(others - self.of.after, 1 - chance, others)
+        yield "after", share * self.excess(self.of.upper, chance, off_diagonal)
+        yield "before", share * self.excess(off_diagonal - self.of.upper, 1 - chance, off_diagonal)
 
     def columns(self) -> tuple[Tensor, Tensor, Tensor]:
         """Stripes: the columns by weight, how many of them count, and how pure they are."""
@@ -289,13 +289,14 @@ class _Content:
         beyond = torch.where(beyond > PATTERN_ROUNDING, beyond / ideal.clamp_min(PATTERN_TINY), 0.0)
         purity = (((inside - chance) / (1 - chance)).clamp(0, 1) * beyond.clamp(0, 1)).sqrt().amin(-1)
         best, which = purity.max(-1)
-        chosen = blocks[which]  # (..., G, n)
+        partition = blocks[which]  # (..., G, n)
         # evenness: entropy of a row inside its block ÷ ln(size of the block), weighted by the row's mass there
-        at = which[..., None, None, None].expand(*which.shape, 1, *chosen.shape[-2:])
+        at = which[..., None, None, None].expand(*which.shape, 1, *partition.shape[-2:])
         stays, within = (values.gather(-3, at)[..., 0, :, :] for values in (stays, self.of.within))
-        entropy = ((torch.xlogy(stays, stays) - within) * chosen).sum(-1)  # (..., G)
-        evenness = (entropy / chosen.sum(-1).clamp_min(2).log()).sum(-1) / stays.sum((-2, -1)).clamp_min(PATTERN_TINY)
-        return chosen, best * (2 * evenness - 0.5).clamp(0, 1)
+        entropy = ((torch.xlogy(stays, stays) - within) * partition).sum(-1)  # (..., G)
+        ceiling = partition.sum(-1).clamp_min(2).log()  # the entropy of an even row inside its block
+        evenness = (entropy / ceiling).sum(-1) / stays.sum((-2, -1)).clamp_min(PATTERN_TINY)
+        return partition, best * (2 * evenness - 0.5).clamp(0, 1)
 
     def peaks(self) -> Tensor:
         peak, target = self.of.peak, self.of.target
@@ -306,10 +307,10 @@ class _Content:
 
 def _expected(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Tensor) -> Tensor:
     """(..., K, G) what of `_profile_share` falls into a row's own block, summed; a few maps at a time."""
-    some = max(1, NUMBERS_AT_ONCE // blocks.numel())
-    parts = (x.reshape(-1, x.shape[-1]).split(some) for x in (mean_row, by_offset, mass))
-    found = [(_profile_share(c, p, m, blocks) * blocks).sum(-1) for c, p, m in zip(*parts, strict=True)]
-    return torch.cat(found).view(*mean_row.shape[:-1], *blocks.shape[:2])
+    size = max(1, NUMBERS_AT_ONCE // blocks.numel())
+    groups = (x.reshape(-1, x.shape[-1]).split(size) for x in (mean_row, by_offset, mass))
+    sums = [(_profile_share(c, p, m, blocks) * blocks).sum(-1) for c, p, m in zip(*groups, strict=True)]
+    return torch.cat(sums).view(*mean_row.shape[:-1], *blocks.shape[:2])
 
 
 def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Tensor) -> Tensor:
@@ -323,13 +324,13 @@ def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Te
     chance = torch.fft.irfft(torch.fft.rfft(mass, size).conj() * columns, size)  # lag d: Σ_i m_i c_(i+d)
     between = by_offset.new_zeros(*by_offset.shape[:-1], size - 2 * n + 1)
     observed = torch.cat([by_offset[..., n - 1 :], between, by_offset[..., : n - 1]], -1)
-    least = 1e-6 * mass.sum(-1, keepdim=True) / n
-    profile = torch.where(chance > least, observed / chance.clamp_min(PATTERN_TINY), 0.0)
+    floor = 1e-6 * mass.sum(-1, keepdim=True) / n
+    profile = torch.where(chance > floor, observed / chance.clamp_min(PATTERN_TINY), 0.0)
     kernel = torch.fft.rfft(profile).conj()
-    whole = torch.fft.irfft(kernel * columns, size)[..., :n]
-    parts = torch.fft.rfft(mean_row[..., None, None, :] * blocks, size)
-    parts = torch.fft.irfft(kernel[..., None, None, :] * parts, size)[..., :n]
-    return mass[..., None, None, :] * (parts / whole.clamp_min(PATTERN_TINY)[..., None, None, :]).clamp(0, 1)
+    total = torch.fft.irfft(kernel * columns, size)[..., :n]
+    by_block = torch.fft.rfft(mean_row[..., None, None, :] * blocks, size)
+    by_block = torch.fft.irfft(kernel[..., None, None, :] * by_block, size)[..., :n]
+    return mass[..., None, None, :] * (by_block / total.clamp_min(PATTERN_TINY)[..., None, None, :]).clamp(0, 1)
 
 
 def _fft_size(n: int) -> int:
@@ -356,10 +357,10 @@ def _segment_contrast(blocks: Tensor) -> Tensor:
 @lru_cache(maxsize=64)
 def _cuts(n: int, device: torch.device) -> Tensor:
     """(K, 2, n) ways to cut n tokens in two, neither part under 3 tokens or a fifth."""
-    least = max(3, round(n / 5))
-    cuts = torch.linspace(least, n - least, min(PATTERN_CUTS, max(0, n - 2 * least + 1)), device=device).round()
-    first = (torch.arange(n, device=device) < cuts[:, None]).double()
-    return torch.stack([first, 1 - first], 1)
+    margin = max(3, round(n / 5))
+    cuts = torch.linspace(margin, n - margin, min(PATTERN_CUTS, max(0, n - 2 * margin + 1)), device=device).round()
+    prefix = (torch.arange(n, device=device) < cuts[:, None]).double()
+    return torch.stack([prefix, 1 - prefix], 1)
 
 
 @lru_cache(maxsize=64)

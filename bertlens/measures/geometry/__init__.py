@@ -4,7 +4,7 @@ After Bonino, Ghione, Cirrincione 2025 (arXiv 2502.12033), Ethayarajh 2019, Timk
 2017. Everything is computed in float64. Rows of zeros have no direction and are left out.
 """
 
-from .corpus import corpus_table
+from .hidden_states import corpus_table
 from .histograms import NormHistograms, norm_histograms
 from .layers import attention_cone, head_cones, head_writes, layer_rows, layer_table
 from .projection import Projection, nearest, pca, project, umap

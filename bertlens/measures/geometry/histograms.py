@@ -43,12 +43,12 @@ def norm_histograms(
     queries.
     """
     check_index(head, trace.n_heads, "head")
-    counted = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
+    mask = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
     vectors = head_vectors(trace, layer)
-    norms = {kind: x[head, counted].double().norm(dim=-1).cpu().numpy() for kind, x in vectors.items()}
+    norms = {kind: x[head, mask].double().norm(dim=-1).cpu().numpy() for kind, x in vectors.items()}
     top = max((float(values.max(initial=0)) for values in norms.values()), default=0)
     edges = np.linspace(0, top or 1.0, bins + 1)
-    sigma_max, bounds = _bounds(trace, layer, head, counted)
+    sigma_max, bounds = _bounds(trace, layer, head, mask)
     return NormHistograms(
         layer,
         head,
@@ -61,14 +61,14 @@ def norm_histograms(
     )
 
 
-def _bounds(trace: Trace, layer: int, head: int, counted: Tensor) -> tuple[dict[str, float], dict[str, float]]:
+def _bounds(trace: Trace, layer: int, head: int, mask: Tensor) -> tuple[dict[str, float], dict[str, float]]:
     unknown = dict.fromkeys(KINDS, float("nan"))
     try:
         adapter, module = trace.layer_module(layer)
         assert trace.model is not None
         fused = adapter.value_part is not None
         finders = (adapter.query_projection, adapter.key_projection, adapter.value_projection)
-        pairs = [trace.model.affine(find(module), part if fused else None) for part, find in enumerate(finders)]
+        pairs = [trace.model.affine(find(module), number if fused else None) for number, find in enumerate(finders)]
         weights = [_of_head(*pair, trace.n_heads, head) for pair in pairs]
     except ModelError:
         return unknown, dict(unknown)
@@ -82,8 +82,8 @@ def _bounds(trace: Trace, layer: int, head: int, counted: Tensor) -> tuple[dict[
     for kind, (weight, bias) in zip(KINDS, weights, strict=False):
         sigma_max[kind] = float(torch.linalg.svdvals(weight)[0])
         # any token's value may be in a context, whichever rows are counted
-        most = longest.max() if kind == "value" else longest[counted].max() if counted.any() else 0.0
-        bounds[kind] = sigma_max[kind] * float(most) + float(bias.norm())
+        reach = longest.max() if kind == "value" else longest[mask].max() if mask.any() else 0.0
+        bounds[kind] = sigma_max[kind] * float(reach) + float(bias.norm())
     bounds["context"] = bounds["value"]
     return sigma_max, bounds
 

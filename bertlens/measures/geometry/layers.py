@@ -40,16 +40,16 @@ def layer_table(trace: Trace, include_special: bool = True) -> pd.DataFrame:
 
 def layer_rows(trace: Trace, include_special: bool = True) -> list[dict[str, Any]]:
     """The rows of `layer_table`, without pandas, which takes longer to import than they do."""
-    counted = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
-    n = int(counted.sum())
+    mask = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
+    n = int(mask.sum())
     rows = []
     for layer in range(trace.n_layers):
         into, attended, output = (
-            x[counted].double()
+            x[mask].double()
             for x in (trace.layer_input(layer), trace.attention_output(layer), trace.layer_output(layer))
         )
-        context = trace.context(layer)[counted].double()
-        heads = cone_share(trace.head_context(layer)[:, counted])
+        context = trace.context(layer)[mask].double()
+        heads = cone_share(trace.head_context(layer)[:, mask])
         distribution = moments(output)
         extreme = int(distribution["max_z"].nan_to_num(-1).argmax()) if n else None
         row: dict[str, Any] = {
@@ -72,10 +72,10 @@ def layer_rows(trace: Trace, include_special: bool = True) -> list[dict[str, Any
         row["max_z"] = torch.nan if extreme is None else distribution["max_z"][extreme]
         row["max_z_dimension"] = -1 if extreme is None else int(distribution["dimension"][extreme])
         row["participation"] = participation_ratio(output)
-        for name, before, after in (("attention", into, attended), ("mlp", attended, output)):
-            ratio, cosine = _step(before, after)
+        for name, start, end in (("attention", into, attended), ("mlp", attended, output)):
+            ratio, cosine = _step(start, end)
             row |= {f"{name}_ratio": ratio, f"{name}_cosine": cosine}
-            row[f"{name}_cone"] = cone_share(after) - cone_share(before)
+            row[f"{name}_cone"] = cone_share(end) - cone_share(start)
         rows.append({name: float(value) if isinstance(value, Tensor) else value for name, value in row.items()})
     return rows
 

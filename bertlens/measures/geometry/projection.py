@@ -48,10 +48,10 @@ def pca(vectors: Tensor) -> Projection:
     if total <= 1e-24 * vectors.double().square().sum():  # what is left of equal rows is rounding
         return Projection(torch.zeros(n, 2, dtype=torch.float64, device=x.device), values.new_full((2,), torch.nan))
     if min(n, d) < 2:
-        points, values = (torch.nn.functional.pad(one, (0, 1)) for one in (points, values))
+        points, values = (torch.nn.functional.pad(matrix, (0, 1)) for matrix in (points, values))
     away = points.abs() > 1e-9 * points.abs().amax()
-    first = points.gather(0, away.int().argmax(0, keepdim=True))
-    return Projection(points * torch.where(first < 0, -1.0, 1.0), values / total)
+    lead = points.gather(0, away.int().argmax(0, keepdim=True))
+    return Projection(points * torch.where(lead < 0, -1.0, 1.0), values / total)
 
 
 def has_umap() -> bool:
@@ -69,10 +69,10 @@ def umap(vectors: Tensor) -> Projection:
         raise InputError("UMAP is not installed: pip install umap-learn, or take method='pca'")
     if len(vectors) < 4 or not torch.isfinite(vectors).all():
         raise InputError("UMAP needs 4 tokens or more, without NaN or infinity: take method='pca'")
-    made = importlib.import_module("umap").UMAP(
+    reducer = importlib.import_module("umap").UMAP(
         n_neighbors=min(15, len(vectors) - 1), metric="cosine", init="random", random_state=0
     )
-    return Projection(torch.from_numpy(made.fit_transform(vectors.double().cpu().numpy())).double(), None)
+    return Projection(torch.from_numpy(reducer.fit_transform(vectors.double().cpu().numpy())).double(), None)
 
 
 def nearest(vectors: Tensor, k: int = 8) -> tuple[Tensor, Tensor]:
@@ -84,13 +84,13 @@ def nearest(vectors: Tensor, k: int = 8) -> tuple[Tensor, Tensor]:
     if not torch.isfinite(x).all():
         raise InputError("vectors with NaN or infinity have no cosines")
     unit = torch.nn.functional.normalize(x, dim=-1)
-    most = min(k, len(x) - 1)
-    found = []
+    count = min(k, len(x) - 1)
+    blocks = []
     for start in range(0, len(x), ROWS_AT_ONCE):
         cosine = (unit[start : start + ROWS_AT_ONCE] @ unit.T).clamp_(-1, 1)
         cosine.diagonal(start).fill_(-torch.inf)
-        found.append(_largest(cosine, most))
-    places, values = zip(*found, strict=True)
+        blocks.append(_largest(cosine, count))
+    places, values = zip(*blocks, strict=True)
     return torch.cat(places), torch.cat(values)
 
 
@@ -98,8 +98,8 @@ def _largest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k largest of each row, places and values, of equal ones the first: a stable sort in a tenth of its time."""
     places = rows.topk(k).indices
     if k:  # of equals at the end topk takes any
-        least = rows.gather(-1, places).amin(-1, keepdim=True)
-        tied = (rows >= least).sum(-1) > k
+        floor = rows.gather(-1, places).amin(-1, keepdim=True)
+        tied = (rows >= floor).sum(-1) > k
         places[tied] = rows[tied].sort(dim=-1, descending=True, stable=True).indices[:, :k]
     places = places.sort(-1).values
     values, order = rows.gather(-1, places).sort(dim=-1, descending=True, stable=True)

@@ -16,8 +16,8 @@ def usable(vectors: Tensor, mask: Tensor | None = None) -> Tensor:
 
     vectors (..., n, d), mask (n,) or (..., n).
     """
-    counted = torch.linalg.vector_norm(vectors.double(), dim=-1) > ZERO
-    return counted if mask is None else counted & mask
+    valid = torch.linalg.vector_norm(vectors.double(), dim=-1) > ZERO
+    return valid if mask is None else valid & mask
 
 
 def cone_index(vectors: Tensor, mask: Tensor | None = None, normalize: bool = True) -> Tensor:
@@ -27,12 +27,12 @@ def cone_index(vectors: Tensor, mask: Tensor | None = None, normalize: bool = Tr
     nothing). I² = n + n (n − 1) · mean cosine. mask (n,) or (..., n): True counts. `normalize=False` sums the rows as
     they are, the formula by the letter. Bonino et al. 2025, cone index; on unit rows as in their code.
     """
-    counted = usable(vectors, mask)
-    rows = torch.where(counted[..., None], vectors.double(), 0.0)  # NaN rows do not count either
+    valid = usable(vectors, mask)
+    rows = torch.where(valid[..., None], vectors.double(), 0.0)  # NaN rows do not count either
     if normalize:
         rows = rows / torch.linalg.vector_norm(rows, dim=-1, keepdim=True).clamp_min(ZERO)
     index = torch.linalg.vector_norm(rows.sum(-2), dim=-1)
-    return torch.where(counted.any(-1), index, torch.nan)
+    return torch.where(valid.any(-1), index, torch.nan)
 
 
 def cone_share(vectors: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -77,8 +77,8 @@ def participation_ratio(vectors: Tensor) -> Tensor:
     total = gram.diagonal(0, -2, -1).sum(-1)
     ratio = total**2 / gram.square().sum((-2, -1))
     # what is left of equal rows is rounding
-    same = total <= 1e-24 * vectors.double().square().sum((-2, -1))
-    return torch.where(same, torch.nan, ratio)
+    degenerate = total <= 1e-24 * vectors.double().square().sum((-2, -1))
+    return torch.where(degenerate, torch.nan, ratio)
 
 
 # --- cosines between vectors, Ethayarajh 2019 ---
@@ -95,9 +95,9 @@ def anisotropy(vectors: Tensor, centre: bool = False, without: int = 0) -> Tenso
         vectors = vectors.double() - vectors.double().mean(-2, keepdim=True)
     if without:
         rogue = cosine_contributions(vectors).topk(without).indices
-        kept = torch.ones(vectors.shape[-1], dtype=torch.bool, device=vectors.device)
-        kept[rogue] = False
-        vectors = vectors[..., kept]
+        dimensions = torch.ones(vectors.shape[-1], dtype=torch.bool, device=vectors.device)
+        dimensions[rogue] = False
+        vectors = vectors[..., dimensions]
     n = usable(vectors).sum(-1)
     return torch.where(n > 1, (cone_index(vectors) ** 2 - n) / (n * (n - 1)), torch.nan)
 
@@ -163,9 +163,9 @@ def two_nn(points: Tensor, trim: float = 0.1) -> float:
         )
     nearest = torch.cat([_two_nearest(x, start) for start in range(0, len(x), 256)])
     ratios = (nearest[:, 1] / nearest[:, 0]).log().sort().values
-    kept = max(2, round(len(ratios) * (1 - trim)))
-    total = ratios[:kept].sum() + (len(ratios) - kept) * ratios[kept - 1]
-    return float((kept - 1) / total)
+    count = max(2, round(len(ratios) * (1 - trim)))
+    total = ratios[:count].sum() + (len(ratios) - count) * ratios[count - 1]
+    return float((count - 1) / total)
 
 
 def _two_nearest(x: Tensor, start: int) -> Tensor:

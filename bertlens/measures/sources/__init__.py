@@ -10,11 +10,11 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 """
 
 from .bilinear import GROUPS, Maps, Pair, groups, kind_pairs, map_shares, maps, pairs
-from .forward import POOLINGS, similarity
 from .head_score import SIDES, score, visible_keys
-from .predictions import label, logit
+from .logits import label, logit
 from .pull import Reading
-from .result import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
+from .push import POOLINGS, similarity
+from .split import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
 from .stream import Stream, requirements
 
 __all__ = [

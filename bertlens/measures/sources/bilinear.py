@@ -71,8 +71,8 @@ def _pairs(
     sides: list[Tensor] = []
     for side, token in (("query", query), ("key", key)):
         tokens = torch.tensor([token], device=stream.device)
-        found = parts(stream, _in_head_space(stream, layer, head, side, tokens, torch.ones_like(tokens).double()))
-        rows, vectors = _listed(found)
+        split = parts(stream, _in_head_space(stream, layer, head, side, tokens, torch.ones_like(tokens).double()))
+        rows, vectors = _listed(split)
         rotation = stream.rotation(layer)
         sides.append(vectors if rotation is None else rotated(vectors, rotation[0][token], rotation[1][token]))
         names.append(rows)
@@ -89,13 +89,13 @@ def groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> dic
     check_index(head, trace.n_heads, "head")
     stream = Stream(trace)
     check_finite(trace)
-    chosen = torch.arange(tokens.start, tokens.stop, device=stream.device)
-    found = _grouped(parts(stream, _in_head_space(stream, layer, head, side, chosen, None), together=True))
+    positions = torch.arange(tokens.start, tokens.stop, device=stream.device)
+    by_group = _grouped(parts(stream, _in_head_space(stream, layer, head, side, positions, None), together=True))
     rotation = stream.rotation(layer)
     if rotation is None:
-        return found
-    cos, sin = (part[tokens] for part in rotation)
-    return {name: rotated(x, cos, sin) for name, x in found.items()}
+        return by_group
+    cos, sin = (table[tokens] for table in rotation)
+    return {name: rotated(x, cos, sin) for name, x in by_group.items()}
 
 
 @torch.no_grad()
@@ -112,20 +112,20 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
     hidden = ~visible_keys(trace, layer, head, slice(None))
     some_hidden = bool(hidden.any())
     count = (~hidden).sum(-1, keepdim=True).double()
-    made = Maps()
-    made.notes = stream.notes
+    score_maps = Maps()
+    score_maps.notes = stream.notes
     for down in GROUPS:
         for across in GROUPS:
             if down not in queries or across not in keys:
-                part = torch.zeros(trace.n_tokens, trace.n_tokens, dtype=stream.dtype, device=stream.device)
+                scores = torch.zeros(trace.n_tokens, trace.n_tokens, dtype=stream.dtype, device=stream.device)
             else:
                 query, key = trace.scaling(layer) * queries[down], keys[across]
-                part = query.to(stream.dtype) @ key.to(stream.dtype).T
+                scores = query.to(stream.dtype) @ key.to(stream.dtype).T
                 if center:  # q_i · mean of the visible keys
                     mean = (~hidden).double() @ key / count if some_hidden else key.mean(0, keepdim=True)
-                    part -= (query * mean).sum(-1, keepdim=True).to(stream.dtype)
-            made[down, across] = part.masked_fill_(hidden, torch.nan) if some_hidden else part
-    return made
+                    scores -= (query * mean).sum(-1, keepdim=True).to(stream.dtype)
+            score_maps[down, across] = scores.masked_fill_(hidden, torch.nan) if some_hidden else scores
+    return score_maps
 
 
 def map_shares(maps: Mapping[Pair, Tensor]) -> dict[Pair, float]:
@@ -134,23 +134,23 @@ def map_shares(maps: Mapping[Pair, Tensor]) -> dict[Pair, float]:
     Shares sum to 1, can be negative, and are the same with `center` and without. NaN where the scores of every query
     are equal.
     """
-    first = next(iter(maps.values()))
-    visible = ~first.isnan()
+    example = next(iter(maps.values()))
+    visible = ~example.isnan()
     count = visible.sum(-1, keepdim=True)
 
     def centred(x: Tensor) -> Tensor:
         x = x.double().nan_to_num(0.0)
         return (x - x.sum(-1, keepdim=True) / count) * visible
 
-    whole = torch.zeros_like(first, dtype=torch.float64)
-    for part in maps.values():
-        whole += centred(part)
-    weighted = whole / count
-    variance = float((whole * weighted).sum())
+    total = torch.zeros_like(example, dtype=torch.float64)
+    for scores in maps.values():
+        total += centred(scores)
+    weighted = total / count
+    variance = float((total * weighted).sum())
     if not variance:
         return dict.fromkeys(maps, float("nan"))
-    # Σ_j (part − its mean) · whole = Σ_j part · whole, as the rows of `whole` sum to 0
-    return {pair: float((part.double().nan_to_num(0.0) * weighted).sum()) / variance for pair, part in maps.items()}
+    # Σ_j (scores − their mean) · total = Σ_j scores · total, as the rows of `total` sum to 0
+    return {pair: float((scores.double().nan_to_num(0.0) * weighted).sum()) / variance for pair, scores in maps.items()}
 
 
 def _in_head_space(stream: Stream, layer: int, head: int, side: str, tokens: Tensor, share: Tensor | None) -> Reading:

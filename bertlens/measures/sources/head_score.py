@@ -9,7 +9,7 @@ from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
 from ...vocabulary import phrases
 from .pull import Reading, parts
-from .result import Sources
+from .split import Sources
 from .stream import Stream, check_finite
 
 SIDES = ("query", "key")
@@ -84,45 +84,45 @@ def head_reading(
     """What a direction (d,) in a head's space reads of the queries or keys of some tokens, λ-weighted."""
     tokens, share = tokens.to(stream.device), share.to(stream.device, torch.float64)
     map, rotation = stream.projection(layer, side, head), stream.rotation(layer)
-    each = direction[None] if rotation is None else unrotated(direction, *(part[tokens] for part in rotation))
-    vector = map.back(each)[:, None]  # (T or 1, 1, D)
+    directions = direction[None] if rotation is None else unrotated(direction, *(angles[tokens] for angles in rotation))
+    vector = map.back(directions)[:, None]  # (T or 1, 1, D)
     constant = vector.new_zeros(1)
     if map.bias is not None:
-        b = each @ map.bias.double()
+        b = directions @ map.bias.double()
         constant = (share @ b if len(b) == len(share) else share.sum() * b[0])[None]
     return Reading(layer, tokens, share, vector, constant)
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """R x, as rotary families turn queries and keys: the halves of x are turned against each other."""
-    left, right = x.chunk(2, -1)
-    return x * cos + torch.cat([-right, left], -1) * sin
+    low, high = x.chunk(2, -1)
+    return x * cos + torch.cat([-high, low], -1) * sin
 
 
 def unrotated(w: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rᵀ w."""
-    left, right = (w * sin).chunk(2, -1)
-    return w * cos + torch.cat([right, -left], -1)
+    low, high = (w * sin).chunk(2, -1)
+    return w * cos + torch.cat([high, -low], -1)
 
 
 def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None) -> Tensor:
     """(S,) float64 what each key's score counts. Raises SelectionError for keys that the query does not see."""
-    seen = visible_keys(trace, layer, head, query)
-    share = torch.zeros(len(seen), dtype=torch.float64, device=seen.device)
+    visible = visible_keys(trace, layer, head, query)
+    share = torch.zeros(len(visible), dtype=torch.float64, device=visible.device)
     if against == OTHERS:
-        if int(seen.sum()) < 2:
+        if int(visible.sum()) < 2:
             raise SelectionError(f"query {query} sees no other key: pass against=None for the score itself")
-        share[seen] = -1 / (int(seen.sum()) - 1)
+        share[visible] = -1 / (int(visible.sum()) - 1)
     elif isinstance(against, str):
         raise SelectionError(f'against={against!r}: there are "others", the index of a key, and None')
     elif against is not None:
-        check_index(against, len(seen), "key")
+        check_index(against, len(visible), "key")
         if against == key:
             raise SelectionError(f"key {key} against itself is 0: name another key")
         share[against] = -1
-    for chosen in {key} | ({against} if isinstance(against, int) else set()):
-        if not seen[chosen]:
-            raise SelectionError(f"key {chosen} is hidden from query {query} by the model's mask")
+    for index in {key} | ({against} if isinstance(against, int) else set()):
+        if not visible[index]:
+            raise SelectionError(f"key {index} is hidden from query {query} by the model's mask")
     share[key] = 1
     return share
 
@@ -137,8 +137,8 @@ def visible_keys(trace: Trace, layer: int, head: int, query: int | slice) -> Ten
 def _words(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None, side: str) -> str:
     names = trace.display_tokens
     if isinstance(against, int):
-        other = f" less that at “{names[against]}” ({against})"
+        contrast = f" less that at “{names[against]}” ({against})"
     else:
-        other = " less the mean of the other visible keys" if against else ""
-    cell = f"L{layer}·H{head}, score of “{names[query]}” ({query}) at “{names[key]}” ({key}){other}"
+        contrast = " less the mean of the other visible keys" if against else ""
+    cell = f"L{layer}·H{head}, score of “{names[query]}” ({query}) at “{names[key]}” ({key}){contrast}"
     return phrases.BY_SOURCES.format(cell=cell, side=side)

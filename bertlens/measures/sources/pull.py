@@ -39,7 +39,7 @@ class Pull:
     share: Tensor | None
     vector: Tensor  # (T or 1, N, D)
     scale: Tensor  # (T,)
-    whole: bool  # tokens are all tokens, in order
+    all_tokens: bool  # tokens are all tokens, in order
 
     @property
     def weights(self) -> Tensor:
@@ -48,14 +48,14 @@ class Pull:
 
     def rows(self, x: Tensor) -> Tensor:
         """(T, ...) of the tokens read."""
-        return x if self.whole else x[self.tokens]
+        return x if self.all_tokens else x[self.tokens]
 
     def read(self, x: Tensor) -> Tensor:
         """(N,) Σ_t λ_t w_t · x_t of captured vectors x (S, D); (T, N) where tokens are not summed up."""
         if len(self.vector) == 1:
             return self._read_shared(self.rows(x))
-        each = torch.einsum("td,tnd->tn", self.rows(x).double(), self.vector)
-        return self._summed(each)
+        products = torch.einsum("td,tnd->tn", self.rows(x).double(), self.vector)
+        return self._summed(products)
 
     def _read_shared(self, x: Tensor) -> Tensor:
         if self.share is None:
@@ -63,21 +63,21 @@ class Pull:
         pooled = self.weights.to(x.dtype) @ x
         return self.vector[0] @ pooled.double()
 
-    def _summed(self, each: Tensor) -> Tensor:
+    def _summed(self, products: Tensor) -> Tensor:
         """(N,) or (T, N) of what each token's own direction reads."""
         if self.share is None:
-            return each * self.scale.view(-1, *[1] * (each.ndim - 1))
-        return torch.tensordot(self.weights, each, dims=1)
+            return products * self.scale.view(-1, *[1] * (products.ndim - 1))
+        return torch.tensordot(self.weights, products, dims=1)
 
     def read_constant(self, b: Tensor | None) -> Tensor:
         """The same of one vector b (D,) that every token was given."""
         if b is None:
             shape = (self.vector.shape[1],) if self.share is not None else (len(self.scale), self.vector.shape[1])
             return self.vector.new_zeros(shape)
-        each = self.vector @ b.double()  # (T or 1, N)
-        if len(each) == 1:
-            return each[0] * self.weights.sum() if self.share is not None else each * self.scale[:, None]
-        return self._summed(each)
+        products = self.vector @ b.double()  # (T or 1, N)
+        if len(products) == 1:
+            return products[0] * self.weights.sum() if self.share is not None else products * self.scale[:, None]
+        return self._summed(products)
 
     def back(self, map: Affine) -> Pull:
         return replace(self, vector=map.back(self.vector))
@@ -107,8 +107,8 @@ class Pull:
         if len(r) == 1 and self.share is not None:
             pooled = (self.weights.to(x.dtype) @ x).double().unflatten(-1, (heads, -1))
             return torch.einsum("hd,nhd->hn", pooled, r[0])
-        each = torch.einsum("thd,tnhd->thn", x.double().unflatten(-1, (heads, -1)), r.expand(len(x), -1, -1, -1))
-        return self._summed(each)
+        products = torch.einsum("thd,tnhd->thn", x.double().unflatten(-1, (heads, -1)), r.expand(len(x), -1, -1, -1))
+        return self._summed(products)
 
 
 @dataclass
@@ -124,56 +124,56 @@ class Parts:
 def begin(stream: Stream, reading: Reading) -> tuple[Pull, Tensor]:
     """The pull at the stream itself, below the norm that the reading reads through, and its constant part."""
     tokens = reading.tokens
-    whole = len(tokens) == stream.trace.n_tokens and bool(
+    all_tokens = len(tokens) == stream.trace.n_tokens and bool(
         (tokens == torch.arange(len(tokens), device=tokens.device)).all()
     )
     ones = torch.ones(len(tokens), dtype=torch.float64, device=stream.device)
-    pull = Pull(stream, tokens, reading.share, reading.vector, ones, whole)
+    pull = Pull(stream, tokens, reading.share, reading.vector, ones, all_tokens)
     bias = reading.constant
     if reading.normed:
-        last = reading.layer == stream.trace.n_layers
-        norm = stream.final_norm() if last else None if stream.post_ln else stream.attention_norm(reading.layer)
+        top = reading.layer == stream.trace.n_layers
+        norm = stream.final_norm() if top else None if stream.post_ln else stream.attention_norm(reading.layer)
         if norm is not None:
             bias = bias + pull.read_constant(norm.bias)
             pull = pull.through(norm)
     return pull, bias
 
 
-class Step(NamedTuple):
+class PullStep(NamedTuple):
     """Where a pull stands: at the sum that a layer's MLP or its attention was added to, or where it began."""
 
     place: str  # "reading", "mlp", "attention"
     layer: int
     pull: Pull
     bias: Tensor  # of every vector that was added to all tokens alike since the step before
-    part: Tensor  # (N,) of the MLP, (H, N) of the heads; empty at the reading and of opened MLPs
+    contribution: Tensor  # (N,) of the MLP, (H, N) of the heads; empty at the reading and of opened MLPs
 
 
 def descend(
     stream: Stream, reading: Reading, *, through_mlps: bool = False, together: bool = False, down_to: int = 0
-) -> Iterator[Step]:
+) -> Iterator[PullStep]:
     """The pull on its way from the reading to layer `down_to`. together: the heads of a layer as one part."""
     pull, bias = begin(stream, reading)
     nothing = bias.new_zeros(0)
-    yield Step("reading", reading.layer, pull, bias, nothing)
+    yield PullStep("reading", reading.layer, pull, bias, nothing)
     for layer in reversed(range(down_to, reading.layer)):
         b2 = stream.mlp_output(layer).bias
         if through_mlps:
             pull, bias = _below_norm(pull, stream.mlp_norm(layer) if stream.post_ln else None)
-            yield Step("mlp", layer, pull, bias + pull.read_constant(b2), nothing)
+            yield PullStep("mlp", layer, pull, bias + pull.read_constant(b2), nothing)
             pull, bias = _opened(pull, layer)
         else:
-            given = pull.read(stream.input(layer + 1))
+            total = pull.read(stream.input(layer + 1))
             pull, beta = _below_norm(pull, stream.mlp_norm(layer) if stream.post_ln else None)
             bias = pull.read_constant(b2)
             # the sum is known, through its norm, and so is what the MLP was added to: what is left is the MLP
-            yield Step("mlp", layer, pull, beta + bias, given - beta - bias - pull.read(stream.attended(layer)))
+            yield PullStep("mlp", layer, pull, beta + bias, total - beta - bias - pull.read(stream.attended(layer)))
             bias = torch.zeros_like(bias)
         pull, beta = _below_norm(pull, stream.attention_norm(layer) if stream.post_ln else None)
         output, context = stream.output(layer), stream.context(layer)
         bias = bias + beta + pull.read_constant(output.bias)
-        part = pull.back(output).read(context) if together else pull.read_heads(context, output)
-        yield Step("attention", layer, pull, bias, part)
+        contribution = pull.back(output).read(context) if together else pull.read_heads(context, output)
+        yield PullStep("attention", layer, pull, bias, contribution)
 
 
 def _below_norm(pull: Pull, norm: Normed | None) -> tuple[Pull, Tensor]:
@@ -198,12 +198,12 @@ def parts(stream: Stream, reading: Reading, *, through_mlps: bool = False, toget
     steps = descend(stream, reading, through_mlps=through_mlps, together=together)
     _, _, pull, bias, _ = next(steps)
     heads, mlps = {}, {}
-    for place, layer, pull, more, part in steps:  # noqa: B007
-        bias = bias + more
+    for place, layer, pull, constant, contribution in steps:  # noqa: B007
+        bias = bias + constant
         if place == "attention":
-            heads[layer] = part
+            heads[layer] = contribution
         elif not through_mlps:
-            mlps[layer] = part
+            mlps[layer] = contribution
     if (projection := stream.embedding_projection) is not None:
         bias = bias + pull.read_constant(projection.bias)
         pull = pull.back(projection)

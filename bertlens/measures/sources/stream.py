@@ -18,7 +18,7 @@ from torch.nn.functional import linear
 
 from ...errors import ModelError
 from ...model.stream_parts import nothing
-from ...run.attention import ROWS, biased, check_precision, scores_part
+from ...run.attention_weights import ROWS, biased, check_precision, scores_part
 from ...run.recorder import inverse_deviation
 from ...trace.trace import Trace
 
@@ -118,8 +118,8 @@ class Stream:
 
     def input(self, layer: int) -> Tensor:
         """(S, D) x of a layer; of layer L what the last layer gives out, before any final norm."""
-        last = layer == self.trace.n_layers
-        return self.captured(self.layers[layer - 1].layer_output if last else self.layers[layer].layer_input)
+        top = layer == self.trace.n_layers
+        return self.captured(self.layers[layer - 1].layer_output if top else self.layers[layer].layer_input)
 
     def attended(self, layer: int) -> Tensor:
         """(S, D) what the attention block of a layer gives out, before the residual."""
@@ -147,13 +147,13 @@ class Stream:
         adapter, module = self.adapter, self.modules[layer]
         fused = adapter.value_part is not None
         number = ("query", "key", "value").index(which)
-        part = adapter.value_part if which == "value" else number if fused else None
-        whole = self._cached(layer, which, lambda: self.plain(getattr(adapter, f"{which}_projection")(module), part))
+        third = adapter.value_part if which == "value" else number if fused else None
+        joint = self._cached(layer, which, lambda: self.plain(getattr(adapter, f"{which}_projection")(module), third))
         captured = getattr(self.layers[layer], which)
         shared = self.trace.n_heads // captured.shape[0]  # heads that share a key head
-        size = len(whole.weight) // captured.shape[0]
+        size = len(joint.weight) // captured.shape[0]
         rows = slice(head // shared * size, (head // shared + 1) * size)
-        weight, bias = whole.weight[rows], None if whole.bias is None else whole.bias[rows]
+        weight, bias = joint.weight[rows], None if joint.bias is None else joint.bias[rows]
         factor = self.parts.query_factor(module) if which == "query" else 1.0
         if factor != 1.0:
             weight, bias = weight * factor, None if bias is None else bias * factor
@@ -167,12 +167,12 @@ class Stream:
     def mlp(self, layer: int) -> tuple[Affine, Affine | None, Affine]:
         """The branch that is activated, the branch that it gates (None without), the projection out."""
         *inner, _ = self.adapter.mlp(self.modules[layer])
-        made = [self._cached(layer, f"inner {i}", lambda m=m: self.plain(m)) for i, m in enumerate(inner)]  # type: ignore[misc]
+        branches = [self._cached(layer, f"inner {i}", lambda m=m: self.plain(m)) for i, m in enumerate(inner)]  # type: ignore[misc]
         if self.parts.fused_gate:
-            weights = made[0].weight.chunk(2)
-            biases = (None, None) if made[0].bias is None else made[0].bias.chunk(2)
-            made = [Affine(w, b) for w, b in zip(weights, biases, strict=True)]
-        return made[0], made[1] if len(made) > 1 else None, self.mlp_output(layer)
+            weights = branches[0].weight.chunk(2)
+            biases = (None, None) if branches[0].bias is None else branches[0].bias.chunk(2)
+            branches = [Affine(w, b) for w, b in zip(weights, biases, strict=True)]
+        return branches[0], branches[1] if len(branches) > 1 else None, self.mlp_output(layer)
 
     def mlp_output(self, layer: int) -> Affine:
         """W2, b2."""
@@ -196,15 +196,15 @@ class Stream:
         module = self.parts.final_norm(self.base)
         return None if module is None else self.normed(module, self.input(self.trace.n_layers))
 
-    def normed(self, module: Any, seen: Tensor | None) -> Normed:
-        """A LayerNorm as this run had it. seen: (S,) 1/s of the run, or the (S, D) vectors that it took in.
+    def normed(self, module: Any, intake: Tensor | None) -> Normed:
+        """A LayerNorm as this run had it. intake: (S,) 1/s of the run, or the (S, D) vectors that it took in.
 
         Raises ModelError for another class.
         """
         if type(module) is not nn.LayerNorm:
             raise ModelError(f"a {type(module).__name__} is not a LayerNorm that a stream can be split through")
-        seen = self.captured(seen)
-        scale = inverse_deviation(seen, module.eps) if seen.ndim == 2 else seen
+        intake = self.captured(intake)
+        scale = inverse_deviation(intake, module.eps) if intake.ndim == 2 else intake
         size = module.normalized_shape[0]
         ones, zeros = (make(size, dtype=torch.float64, device=self.device) for make in (torch.ones, torch.zeros))
         return Normed(
@@ -250,10 +250,10 @@ class Stream:
         """α of one head for some queries, some at a time: which of them, (R, S) float64."""
         record, of = self.layers[layer], slice(head, head + 1)
         for start in range(0, len(tokens), ROWS):
-            chosen = tokens[start : start + ROWS].cpu()
-            runs = chosen.tensor_split(1 + (chosen.diff() != 1).nonzero()[:, 0])
+            batch = tokens[start : start + ROWS].cpu()
+            runs = batch.tensor_split(1 + (batch.diff() != 1).nonzero()[:, 0])
             scores = [scores_part(record, of, slice(int(run[0]), int(run[-1]) + 1))[0] for run in runs]
-            yield slice(start, start + len(chosen)), torch.cat(scores).double().softmax(-1)
+            yield slice(start, start + len(batch)), torch.cat(scores).double().softmax(-1)
 
     def heads(self, layer: int, which: str, head: int) -> Tensor:
         """(S, d) queries, keys or values of one head, as the model multiplies them."""
@@ -286,24 +286,24 @@ class Stream:
         """
         entry = self.trace.record.entry
         ids = {"position": entry.position_ids, "type": entry.type_ids}
-        found: dict[str, Tensor] = {}
-        for kind, chosen in ids.items():
+        vectors: dict[str, Tensor] = {}
+        for kind, index in ids.items():
             table = getattr(self.parts, kind)(self.base)
-            if table is not None and chosen is not None:
+            if table is not None and index is not None:
                 if type(table) is not nn.Embedding:
                     raise ModelError(
                         f"the {kind} embeddings ({type(table).__name__}) are no plain table: merge the model first"
                     )
-                found[kind] = self.captured(table.weight[chosen])
+                vectors[kind] = self.captured(table.weight[index])
         if not self.parts.scaled_words:
-            return {"word": self.captured(self._table[self.trace.input_ids])} | found
+            return {"word": self.captured(self._table[self.trace.input_ids])} | vectors
         total = self.input(0)
         if (norm := self.embedding_norm) is not None:  # up to a constant, which the norm takes away again
             weight = norm.weight
             if (weight == 0).any():
                 raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
             total = ((total.double() - norm.bias) / weight / norm.scale[:, None]).to(self.dtype)
-        return {"word": total - sum(found.values(), torch.zeros_like(total))} | found
+        return {"word": total - sum(vectors.values(), torch.zeros_like(total))} | vectors
 
     @cached_property
     def embedding_norm(self) -> Normed | None:
@@ -320,15 +320,15 @@ class Stream:
     @property
     def notes(self) -> tuple[str, ...]:
         """What every answer says of itself."""
-        said = ["LayerNorm statistics as they were in this run; a split, not an experiment."]
+        notes = ["LayerNorm statistics as they were in this run; a split, not an experiment."]
         entry = self.trace.record.entry
         if entry.rotations:
-            said.append("No position source: positions rotate queries and keys and are added to no vector.")
+            notes.append("No position source: positions rotate queries and keys and are added to no vector.")
         elif entry.position_ids is None:
-            said.append("No position source: the model adds no position embedding.")
+            notes.append("No position source: the model adds no position embedding.")
         if entry.type_ids is None:
-            said.append("No type source: the model added no token type embedding.")
-        return tuple(said)
+            notes.append("No type source: the model added no token type embedding.")
+        return tuple(notes)
 
 
 def _rotates(base: nn.Module) -> bool:

@@ -13,8 +13,8 @@ from ...base.limits import LIMITS, within
 from ...errors import InputError, ModelError
 from ...measures import attribution as attributions
 from ...measures.attribution.faithful import FEWEST_RANKINGS, bins_of, removed_for
+from ...measures.attribution.gradient_methods import FEWEST_STEPS, MOST_STEPS, NEAR
 from ...measures.attribution.removal import TOKENS, Gone, Without
-from ...measures.attribution.slopes import FEWEST_STEPS, MOST_STEPS, NEAR
 from ...measures.metrics import Metric, Read, similarity
 from ...measures.predictions import texts_apart
 from ...measures.rows import Here

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from bertlens import BertLensError, InputError, Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures import attribution, sources
-from bertlens.measures.attribution import slopes
+from bertlens.measures.attribution import gradient_methods
 from bertlens.run.backward import word_gradients
 from unit import tiny
 from unit.measures.test_sources import EVERY, PAIR, TEXT, lens_of
@@ -197,14 +197,14 @@ def test_three_methods_are_captum_s() -> None:
 
 def test_steps_are_doubled_until_the_gap_is_small_or_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = words_lens().trace(MASKED)
-    monkeypatch.setattr(slopes, "FEWEST_STEPS", 1)
+    monkeypatch.setattr(gradient_methods, "FEWEST_STEPS", 1)
     found = attribution.integrated_gradients(trace, whatif.logit("cat"))
     assert found.gap is not None and found.expected is not None and found.steps is not None
     assert abs(found.gap) <= 0.05 * abs(found.expected) and len(found.notes) == 1
     assert found.steps > 1 and found.steps & (found.steps - 1) == 0
     fewer = attribution.integrated_gradients(trace, whatif.logit("cat"), steps=found.steps // 2)
     assert fewer.gap is not None and abs(fewer.gap) > 0.05 * abs(found.expected)
-    monkeypatch.setattr(slopes, "MOST_STEPS", found.steps // 2)
+    monkeypatch.setattr(gradient_methods, "MOST_STEPS", found.steps // 2)
     far = attribution.integrated_gradients(trace, whatif.logit("cat"))
     assert far.steps == found.steps // 2 and far.notes[-1].startswith("Its gap is more than 5%")
 
@@ -212,7 +212,7 @@ def test_steps_are_doubled_until_the_gap_is_small_or_it_is_said(monkeypatch: pyt
 def test_batches_of_a_path_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = words_lens().trace(MASKED)
     whole = attribution.integrated_gradients(trace, whatif.logit("cat"), steps=7).values
-    monkeypatch.setattr(slopes, "TOKENS", 3 * trace.n_tokens)  # batches that do not fill
+    monkeypatch.setattr(gradient_methods, "TOKENS", 3 * trace.n_tokens)  # batches that do not fill
     torch.testing.assert_close(
         attribution.integrated_gradients(trace, whatif.logit("cat"), steps=7).values, whole, atol=1e-12, rtol=0
     )

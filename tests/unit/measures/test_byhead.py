@@ -12,7 +12,7 @@ from bertlens import whatif
 from bertlens.errors import ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import byhead, norms
-from bertlens.measures.arithmetic import total_variation
+from bertlens.measures.distributions import total_variation
 from bertlens.trace import Trace
 from bertlens.widgets.answers import heads
 from unit import tiny

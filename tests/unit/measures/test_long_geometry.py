@@ -27,7 +27,7 @@ def test_what_keys_receive_is_the_sum_of_the_maps(trace: bl.Trace, monkeypatch: 
     for layer in range(trace.n_layers):
         weights, found = trace.attention(layer, torch.float64), received.received(trace, layer)
         torch.testing.assert_close(found.sums, weights.sum(1), rtol=1e-5, atol=1e-7)
-        torch.testing.assert_close(found.own.double(), weights.diagonal(0, 1, 2), rtol=1e-5, atol=1e-8)
+        torch.testing.assert_close(found.diagonal.double(), weights.diagonal(0, 1, 2), rtol=1e-5, atol=1e-8)
 
 
 def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from bertlens.base.limits import LIMITS, Limit
 from bertlens.errors import ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import neurons
-from bertlens.run import attention as run_attention
+from bertlens.run import attention_weights as run_attention
 from bertlens.trace import Trace
 from unit import tiny
 

@@ -220,7 +220,7 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of("bert")
     a, b = lens.trace(TEXT), lens.trace(*PAIR)
     whole = sources.similarity(a, b)
-    monkeypatch.setattr("bertlens.measures.sources.forward.NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr("bertlens.measures.sources.push.NUMBERS_AT_ONCE", 1)
     assert sources.similarity(a, b).to_numpy() == pytest.approx(whole.to_numpy(), abs=1e-12)
     assert set(FAMILIES) - {"esm", "esm, absolute positions", "albert, two groups of two"} <= set(TOKENS) == set(TEXTS)
 
@@ -231,7 +231,7 @@ def test_similarity_of_a_long_text_holds_no_map(monkeypatch: pytest.MonkeyPatch)
     lens = Lens(model, tiny.wordpiece())
     a, b = lens.trace("the cat sat on the mat . " * 40), lens.trace(TEXT)
     whole = sources.similarity(a, b)
-    monkeypatch.setattr("bertlens.measures.sources.forward.NUMBERS_AT_ONCE", a.n_tokens**2 - 1)
+    monkeypatch.setattr("bertlens.measures.sources.push.NUMBERS_AT_ONCE", a.n_tokens**2 - 1)
     monkeypatch.setattr("bertlens.measures.rows.WEIGHTS_AT_ONCE", 70 * a.n_tokens)
     with Largest() as made:
         table = sources.similarity(a, b)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens.measures.arithmetic import jensen_shannon
+from bertlens.measures.distributions import jensen_shannon
 from bertlens.measures.offers import offers
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.model import offline_model

@@ -106,7 +106,7 @@ function expectedOf(
   return found;
 }
 
-/** Sums over the rows of B, attention among content tokens: bertlens/measures/gates/gathered.py. */
+/** Sums over the rows of B, attention among content tokens: bertlens/measures/gates/pattern_sums.py. */
 class Gathered {
   mass: Float64Array; // of each row
   columns: Float64Array;

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 from ...errors import ModelError, SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Reading, parts
-from .result import Sources
+from .split import Sources
 from .stream import Normed, Stream, check_activation, check_finite, gate
 
 Stage = str | Callable[[Tensor], Tensor]  # a path from the model, or a function that its class calls
@@ -78,13 +78,13 @@ def logit(
     logits = getattr(trace.output, "logits", getattr(trace.output, "prediction_logits", None))
     if logits is None or logits.ndim != 3 or logits.shape[1] != trace.n_tokens:
         raise ModelError(f"{type(outer).__name__} predicts no token at a position")
-    chosen = [_token_id(trace, t, logits.shape[-1]) for t in (token, against) if t is not None]
-    said = f"logit of {_shown(trace, token)} at {position}"
+    ids = [_token_id(trace, t, logits.shape[-1]) for t in (token, against) if t is not None]
+    title = f"logit of {_shown(trace, token)} at {position}"
     if against is not None:
-        said += f" less that of {_shown(trace, against)}"
+        title += f" less that of {_shown(trace, against)}"
     share = torch.ones(1, dtype=torch.float64, device=stream.device)
     tokens = torch.tensor([position], device=stream.device)
-    return _split(stream, outer, TOKEN_HEADS, logits[0, position], chosen, tokens, share, said, through_mlps)
+    return _split(stream, outer, TOKEN_HEADS, logits[0, position], ids, tokens, share, title, through_mlps)
 
 
 @torch.no_grad()
@@ -104,20 +104,20 @@ def label(
     stream, outer = _predictor(trace)
     logits = getattr(trace.output, "logits", None)
     config: Any = outer.config
-    each = logits is not None and logits.ndim == 3
+    per_token = logits is not None and logits.ndim == 3
     if logits is None or logits.ndim not in (2, 3) or not hasattr(config, "label2id"):
         raise ModelError(f"{type(outer).__name__} is no classifier of texts or tokens")
-    if each and logits.shape[-1] == getattr(config, "vocab_size", -1):
+    if per_token and logits.shape[-1] == getattr(config, "vocab_size", -1):
         raise ModelError(f"{type(outer).__name__} predicts tokens: ask for sources.logit")
-    if each != (position is not None):
-        how = "each token: pass position=" if each else "whole texts: leave position out"
+    if per_token != (position is not None):
+        how = "each token: pass position=" if per_token else "whole texts: leave position out"
         raise SelectionError(f"{type(outer).__name__} classifies {how}")
     tokens, share = _pooled(stream, config, position, any(name == "score" for name, _ in outer.named_children()))
     row = logits[0] if position is None else logits[0, position]
-    chosen = [_label_id(config, name, len(row)) for name in (label, against) if name is not None]
-    names = [config.id2label.get(i, str(i)) for i in chosen]
-    said = f"logit of class {names[0]}" + (f" less that of {names[1]}" if len(names) > 1 else "")
-    return _split(stream, outer, LABEL_HEADS, row, chosen, tokens, share, said, through_mlps)
+    ids = [_label_id(config, name, len(row)) for name in (label, against) if name is not None]
+    names = [config.id2label.get(i, str(i)) for i in ids]
+    title = f"logit of class {names[0]}" + (f" less that of {names[1]}" if len(names) > 1 else "")
+    return _split(stream, outer, LABEL_HEADS, row, ids, tokens, share, title, through_mlps)
 
 
 def _predictor(trace: Trace) -> tuple[Stream, Any]:
@@ -147,55 +147,55 @@ def _split(
     outer: Any,
     heads: Sequence[tuple[Stage, ...]],
     logits: Tensor,
-    chosen: list[int],
+    ids: list[int],
     tokens: Tensor,
     share: Tensor,
-    said: str,
+    title: str,
     through_mlps: bool,
 ) -> Sources:
     """Sources of logits[chosen[0]] − logits[chosen[1]]."""
-    trace, last = stream.trace, stream.trace.n_layers
+    trace, top = stream.trace, stream.trace.n_layers
     pooled = share @ trace.hidden_state(len(trace.hidden_states) - 1).double()[tokens]
-    signs = torch.tensor([1.0, -1.0][: len(chosen)], dtype=torch.float64, device=stream.device)
+    signs = torch.tensor([1.0, -1.0][: len(ids)], dtype=torch.float64, device=stream.device)
     for stages in heads:
-        found = stages_of(outer, stages)
-        if found is None:
+        chain = stages_of(outer, stages)
+        if chain is None:
             continue
-        w, constant, made = _pulled(stream, found, pooled, chosen, signs)
+        w, constant, estimates = _pulled(stream, chain, pooled, ids, signs)
         extra = getattr(getattr(outer, "lm_head", None), "bias", None)  # ESM adds it outside its decoder
-        if found[-1].bias is None and extra is not None:
-            more = extra.detach().double()
-            constant, made = constant + signs @ more[chosen], made + more[chosen]
-        if (made - logits[chosen].double()).abs().max() <= TOLERANCE * logits.abs().max().clamp_min(1):
+        if chain[-1].bias is None and extra is not None:
+            bias = extra.detach().double()
+            constant, estimates = constant + signs @ bias[ids], estimates + bias[ids]
+        if (estimates - logits[ids].double()).abs().max() <= TOLERANCE * logits.abs().max().clamp_min(1):
             break
     else:
         raise ModelError(f"the prediction head of {type(outer).__name__} is not one that can be split")
-    reading = Reading(last, tokens, share, w[None, None], constant[None])
+    reading = Reading(top, tokens, share, w[None, None], constant[None])
     return Sources(
         trace=trace,
-        what=said,
-        model=float(signs @ logits[chosen].double()),
+        what=title,
+        model=float(signs @ logits[ids].double()),
         reading=reading,
         through_mlps=through_mlps,
-        layer=last,
+        layer=top,
         notes=stream.notes,
         _parts=parts(stream, reading, through_mlps=through_mlps),
-        unit="nats" if len(chosen) > 1 else "logits",
+        unit="nats" if len(ids) > 1 else "logits",
     )
 
 
 def stages_of(outer: Any, stages: tuple[Stage, ...]) -> list[Any] | None:
     """The modules and functions of a chain of TOKEN_HEADS or LABEL_HEADS, None where one is not there."""
     try:
-        found = [attrgetter(stage)(outer) if isinstance(stage, str) else stage for stage in stages]
+        chain = [attrgetter(stage)(outer) if isinstance(stage, str) else stage for stage in stages]
     except AttributeError:
         return None
     # a plain projection begins and ends it: "lm_head" is a module of several in RoBERTa
-    return found if all(hasattr(found[i], "weight") for i in (0, -1)) else None
+    return chain if all(hasattr(chain[i], "weight") for i in (0, -1)) else None
 
 
 def _pulled(
-    stream: Stream, chain: list[Any], x: Tensor, chosen: list[int], signs: Tensor
+    stream: Stream, chain: list[Any], x: Tensor, ids: list[int], signs: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(D,) the direction that reads the signed logits off the pooled state x, its constant part, and the logits."""
     backs: list[Callable[[Tensor], tuple[Tensor, Tensor]]] = []
@@ -219,14 +219,14 @@ def _pulled(
             backs.append(lambda w, g=g: (w * g, w.new_zeros(())))  # type: ignore[misc]
             x = x * g
     plain = stream.plain(chain[-1])
-    rows = plain.weight[chosen].double()
-    b = rows.new_zeros(len(chosen)) if plain.bias is None else plain.bias[chosen].double()
-    made = rows @ x + b
+    rows = plain.weight[ids].double()
+    b = rows.new_zeros(len(ids)) if plain.bias is None else plain.bias[ids].double()
+    estimates = rows @ x + b
     w, constant = signs @ rows, signs @ b
     for back in reversed(backs):
-        w, more = back(w)
-        constant = constant + more
-    return w, constant, made
+        w, offset = back(w)
+        constant = constant + offset
+    return w, constant, estimates
 
 
 def _through(w: Tensor, norm: Normed) -> tuple[Tensor, Tensor]:

@@ -47,14 +47,14 @@ class Sources:
     @cached_property
     def rows(self) -> list[Row]:
         """(kind, layer, head, value): word, position and type as far as the model has them, heads, MLPs, bias."""
-        found = self._parts
-        made: list[Row] = [
-            (kind, None, None, float(x)) for kind in KINDS if (x := found.embedded.get(kind)) is not None
+        split = self._parts
+        rows: list[Row] = [
+            (kind, None, None, float(x)) for kind in KINDS if (x := split.embedded.get(kind)) is not None
         ]
-        for layer in sorted(found.heads):
-            made += [("head", layer, head, value) for head, value in enumerate(found.heads[layer][:, 0].tolist())]
-        made += [("mlp", layer, None, float(found.mlps[layer])) for layer in sorted(found.mlps)]
-        return [*made, ("bias", None, None, float(found.bias))]
+        for layer in sorted(split.heads):
+            rows += [("head", layer, head, value) for head, value in enumerate(split.heads[layer][:, 0].tolist())]
+        rows += [("mlp", layer, None, float(split.mlps[layer])) for layer in sorted(split.mlps)]
+        return [*rows, ("bias", None, None, float(split.bias))]
 
     @property
     def parts(self) -> DataFrame:
@@ -94,7 +94,7 @@ class Sources:
         fetch = Fetch.of(self, layer, head)
         check_index(token, self.trace.n_tokens, "token")
         reading = fetch.reading(token)
-        found = parts(fetch.stream, reading, through_mlps=self.through_mlps)
+        split = parts(fetch.stream, reading, through_mlps=self.through_mlps)
         name = self.trace.display_tokens[token]
         return Sources(
             trace=self.trace,
@@ -104,7 +104,7 @@ class Sources:
             through_mlps=self.through_mlps,
             layer=layer,
             notes=self.notes,
-            _parts=found,
+            _parts=split,
             unit=self.unit,
         )
 
@@ -134,34 +134,34 @@ class Fetch:
     @classmethod
     def several(cls, s: Sources, heads: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Fetch]:
         """Of several earlier heads, from one pull."""
-        wanted: dict[int, list[int]] = {}
+        by_layer: dict[int, list[int]] = {}
         for layer, head in heads:
             _check_earlier(s, layer)
             check_index(head, s.trace.n_heads, "head")
-            wanted.setdefault(layer, []).append(head)
-        if not wanted:
+            by_layer.setdefault(layer, []).append(head)
+        if not by_layer:
             return {}
         stream = Stream(s.trace)
-        found = {}
-        for step in descend(stream, s.reading, through_mlps=s.through_mlps, down_to=min(wanted)):
+        fetches = {}
+        for step in descend(stream, s.reading, through_mlps=s.through_mlps, down_to=min(by_layer)):
             if step.place != "attention":
                 continue
-            for head in wanted.get(step.layer, ()):
+            for head in by_layer.get(step.layer, ()):
                 output = stream.output(step.layer)
                 size = output.weight.shape[1] // s.trace.n_heads
                 r = step.pull.back(output).vector[:, 0, head * size : (head + 1) * size]
-                found[step.layer, head] = cls(stream, step.layer, head, r, step.pull.tokens, step.pull.weights)
-        return found
+                fetches[step.layer, head] = cls(stream, step.layer, head, r, step.pull.tokens, step.pull.weights)
+        return fetches
 
     def values(self) -> Tensor:
         """(S,) float64 Σ_t λ_t α_tm v_m · r_t."""
         value = self.stream.heads(self.layer, "value", self.head).double()
         total = value.new_zeros(len(value))
-        one = len(self.directions) == 1
-        for part, alpha in self._attention():
-            weights = self.weights[part]
-            total += weights @ (alpha if one else alpha.mul_(self.directions[part] @ value.T))
-        return total * (value @ self.directions[0]) if one else total
+        single = len(self.directions) == 1
+        for rows, alpha in self._attention():
+            weights = self.weights[rows]
+            total += weights @ (alpha if single else alpha.mul_(self.directions[rows] @ value.T))
+        return total * (value @ self.directions[0]) if single else total
 
     def _attention(self) -> Iterator[tuple[slice, Tensor]]:
         return self.stream.attention(self.layer, self.head, self.tokens)
@@ -172,8 +172,8 @@ class Fetch:
         r = (self.weights * column) @ self.directions.expand(len(self.weights), -1)  # (d,)
         map = self.stream.projection(self.layer, "value", self.head)
         constant = r.new_zeros(1) if map.bias is None else (map.bias.double() @ r)[None]
-        one = torch.ones(1, dtype=torch.float64, device=r.device)
-        return Reading(self.layer, torch.tensor([token], device=r.device), one, map.back(r[None])[None], constant)
+        unit = torch.ones(1, dtype=torch.float64, device=r.device)
+        return Reading(self.layer, torch.tensor([token], device=r.device), unit, map.back(r[None])[None], constant)
 
 
 @torch.no_grad()
@@ -210,12 +210,12 @@ def fetched_most(s: Sources, heads: Iterable[tuple[int, int]]) -> dict[tuple[int
 
     One pull for all of them. Raises like `tokens`.
     """
-    most = {}
+    peaks = {}
     for name, fetch in Fetch.several(s, heads).items():
         values = fetch.values()
         token = int(values.abs().argmax())
-        most[name] = token, float(values[token])
-    return most
+        peaks[name] = token, float(values[token])
+    return peaks
 
 
 def _check_earlier(s: Sources, layer: int) -> None:

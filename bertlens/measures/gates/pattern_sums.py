@@ -11,23 +11,23 @@ import torch
 from torch import Tensor
 
 from ...base.steps import Steps
-from ..arithmetic import Diagonal, information
+from ..distributions import Diagonal, information
 
-OFFSETS = {"own": 0, "ahead": 1, "behind": -1}
+OFFSETS = {"diagonal": 0, "ahead": 1, "behind": -1}
 CHUNK = 64  # keys of which the largest is found first
 
 
 @dataclass(frozen=True)
-class Gathered:
+class PatternSums:
     """Of B, the attention among n content tokens (..., n, n); float64, leading dimensions (...) as in the attention."""
 
     mass: Tensor  # (..., n) m_i = Σ_j B_ij
     columns: Tensor  # (..., n) Σ_i B_ij
-    own: Tensor  # (..., n) B_ii
+    diagonal: Tensor  # (..., n) B_ii
     ahead: Tensor  # (..., n − 1) B_i,i+1
     behind: Tensor  # (..., n − 1) B_i,i−1, from i = 1 on
     by_offset: Tensor  # (..., 2n − 1) mass at j − i = −(n − 1) .. n − 1
-    after: Tensor  # (..., n) mass at j > i
+    upper: Tensor  # (..., n) mass at j > i
     energy: Tensor  # (...) Σ B²
     stays: Tensor  # (..., K, G, n) mass of row i in each block
     within: Tensor  # (..., K, G, n) Σ B ln B of row i in each block
@@ -37,7 +37,7 @@ class Gathered:
     special: Tensor  # (...) mass on special keys
 
 
-def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Steps[Gathered]:
+def pattern_sums(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Steps[PatternSums]:
     """In steps, one for each block of rows. Overwrites the rows.
 
     rows: blocks of successive rows of B, as the first key and the weights (..., R, C) of the keys from there on, and of
@@ -47,38 +47,38 @@ def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Steps[Ga
     run, members = _runs(ways)
     by_row: dict[str, list[Tensor]] = defaultdict(list)
     summed: dict[str, Tensor] = {}
-    for first, among, special in rows:
+    for first_key, among, special in rows:
         count, width = among.shape[-2:]
-        keys = slice(first, first + width)
-        diagonals = {name: Diagonal(among, start + at - first) for name, at in OFFSETS.items()}
-        found = {name: diagonal.get().double() for name, diagonal in diagonals.items()}
+        keys = slice(first_key, first_key + width)
+        diagonals = {name: Diagonal(among, start + at - first_key) for name, at in OFFSETS.items()}
+        block = {name: diagonal.get().double() for name, diagonal in diagonals.items()}
         skewed = _skewed(among)  # its columns are the offsets from the last row's to the first key on
-        found |= {"mass": among.sum(-1).double()}
-        found["after"] = skewed[..., max(0, start + count - first) :].sum(-1).double()
+        block |= {"mass": among.sum(-1).double()}
+        block["upper"] = skewed[..., max(0, start + count - first_key) :].sum(-1).double()
         inside = information(among)
-        found["entropy"] = -(inside.sum(-1) + information(special).sum(-1)).double()
+        block["entropy"] = -(inside.sum(-1) + information(special).sum(-1)).double()
         for name, values in (("stays", among), ("within", inside)):
             by_run = _by_run(values, run[keys], len(members)).double() @ members
-            found[name] = by_run.transpose(-1, -2).unflatten(-2, ways.shape[:2])
+            block[name] = by_run.transpose(-1, -2).unflatten(-2, ways.shape[:2])
         if not summed:
             summed = {name: among.new_zeros(*among.shape[:-2], size, dtype=torch.float64) for name, size in _sizes(n)}
         summed["columns"][..., keys] += among.sum(-2).double()
         summed["special"][..., 0] += special.sum((-2, -1)).double()
-        offset = n + first - start - count
+        offset = n + first_key - start - count
         summed["by_offset"][..., offset : offset + skewed.shape[-1]] += skewed.sum(-2).double()
         summed["energy"][..., 0] += among.square().sum((-2, -1)).double()
         for diagonal in diagonals.values():  # in place: this is the last use of the rows
             diagonal.clear()
         peak, target = _largest(among)
-        found |= {"peak": peak.double(), "target": torch.where(peak > 0, target + first, 0)}
-        for name, values in found.items():
+        block |= {"peak": peak.double(), "target": torch.where(peak > 0, target + first_key, 0)}
+        for name, values in block.items():
             by_row[name].append(values)
         start += count
         yield
-    vectors = {name: torch.cat(parts, -1) for name, parts in by_row.items()}
+    vectors = {name: torch.cat(blocks, -1) for name, blocks in by_row.items()}
     vectors |= {"ahead": vectors["ahead"][..., :-1], "behind": vectors["behind"][..., 1:]}
     sums = {name: values[..., 0] if name in ("energy", "special") else values for name, values in summed.items()}
-    return Gathered(**vectors, **sums)
+    return PatternSums(**vectors, **sums)
 
 
 def _sizes(n: int) -> list[tuple[str, int]]:
@@ -89,21 +89,21 @@ def _sizes(n: int) -> list[tuple[str, int]]:
 def _runs(ways: Tensor) -> tuple[Tensor, Tensor]:
     """(n,) the run of successive tokens, alike in every way, that each belongs to, and (P, K·G) where each run is."""
     members = ways.flatten(0, 1)
-    new = (members[:, 1:] != members[:, :-1]).any(0)
-    run = torch.cat([new.new_zeros(1, dtype=torch.long), new.cumsum(0)])
-    starts = torch.cat([new.new_ones(1), new]).nonzero()[:, 0]
+    borders = (members[:, 1:] != members[:, :-1]).any(0)
+    run = torch.cat([borders.new_zeros(1, dtype=torch.long), borders.cumsum(0)])
+    starts = torch.cat([borders.new_ones(1), borders]).nonzero()[:, 0]
     return run, members[:, starts].T.contiguous()
 
 
 def _by_run(values: Tensor, run: Tensor, count: int) -> Tensor:
     """(..., count) sums over the columns (C,) of each run."""
-    found = values.new_zeros(*values.shape[:-1], count)
+    totals = values.new_zeros(*values.shape[:-1], count)
     if values.device.type != "cpu":
-        return found.index_add_(-1, run, values)
+        return totals.index_add_(-1, run, values)
     starts = np.flatnonzero(np.diff(run.numpy(), prepend=-1))
     sums = np.add.reduceat(values.numpy(), starts, axis=-1)
-    found[..., int(run[0]) : int(run[-1]) + 1] = torch.from_numpy(sums)
-    return found
+    totals[..., int(run[0]) : int(run[-1]) + 1] = torch.from_numpy(sums)
+    return totals
 
 
 def _largest(rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,8 +117,8 @@ def _largest(rows: Tensor) -> tuple[Tensor, Tensor]:
     peak, within = chunks.gather(-2, chunk[..., None, None].expand(*chunk.shape, 1, CHUNK))[..., 0, :].max(-1)
     target = chunk * CHUNK + within
     if size < rows.shape[-1]:
-        last, at = rows[..., size:].max(-1)
-        peak, target = torch.where(last > peak, last, peak), torch.where(last > peak, at + size, target)
+        tail, at = rows[..., size:].max(-1)
+        peak, target = torch.where(tail > peak, tail, peak), torch.where(tail > peak, at + size, target)
     return peak, target
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...run.backward import word_gradients
 from ...trace.trace import Trace
 from ..gradients import gradients
 from ..metrics import Metric, Read, row_of
-from .result import Attribution, reader
+from .attribution import Attribution, reader
 
 BASELINES = ("mask", "pad", "zero")
 NEAR = 0.05  # of F(text) − F(baseline): the gap at which no more steps are taken
@@ -29,12 +30,12 @@ def gradient_input(trace: Trace, metric: Metric | Read) -> Attribution:
     promised nothing. Simonyan et al. 2014; Denil et al. 2014. On a changed trace, with its changes. Raises InputError
     for a metric that begins at its extreme, where all slopes are 0; ModelError where no gradient can be had.
     """
-    read, whole = reader(trace, metric)
+    readout, answer = reader(trace, metric)
     _check_slope(trace, metric)
-    _, words, gradient = _at(trace, read, None, 1)
+    _, words, gradient = _at(trace, readout, None, 1)
     values = _dot(gradient, words)[0]
     notes = ("Word embeddings times their gradient; positions and types belong to no token here.",)
-    return Attribution(trace, "gradient × input", metric, values, whole, notes)
+    return Attribution(trace, "gradient × input", metric, values, answer, notes)
 
 
 def integrated_gradients(
@@ -55,14 +56,14 @@ def integrated_gradients(
     Sundararajan et al. 2017, eq. 1. On a changed trace, with its changes. Raises SelectionError for another baseline,
     InputError for steps < 1, ModelError without such a token, and where no gradient can be had.
     """
-    read, whole = reader(trace, metric)
+    readout, answer = reader(trace, metric)
     if baseline not in BASELINES:
         raise SelectionError(f"no baseline {baseline!r}: there are {', '.join(BASELINES)}")
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
         raise InputError(f"steps must be a whole number of at least 1, not {steps!r}")
     words, start, named = _ends(trace, baseline)
-    before, _, _ = _at(trace, read, start[None], 1)
-    said = (
+    origin, _, _ = _at(trace, readout, start[None], 1)
+    notes = (
         f"A straight path of word embeddings from {named} to the text, positions, types and LayerNorms inside; "
         "template tokens and masked ones stay.",
     )
@@ -71,19 +72,19 @@ def integrated_gradients(
     count = steps or FEWEST_STEPS
     with tqdm(desc="integrated gradients", unit="step", delay=2, leave=False, disable=not progress) as bar:
         while True:
-            values = _integral(trace, read, start, words, count, bar.update)
-            found = Attribution(
-                trace, "integrated gradients", metric, values, whole, said, baseline=float(before), steps=count
+            values = _integral(trace, readout, start, words, count, bar.update)
+            attribution = Attribution(
+                trace, "integrated gradients", metric, values, answer, notes, baseline=float(origin), steps=count
             )
-            assert found.gap is not None and found.expected is not None
-            near = abs(found.gap) <= NEAR * abs(found.expected)
-            if steps is not None or near or count >= MOST_STEPS:
+            assert attribution.gap is not None and attribution.expected is not None
+            complete = abs(attribution.gap) <= NEAR * abs(attribution.expected)
+            if steps is not None or complete or count >= MOST_STEPS:
                 break
             count *= 2
-    if near:
-        return found
-    far = f"Its gap is more than {NEAR:.0%} of the difference: take more steps, or do not trust it."
-    return Attribution(trace, found.method, metric, values, whole, (*said, far), baseline=found.baseline, steps=count)
+    if complete:
+        return attribution
+    warning = f"Its gap is more than {NEAR:.0%} of the difference: take more steps, or do not trust it."
+    return replace(attribution, notes=(*notes, warning))
 
 
 def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
@@ -94,16 +95,16 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
     the sum is promised nothing. Chefer et al. 2021 (2103.15679), eqs. 5 and 6. Heads whose context a change has
     replaced let nothing through. Raises like `gradient_input`.
     """
-    read, whole = reader(trace, metric)
+    readout, answer = reader(trace, metric)
     _check_slope(trace, metric)
-    found = gradients(trace, loss=read)
+    slopes = gradients(trace, loss=readout)
     itself = torch.eye(trace.n_tokens, dtype=torch.float64, device=trace.device)
     relevance = itself
     for layer in range(trace.n_layers):
-        passed = (trace.attention(layer).double() * found.attention(layer).double()).clamp_min(0)
+        passed = (trace.attention(layer).double() * slopes.attention(layer).double()).clamp_min(0)
         passed[list(trace.changed_contexts(layer))] = 0
         relevance = relevance + passed.mean(0) @ relevance
-    reads = found.contexts[-1].abs().sum((0, 2)) > 0
+    reads = slopes.contexts[-1].abs().sum((0, 2)) > 0
     if not bool(reads.any()):
         raise ModelError("the metric reads nothing off the last layer: attention × gradient has no row to give")
     count = int(reads.sum())
@@ -111,7 +112,7 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
         f"Rows of the {count} token{'' if count == 1 else 's'} that the number reads, mean over heads, never below 0.",
     )
     values = (relevance - itself)[reads].mean(0).cpu()
-    return Attribution(trace, "attention × gradient", metric, values, whole, notes, signed=False)
+    return Attribution(trace, "attention × gradient", metric, values, answer, notes, signed=False)
 
 
 def _check_slope(trace: Trace, metric: Metric | Read) -> None:
@@ -153,7 +154,7 @@ def _ends(trace: Trace, baseline: str) -> tuple[Tensor, Tensor, str]:
     return words, torch.where(stays[:, None], words, start), named
 
 
-def _integral(trace: Trace, read: Read, start: Tensor, words: Tensor, steps: int, done: Callable[[int], Any]) -> Tensor:
+def _integral(trace: Trace, read: Read, start: Tensor, words: Tensor, steps: int, tick: Callable[[int], Any]) -> Tensor:
     """(S,) the path integral by a Gauss-Legendre rule."""
     points, weights = np.polynomial.legendre.leggauss(steps)
     at = torch.from_numpy((points + 1) / 2).to(words.device)
@@ -161,10 +162,10 @@ def _integral(trace: Trace, read: Read, start: Tensor, words: Tensor, steps: int
     way = words.double() - start.double()
     summed = torch.zeros_like(way)
     size = max(1, TOKENS // trace.n_tokens)
-    for first in range(0, steps, size):
-        chosen = slice(first, first + size)
-        path = start.double() + at[chosen, None, None] * way
+    for point in range(0, steps, size):
+        batch = slice(point, point + size)
+        path = start.double() + at[batch, None, None] * way
         _, _, gradient = _at(trace, read, path, len(path))
-        summed += torch.tensordot(share[chosen], gradient.double(), dims=1)
-        done(len(path))
+        summed += torch.tensordot(share[batch], gradient.double(), dims=1)
+        tick(len(path))
     return _dot(summed, way)

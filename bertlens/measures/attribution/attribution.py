@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...base.registered import registered
 from ...errors import ModelError
-from ...run.attention import check_precision
+from ...run.attention_weights import check_precision
 from ...trace.trace import Trace
 from ..metrics import Metric, Read, bound
 from ..words import merge_keys, units
@@ -76,21 +76,21 @@ class Attribution:
         """
         from pandas import DataFrame
 
-        known = merge_keys(self.trace, (~self.values.isnan()).double())  # how many pieces have a value
-        summed = merge_keys(self.trace, self.values.nan_to_num()).masked_fill(known == 0, torch.nan)
+        counts = merge_keys(self.trace, (~self.values.isnan()).double())  # how many pieces have a value
+        summed = merge_keys(self.trace, self.values.nan_to_num()).masked_fill(counts == 0, torch.nan)
         names = [" ".join(self.trace.display_tokens[i] for i in pieces) for pieces in units(self.trace)]
         return DataFrame({"word": names, "value": summed.numpy()})
 
     @cached_property
     def said(self) -> str:
         """The method, its number, and how complete it is, in one line."""
-        parts = f"{self.method} of {self.name}: sum {self.total:.4f}"
+        summary = f"{self.method} of {self.name}: sum {self.total:.4f}"
         if self.expected is None or self.gap is None:
-            return f"{parts}; the number is {self.model:.4f}, which this sum need not be"
+            return f"{summary}; the number is {self.model:.4f}, which this sum need not be"
         what = "model" if self.baseline is None else "F(text) − F(baseline)"
         share = f" ({abs(self.gap / self.expected):.1%})" if self.expected else ""
         steps = f", {self.steps} steps" if self.steps else ""
-        return f"{parts}, {what} {self.expected:.4f}, gap {self.gap:.0e}{share}{steps}"
+        return f"{summary}, {what} {self.expected:.4f}, gap {self.gap:.0e}{share}{steps}"
 
     def _repr_html_(self) -> str:
         """Its tokens as text, coloured by their values, in a notebook."""
@@ -106,10 +106,10 @@ def reader(trace: Trace, metric: Metric | Read) -> tuple[Read, float]:
     Raises ModelError without queries and keys, or a model, and where the weights have changed; InputError under
     autocast; else like `bound`.
     """
-    read = bound(metric, trace)
+    readout = bound(metric, trace)
     check_precision(trace.device)
     if not trace.has_neurons:
         raise ModelError(trace.why_no_neurons)
     trace.check_unchanged()
     with torch.no_grad():
-        return read, float(read(trace.record.output))
+        return readout, float(readout(trace.record.output))

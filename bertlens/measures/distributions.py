@@ -17,9 +17,9 @@ class Diagonal:
 
     def get(self) -> Tensor:
         """(..., R), 0 outside."""
-        found = self.block.new_zeros(self.block.shape[:-1])
-        found[..., self.rows] = self.block[..., self.rows, self.columns]
-        return found
+        cells = self.block.new_zeros(self.block.shape[:-1])
+        cells[..., self.rows] = self.block[..., self.rows, self.columns]
+        return cells
 
     def clear(self) -> None:
         """Set to 0."""
@@ -42,8 +42,8 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     H((p + q) / 2) − (H(p) + H(q)) / 2. Lin 1991; between heads Clark et al. 2019, section 6.
     """
     mean = (p + q) / 2
-    both = torch.special.entr(mean) - (torch.special.entr(p) + torch.special.entr(q)) / 2
-    return both.sum(-1).clamp_min(0)
+    terms = torch.special.entr(mean) - (torch.special.entr(p) + torch.special.entr(q)) / 2
+    return terms.sum(-1).clamp_min(0)
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:

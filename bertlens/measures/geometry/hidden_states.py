@@ -45,15 +45,15 @@ def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: 
     every_trace = list(traces)
     if not every_trace:
         raise InputError("corpus_table takes one trace or more")
-    counted = [torch.ones_like(t.special_mask) if include_special else ~t.special_mask for t in every_trace]
-    pieces = [t.tokens[i] for t, mask in zip(every_trace, counted, strict=True) for i in mask.nonzero()[:, 0].tolist()]
+    masks = [torch.ones_like(t.special_mask) if include_special else ~t.special_mask for t in every_trace]
+    pieces = [t.tokens[i] for t, mask in zip(every_trace, masks, strict=True) for i in mask.nonzero()[:, 0].tolist()]
     positions = defaultdict(list)
     for i, piece in enumerate(pieces):
         positions[piece].append(i)
     repeated = [torch.tensor(at, device="cpu") for at in positions.values() if len(at) > 1]
     rows = []
     for state in range(every_trace[0].n_layers + 1):
-        texts = [t.hidden_states[state][mask].double() for t, mask in zip(every_trace, counted, strict=True)]
+        texts = [t.hidden_states[state][mask].double() for t, mask in zip(every_trace, masks, strict=True)]
         vectors = torch.cat(texts)
         points = len(torch.unique(vectors, dim=0))
         baseline = anisotropy(vectors)

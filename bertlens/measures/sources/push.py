@@ -36,7 +36,7 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFra
         raise SelectionError(f"no pooling {pooling!r}: there are {', '.join(POOLINGS)}")
     if trace_a.model is not trace_b.model:
         raise InputError("the two texts were traced with two models: trace them with one Lens")
-    vectors, whole, names = [], [], []
+    vectors, directions, names = [], [], []
     notes: tuple[str, ...] = ()
     for trace in (trace_a, trace_b):
         stream = Stream(trace)
@@ -44,15 +44,15 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFra
         size = trace.n_tokens
         weights = torch.zeros(1, size, dtype=torch.float64, device=stream.device)
         weights[0, : size if pooling == "mean" else 1] = 1 / size if pooling == "mean" else 1
-        made = finished(pooled_by_input(stream, weights))
+        contributions = finished(pooled_by_input(stream, weights))
         states = trace.hidden_state(len(trace.hidden_states) - 1).double()
         vector = states.mean(0) if pooling == "mean" else states[0]
-        vectors.append(made / vector.norm())
-        whole.append(vector / vector.norm())
+        vectors.append(contributions / vector.norm())
+        directions.append(vector / vector.norm())
         names.append([*trace.display_tokens, "bias"])
         notes = (*stream.notes, "Attention weights and gates of MLPs as they were in this run, too.")
     table = DataFrame((vectors[0] @ vectors[1].T).cpu().numpy(), index=names[0], columns=names[1])
-    table.attrs["cosine"], table.attrs["notes"] = float(whole[0] @ whole[1]), list(notes)
+    table.attrs["cosine"], table.attrs["notes"] = float(directions[0] @ directions[1]), list(notes)
     return table
 
 
@@ -65,7 +65,7 @@ def pooled_by_input(stream: Stream, weights: Tensor) -> Generator[float, None, T
     size, x = stream.trace.n_tokens, _embedded(stream)
     width = max(len(stream.mlp(0)[0].weight), stream.input(0).shape[1])
     chunk = max(1, NUMBERS_AT_ONCE // (size * width))
-    starts, made = range(0, size + 1, chunk), []
+    starts, pieces = range(0, size + 1, chunk), []
     for number, start in enumerate(starts):
         tokens = range(start, min(start + chunk, size))
         state = x.new_zeros(min(chunk, size + 1 - start), size, x.shape[-1])
@@ -79,8 +79,8 @@ def pooled_by_input(stream: Stream, weights: Tensor) -> Generator[float, None, T
                 states = end.value.double()  # (c, S, D)
                 break
             yield (number + (layer + 1) / stream.trace.n_layers) / len(starts)
-        made.append(torch.einsum("ps,csd->cpd", weights, states).flatten(1))
-    return torch.cat(made)
+        pieces.append(torch.einsum("ps,csd->cpd", weights, states).flatten(1))
+    return torch.cat(pieces)
 
 
 def finished(steps: Generator[Any, None, Tensor]) -> Tensor:
@@ -89,8 +89,8 @@ def finished(steps: Generator[Any, None, Tensor]) -> Tensor:
         try:
             next(steps)
         except StopIteration as end:
-            found: Tensor = end.value
-            return found
+            states: Tensor = end.value
+            return states
 
 
 def read_by_input(stream: Stream, weights: Tensor, slopes: Tensor) -> Tensor:
@@ -101,8 +101,8 @@ def read_by_input(stream: Stream, weights: Tensor, slopes: Tensor) -> Tensor:
     with torch.inference_mode(False), torch.enable_grad():
         x = _embedded(stream).detach().clone().requires_grad_()
         states = finished(_pushed(stream, x[None], slice(1, None)))[0]
-        read = torch.einsum("ps,pd,sd->", weights, slopes, states.double())
-        [back] = torch.autograd.grad(read, x)
+        total = torch.einsum("ps,pd,sd->", weights, slopes, states.double())
+        [back] = torch.autograd.grad(total, x)
     return (back.double() * x.detach().double()).sum(-1)
 
 
@@ -137,15 +137,15 @@ def _pushed(stream: Stream, state: Tensor, bias: slice) -> Generator[int, None, 
     everything = torch.arange(size, device=stream.device)
     for layer in range(stream.trace.n_layers):
         post = stream.post_ln
-        read = state if post else normed(stream.attention_norm(layer), state)
-        heads = [affine(stream.projection(layer, "value", h), read) for h in range(stream.trace.n_heads)]
+        intake = state if post else normed(stream.attention_norm(layer), state)
+        heads = [affine(stream.projection(layer, "value", h), intake) for h in range(stream.trace.n_heads)]
         values = torch.stack([x.transpose(0, 1) for x in heads])  # (H, S, c, d)
         state = state + affine(stream.output(layer), _mixed(stream, layer, values))
         if post:
             state = normed(stream.attention_norm(layer), state)
         gates, inner = stream.gates(layer, everything)
-        read = state if post else normed(stream.mlp_norm(layer), state)
-        state = state + affine(stream.mlp_output(layer), affine(inner, read) * gates.to(stream.dtype))
+        intake = state if post else normed(stream.mlp_norm(layer), state)
+        state = state + affine(stream.mlp_output(layer), affine(inner, intake) * gates.to(stream.dtype))
         if post:
             state = normed(stream.mlp_norm(layer), state)
         yield layer
@@ -156,7 +156,7 @@ def _mixed(stream: Stream, layer: int, values: Tensor) -> Tensor:
     """(c, S, H·d) Σ_j α_ij v_j of values (H, S, c, d), the heads side by side; some rows of the maps at a time."""
     context, flat = torch.empty_like(values), values.flatten(2)
     for heads in head_groups(stream.trace, layer):
-        for start, first, alpha in blocks(stream.trace, layer, heads):
-            found = alpha.to(stream.dtype) @ flat[heads, first : first + alpha.shape[2]]
-            context[heads, start : start + alpha.shape[1]] = found.unflatten(2, values.shape[2:])
+        for start, first_key, alpha in blocks(stream.trace, layer, heads):
+            product = alpha.to(stream.dtype) @ flat[heads, first_key : first_key + alpha.shape[2]]
+            context[heads, start : start + alpha.shape[1]] = product.unflatten(2, values.shape[2:])
     return context.permute(2, 1, 0, 3).flatten(2)

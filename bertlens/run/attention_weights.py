@@ -48,20 +48,20 @@ def mask(layer: Layer) -> Tensor | str | None:
 
 def _added(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
     """A part of the bias and of a mask that is a tensor, float (R, C) or (H, R, C); -inf hides."""
-    given, bias, query = layer.mask, layer.bias, layer.query
+    mask, bias, query = layer.mask, layer.bias, layer.query
     assert query is not None
 
     def part(x: Tensor) -> Tensor:
         return (x[heads] if x.ndim == 3 and len(x) > 1 else x)[..., queries, keys]
 
     added = torch.zeros((), device=query.device) if bias is None else cast(part(bias))
-    if isinstance(given, Tensor):
-        given = part(given)
-        if given.dtype == torch.bool:
-            added = torch.where(given, added, -torch.inf)
+    if isinstance(mask, Tensor):
+        mask = part(mask)
+        if mask.dtype == torch.bool:
+            added = torch.where(mask, added, -torch.inf)
         else:  # models write "hidden" as the least number of their dtype
-            hidden = given <= torch.finfo(given.dtype).min / 2
-            added = (added + cast(given)).masked_fill(hidden, -torch.inf)
+            hidden = mask <= torch.finfo(mask.dtype).min / 2
+            added = (added + cast(mask)).masked_fill(hidden, -torch.inf)
     return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
 
 
@@ -70,24 +70,24 @@ def biased(layer: Layer) -> bool:
     if layer.bias is None and (not isinstance(layer.mask, Tensor) or layer.mask.dtype == torch.bool):
         return False
     assert layer.query is not None
-    parts = (
+    blocks = (
         _added(layer, slice(None), slice(start, start + ROWS), slice(None))
         for start in range(0, layer.query.shape[1], ROWS)
     )
-    return any(bool(((added != 0) & (added != -torch.inf)).any()) for added in parts)
+    return any(bool(((added != 0) & (added != -torch.inf)).any()) for added in blocks)
 
 
 def seen(layer: Layer, start: int, stop: int) -> slice:
     """The keys from the first to the last that the queries start … stop - 1 see: weights of other keys are 0."""
-    known = layer.key if layer.attention is None else layer.attention.mT
-    assert known is not None
-    everything = slice(0, known.shape[-2])
+    keys = layer.key if layer.attention is None else layer.attention.mT
+    assert keys is not None
+    everything = slice(0, keys.shape[-2])
     if layer.attention is not None or layer.weights or layer.mask is None:
         return everything
     if isinstance(layer.mask, str):
         return slice(0, stop)
-    given = layer.mask[..., start:stop, :]
-    visible = given if given.dtype == torch.bool else given > torch.finfo(given.dtype).min / 2
+    mask = layer.mask[..., start:stop, :]
+    visible = mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
     if not visible.any(-1).all():  # a query that sees nothing has no weights at all, and says NaN everywhere
         return everything
     columns = visible.flatten(0, -2).any(0).nonzero()
@@ -161,9 +161,9 @@ def mask_rows(layer: Layer, head: int, queries: slice) -> Tensor:
 
 def mask_of(layer: Layer) -> str:
     """ "full" and "causal" by name, else "shared" by all heads, or one for each: "heads"."""
-    given = [x for x in (layer.mask, layer.bias) if isinstance(x, Tensor)]
-    if given:
-        return "heads" if any(x.ndim == 3 and len(x) > 1 for x in given) else "shared"
+    tensors = [x for x in (layer.mask, layer.bias) if isinstance(x, Tensor)]
+    if tensors:
+        return "heads" if any(x.ndim == 3 and len(x) > 1 for x in tensors) else "shared"
     return layer.mask if isinstance(layer.mask, str) else "full"
 
 
@@ -187,10 +187,10 @@ def attention_part(layer: Layer, heads: slice, queries: slice, keys: slice) -> T
     if layer.attention is not None:
         return cast(layer.attention[heads, queries, keys])
     weights = scores_part(layer, heads, queries, keys).softmax(-1)
-    for head, given in layer.weights.items():
+    for head, pattern in layer.weights.items():
         at = head - (heads.start or 0)
         if 0 <= at < len(weights):
-            weights[at] = given[queries, keys].to(weights.dtype)
+            weights[at] = pattern[queries, keys].to(weights.dtype)
     return weights
 
 
@@ -199,14 +199,14 @@ def attention_heads(layer: Layer, start: int, stop: int) -> Tensor:
     if layer.attention is not None:
         return cast(layer.attention[start:stop])
     assert layer.query is not None
-    whole: Tensor | None = None
-    for first in range(0, layer.query.shape[1], ROWS):  # what is in the processor's cache is not read twice
-        part = attention_part(layer, slice(start, stop), slice(first, first + ROWS), slice(None))
-        if whole is None:
-            whole = part.new_empty(len(part), layer.query.shape[1], part.shape[-1])
-        whole[:, first : first + ROWS] = part
-    assert whole is not None
-    return whole
+    weights: Tensor | None = None
+    for row in range(0, layer.query.shape[1], ROWS):  # what is in the processor's cache is not read twice
+        block = attention_part(layer, slice(start, stop), slice(row, row + ROWS), slice(None))
+        if weights is None:
+            weights = block.new_empty(len(block), layer.query.shape[1], block.shape[-1])
+        weights[:, row : row + ROWS] = block
+    assert weights is not None
+    return weights
 
 
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
@@ -216,6 +216,6 @@ def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
         weights = cast(layer.attention)
         return weights if dtype is None else weights.to(dtype)
     weights = _scores(layer, dtype).softmax(-1)
-    for head, given in layer.weights.items():
-        weights[head] = given.to(weights.dtype)
+    for head, pattern in layer.weights.items():
+        weights[head] = pattern.to(weights.dtype)
     return weights
