@@ -22,9 +22,9 @@ from .run.attention import check_precision
 from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
-from .sentences.late import sentence_encoder
-from .sentences.own import tell_answers
-from .sentences.texts import check_texts, similarities
+from .sentences.late_interaction import sentence_encoder
+from .sentences.own_embedder import tell_answers
+from .sentences.similarity_matrix import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
 from .trace.trace import Trace
 
@@ -236,7 +236,7 @@ class Lens:
         with self.borrowed.locked(), locked([self.tokenizer]):
             return at_rest(vars(self), memo)
 
-    # The steps of a trace, for what runs the model in another way (survey.gradients)
+    # The steps of a trace, for what runs the model in another way (survey.loss_gradients)
 
     def encoding(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding:
         """Tokenise a text or words, or a pair of either. Raises InputError like `trace`."""

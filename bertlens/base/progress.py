@@ -17,7 +17,7 @@ class Bar(Protocol):
     def update(self, n: float = 1) -> object: ...
 
 
-class _Told:
+class _WatchedBar:
     """A bar that tells who watches."""
 
     def __init__(self, tell: Tell, doing: str, total: int) -> None:
@@ -50,7 +50,7 @@ def bar(total: int, unit: str, doing: str, shown: bool) -> Iterator[Bar]:
             yield own
     else:
         tell(doing, 0, total)
-        yield _Told(tell, doing, total)
+        yield _WatchedBar(tell, doing, total)
 
 
 def is_watched() -> bool:

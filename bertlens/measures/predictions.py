@@ -20,7 +20,7 @@ from ..model.embedding import SIMILARITIES, Embedder
 from ..run.changes import Change, Cut, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
-from ..text.apart import places_apart
+from ..text.pair_positions import places_apart
 from ..trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def _similarity(trace: Trace, layer: int | None, k: int) -> list[Row]:
     first, second = texts_apart(trace)
     one, other = (embedding(text, output_at(text, layer).last_hidden_state[0].double()) for text in (first, second))
     embedder = embedder_of(trace)
-    said = SIMILARITIES[embedder.function] + (f" ({embedder.said})" if embedder.said else "")
+    said = SIMILARITIES[embedder.function] + (f" ({embedder.note})" if embedder.note else "")
     return [(-1, 0, said, float(embedder.compare(one, other).detach()), float("nan"))]
 
 

@@ -18,7 +18,7 @@ SIMILARITIES = {  # name of a similarity function -> what its number is called
 class Embedder(Protocol):
     """How a model makes a vector of E numbers of a text of S tokens, whose last hidden states are D wide."""
 
-    said: str  # beside its numbers, "" where they are the model's own
+    note: str  # beside its numbers, "" where they are the model's own
 
     @property
     def function(self) -> str:
@@ -50,8 +50,8 @@ class Means:
 
     function = "cosine"
 
-    def __init__(self, said: str = "mean of all tokens"):
-        self.said = said
+    def __init__(self, note: str = "mean of all tokens"):
+        self.note = note
 
     def vector(self, states: Tensor) -> Tensor:
         return states.mean(0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ..base.interrupts import Held
+from ..base.interrupts import SignalHold
 from ..errors import ModelError
 from . import transformers_private as private
 
@@ -26,7 +26,7 @@ class Loan(ExitStack):
         self.before: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Loan:
-        self.enter_context(Held())
+        self.enter_context(SignalHold())
         _loans.append(self)
         self.callback(_loans.remove, self)
         return self

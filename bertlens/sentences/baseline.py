@@ -12,7 +12,7 @@ from torch import Tensor
 from ..errors import InputError
 from ..model.fingerprint import Fingerprint
 from .encoders import SentenceLens
-from .texts import check_texts
+from .similarity_matrix import check_texts
 from .unrelated import TEXTS
 
 FEWEST = 8  # texts

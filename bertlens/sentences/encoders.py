@@ -34,7 +34,7 @@ NO_VECTORS = "a cross-encoder reads two texts as one input and has no vectors: l
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class TextReading:
     """What an encoder made of one text alone: S tokens of width D, prompt included, a vector of E numbers."""
 
     prompt: str
@@ -137,7 +137,7 @@ class SentenceEncoder:
         found: Tensor = self.module.similarity(a, b)
         return found
 
-    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TextReading:
         """One text as the model reads it: caught on its way through the object's own `encode`."""
         caught: list[dict[str, Any]] = []
         thread = threading.get_ident()
@@ -154,7 +154,7 @@ class SentenceEncoder:
         name = self._prompt_name(task, prompt_name)
         prompt = self.module.prompts[name] if name is not None else ""
         left_out = 0 if self.module[1].include_prompt else int(features.get("prompt_length") or 0)
-        return Read(
+        return TextReading(
             prompt=prompt,
             text=prompt + text,
             input_ids=tuple(features["input_ids"][0][seen].tolist()),
@@ -250,12 +250,12 @@ class PlainEncoder:
         one, other = (torch.nn.functional.normalize(torch.atleast_2d(x), dim=-1) for x in given)
         return one @ other.T
 
-    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TextReading:
         """One text as the model reads it."""
         _check_task(task, prompt_name)
         trace = self._lens.trace(text, truncation=True)
         states = _states(trace)
-        return Read("", text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
+        return TextReading("", text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
 
     def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
         """(N, D) of states (N, S, D), the mean over the tokens that `keep` (N, S) says."""

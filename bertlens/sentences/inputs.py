@@ -12,8 +12,8 @@ from ..measures import sources
 from ..measures.sources.forward import pooled_by_input, read_by_input
 from ..measures.sources.pull import parts as pulled
 from ..measures.sources.stream import Stream, check_finite, requirements
-from .parts import read_by, through
 from .text_pair import Side
+from .token_parts import read_by, through
 
 BY = ("layer", "head", "kind")
 NOTE = "By input tokens: attention weights, LayerNorm deviations and gates of MLPs as the run had them."
@@ -41,7 +41,7 @@ def read_of_input(side: Side, direction: Tensor) -> Tensor:
     """
     stream = Stream(side.trace)
     check_finite(side.trace)
-    weights, slopes, _ = read_by(side.lens.sentences, side.read.states, side.keep, direction)
+    weights, slopes, _ = read_by(side.lens.sentences, side.reading.states, side.keep, direction)
     found = read_by_input(stream, weights, slopes)
     return torch.cat([found, (side.parts.sum(0) @ direction.double() - found.sum())[None]])
 
@@ -56,14 +56,14 @@ def why_no_input(side: Side) -> str:
 
 
 @torch.no_grad()
-def written(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, float]]:
+def contributions(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, float]]:
     """What each "layer", "head" or "kind" wrote of direction · vector, by its name; they sum to it, as float64.
 
     direction: (E,). Raises ModelError where the stream cannot be split.
     """
     stream = Stream(side.trace)
     check_finite(side.trace)
-    weights, slopes, constant = read_by(side.lens.sentences, side.read.states, side.keep, direction)
+    weights, slopes, constant = read_by(side.lens.sentences, side.reading.states, side.keep, direction)
     tokens = weights.any(0).nonzero()[:, 0]
     shared = len(weights) == 1
     reading = sources.Reading(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from ..base.ranking import is_nothing
 from ..errors import ModelError, check_batch, check_lens, check_number
 from .encoders import SentenceEncoder, SentenceLens
-from .late import LateSimilarity
-from .pairs import similarity
-from .texts import check_texts
+from .late_interaction import LateSimilarity
+from .similarity_matrix import check_texts
+from .text_similarity import similarity
 
 if TYPE_CHECKING:
-    from .ranking import Ranking
+    from .ranking_table import Ranking
 
 TASKS = ("query", "document")
 WORDS = 3  # of a passage that are named
@@ -36,7 +36,7 @@ def rank(
     rank counts from 1, the index is the passage's place in what was given; `.explore()` is the list as a view.
     Raises ModelError for a cross-encoder of several labels, InputError like `lens.encode`.
     """
-    from .ranking import Ranking
+    from .ranking_table import Ranking
 
     check_lens(lens)
     encoder, given = lens.sentences, check_texts(passages, "passages")

@@ -35,7 +35,7 @@ SENTENCE = "sentence"
 
 
 @dataclass(frozen=True)
-class Window:
+class SentenceWindow:
     """Whole sentences of one document that are run together; places of words count through all of them."""
 
     document: int
@@ -218,7 +218,7 @@ def coreference_scores(
 
 def windows(
     lens: Lens, document: Document, number: int = 0, window: int | str = WINDOW
-) -> Iterator[tuple[Window, Encoding] | None]:
+) -> Iterator[tuple[SentenceWindow, Encoding] | None]:
     """The windows of a document with their tokens, `number` being the document's; None for a sentence too long."""
     _check_window(window)
     most = 0 if isinstance(window, str) else window
@@ -249,7 +249,7 @@ def _encoding(lens: Lens, document: Document, first: int, end: int) -> Encoding 
     return None if encoding.report.truncated else encoding
 
 
-def _window(document: Document, number: int, first: int, end: int) -> Window:
+def _window(document: Document, number: int, first: int, end: int) -> SentenceWindow:
     starts = np.cumsum([0, *map(len, document.sentences[first:end])]).tolist()
     words = [word for sentence in document.sentences[first:end] for word in sentence.words]
     mentions = []
@@ -259,10 +259,12 @@ def _window(document: Document, number: int, first: int, end: int) -> Window:
             places = tuple(start + word for word in m.words)
             mentions.append(Mention(m.entity, m.sentence, places, start + m.head, m.kind))
     mentions.sort(key=lambda m: (m.head, m.words))
-    return Window(number, words, mentions, {m.entity: document.antecedents(m.entity) for m in mentions})
+    return SentenceWindow(number, words, mentions, {m.entity: document.antecedents(m.entity) for m in mentions})
 
 
-def predicted_antecedents(trace: Trace, window: Window, mentions: list[Mention], rows: str = "mean") -> np.ndarray:
+def predicted_antecedents(
+    trace: Trace, window: SentenceWindow, mentions: list[Mention], rows: str = "mean"
+) -> np.ndarray:
     """(M, 2, L, H) the word that each head predicts for each of `mentions`, by AMONG; NONE where there is none."""
     n = len(window.words)
     heads = torch.tensor([mention.head for mention in mentions], device="cpu")
@@ -279,7 +281,7 @@ def predicted_antecedents(trace: Trace, window: Window, mentions: list[Mention],
     return torch.stack(layers).permute(3, 1, 0, 2).numpy()
 
 
-def _resolved(window: Window, trace: Trace, rows: str) -> list[dict[str, Any]]:
+def _resolved(window: SentenceWindow, trace: Trace, rows: str) -> list[dict[str, Any]]:
     """One row per mention that has another one, as the columns of Resolutions."""
     answers = [(mention, window.right(mention)) for mention in window.mentions]
     answers = [(mention, right) for mention, right in answers if right[1]]
@@ -296,7 +298,7 @@ def _resolved(window: Window, trace: Trace, rows: str) -> list[dict[str, Any]]:
     ]
 
 
-def _baselines(window: Window, mention: Mention, right: tuple[list[int], list[int]]) -> dict[str, np.ndarray]:
+def _baselines(window: SentenceWindow, mention: Mention, right: tuple[list[int], list[int]]) -> dict[str, np.ndarray]:
     others = sorted({m.head for m in window.mentions} - {*mention.words})
     word = window.words[mention.head].casefold()
     nearest: list[bool] = []

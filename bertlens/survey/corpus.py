@@ -17,7 +17,7 @@ from ..base.paths import as_path
 from ..errors import BertLensError, InputError, ModelError, check_batch, check_lens, check_number, excerpt
 from ..model.fingerprint import Fingerprint
 from ..trace.trace import Trace
-from .open import opened
+from .text_lines import opened
 from .treebank import sentences
 
 if TYPE_CHECKING:

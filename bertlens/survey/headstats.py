@@ -23,11 +23,11 @@ from ..measures.ranks import spearman
 from ..measures.statistics import SURVEY_NAMES
 from ..trace.trace import Trace
 from .corpus import Item, digest
-from .statistics import CATEGORIES, LABELS, TextStatistics
 from .statsfile import FILE, PIECES, Contents, contents, write
 from .sums import BY, BinSums, added, edges
+from .text_statistics import CATEGORIES, LABELS, TextStatistics
 from .textlength import LengthBin, bin_of, near, span
-from .top_texts import KeptText, TopTexts
+from .top_texts import TopText, TopTexts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class HeadStats:
         self.corpus = (self.corpus + key) % _DIGEST
         self._count(bin_of(trace), part)
         if self.highest is not None:
-            self.highest.add(part.values, key, KeptText.of(item, place, trace.n_tokens))
+            self.highest.add(part.values, key, TopText.of(item, place, trace.n_tokens))
         if statistics.lengths is not None:
             self._count_pieces(trace, statistics.lengths.numpy().mean(1).T)
 
@@ -150,12 +150,12 @@ class HeadStats:
     @property
     def n_texts(self) -> int:
         """Texts that were counted."""
-        return sum(part.n_texts for part in self._parts)
+        return sum(part.n_texts for part in self._tallies)
 
     @property
     def n_tokens(self) -> int:
         """Tokens of all texts, special ones counted."""
-        return sum(part.n_tokens for part in self._parts)
+        return sum(part.n_tokens for part in self._tallies)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -168,7 +168,7 @@ class HeadStats:
     @property
     def has_norms(self) -> bool:
         """Whether there are statistics by norm."""
-        return any("norm.text" in part.sums for part in self._parts)
+        return any("norm.text" in part.sums for part in self._tallies)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -222,7 +222,7 @@ class HeadStats:
     def distribution(self, name: str, by: str = "weight") -> tuple[np.ndarray, np.ndarray]:
         """How a statistic is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
         at = self._index(name, by)
-        return edges(name), reduce(add, (part.counts(by, at) for part in self._parts))
+        return edges(name), reduce(add, (part.counts(by, at) for part in self._tallies))
 
     def lower(self, values: np.ndarray, by: str = "weight") -> np.ndarray:
         """(2, K, L, H) int: at least and at most so many texts have a lower value than one with `values` (K, L, H).
@@ -231,7 +231,7 @@ class HeadStats:
         `edges` they lie.
         """
         self._check_by(by)
-        return reduce(add, (part.lower(by, values.astype(np.float32)) for part in self._parts))
+        return reduce(add, (part.lower(by, values.astype(np.float32)) for part in self._tallies))
 
     def texts(self, name: str, layer: int, head: int, by: str = "weight") -> pd.DataFrame:
         """DataFrame(value, text, text_pair ("" for none), tokens, place, whole): the texts in which a head has it most.
@@ -251,7 +251,7 @@ class HeadStats:
             raise InputError(NO_TEXTS)
         columns = ["value", "text", "text_pair", "tokens", "place", "whole"]
         rows = [
-            (value, text.parts[0], text.parts[1] if len(text.parts) > 1 else "", text.tokens, text.place, text.whole)
+            (value, text.sides[0], text.sides[1] if len(text.sides) > 1 else "", text.tokens, text.place, text.is_whole)
             for value, text in self.highest.of(by, at, layer, head)
         ]
         table = pd.DataFrame(rows, columns=columns)
@@ -285,7 +285,7 @@ class HeadStats:
         import pandas as pd
 
         if not by_length:
-            table = _gates(reduce(add, (part.sums["gates"] for part in self._parts)), self.shape)
+            table = _gates(reduce(add, (part.sums["gates"] for part in self._tallies)), self.shape)
             table.attrs = {"texts": self.n_texts, "tokens": self.span}
             return table
         tables = []
@@ -345,16 +345,16 @@ class HeadStats:
         return np.array([spearman(-counts[seen], layer) for layer in means.T])
 
     @property
-    def _parts(self) -> list[BinSums]:
+    def _tallies(self) -> list[BinSums]:
         """In the order of length: sums come out the same whatever was counted first."""
         return [self.bins[place] for place in sorted(self.bins)]
 
     def _has(self, name: str) -> bool:
-        return any(name in part.sums for part in self._parts)
+        return any(name in part.sums for part in self._tallies)
 
     def _total(self, name: str) -> np.ndarray:
         """A sum over all bins of lengths."""
-        parts = (part.sums[name] for part in self._parts if name in part.sums)
+        parts = (part.sums[name] for part in self._tallies if name in part.sums)
         return np.asarray(reduce(add, parts))
 
     def _mean(self, name: str, average: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ..base.paths import as_path
 from ..errors import InputError, excerpt
-from .open import Lines, opened
+from .text_lines import Lines, opened
 from .treebank import Sentence, trees
 
 KINDS = ("pronoun", "proper", "nominal")
@@ -102,21 +102,21 @@ def _with_parts(document: Document, parts: dict[str, set[str]]) -> Document:
 
 
 @dataclass(eq=False)
-class _Open:
+class _OpenMention:
     """A mention that is being read."""
 
     entity: str
     values: dict[str, str]
     pieces: int
-    begun: int = 1
+    piece: int = 1
     inside: bool = True
     words: list[int] = field(default_factory=list)
 
 
 def _mentions(tree: Any, sentence: Sentence, number: int, fields: list[str]) -> list[Mention]:
     """Those of one sentence. Empty nodes open and close mentions like words, but are none of their words."""
-    pending: list[_Open] = []
-    closed: list[_Open] = []
+    pending: list[_OpenMention] = []
+    closed: list[_OpenMention] = []
     index = -1
     tags: list[str] = []
     for token in tree:
@@ -138,7 +138,7 @@ def _mentions(tree: Any, sentence: Sentence, number: int, fields: list[str]) -> 
                 name, piece, _ = _named((bracket[3] if bracket[1] is None else bracket[1]).split("-")[0])
                 mention = _innermost(pending, name, piece, sentence)
                 mention.inside = False
-                if mention.begun == mention.pieces:
+                if mention.piece == mention.pieces:
                     pending.remove(mention)
                     closed.append(mention)
     if pending:
@@ -158,21 +158,21 @@ def _named(text: str) -> tuple[str, int, int]:
     return (part[1], int(part[2]), int(part[3])) if part else (text, 1, 1)
 
 
-def _begin(pending: list[_Open], text: str, fields: list[str]) -> None:
+def _begin(pending: list[_OpenMention], text: str, fields: list[str]) -> None:
     values = dict(zip(fields, text.split("-"), strict=False))
     name, piece, pieces = _named(text.split("-")[0])
     if piece > 1:  # goes on
         for mention in pending:
-            if (mention.entity, mention.pieces, mention.begun, mention.inside) == (name, pieces, piece - 1, False):
-                mention.begun, mention.inside = piece, True
+            if (mention.entity, mention.pieces, mention.piece, mention.inside) == (name, pieces, piece - 1, False):
+                mention.piece, mention.inside = piece, True
                 return
-    pending.append(_Open(name, values, pieces, piece))
+    pending.append(_OpenMention(name, values, pieces, piece))
 
 
-def _innermost(pending: list[_Open], name: str, piece: int, sentence: Sentence) -> _Open:
+def _innermost(pending: list[_OpenMention], name: str, piece: int, sentence: Sentence) -> _OpenMention:
     """The mention of this entity that was opened last."""
     for mention in reversed(pending):
-        if mention.entity == name and mention.begun == piece and mention.inside:
+        if mention.entity == name and mention.piece == piece and mention.inside:
             return mention
     raise InputError(f"sentence {sentence.name!r} closes a mention of entity {name!r} that it does not open")
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ClusterError, InputError, excerpt
 from ..model.loan import check_hooks
 from ..trace.trace import Trace
-from .batch import batch_stats
+from .batch_stats import batch_stats
 from .checkpoint import Checkpoint
 from .corpus import Numbered, windows
 from .headstats import HeadStats
-from .statistics import Lengths
+from .text_statistics import Lengths
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -57,9 +57,9 @@ def run(
     if lens is None:
         raise InputError("a cluster needs texts and a lens: traces stay on this machine")
     with connected(client) as dask:
-        work = _Work(dask, lens, stats.provenance, truncation, bar)
+        work = _Cluster(dask, lens, stats.provenance, truncation, bar)
         pending: deque[_Group] = deque()
-        groups = _groups(windows(numbered, batch_size), 2 * work.sent.threads)
+        groups = _groups(windows(numbered, batch_size), 2 * work.broadcast.threads)
         try:
             with checkpoint.counting():
                 for group in groups:
@@ -84,11 +84,11 @@ def run(
             )
         finally:
             checkpoint.at_the_end(stats)
-            work.sent.cancel([future for left in pending for future in left.futures])
+            work.broadcast.cancel([future for left in pending for future in left.futures])
     return stats
 
 
-class Sent:
+class Broadcast:
     """What all calls on a cluster's workers are given: on every worker, and sent again where all copies are lost.
 
     Raises ModelError for a lens that cannot be pickled, ClusterError where it does not arrive.
@@ -178,20 +178,20 @@ class _Group:
         return [*self.leaves, self.root]
 
 
-class _Work:
+class _Cluster:
     """What is the same for all groups."""
 
     def __init__(self, client: Any, lens: Lens, provenance: dict[str, Any], truncation: bool, bar: Any):
         self.client, self.bar = client, bar
         self.options = (provenance, truncation)
-        self.sent = Sent(client, lens, lens)
+        self.broadcast = Broadcast(client, lens, lens)
 
     def submit(self, group: list[Window], counted: bool = True) -> _Group:
         leaves = []
         for window in group:
             if any(isinstance(entry.item, Trace) for batch in window for entry in batch):
                 raise InputError("traces stay on this machine: give the cluster their texts")
-            leaf = self.client.submit(window_stats, self.sent.future, window, *self.options, pure=False)
+            leaf = self.client.submit(window_stats, self.broadcast.future, window, *self.options, pure=False)
             if counted:
                 n = sum(map(len, window))
                 leaf.add_done_callback(lambda _, n=n: self.bar.update(n))
@@ -209,7 +209,7 @@ class _Work:
             for at, lost in enumerate(pending):
                 pending[at] = self.submit(lost.windows, counted=False)
 
-        sums = self.sent.result(lambda: pending[0].futures, again)
+        sums = self.broadcast.result(lambda: pending[0].futures, again)
         numbers = [entry.number for window in pending[0].windows for batch in window for entry in batch]
         stats = stats.with_items(sums, numbers)
         pending.popleft()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..measures.norms import METHODS
 from ..measures.statistics import STATISTICS, SURVEY_NAMES
-from .statistics import CATEGORIES, LABELS, TextStatistics
+from .text_statistics import CATEGORIES, LABELS, TextStatistics
 
 BINS = 32
 KEPT_TEXTS = 256  # of more, how many lie in each of BINS is kept

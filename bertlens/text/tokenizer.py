@@ -16,7 +16,7 @@ from ..base.locks import locked
 Text = str | list[str]  # a text, or words already split
 
 
-class Annotation(Protocol):
+class TokenAnnotation(Protocol):
     """What the tokens of a text are: a name for each, and named runs of them as (label, first token, end)."""
 
     @property
@@ -29,7 +29,7 @@ class Annotation(Protocol):
 class Annotator(Protocol):
     """A tokenizer that knows what its tokens are, such as protein domains of a gene: the views name them so."""
 
-    def annotate(self, text: str, n_tokens: int | None = None) -> Annotation: ...
+    def annotate(self, text: str, n_tokens: int | None = None) -> TokenAnnotation: ...
 
 
 @dataclass

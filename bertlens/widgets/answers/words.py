@@ -18,7 +18,7 @@ from ...measures.attribution.slopes import FEWEST_STEPS, MOST_STEPS, NEAR
 from ...measures.metrics import Metric, Read, similarity
 from ...measures.predictions import texts_apart
 from ...measures.rows import Here
-from ...text.apart import places_apart
+from ...text.pair_positions import places_apart
 from ...trace.trace import Trace
 from ...whatif import answering as asking
 from ..records import Answer

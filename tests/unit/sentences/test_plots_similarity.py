@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.sentences.test_late import D, Q, late
 
 import bertlens as bl
 from bertlens.errors import ModelError
-from unit.sentences.test_late import D, Q, late
 from unit.tiny_encoders import TEXTS, encoder
 
 matplotlib = pytest.importorskip("matplotlib")

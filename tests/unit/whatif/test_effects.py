@@ -12,7 +12,7 @@ import transformers as tf
 
 from bertlens import InputError, Lens, ModelError, Trace, whatif
 from bertlens.run.changes import Change
-from bertlens.text.apart import places_apart
+from bertlens.text.pair_positions import places_apart
 from bertlens.whatif import effects as module
 from bertlens.whatif.effects import NO_KEY, NOT_APART, Effect, Effects, effects
 from bertlens.widgets.answers.matter import cell_matters

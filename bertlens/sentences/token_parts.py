@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..model.families import affine
-from .encoders import Encoder, Read
+from .encoders import Encoder, TextReading
 
 GAINS = (nn.Tanh, nn.ReLU, nn.GELU)  # f(z) = z · (f(z) / z), the quotient held
 
@@ -41,7 +41,7 @@ def no_sum(encoder: Encoder) -> str:
     return ""
 
 
-def held(encoder: Encoder) -> list[str]:
+def held_notes(encoder: Encoder) -> list[str]:
     """Sentences on what was kept as the run had it."""
     names = [type(part.activation_function).__name__ for part in encoder.tail if hasattr(part, "activation_function")]
     bent = [f"the gains of its {name}" for name in dict.fromkeys(names) if name != "Identity"]
@@ -50,13 +50,13 @@ def held(encoder: Encoder) -> list[str]:
 
 
 @torch.no_grad()
-def split(encoder: Encoder, read: Read, keep: Tensor) -> Tensor:
+def split(encoder: Encoder, reading: TextReading, keep: Tensor) -> Tensor:
     """(S + 1, E) float64 what each token, and last all biases, put into the vector: they sum to it.
 
     Norms, a LayerNorm's deviation and an activation's gain f(z)/z are kept as the run had them; the rest is linear.
     """
     weights = encoder.modes.weights(keep)  # (poolings, S)
-    pooled = (weights[:, :, None] * read.states.double()).permute(1, 0, 2).flatten(1)
+    pooled = (weights[:, :, None] * reading.states.double()).permute(1, 0, 2).flatten(1)
     return through(encoder, torch.cat([pooled, pooled.new_zeros(1, pooled.shape[1])]))
 
 

@@ -17,12 +17,12 @@ ROUNDING = 1e-5  # of float32 sums, relative to the larger of 1 and the mean: le
 
 
 @dataclass(frozen=True)
-class OwnFlags:
+class ExpectedFlags:
     """How many flags texts of nearly one length have, each set among all that are compared: mean, and 9 of 10 at most.
 
     shortest, longest: tokens of these texts. texts (K,): how many of them have the statistic, 0 where nothing is known:
     too few. statistics (2, K): mean and most flags of one statistic among all heads; heads (2, L, H): of one head among
-    the counted statistics; all (2,): among both. NaN where not known.
+    the counted statistics; overall (2,): among both. NaN where not known.
     """
 
     shortest: int
@@ -30,10 +30,10 @@ class OwnFlags:
     texts: np.ndarray
     statistics: np.ndarray
     heads: np.ndarray
-    all: np.ndarray
+    overall: np.ndarray
 
 
-def own_flags(stats: HeadStats, by: str, compared: np.ndarray, tokens: int) -> OwnFlags:
+def expected_flags(stats: HeadStats, by: str, compared: np.ndarray, tokens: int) -> ExpectedFlags:
     """Of those kept texts of `HeadStats.of_length(tokens)` that are nearest in length: of the bin of `tokens`, and of
     those around it until there are FEWEST_TEXTS. compared (K, L, H) bool: what is, of a text.
 
@@ -44,7 +44,7 @@ def own_flags(stats: HeadStats, by: str, compared: np.ndarray, tokens: int) -> O
     nothing = np.full((2, *compared.shape[1:]), np.nan)
     kept = _kept(stats, by, tokens)
     if kept is None:
-        return OwnFlags(0, 0, texts, statistics, nothing, nothing[:, 0, 0])
+        return ExpectedFlags(0, 0, texts, statistics, nothing, nothing[:, 0, 0])
     values, weights, ends = kept
     counts, spreads = stats.counts(by), stats.spreads(by)
     of_heads, asked = np.zeros((len(values), *compared.shape[1:]), int), compared.any((1, 2))
@@ -57,9 +57,9 @@ def own_flags(stats: HeadStats, by: str, compared: np.ndarray, tokens: int) -> O
             statistics[:, k] = _told(flags.sum((1, 2))[here, None], weights[here])[:, 0]
         of_heads += flags if SURVEY_NAMES[k] in FLAGGED_NAMES else 0
     if not known.any() or (known < asked).any():
-        return OwnFlags(*ends, texts, statistics, nothing, nothing[:, 0, 0])
+        return ExpectedFlags(*ends, texts, statistics, nothing, nothing[:, 0, 0])
     heads, every = (_told(counted.reshape(len(values), -1), weights) for counted in (of_heads, of_heads.sum((1, 2))))
-    return OwnFlags(*ends, texts, statistics, heads.reshape(nothing.shape), every[:, 0])
+    return ExpectedFlags(*ends, texts, statistics, heads.reshape(nothing.shape), every[:, 0])
 
 
 def _kept(stats: HeadStats, by: str, tokens: int) -> tuple[np.ndarray, np.ndarray, tuple[int, int]] | None:

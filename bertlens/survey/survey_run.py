@@ -13,12 +13,12 @@ from tqdm.auto import tqdm
 from ..errors import InputError, check_lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
-from .batch import batch_stats
+from .batch_stats import batch_stats
 from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
 from .scale import run
-from .statistics import Lengths
+from .text_statistics import Lengths
 from .top_texts import TopTexts
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..base.generators import run_to_end
 from ..errors import InputError, ModelError, SelectionError, check_lens, check_number, excerpt
-from ..measures.sources.forward import finished
 from ..text.encoding import check_text
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS, Encoder, SentenceLens
-from .inputs import NOTE, by_input, check_by, read_of_input, why_no_input, written
-from .late import LateEncoder, late_similarity
-from .own import MANHATTAN_SUM
-from .parts import grouped_sums, held, no_sum, why_not
+from .inputs import NOTE, by_input, check_by, contributions, read_of_input, why_no_input
+from .late_interaction import LateEncoder, late_similarity
+from .own_embedder import MANHATTAN_SUM
 from .text_pair import SIDES, Side, TextPair
+from .token_parts import grouped_sums, held_notes, no_sum, why_not
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -170,7 +170,7 @@ class Similarity(TextPair):
         self.lens.borrowed.check(self._fingerprint)
         a, b = (side.parts.sum(0) for side in self.sides)
         scale = self._scale
-        found = [dict(written(side, other * scale, name)) for side, other in zip(self.sides, (b, a), strict=True)]
+        found = [dict(contributions(side, other * scale, name)) for side, other in zip(self.sides, (b, a), strict=True)]
         return DataFrame(dict(zip(SIDES, found, strict=True)))
 
     @cached_property
@@ -196,7 +196,7 @@ class Similarity(TextPair):
     @cached_property
     def _effects(self) -> Tensor:
         """(W_a + 1, W_b + 1) the similarity without word i and without word j; first with all."""
-        return finished(self.without_words())
+        return run_to_end(self.without_words())
 
     def without_words(self) -> Generator[None, None, Tensor]:
         """What `effects` is made of, in steps of a batch: (W_a + 1, W_b + 1) without word i and word j, first with all.
@@ -297,7 +297,7 @@ def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str 
     if encoder.crosses:
         raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
-    value = float(encoder.similarity(*(side.read.vector for side in sides))[0, 0])
-    notes = [*filter(None, [encoder.note]), *held(encoder)]
+    value = float(encoder.similarity(*(side.reading.vector for side in sides))[0, 0])
+    notes = [*filter(None, [encoder.note]), *held_notes(encoder)]
     notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(name)]
     return Similarity(lens, value, sides, tuple(notes), fingerprint)

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from ..model.borrowed import Model
 from .encoders import COSINE, DOT, MANHATTAN, SentenceEncoder
-from .late import NO_ANSWER, LateEncoder
-from .parts import no_sum, read_by
+from .late_interaction import NO_ANSWER, LateEncoder
+from .token_parts import no_sum, read_by
 
 
 class OwnEmbedder:
@@ -17,7 +17,7 @@ class OwnEmbedder:
     def __init__(self, encoder: SentenceEncoder):
         self._encoder = encoder
         prompt = encoder.default_prompt
-        self.said = f"without its prompt “{prompt}”" if prompt else ""  # the text of a run has none
+        self.note = f"without its prompt “{prompt}”" if prompt else ""  # the text of a run has none
 
     @property
     def function(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ..base.steps import Steps, completed
+from ..base.generators import Steps, run_to_end
 from ..measures import categories, gates, norms
 from ..measures.block import Block
 from ..measures.byhead import norm_shares
@@ -72,7 +72,7 @@ def text_statistics(trace: Trace, lengths_of: Callable[[Trace, int], Tensor] | N
 
     lengths_of: gives ‖f(x)‖ (H, S) of a trace's layer: one `Lengths` for many traces of one model is faster.
     """
-    return completed(text_steps(lambda: trace, lengths_of))
+    return run_to_end(text_steps(lambda: trace, lengths_of))
 
 
 @torch.no_grad()

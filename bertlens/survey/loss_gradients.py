@@ -23,7 +23,7 @@ from ..measures.rows import MARKS
 from ..run.backward import context_gradients
 from ..text.encoding import Encoding
 from .corpus import Corpus, Numbered, numbered, size, windows
-from .statistics import CATEGORIES
+from .text_statistics import CATEGORIES
 
 if TYPE_CHECKING:
     import pandas as pd

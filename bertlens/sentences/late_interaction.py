@@ -15,10 +15,10 @@ from torch import Tensor
 
 from ..errors import ModelError, SelectionError
 from ..text.tokenizer import display, is_byte_level
-from .encoders import Read, SentenceEncoder, SentenceLens, check_first, kinds_of, unknown
-from .parts import grouped_sums
+from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, kinds_of, unknown
 from .pooling import Modes
 from .text_pair import SIDES, Side, TextPair
+from .token_parts import grouped_sums
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -32,7 +32,7 @@ NO_ANSWER = (
 
 
 @dataclass(frozen=True, eq=False)
-class TokensRead(Read):
+class TokensReading(TextReading):
     """A text as a late-interaction encoder reads it. T tokens: those of the text, then those that it adds to a query.
 
     `states` (T, E) are vectors of all, `vector` (n, E) of those that are scored.
@@ -62,7 +62,7 @@ class LateEncoder(SentenceEncoder):
         found = self._encoded(texts, task, prompt_name, batch_size=batch_size, show_progress_bar=progress)
         return found.clone() if isinstance(texts, str) else [one.clone() for one in found]
 
-    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TokensRead:
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TokensReading:
         found = self._encoded(text, task, prompt_name, output_value=None, show_progress_bar=False)
         name = self._prompt_name(task, prompt_name)
         prompt = self.module.prompts[name] if name is not None else ""
@@ -71,7 +71,7 @@ class LateEncoder(SentenceEncoder):
         states = found["token_embeddings"].clone()
         ids = found["input_ids"].tolist()
         own = [number for number, more in zip(ids, added.tolist(), strict=True) if not more]
-        return TokensRead(
+        return TokensReading(
             prompt=prompt,
             text=prompt + text,
             input_ids=tuple(own),
@@ -109,8 +109,8 @@ class LateSimilarity(TextPair):
         """
         from pandas import DataFrame
 
-        one, other = ([at for at, is_in in enumerate(read.scored) if is_in] for read in self._reads)
-        matrix = torch.zeros(*(len(read.all_ids) for read in self._reads), dtype=torch.float64, device="cpu")
+        one, other = ([at for at, is_in in enumerate(reading.scored) if is_in] for reading in self._readings)
+        matrix = torch.zeros(*(len(reading.all_ids) for reading in self._readings), dtype=torch.float64, device="cpu")
         for row, best in zip(one, self._best.tolist(), strict=True):
             matrix[row, other[best]] = self._products[one.index(row), best] * self._scale
         units = [self._units(number, words) for number in range(2)]
@@ -139,11 +139,11 @@ class LateSimilarity(TextPair):
         """
         from pandas import DataFrame
 
-        q, d = (read.vector.double().cpu() for read in self._reads)
+        q, d = (reading.vector.double().cpu() for reading in self._readings)
         best = self._best
         cosines = torch.cosine_similarity(q, d[best], dim=-1)
         parts = self._products[torch.arange(len(q), device="cpu"), best] * self._scale
-        places = [[at for at, is_in in enumerate(read.scored) if is_in] for read in self._reads]
+        places = [[at for at, is_in in enumerate(reading.scored) if is_in] for reading in self._readings]
         names = [self._names(number) for number in range(2)]
         return DataFrame(
             {
@@ -154,7 +154,7 @@ class LateSimilarity(TextPair):
                 "cosine": cosines.numpy(),
                 "part": parts.numpy(),
                 "share": (parts / parts.sum()).numpy(),
-                "added": [self._reads[0].added[at] for at in places[0]],
+                "added": [self._readings[0].added[at] for at in places[0]],
             }
         )
 
@@ -166,7 +166,7 @@ class LateSimilarity(TextPair):
     @property
     def names(self) -> tuple[list[str], list[str]]:
         """All tokens of the query and of the passage, those that are not scored and those that are added included."""
-        one, other = (_shown(self.lens, read.all_ids) for read in self._reads)
+        one, other = (_shown(self.lens, reading.all_ids) for reading in self._readings)
         return one, other
 
     @property
@@ -177,15 +177,15 @@ class LateSimilarity(TextPair):
         return [name for name in names if name in ("Transformer", "Dense", "Normalize")][-1] == "Normalize"
 
     @property
-    def _reads(self) -> tuple[TokensRead, TokensRead]:
-        one, other = (side.read for side in self.sides)
-        assert isinstance(one, TokensRead) and isinstance(other, TokensRead)
+    def _readings(self) -> tuple[TokensReading, TokensReading]:
+        one, other = (side.reading for side in self.sides)
+        assert isinstance(one, TokensReading) and isinstance(other, TokensReading)
         return one, other
 
     @cached_property
     def _products(self) -> Tensor:
         """(n, m) float64 on the CPU."""
-        q, d = (read.vector.double().cpu() for read in self._reads)
+        q, d = (reading.vector.double().cpu() for reading in self._readings)
         return q @ d.T
 
     @property
@@ -199,37 +199,37 @@ class LateSimilarity(TextPair):
 
     def _units(self, number: int, words: bool) -> list[list[int]]:
         side, size = self.sides[number], len(self.sides[number].encoding)
-        return [*side.units(words), *[[at] for at in range(size, len(self._reads[number].all_ids))]]
+        return [*side.units(words), *[[at] for at in range(size, len(self._readings[number].all_ids))]]
 
     def _unit_names(self, number: int, units: list[list[int]]) -> list[str]:
         side, size = self.sides[number], len(self.sides[number].encoding)
-        shown = _shown(self.lens, self._reads[number].all_ids)
+        shown = _shown(self.lens, self._readings[number].all_ids)
         return [*side.names([unit for unit in units if unit[0] < size]), *shown[size:]]
 
     def _names(self, number: int) -> list[str]:
-        read = self._reads[number]
-        return [name for name, is_in in zip(_shown(self.lens, read.all_ids), read.scored, strict=True) if is_in]
+        reading = self._readings[number]
+        return [name for name, is_in in zip(_shown(self.lens, reading.all_ids), reading.scored, strict=True) if is_in]
 
     def __repr__(self) -> str:
         return self._words(f"{len(self._products)} tokens of the query, gap {self.gap:.0e}")
 
 
 def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
-    """See `pairs.similarity`. Raises ModelError where the model scores no token of a text."""
+    """See `text_similarity.similarity`. Raises ModelError where the model scores no token of a text."""
     fingerprint = lens.borrowed.fingerprint()
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
     notes: list[str] = []
     for name, side in zip(SIDES, sides, strict=True):
-        read = side.read
-        assert isinstance(read, TokensRead)
-        if not any(read.scored):
+        reading = side.reading
+        assert isinstance(reading, TokensReading)
+        if not any(reading.scored):
             raise ModelError(f"{lens.model_name} scores no token of text {name}: all of them are on its skip-list")
         notes += side.notes(name)
-        if count := sum(read.added):
+        if count := sum(reading.added):
             notes.append(f"{count} tokens are added to text {name}, and scored.")
-        if count := len(read.scored) - sum(read.scored):
+        if count := len(reading.scored) - sum(reading.scored):
             notes.append(f"{count} tokens of text {name} are not scored.")
-    vectors = ([side.read.vector] for side in sides)
+    vectors = ([side.reading.vector] for side in sides)
     value = float(lens.sentences.similarity(*vectors)[0, 0])
     return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
 
