@@ -150,14 +150,14 @@ class Stop:
 @contextmanager
 def stoppable() -> Iterator[Stop]:
     """Ctrl-C and, where nobody else handles it, SIGTERM end the block, once. Nothing on other threads."""
-    stop, before = Stop(), {}
+    stop, handlers = Stop(), {}
     if _main():
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
             if handler is signal.SIG_DFL or (number == signal.SIGINT and callable(handler)):
-                before[number] = signal.signal(number, stop)
+                handlers[number] = signal.signal(number, stop)
     try:
         yield stop
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -20,7 +20,7 @@ from ..model.embedding import SIMILARITIES, Embedder
 from ..run.changes import Change, Cut, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
-from ..text.pair_positions import places_apart
+from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
     """A change of a pair's run in each of its texts alone, None where the text has not the tokens that it names.
 
     What is done to a part of the model is done in both; a cut or a hidden token where the text has these tokens too
-    (`places_apart`): [CLS] in both. What is taken from another run or given for the pair is in neither.
+    (`pair_positions`): [CLS] in both. What is taken from another run or given for the pair is in neither.
     """
     if not change.names_tokens:
         return change, change
@@ -254,7 +254,7 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
     named = [name for name in ("query", "key", "token") if getattr(change, name, None) is not None]
     found: list[Change | None] = []
     for number, text in enumerate(_apart(original)):
-        places = places_apart(original.encoding, text.encoding, number)
+        places = pair_positions(original.encoding, text.encoding, number)
         there: dict[str, Any] = {name: places.get(getattr(change, name)) for name in named}
         found.append(None if None in there.values() else replace(change, **there))
     return found[0], found[1]

@@ -29,7 +29,7 @@ class Embedder(Protocol):
         """(E,) of states (S, D). Gradients pass."""
         ...
 
-    def compare(self, one: Tensor, other: Tensor) -> Tensor:
+    def compare(self, a: Tensor, b: Tensor) -> Tensor:
         """0-d similarity of two vectors (E,). Gradients pass."""
         ...
 
@@ -56,8 +56,8 @@ class Means:
     def vector(self, states: Tensor) -> Tensor:
         return states.mean(0)
 
-    def compare(self, one: Tensor, other: Tensor) -> Tensor:
-        return torch.cosine_similarity(one, other, dim=0)
+    def compare(self, a: Tensor, b: Tensor) -> Tensor:
+        return torch.cosine_similarity(a, b, dim=0)
 
     def why_no_sum(self, function: str) -> str:
         return ""

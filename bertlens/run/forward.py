@@ -25,7 +25,7 @@ from ..base.one_thread import one_thread_if_small
 from ..errors import BertLensError, CaptureError, ModelError
 from ..model import transformers_private as private
 from ..model.borrowed import Model
-from ..model.families import Adapter, text_parts, what_works
+from ..model.families import Adapter, text_models, what_works
 from ..model.loan import Loan
 from ..text.given_maps import not_weights
 from .changes import Change
@@ -280,7 +280,7 @@ def _said_in_words(model: Model, inputs: dict[str, Tensor]) -> Iterator[None]:
         if is_of_handler(error):
             raise  # the user's own timeout
         said = [*str(error).strip().splitlines(), ""][0][:200]
-        parts = (name for name, part in text_parts(model.module) if _runs(part, inputs))
+        parts = (name for name, part in text_models(model.module) if _runs(part, inputs))
         advice = f"give Lens {part}" if (part := next(parts, "")) else what_works()
         raise ModelError(
             f"{type(model.runner).__name__} does not run on a text alone ({type(error).__name__}: {said}): {advice}"

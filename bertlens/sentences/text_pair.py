@@ -77,8 +77,8 @@ class Side:
 
     def names(self, units: Sequence[Sequence[int]]) -> list[str]:
         """Of units: their pieces as written."""
-        shown = self.encoding.display_tokens
-        return ["".join(shown[at].removeprefix("##") if at != unit[0] else shown[at] for at in unit) for unit in units]
+        names = self.encoding.display_tokens
+        return ["".join(names[at].removeprefix("##") if at != unit[0] else names[at] for at in unit) for unit in units]
 
     @cached_property
     def trace(self) -> Trace:

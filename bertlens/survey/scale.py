@@ -84,7 +84,7 @@ def run(
             )
         finally:
             checkpoint.at_the_end(stats)
-            work.broadcast.cancel([future for left in pending for future in left.futures])
+            work.broadcast.cancel([future for pending_group in pending for future in pending_group.futures])
     return stats
 
 
@@ -98,12 +98,12 @@ class Broadcast:
         check_hooks(lens.model)
         self.client, self._value = client, value
         self.send()
-        self.threads = max(1, sum(self._ended(client.scheduler.ncores).values()))
+        self.threads = max(1, sum(self._call(client.scheduler.ncores).values()))
 
     def send(self) -> None:
         for attempt in range(ATTEMPTS):
             try:
-                [self.future] = self._ended(
+                [self.future] = self._call(
                     self.client.scatter, [self._value], broadcast=True, hash=False, asynchronous=True
                 )
             except Exception as error:
@@ -124,7 +124,7 @@ class Broadcast:
 
         for attempt in range(ATTEMPTS):
             try:
-                return self._awaited(oldest())
+                return self._wait(oldest())
             except (CancelledError, KilledWorker) as error:
                 if attempt == ATTEMPTS - 1:
                     raise ClusterError(f"the cluster's workers died {ATTEMPTS} times over the same texts") from error
@@ -134,9 +134,9 @@ class Broadcast:
 
     def cancel(self, futures: list[Any]) -> None:
         with suppress(Exception):  # of a cluster that is no longer there
-            self._ended(self.client.cancel, futures, asynchronous=True)
+            self._call(self.client.cancel, futures, asynchronous=True)
 
-    def _awaited(self, futures: list[Any]) -> Any:
+    def _wait(self, futures: list[Any]) -> Any:
         from distributed import TimeoutError as TooLong
         from distributed import wait
 
@@ -146,8 +146,8 @@ class Broadcast:
                 wait(futures[-1], PATIENCE)
             if futures[-1].done():
                 return futures[-1].result()
-            before, back = back, sum(future.done() for future in futures)
-            quiet = quiet + 1 if back == before else 0
+            previous, back = back, sum(future.done() for future in futures)
+            quiet = quiet + 1 if back == previous else 0
             if quiet >= LONGEST or (quiet and not self._runs(futures)):
                 raise ClusterError(
                     f"nothing has come back from the cluster for {quiet * PATIENCE / 60:.0f} minutes: look whether its "
@@ -157,10 +157,10 @@ class Broadcast:
     def _runs(self, futures: list[Any]) -> bool:
         """Whether a worker is at one of these at the moment."""
         with suppress(Exception):  # a worker that does not answer, or has just died
-            return bool(self._ended(self.client.scheduler.call_stack, keys=[future.key for future in futures]))
+            return bool(self._call(self.client.scheduler.call_stack, keys=[future.key for future in futures]))
         return False
 
-    def _ended(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _call(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """What a call of the client gives, which has PATIENCE seconds for it."""
         return self.client.sync(partial(call, *arguments, **options), callback_timeout=PATIENCE)
 

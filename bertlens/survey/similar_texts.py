@@ -75,20 +75,20 @@ def similar_texts(stats: HeadStats, trace: Trace, text: TextStatistics, by: str 
     if by not in text.numerators:
         raise InputError(f"the text has no statistics by {by}: see measures.offers(trace)['norms']")
     tokens, segments = trace.n_tokens, segments_of(trace)
-    known = torch.where(text.denominators > 0, text.denominators, torch.nan)  # 0: the text has no such tokens
-    values = (text.numerators[by] / known[:, None, None]).numpy()
-    some = stats.of_length(tokens, segments)
+    denominators = torch.where(text.denominators > 0, text.denominators, torch.nan)  # 0: the text has no such tokens
+    values = (text.numerators[by] / denominators[:, None, None]).numpy()
+    peers = stats.of_length(tokens, segments)
     nothing = np.full(values.shape, np.nan)
     counts, mean, sd, lower = np.zeros(len(SURVEY_NAMES)), nothing, nothing, np.zeros((2, *values.shape), int)
-    if some.n_texts and (by == "weight" or some.has_norms):
-        counts, lower = some.counts(by), some.lower(values, by)
+    if peers.n_texts and (by == "weight" or peers.has_norms):
+        counts, lower = peers.counts(by), peers.lower(values, by)
         enough = (counts >= FEWEST_TEXTS)[:, None, None]
-        mean = np.where(enough, np.stack([some.values(name, by) for name in SURVEY_NAMES]), np.nan)
-        sd = np.where(enough, some.spreads(by), np.nan)
+        mean = np.where(enough, np.stack([peers.values(name, by) for name in SURVEY_NAMES]), np.nan)
+        sd = np.where(enough, peers.spreads(by), np.nan)
     widths = np.array([prediction_width(int(n)) for n in counts])
-    expected = expected_flags(some, by, ~np.isnan(values - mean), tokens)
+    flags = expected_flags(peers, by, ~np.isnan(values - mean), tokens)
     reach = widths[:, None, None] * sd
-    return SimilarTexts(tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, reach, lower, expected)
+    return SimilarTexts(tokens, segments, *span(tokens), peers.n_texts, counts, values, mean, sd, reach, lower, flags)
 
 
 def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
@@ -131,7 +131,7 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     compared = int((counted & (table["value"] - table["mean"]).notna()).sum())
     table.attrs = {name: getattr(text, name) for name in ("tokens", "segments", "shortest", "longest", "texts")}
     table.attrs |= {"unusual": int((counted & table["unusual"]).sum()), "compared": compared}
-    mean, most = text.expected.overall.tolist()
-    table.attrs |= {"chance": mean, "most": most, "most_of": int(text.expected.texts.max())}
+    mean, limit = text.expected.overall.tolist()
+    table.attrs |= {"chance": mean, "most": limit, "most_of": int(text.expected.texts.max())}
     table.attrs |= {"most_shortest": text.expected.shortest, "most_longest": text.expected.longest}
     return table

@@ -75,9 +75,9 @@ class TopTexts:
             total._sort_in(by, values, other.keys[by])
         added = self._added + other._added
         for by in dict.fromkeys(by for values, _ in added for by in values):
-            some = [(values[by], key) for values, key in added if by in values]
-            keys = np.array([key for _, key in some], np.uint64)
-            values = np.concatenate([values for values, _ in some])
+            pairs = [(values[by], key) for values, key in added if by in values]
+            keys = np.array([key for _, key in pairs], np.uint64)
+            values = np.concatenate([values for values, _ in pairs])
             total._sort_in(by, values, np.broadcast_to(keys[:, None, None, None], values.shape))
         if len(total.texts) > total._room:
             total._let_go()
@@ -89,8 +89,8 @@ class TopTexts:
         if by not in settled.values:
             return []
         at = (slice(None), statistic, layer, head)
-        found = zip(settled.values[by][at].tolist(), settled.keys[by][at].tolist(), strict=True)
-        return [(value, settled.texts[key]) for value, key in found if value > -np.inf]
+        pairs = zip(settled.values[by][at].tolist(), settled.keys[by][at].tolist(), strict=True)
+        return [(value, settled.texts[key]) for value, key in pairs if value > -np.inf]
 
     @property
     def settled(self) -> TopTexts:
@@ -108,10 +108,10 @@ class TopTexts:
         shape = (TEXTS_KEPT, *values.shape[1:])
         self.values[by] = self.values.get(by, np.full(shape, -np.inf, np.float32)).copy()
         self.keys[by] = self.keys.get(by, np.zeros(shape, np.uint64)).copy()
-        held = self.values[by], self.keys[by]
-        beaten = (values >= held[0][-1]).any(0)  # NaN is not
-        both = [np.concatenate([a[:, beaten], b[:, beaten]]) for a, b in zip(held, (values, keys), strict=True)]
-        held[0][:, beaten], held[1][:, beaten] = _first(*both)
+        arrays = self.values[by], self.keys[by]
+        beaten = (values >= arrays[0][-1]).any(0)  # NaN is not
+        stacks = [np.concatenate([a[:, beaten], b[:, beaten]]) for a, b in zip(arrays, (values, keys), strict=True)]
+        arrays[0][:, beaten], arrays[1][:, beaten] = _highest(*stacks)
 
     def _let_go(self) -> None:
         """Of texts that nothing names any more."""
@@ -149,12 +149,12 @@ class TopTexts:
             if not all(isinstance(side, str) for side in sides) or not 0 < len(sides) <= 2:
                 raise ValueError("the texts are not texts")
             texts[int(key, 16)] = TopText(int(place), int(tokens), tuple(sides), bool(is_whole))
-        known = np.array([*texts, 0], np.uint64)  # at -1: none
+        keys = np.array([*texts, 0], np.uint64)  # at -1: none
         names = {name.partition(".")[0] for name in arrays}
         numbers = {by: arrays[f"{by}.texts"] for by in names}
         if any(array.dtype != np.int32 or (array < -1).any() for array in numbers.values()):
             raise ValueError("the texts' numbers are not numbers of texts")
-        return cls({by: arrays[f"{by}.values"] for by in names}, {by: known[numbers[by]] for by in names}, texts)
+        return cls({by: arrays[f"{by}.values"] for by in names}, {by: keys[numbers[by]] for by in names}, texts)
 
     def check(self, shape: tuple[int, int, int], by: list[str]) -> None:
         """Raises ValueError where these are not the texts of (K, L, H) statistics, counted in these ways."""
@@ -169,7 +169,7 @@ class TopTexts:
                 raise ValueError(f"the texts by {name} are not there")
 
 
-def _first(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _highest(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first TEXTS_KEPT of (N, n) values, falling, and their keys: each key once, with its highest value."""
     values = np.where(np.isnan(values), -np.inf, values)
     order = np.lexsort((-values, keys), axis=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from unit.sentences.test_late import FIXED, D, Q, late
+from unit.sentences.test_late_interaction import FIXED, D, Q, late
 
 import bertlens as bl
 from browser.views import Seen, rows_of, signed

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from unit.sentences.test_late import D, Q, late
+from unit.sentences.test_late_interaction import D, Q, late
 
 import bertlens as bl
 from bertlens.errors import ModelError

@@ -19,7 +19,7 @@ from bertlens.survey.intervals import FEWEST_TEXTS, prediction_width
 from bertlens.survey.similar_texts import SimilarTexts, similar_texts
 from bertlens.survey.sums import edges
 from bertlens.survey.text_statistics import LABELS, text_statistics
-from bertlens.survey.textlength import LengthBin, near, span, step_of
+from bertlens.survey.textlength import LengthBin, near_steps, span, step_of
 from bertlens.text import excerpts
 from bertlens.vocabulary import SETTINGS
 from bertlens.widgets.panels.corpus import CorpusPanel
@@ -70,10 +70,10 @@ def test_every_length_lies_in_the_bin_of_its_logarithm() -> None:
 
 def test_what_is_near_lies_within_a_quarter() -> None:
     for n in [*range(1, 700), 1000, 4096, 8191]:
-        lengths = sorted(length for step in near(n) for length in LengthBin(1, step).tokens)
+        lengths = sorted(length for step in near_steps(n) for length in LengthBin(1, step).tokens)
         assert n in lengths and 0.75 * n <= lengths[0] and lengths[-1] <= 1.25 * n
         assert lengths == [*range(lengths[0], lengths[-1] + 1)] and span(n) == (lengths[0], lengths[-1])
-        for step in (near(n)[0] - 1, near(n)[-1] + 1):  # a bin more would hold a length outside, or none
+        for step in (near_steps(n)[0] - 1, near_steps(n)[-1] + 1):  # a bin more would hold a length outside, or none
             beyond = LengthBin(1, step).tokens
             assert not beyond or beyond[0] < 0.75 * n or beyond[-1] > 1.25 * n or n < 12
 
