@@ -17,7 +17,7 @@ from bertlens import Lens
 from bertlens.export import html as html_page
 from bertlens.measures import gates
 from bertlens.model import offline_model
-from bertlens.survey.statistics import text_statistics
+from bertlens.survey.text_statistics import text_statistics
 from bertlens.trace import Trace
 from bertlens.widgets.answers import heads, thumbnails
 from bertlens.widgets.questions import QUESTIONS

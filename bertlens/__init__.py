@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from .reports import Report as Report
     from .reports import ReportView as ReportView
     from .reports import report as report
-    from .sentences.pairs import Similarity as Similarity
-    from .sentences.pairs import similarity as similarity
     from .sentences.passages import rank as rank
+    from .sentences.text_similarity import Similarity as Similarity
+    from .sentences.text_similarity import similarity as similarity
     from .tasks import Task as Task
     from .tasks import task as task
     from .text.encoding import InputReport as InputReport

@@ -22,9 +22,9 @@ from .run.attention_weights import check_precision
 from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
-from .sentences.late import sentence_encoder
-from .sentences.own import tell_answers
-from .sentences.texts import check_texts, similarities
+from .sentences.late_interaction import sentence_encoder
+from .sentences.own_embedder import tell_answers
+from .sentences.similarity_matrix import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
 from .trace.trace import Trace
 
@@ -95,10 +95,10 @@ class Lens:
         """
         as_path(name, "a model")
         if is_sentence_encoder(name, revision):
-            made, notes = load_sentence_encoder(
+            encoder, notes = load_sentence_encoder(
                 name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device
             )
-            lens = cls(made)
+            lens = cls(encoder)
             if not Path(name).is_dir():
                 lens.borrowed.name = str(name)  # not that of a folder in the cache
         else:
@@ -178,7 +178,7 @@ class Lens:
         encodings = []
         for number, item in enumerate(texts):
             pair = item if isinstance(item, tuple) else (item,)
-            if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
+            if not 1 <= len(pair) <= 2 or not all(isinstance(text, str) for text in pair):
                 raise InputError(f"text {number} must be a string or a pair of strings")
             encodings.append(self.encoding(pair[0], pair[1] if len(pair) > 1 else None, truncation))
         return self.run_batches(encodings, batch_size)
@@ -236,15 +236,15 @@ class Lens:
         with self.borrowed.locked(), locked([self.tokenizer]):
             return at_rest(vars(self), memo)
 
-    # The steps of a trace, for what runs the model in another way (survey.gradients)
+    # The steps of a trace, for what runs the model in another way (survey.loss_gradients)
 
     def encoding(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding:
         """Tokenise a text or words, or a pair of either. Raises InputError like `trace`."""
         encoding = encode(self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation, notes=self.notes)
-        known = self.borrowed.vocabulary_size
-        if max(encoding.input_ids) >= known:
+        size = self.borrowed.vocabulary_size
+        if max(encoding.input_ids) >= size:
             raise InputError(
-                f"the tokenizer gives token id {max(encoding.input_ids)}, but the model knows {known} tokens: "
+                f"the tokenizer gives token id {max(encoding.input_ids)}, but the model knows {size} tokens: "
                 "tokenizer and model do not belong together"
             )
         return encoding
@@ -257,11 +257,11 @@ class Lens:
         if pad is None and any(name.endswith("ForSequenceClassification") for name in names):
             batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
         lengths = [len(e) for e in encodings]
-        apart = len(set(lengths)) > 1 and batch_size > 1
-        if apart:
-            first = self.inputs(encodings[:1])
-            apart = trust.sees_padding(self.borrowed, first, self._pad_id, self.limit)
-        return _batches(lengths, batch_size, same_length=apart)
+        same_length = len(set(lengths)) > 1 and batch_size > 1
+        if same_length:
+            sample = self.inputs(encodings[:1])
+            same_length = trust.sees_padding(self.borrowed, sample, self._pad_id, self.limit)
+        return _batches(lengths, batch_size, same_length=same_length)
 
     def inputs(self, encodings: Sequence[Encoding]) -> dict[str, Any]:
         """The model's inputs for a batch, padded on the right, on its device.
@@ -282,8 +282,8 @@ class Lens:
     def run_batches(self, encodings: Sequence[Encoding], batch_size: int, apart: bool = True) -> list[Trace]:
         """The traces of many texts in their order. apart: as for `run`."""
         traces: dict[int, Trace] = {}
-        for chosen in self.batches(encodings, batch_size):
-            traces |= zip(chosen, self.run([encodings[i] for i in chosen], apart), strict=True)
+        for batch in self.batches(encodings, batch_size):
+            traces |= zip(batch, self.run([encodings[i] for i in batch], apart), strict=True)
         return [traces[i] for i in range(len(encodings))]
 
     def run(self, encodings: Sequence[Encoding], apart: bool = True) -> list[Trace]:
@@ -317,8 +317,8 @@ def _loading(name: str | Path, allow_pickle: bool, revision: str | None, dtype: 
         "dtype": None if dtype is None else str(dtype).removeprefix("torch."),
     }
     place = f"path/to/{Path(name).resolve().name}" if is_folder else str(name)
-    given = [json.dumps(place), *(f"{key}={value!r}" for key, value in options.items() if value is not None)]
-    call = f"bl.Lens.from_pretrained({', '.join(given)})"
+    arguments = [json.dumps(place), *(f"{key}={value!r}" for key, value in options.items() if value is not None)]
+    call = f"bl.Lens.from_pretrained({', '.join(arguments)})"
     return f"{call}  # a folder: write where it is" if is_folder else call
 
 

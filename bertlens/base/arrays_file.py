@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import BertLensError, ExportError, InputError
 from .atomic import replacing
-from .interrupts import Held
+from .interrupts import SignalHold
 from .paths import as_path
 
 ABOUT = "about"
@@ -98,7 +98,7 @@ class Autosave:
         """Save, unless that was a moment ago. Signals wait; a disk that is full now may not be so at the end."""
         start = time.monotonic()
         if start - self._end > max(EVERY, PAUSE * self._seconds):
-            with Held(), suppress(ExportError):
+            with SignalHold(), suppress(ExportError):
                 self._save(*given)
             self._end = time.monotonic()
             self._seconds = self._end - start

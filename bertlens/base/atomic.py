@@ -24,17 +24,17 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """
     path = as_path(path).resolve()  # through links: the file changes, not the link
     special = path.exists() and not path.is_file()  # a pipe or a terminal, which nothing can replace; or a folder
-    part = path if special else path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    draft = path if special else path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         try:
-            with part.open("wb" if special else "xb") as out:
+            with draft.open("wb" if special else "xb") as out:
                 yield out
                 out.flush()
             if not special:
-                os.replace(part, path)
+                os.replace(draft, path)
         finally:
             if not special:
-                part.unlink(missing_ok=True)
+                draft.unlink(missing_ok=True)
     except OSError as error:
         raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
 

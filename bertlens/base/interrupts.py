@@ -1,8 +1,8 @@
 """Signals: long work ends at the first Ctrl-C, and none comes while something is saved, changed or put back.
 
 Python calls a signal's handler between any two steps of the main thread, also between the steps of a clean-up, and what
-it raises (KeyboardInterrupt at Ctrl-C, the error of a user's own timeout) ends whatever runs. `Held` takes the signals
-itself until its block ends; what takes time in it, a forward pass, lets them in by `interruptible`. Where a handler
+it raises (KeyboardInterrupt at Ctrl-C, the error of a user's own timeout) ends whatever runs. `SignalHold` takes the
+signals until its block ends; what takes time in it, a forward pass, lets them in by `interruptible`. Where a handler
 raises there, no second one comes before the block is left: the clean-ups that follow run to their end.
 
 What handles Ctrl-C meanwhile is the program's own handler, or the `Stop` that long work puts there.
@@ -83,11 +83,11 @@ def _main() -> bool:
 
 
 def is_of_handler(error: BaseException) -> bool:
-    """Whether a signal's handler raised it, in a block of `Held`."""
+    """Whether a signal's handler raised it, in a block of `SignalHold`."""
     return any(frame.f_code is _Gate.let_in.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
-class Held:
+class SignalHold:
     """In the block signals wait for its end, but where `interruptible` lets them in. Nothing on other threads."""
 
     _outer: _Gate | None = None
@@ -116,7 +116,7 @@ class Held:
 
 
 class interruptible:
-    """In the block a signal's handler is called, and may end what runs, within a block of `Held` too.
+    """In the block a signal's handler is called, and may end what runs, within a block of `SignalHold` too.
 
     For the frame that enters it: not around the `yield` of a context manager.
     """
@@ -150,14 +150,14 @@ class Stop:
 @contextmanager
 def stoppable() -> Iterator[Stop]:
     """Ctrl-C and, where nobody else handles it, SIGTERM end the block, once. Nothing on other threads."""
-    stop, before = Stop(), {}
+    stop, handlers = Stop(), {}
     if _main():
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
             if handler is signal.SIG_DFL or (number == signal.SIGINT and callable(handler)):
-                before[number] = signal.signal(number, stop)
+                handlers[number] = signal.signal(number, stop)
     try:
         yield stop
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

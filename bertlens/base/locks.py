@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from .interrupts import Held, interruptible
+from .interrupts import SignalHold, interruptible
 
 WAIT = 0.1  # seconds for which a signal waits at most, where another thread has the lock
 
@@ -31,9 +31,9 @@ def _lock_of(shared: Any) -> threading.RLock:
 def locked(objects: Iterable[Any]) -> Iterator[None]:
     """Holds the locks of these objects, taken in the same order everywhere: no two threads wait for each other.
 
-    What is changed on them in the block is put back in it too: signals wait (`interrupts.Held`).
+    What is changed on them in the block is put back in it too: signals wait (`interrupts.SignalHold`).
     """
-    with Held(), ExitStack() as stack:
+    with SignalHold(), ExitStack() as stack:
         for shared in sorted(objects, key=id):
             lock = _lock_of(shared)
             while not lock.acquire(timeout=WAIT):

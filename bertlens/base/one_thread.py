@@ -13,12 +13,12 @@ SMALL_STREAM = 50_000  # numbers in one layer's stream, tokens × width: 64 toke
 @contextmanager
 def one_thread_if_small(size: int) -> Iterator[None]:
     """Run the block in one of torch's threads if `size` (tokens × width) is small, and in all that there are if not."""
-    before = torch.get_num_threads()
-    if size > SMALL_STREAM or before == 1:
+    n_threads = torch.get_num_threads()
+    if size > SMALL_STREAM or n_threads == 1:
         yield
         return
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(n_threads)

@@ -57,6 +57,6 @@ def check_outputs(
 
 def check_apart(output: Path, inputs: Iterable[Path | str | None]) -> None:
     """Raises InputError for an output that is one of the inputs."""
-    for given in inputs:
-        if given is not None and Path(given).exists() and output.exists() and os.path.samefile(given, output):
+    for source in inputs:
+        if source is not None and Path(source).exists() and output.exists() and os.path.samefile(source, output):
             raise InputError(f"{output} is read from: name another to write to")

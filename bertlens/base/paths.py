@@ -12,11 +12,11 @@ from ..errors import InputError, excerpt
 def as_path(path: Any, what: str = "a file") -> Path:
     """The path. Raises InputError for what can name no file: no string, too long, or with NUL or half a character."""
     try:
-        found = Path(path)
-        found.lstat()
+        file = Path(path)
+        file.lstat()
     except (TypeError, ValueError):
         raise InputError(f"{what} is named by a string or a path that a system can have, not {excerpt(path)}") from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InputError(f"{what} cannot be named {excerpt(path)}…: that is too long") from None
-    return found
+    return file

@@ -17,7 +17,7 @@ class Bar(Protocol):
     def update(self, n: float = 1) -> object: ...
 
 
-class _Told:
+class _WatchedBar:
     """A bar that tells who watches."""
 
     def __init__(self, tell: Tell, doing: str, total: int) -> None:
@@ -46,11 +46,11 @@ def bar(total: int, unit: str, doing: str, shown: bool) -> Iterator[Bar]:
     """A bar for so many units, of which nothing is seen in the first two seconds, and at all unless `shown`."""
     tell = _watcher.get()
     if tell is None:
-        with tqdm(total=total, unit=unit, desc=doing, delay=2, disable=not shown) as own:
-            yield own
+        with tqdm(total=total, unit=unit, desc=doing, delay=2, disable=not shown) as tqdm_bar:
+            yield tqdm_bar
     else:
         tell(doing, 0, total)
-        yield _Told(tell, doing, total)
+        yield _WatchedBar(tell, doing, total)
 
 
 def is_watched() -> bool:

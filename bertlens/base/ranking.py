@@ -17,8 +17,8 @@ def ranked(values: Sequence[float], digits: int = 3) -> list[str]:
     """With as many decimals as tell neighbours apart and the first from 0; "less than" what reads 0 all the same."""
 
     def text(n: int, decimals: int) -> str:
-        written = f"{values[n] if n >= 0 else 0.0:.{decimals}f}"
-        return written.replace("-", "−" if float(written) else "")
+        label = f"{values[n] if n >= 0 else 0.0:.{decimals}f}"
+        return label.replace("-", "−" if float(label) else "")
 
     def zero(n: int) -> bool:
         return text(n, digits) == text(-1, digits)
@@ -29,8 +29,8 @@ def ranked(values: Sequence[float], digits: int = 3) -> list[str]:
     places = range(len(values))
     while any((n == 0 or not zero(n)) and alike(n, digits) and not alike(n, FINEST) for n in places):
         digits += 1
-    least = f"less than {10**-digits:.{digits}f}"
-    return [least if values[n] and zero(n) else text(n, digits) for n in places]
+    floor = f"less than {10**-digits:.{digits}f}"
+    return [floor if values[n] and zero(n) else text(n, digits) for n in places]
 
 
 def scale_end(most: float, digits: int = 3) -> float:

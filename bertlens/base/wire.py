@@ -27,7 +27,7 @@ def pack(arrays: Mapping[str, Any]) -> tuple[list[dict[str, Any]], bytes]:
     Raises TypeError for a dtype that the page has no array for: nothing is converted silently.
     """
     index: list[dict[str, Any]] = []
-    parts: list[Any] = []  # a large array is copied once
+    chunks: list[Any] = []  # a large array is copied once
     size = 0
     for name, value in arrays.items():
         array = value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
@@ -36,9 +36,9 @@ def pack(arrays: Mapping[str, Any]) -> tuple[list[dict[str, Any]], bytes]:
             raise TypeError(f"array {name!r} is {array.dtype}; the page reads {', '.join(DTYPES)}")
         index.append({"name": name, "dtype": array.dtype.name, "shape": list(array.shape), "offset": size})
         data = np.ascontiguousarray(array.astype(dtype, copy=False)).reshape(-1).view(np.uint8).data
-        parts += [data, bytes(-data.nbytes % ALIGNMENT)]
-        size += data.nbytes + len(parts[-1])
-    return index, b"".join(parts)
+        chunks += [data, bytes(-data.nbytes % ALIGNMENT)]
+        size += data.nbytes + len(chunks[-1])
+    return index, b"".join(chunks)
 
 
 def messages(content: dict[str, Any], buffers: list[bytes]) -> Iterator[tuple[dict[str, Any], list[bytes]]]:

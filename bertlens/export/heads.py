@@ -63,7 +63,7 @@ def _vectors(trace: Trace) -> Head | None:
         expected = [*angles, alike]
         if torch.allclose(torch.stack([one.float() for one in expected]), _cosines(own, len(angles)), atol=1e-5):
             unit = UNITS[embedder.function]
-            return Head({"kind": "vectors", "pooling": pooling, "unit": unit, "said": embedder.said, "stages": []})
+            return Head({"kind": "vectors", "pooling": pooling, "unit": unit, "said": embedder.note, "stages": []})
     return None
 
 

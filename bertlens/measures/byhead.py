@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..base.steps import Steps, completed
+from ..base.generators import Steps, run_to_end
 from ..trace.trace import Trace
 from . import norms
 from .distributions import shares, total_variation
@@ -80,7 +80,7 @@ def of_heads(
     trace: Trace, layer: int, heads: slice, by: str, names: Sequence[str] = ATLAS_NAMES, roles: Roles | None = None
 ) -> ByHead:
     """`statistics` of some of a layer's heads: (1, H', names) and (1, H', K)."""
-    return completed(steps_of_heads(lambda: trace, layer, heads, by, names, roles))
+    return run_to_end(steps_of_heads(lambda: trace, layer, heads, by, names, roles))
 
 
 @torch.no_grad()

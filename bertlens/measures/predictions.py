@@ -20,7 +20,7 @@ from ..model.embedding import SIMILARITIES, Embedder
 from ..run.changes import Change, Cut, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
-from ..text.apart import places_apart
+from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from ..vocabulary import phrases
 
@@ -243,7 +243,7 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
     """A change of a pair's run in each of its texts alone, None where the text has not the tokens that it names.
 
     What is done to a part of the model is done in both; a cut or a hidden token where the text has these tokens too
-    (`places_apart`): [CLS] in both. What is taken from another run or given for the pair is in neither.
+    (`pair_positions`): [CLS] in both. What is taken from another run or given for the pair is in neither.
     """
     if not change.names_tokens:
         return change, change
@@ -253,7 +253,7 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
     named = [name for name in ("query", "key", "token") if getattr(change, name, None) is not None]
     counterparts: list[Change | None] = []
     for number, text in enumerate(_apart(original)):
-        places = places_apart(original.encoding, text.encoding, number)
+        places = pair_positions(original.encoding, text.encoding, number)
         fields: dict[str, Any] = {name: places.get(getattr(change, name)) for name in named}
         counterparts.append(None if None in fields.values() else replace(change, **fields))
     return counterparts[0], counterparts[1]
@@ -329,7 +329,7 @@ def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:
 def _similarity(trace: Trace, layer: int | None, k: int) -> list[Row]:
     vectors = [embedding(text, output_at(text, layer).last_hidden_state[0].double()) for text in texts_apart(trace)]
     embedder = embedder_of(trace)
-    label = SIMILARITIES[embedder.function] + (f" ({embedder.said})" if embedder.said else "")
+    label = SIMILARITIES[embedder.function] + (f" ({embedder.note})" if embedder.note else "")
     return [(-1, 0, label, float(embedder.compare(*vectors).detach()), float("nan"))]
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
-from ..base.steps import Steps, completed
+from ..base.generators import Steps, run_to_end
 from ..trace.trace import Trace
 from ..vocabulary.constants import THUMBNAIL_SIDE as SIDE
 from . import norms
@@ -74,7 +74,7 @@ def thumbnails(
 
 def of_heads(trace: Trace, layer: int, heads: slice, measure: str, size: int = SIDE) -> tuple[Tensor, Tensor]:
     """`thumbnails` of some of a layer's heads: (uint8 (H', t, t'), float32 (H',))."""
-    return completed(steps_of_heads(lambda: trace, layer, heads, measure, size))
+    return run_to_end(steps_of_heads(lambda: trace, layer, heads, measure, size))
 
 
 @torch.no_grad()

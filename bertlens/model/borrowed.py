@@ -119,15 +119,15 @@ class Model:
 
         whole: by every value and with the tokenizer, as before a pass that goes beside an earlier one.
         """
-        known = getattr(_once, "known", None)
+        checks = getattr(_once, "checks", None)
         of = id(before), None if module is None else id(module)
-        if known is not None and not whole and (known.get(of) is before or known.get((of[0], None)) is before):
+        if checks is not None and not whole and (checks.get(of) is before or checks.get((of[0], None)) is before):
             return ""
-        same = not whole and before.holds(self.whole if module is None else module)
-        if name := "" if same else before.difference(self.whole, self.tokenizer, self._table):
+        is_same = not whole and before.holds(self.whole if module is None else module)
+        if name := "" if is_same else before.difference(self.whole, self.tokenizer, self._table):
             return name
-        if known is not None:
-            known[of] = before
+        if checks is not None:
+            checks[of] = before
         return ""
 
     def check(self, before: Fingerprint, module: nn.Module | None = None, *, whole: bool = False) -> None:
@@ -145,11 +145,11 @@ def checked_once() -> Iterator[None]:
 
     Not for blocks in which somebody else's code runs: it may change the weights.
     """
-    outer, _once.known = getattr(_once, "known", None), {}
+    outer, _once.checks = getattr(_once, "checks", None), {}
     try:
         yield
     finally:
-        _once.known = outer
+        _once.checks = outer
 
 
 def _name(module: nn.Module, base: nn.Module) -> str:

@@ -18,7 +18,7 @@ SIMILARITIES = {  # name of a similarity function -> what its number is called
 class Embedder(Protocol):
     """How a model makes a vector of E numbers of a text of S tokens, whose last hidden states are D wide."""
 
-    said: str  # beside its numbers, "" where they are the model's own
+    note: str  # beside its numbers, "" where they are the model's own
 
     @property
     def function(self) -> str:
@@ -29,7 +29,7 @@ class Embedder(Protocol):
         """(E,) of states (S, D). Gradients pass."""
         ...
 
-    def compare(self, one: Tensor, other: Tensor) -> Tensor:
+    def compare(self, a: Tensor, b: Tensor) -> Tensor:
         """0-d similarity of two vectors (E,). Gradients pass."""
         ...
 
@@ -50,14 +50,14 @@ class Means:
 
     function = "cosine"
 
-    def __init__(self, said: str = "mean of all tokens"):
-        self.said = said
+    def __init__(self, note: str = "mean of all tokens"):
+        self.note = note
 
     def vector(self, states: Tensor) -> Tensor:
         return states.mean(0)
 
-    def compare(self, one: Tensor, other: Tensor) -> Tensor:
-        return torch.cosine_similarity(one, other, dim=0)
+    def compare(self, a: Tensor, b: Tensor) -> Tensor:
+        return torch.cosine_similarity(a, b, dim=0)
 
     def why_no_sum(self, function: str) -> str:
         return ""

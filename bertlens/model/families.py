@@ -282,7 +282,7 @@ def register_family(model_type: str, adapter: Adapter) -> None:
         raise InputError(f"model_type is what the model's config says, such as 'bert', not {model_type!r}")
     if not isinstance(adapter, Adapter):
         raise InputError(f"a family is registered with an Adapter, not with {type(adapter).__name__}")
-    finders = {part.name for part in fields(adapter)} - {"family", "post_ln", "value_part", "stream"}
+    finders = {slot.name for slot in fields(adapter)} - {"family", "post_ln", "value_part", "stream"}
     wrong = sorted(name for name in finders if not callable(getattr(adapter, name)))
     kinds: dict[str, Any] = {"family": str, "stream": StreamParts | None}
     wrong += [name for name, kind in kinds.items() if not isinstance(getattr(adapter, name), kind)]
@@ -360,18 +360,18 @@ def encoder_of(model: nn.Module) -> PreTrainedModel:
     if not _embeds(base) and len(inner := list(base.children())) == 1 and isinstance(inner[0], PreTrainedModel):
         base = inner[0]  # a wrapper around a decoder, as in BartForCausalLM
     if not _embeds(base):
-        parts = [name for name, part in text_parts(model) if _embeds(part)]
-        outermost = [name for name in parts if not any(name.startswith(f"{other}.") for other in parts)]
+        names = [name for name, p in text_models(model) if _embeds(p)]
+        outermost = [name for name in names if not any(name.startswith(f"{outer}.") for outer in names)]
         advice = f"give Lens {' or '.join(outermost)}" if outermost else what_works()
         raise ModelError(f"{type(base).__name__} has no embeddings of tokens: {advice}")
     return base
 
 
-def text_parts(model: nn.Module) -> list[tuple[str, PreTrainedModel]]:
+def text_models(model: nn.Module) -> list[tuple[str, PreTrainedModel]]:
     """The models inside a model that may read text, outer ones first, by the name that a user has for them."""
     from transformers import PreTrainedModel
 
-    named = ((f"model.{name}", part) for name, part in model.named_modules() if name)
+    named = ((f"model.{name}", module) for name, module in model.named_modules() if name)
     return [(name, p) for name, p in named if isinstance(p, PreTrainedModel) and p.main_input_name == "input_ids"]
 
 

@@ -57,42 +57,42 @@ class Fingerprint:
     @classmethod
     def of(cls, root: nn.Module, tokenizer: Any, table: Tensor, ids: Tensor | None = None) -> Fingerprint:
         """Of the outermost module. table: the word embeddings; ids: the tokens that are read, all by default."""
-        tensors, others = _parts(root)
-        samples, sums = _samples(tensors.values()), _hashed_sums(tensors.values(), table)
-        contents: dict[str, Any] = {name: _settings(part) for name, part in others.items()}
+        tensors, components = _tensors_and_components(root)
+        samples, sums = _samples(tensors.values()), _sum_hashes(tensors.values(), table)
+        contents: dict[str, Any] = {name: _settings(component) for name, component in components.items()}
         contents["its tokenizer"] = _tokenizer_settings(tokenizer)
         contents |= {
             name: (p.shape, p.dtype, p.device, sample, of_rows)
             for (name, p), sample, of_rows in zip(tensors.items(), samples, sums, strict=True)
         }
         places = {id(p): _place(p, sample) for p, sample in zip(tensors.values(), samples, strict=True)}
-        places |= {id(part): contents[name] for name, part in others.items()}
+        places |= {id(component): contents[name] for name, component in components.items()}
         return cls(contents, _bits(table, ids), ids, places)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "places": {}}  # addresses are of this process
 
-    def holds(self, part: nn.Module) -> bool:
+    def holds(self, module: nn.Module) -> bool:
         """Whether a module's tensors lie where they did and its settings are the same: quick, and never True falsely
         but where values were written past torch's counters."""
         if not self.places:
             return False
-        tensors = [*chain(part.parameters(), part.buffers())]
+        tensors = [*chain(module.parameters(), module.buffers())]
         return all(
             self.places.get(id(p)) == _place(p, sample) for p, sample in zip(tensors, _samples(tensors), strict=True)
-        ) and all(self.places.get(id(other)) == _settings(other) for other in (*part.modules(), *private.configs(part)))
+        ) and all(self.places.get(id(c)) == _settings(c) for c in (*module.modules(), *private.configs(module)))
 
     def difference(self, root: nn.Module, tokenizer: Any, table: Tensor) -> str:
         """The name of what is otherwise now, by all contents; "" where nothing is."""
         now = Fingerprint.of(root, tokenizer, table, self.ids)
         if self != now:
-            return difference(_named(self.contents), _named(now.contents)) or "word embeddings"
+            return difference(_by_setting(self.contents), _by_setting(now.contents)) or "word embeddings"
         self.places.clear()
         self.places.update(now.places)
         return ""
 
 
-def _named(contents: dict[str, Any]) -> dict[str, Any]:
+def _by_setting(contents: dict[str, Any]) -> dict[str, Any]:
     """Settings by their own names, `eps of LayerNorm`; of what is no tensor."""
     named: dict[str, Any] = {}
     for name, content in contents.items():
@@ -104,22 +104,22 @@ def _named(contents: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _parts(root: nn.Module) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _tensors_and_components(root: nn.Module) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors, and what has settings, each once."""
     tensors = chain(root.named_parameters(), root.named_buffers())
     configs = private.configs(root)
-    named = {"its config" if k == 0 else f"its config {k}": config for k, config in enumerate(configs)}
+    configs_by_name = {"its config" if k == 0 else f"its config {k}": config for k, config in enumerate(configs)}
     return (
         {f"weights of {name}": tensor for name, tensor in tensors},
-        {name or "the model": module for name, module in root.named_modules()} | named,
+        {name or "the model": module for name, module in root.named_modules()} | configs_by_name,
     )
 
 
-def _settings(part: Any) -> Settings:
+def _settings(component: Any) -> Settings:
     """What a module or a config is set to, by name."""
-    idle = IDLE | OF_TORCH if isinstance(part, nn.Module) else IDLE
-    settings: list[tuple[str, Any]] = [("class", type(part).__qualname__)]
-    for name, value in vars(part).items():
+    idle = IDLE | OF_TORCH if isinstance(component, nn.Module) else IDLE
+    settings: list[tuple[str, Any]] = [("class", type(component).__qualname__)]
+    for name, value in vars(component).items():
         if (name[0] != "_" or name in PRIVATE) and name not in idle and (plain := _plain(value)) is not ...:
             settings.append((name.lstrip("_"), plain))
     return tuple(settings)
@@ -133,7 +133,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
-        return tuple(sorted((repr(key), repr(_plain(each))) for key, each in value.items()))
+        return tuple(sorted((repr(key), repr(_plain(setting))) for key, setting in value.items()))
     if isinstance(value, set | frozenset):
         return tuple(sorted(map(repr, value)))
     if isinstance(value, list | tuple):
@@ -173,18 +173,18 @@ def _values(p: Tensor) -> Tensor:
 
 def _samples(tensors: Iterable[Tensor]) -> list[bytes]:
     """Of each tensor SAMPLE float64 values spread over it: writes through `.data` raise no counter."""
-    parts = []
+    slices = []
     for p in tensors:
         flat = _values(p)
         flat = flat.view(-1) if flat.is_contiguous() else flat.flatten()
         if p.is_meta or len(flat) == 0:
             flat = torch.zeros(1, device="cpu")
         step = len(flat) // SAMPLE
-        parts.append(flat[: step * SAMPLE : step] if step else flat)
-    return _split(parts, torch.float64)
+        slices.append(flat[: step * SAMPLE : step] if step else flat)
+    return _split(slices, torch.float64)
 
 
-def _hashed_sums(tensors: Iterable[Tensor], table: Tensor) -> list[bytes]:
+def _sum_hashes(tensors: Iterable[Tensor], table: Tensor) -> list[bytes]:
     """Of each tensor a hash of the sums of its rows; of the word embeddings of none."""
     sums = [_row_sums(p) if p is not table and not p.is_meta else torch.zeros(0, device="cpu") for p in tensors]
     return [hashlib.blake2b(values, digest_size=16).digest() for values in _split(sums, torch.int64)]
@@ -195,8 +195,8 @@ def _row_sums(p: Tensor) -> Tensor:
     rows = _values(p).contiguous()
     rows = rows.flatten(1) if rows.ndim > 1 else rows.reshape(1, -1)
     width = rows.shape[-1] * rows.element_size()
-    whole = (t for t in INTEGERS if width % t.itemsize == 0 and rows.data_ptr() % t.itemsize == 0)
-    return rows.view(next(whole)).sum(-1, dtype=torch.int64)
+    dtypes = (t for t in INTEGERS if width % t.itemsize == 0 and rows.data_ptr() % t.itemsize == 0)
+    return rows.view(next(dtypes)).sum(-1, dtype=torch.int64)
 
 
 def _bits(table: Tensor, ids: Tensor | None) -> bytes:
@@ -207,13 +207,13 @@ def _bits(table: Tensor, ids: Tensor | None) -> bytes:
     return hashlib.blake2b(sums.cpu().numpy().tobytes()).digest()
 
 
-def _split(parts: list[Tensor], dtype: torch.dtype) -> list[bytes]:
+def _split(tensors: list[Tensor], dtype: torch.dtype) -> list[bytes]:
     """The bytes of each part, fetched from its device at once."""
-    if not parts:
+    if not tensors:
         return []
-    values: np.ndarray = torch.cat([part.to(parts[0].device, dtype) for part in parts]).cpu().numpy()
-    ends = np.cumsum([len(part) for part in parts])
-    return [values[end - len(part) : end].tobytes() for part, end in zip(parts, ends, strict=True)]
+    values: np.ndarray = torch.cat([tensor.to(tensors[0].device, dtype) for tensor in tensors]).cpu().numpy()
+    ends = np.cumsum([len(tensor) for tensor in tensors])
+    return [values[end - len(tensor) : end].tobytes() for tensor, end in zip(tensors, ends, strict=True)]
 
 
 def identity(root: nn.Module, tokenizer: Any) -> dict[str, Any]:
@@ -222,17 +222,17 @@ def identity(root: nn.Module, tokenizer: Any) -> dict[str, Any]:
     Alike settings of alike modules stand once. A new release of bertlens, torch or transformers is named, a patch not.
     """
     hashed, settings = hashlib.sha256(), dict[str, dict[str, None]]()
-    tensors, others = _parts(root)
+    tensors, components = _tensors_and_components(root)
     for name, p in tensors.items():
         hashed.update(f"{name} {tuple(p.shape)} {p.dtype}".encode())
         hashed.update(_bytes(p))
-    for name, part in others.items():
-        kind = name if not isinstance(part, nn.Module) else type(part).__qualname__
-        for setting, value in _settings(part):
+    for name, component in components.items():
+        kind = name if not isinstance(component, nn.Module) else type(component).__qualname__
+        for setting, value in _settings(component):
             settings.setdefault(f"{setting} of {kind}", {})[f"{value}"] = None
     about: dict[str, Any] = {"weights": hashed.hexdigest()[:16]}
     about |= {name: " | ".join(values) for name, values in settings.items() if not name.startswith("class of ")}
-    about["modules"] = _digest(f"{name} {_settings(part)}" for name, part in others.items())
+    about["modules"] = _digest(f"{name} {_settings(component)}" for name, component in components.items())
     about |= {f"{name} of its tokenizer": _digest([value]) for name, value in _tokenizer_settings(tokenizer)}
     about["vocabulary of its tokenizer"] = _digest(sorted(tokenizer.get_vocab().items()))
     return about | _releases()
@@ -247,10 +247,10 @@ def _digest(values: Iterable[Any]) -> str:
 
 
 def _releases() -> dict[str, str]:
-    known = {"bertlens": __version__}
+    releases = {"bertlens": __version__}
     for name in ("torch", "transformers"):
         try:
-            known[name] = version(name)
+            releases[name] = version(name)
         except PackageNotFoundError:
-            known[name] = "unknown"
-    return {name: ".".join(number.split(".")[:2]) for name, number in known.items()}
+            releases[name] = "unknown"
+    return {name: ".".join(number.split(".")[:2]) for name, number in releases.items()}

@@ -25,7 +25,7 @@ INDEX = f"{WEIGHTS}.index.json"
 PICKLES = ("*.bin", "*.pt")
 OTHERS = {"tf_model.h5": "TensorFlow", "flax_model.msgpack": "Flax"}
 # Parts at the top of an encoder that its attention does not pass through
-BESIDE = re.compile(r"(pooler|[a-z_]*head|classifier|cls|score|qa_outputs)(\.|$)")
+HEADS = re.compile(r"(pooler|[a-z_]*head|classifier|cls|score|qa_outputs)(\.|$)")
 MOST_NAMES = 6  # in a message
 READ = {  # the end of a class whose answer measures.predictions reads -> what finds it for a config
     "ForMaskedLM": ("AutoModelForMaskedLM", "MODEL_FOR_MASKED_LM_MAPPING"),
@@ -74,7 +74,7 @@ def load(
     common: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
     if Path(name).is_dir():
         _check_folder(Path(name), allow_pickle)
-    elif not _reached(label, revision):
+    elif not _is_on_hub(label, revision):
         common["local_files_only"] = True
     options = common | ({} if dtype is None else {"dtype": dtype}) | ({} if allow_pickle else {"use_safetensors": True})
 
@@ -87,7 +87,7 @@ def load(
         except OSError:
             if allow_pickle or not _pickled_on_hub(name, revision):
                 raise
-            raise _pickled(label) from None
+            raise _pickle_error(label) from None
         return module_and_report
 
     with one_line(label), quiet(), torch.random.fork_rng(devices=[]):
@@ -95,13 +95,13 @@ def load(
         why = "" if finder else "whose answer is not read here"
         module, report = loaded(finder or "AutoModel")
         if named and finder and (unfit := {*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}):
-            why = f"but the checkpoint holds no weights that fit {_listed(_parts(unfit, list(module.state_dict())))}"
+            why = f"but the checkpoint holds no weights that fit {_list(_gap_names(unfit, list(module.state_dict())))}"
             module, report = loaded("AutoModel")  # a random head would answer at random
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, **common)
         if device is not None:
             module = module.to(device)
     headless = f"config.json names {named}, {why}: loaded without its head"
-    notes = (*((headless,) if why else ()), *_checked(label, module, report))
+    notes = (*((headless,) if why else ()), *_gap_notes(label, module, report))
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
             f"{label} holds no tokenizer: every word would be unknown. Save the model's own tokenizer beside it "
@@ -142,12 +142,12 @@ def _check_folder(folder: Path, allow_pickle: bool) -> None:
             shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
         missing = [shard for shard in shards if not (folder / shard).is_file()]
         if missing:
-            raise ModelError(f"{label} lacks {_listed(missing)} of its {len(shards)} files of weights: copy them too")
+            raise ModelError(f"{label} lacks {_list(missing)} of its {len(shards)} files of weights: copy them too")
         return
     if any(file for pattern in PICKLES for file in folder.glob(pattern)):
         if allow_pickle:
             return
-        raise _pickled(label)
+        raise _pickle_error(label)
     for file, kind in OTHERS.items():
         if (folder / file).is_file():
             raise ModelError(
@@ -157,14 +157,14 @@ def _check_folder(folder: Path, allow_pickle: bool) -> None:
     raise ModelError(f"{label} holds no weights: {WEIGHTS} is missing")
 
 
-def _pickled(label: str) -> ModelError:
+def _pickle_error(label: str) -> ModelError:
     return ModelError(
         f"{label} holds pickled weights only, which can run code while they load: convert them with "
         "save_pretrained, or pass allow_pickle=True if you trust them"
     )
 
 
-def _reached(name: str, revision: str | None) -> bool:
+def _is_on_hub(name: str, revision: str | None) -> bool:
     """Whether the hub has a model of that name; False where only what was downloaded before can be used.
 
     Raises ModelError where the hub has none, or cannot be reached and none was downloaded.
@@ -173,7 +173,7 @@ def _reached(name: str, revision: str | None) -> bool:
     from huggingface_hub.errors import EntryNotFoundError, GatedRepoError, HFValidationError, RepositoryNotFoundError
 
     try:
-        known = isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
+        in_cache = isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
     except HFValidationError:
         raise ModelError(f"there is no folder {name}, and it is no name of a model on the hub either") from None
     if constants.HF_HUB_OFFLINE:
@@ -187,7 +187,7 @@ def _reached(name: str, revision: str | None) -> bool:
         raise ModelError(f"there is no folder {name}, and the hub has no model of that name (or it is private)")
     if isinstance(answer, EntryNotFoundError) or not isinstance(answer, Exception):
         return True  # without a config.json it may still be an adapter
-    if known:
+    if in_cache:
         return False
     raise ModelError(
         f"there is no folder {name}, no model of that name was downloaded before, and the hub cannot be reached"
@@ -227,12 +227,12 @@ def quiet() -> Iterator[None]:
     """Without transformers' tables of missing weights: what matters of them is an error or a note here."""
     from transformers.utils import logging
 
-    before = logging.get_verbosity()
+    level = logging.get_verbosity()
     logging.set_verbosity(logging.CRITICAL)
     try:
         yield
     finally:
-        logging.set_verbosity(before)
+        logging.set_verbosity(level)
 
 
 @contextmanager
@@ -248,38 +248,38 @@ def one_line(label: str) -> Iterator[None]:
                 f"{label} comes with code of its own, which is not run: load it yourself (trust_remote_code=True, if "
                 "you trust it) and give Lens(model, tokenizer) both"
             ) from error
-        said = " ".join(str(error).split())
-        raise ModelError(f"{label} cannot be loaded ({type(error).__name__}: {said[:200]})") from error
+        reason = " ".join(str(error).split())
+        raise ModelError(f"{label} cannot be loaded ({type(error).__name__}: {reason[:200]})") from error
 
 
-def _checked(label: str, module: Any, report: dict[str, Any]) -> tuple[str, ...]:
+def _gap_notes(label: str, module: Any, report: dict[str, Any]) -> tuple[str, ...]:
     """Notes on weights that are not there. Raises ModelError where they are part of what is shown."""
     kind = type(module).__name__
     mismatched = sorted(report["mismatched_keys"])
-    wrong = [f"{name} {_shape(found)} for {_shape(wanted)}" for name, found, wanted in mismatched]
+    wrong = [f"{name} {_shape(stored)} for {_shape(expected)}" for name, stored, expected in mismatched]
     if wrong:
-        raise ModelError(f"{label} has weights of another shape than its config says: {_listed(wrong)}")
+        raise ModelError(f"{label} has weights of another shape than its config says: {_list(wrong)}")
     if report["error_msgs"]:
         raise ModelError(f"{label} cannot be loaded ({' '.join(' '.join(report['error_msgs']).split())[:200]})")
-    own, missing = list(module.state_dict()), set(report["missing_keys"])
+    names, missing = list(module.state_dict()), set(report["missing_keys"])
     prefix = "" if module.base_model is module else f"{module.base_model_prefix}."
-    shown = {name for name in own if name.startswith(prefix) and not BESIDE.match(name.removeprefix(prefix))}
-    beside = missing - shown
-    if missing & shown:
-        parts = _parts(missing & shown, list(shown))
-        if not all(parts):
-            found = _listed(_ordered(report["unexpected_keys"])) or "none at all"
-            raise ModelError(f"{label} holds no weights of {kind} ({found}): is config.json of another model?")
-        raise ModelError(f"{label} lacks weights of {kind}: {_listed(parts)}. They would be random: get the whole file")
+    encoder_names = {name for name in names if name.startswith(prefix) and not HEADS.match(name.removeprefix(prefix))}
+    head_names = missing - encoder_names
+    if missing & encoder_names:
+        gaps = _gap_names(missing & encoder_names, list(encoder_names))
+        if not all(gaps):
+            strangers = _list(_in_order(report["unexpected_keys"])) or "none at all"
+            raise ModelError(f"{label} holds no weights of {kind} ({strangers}): is config.json of another model?")
+        raise ModelError(f"{label} lacks weights of {kind}: {_list(gaps)}. They would be random: get the whole file")
     notes = []
-    if beside:
-        lacking = _listed(_parts(beside, own))
+    if head_names:
+        lacking = _list(_gap_names(head_names, names))
         notes.append(f"the checkpoint has no weights for {lacking}: random ones there, which attention does not use")
-    numberless = {re.sub(r"\d+", "#", name) for name in own}
+    numberless = {re.sub(r"\d+", "#", name) for name in names}
     surplus = [name for name in report["unexpected_keys"] if re.sub(r"\d+", "#", name) in numberless]
     if surplus:
-        every = [*own, *report["unexpected_keys"]]
-        notes.append(f"the checkpoint holds more layers than its config asks for: {_listed(_parts(surplus, every))}")
+        pool = [*names, *report["unexpected_keys"]]
+        notes.append(f"the checkpoint holds more layers than its config asks for: {_list(_gap_names(surplus, pool))}")
     return tuple(notes)
 
 
@@ -287,26 +287,24 @@ def _shape(shape: Any) -> str:
     return " x ".join(map(str, shape))
 
 
-def _parts(chosen: Any, every: list[str]) -> list[str]:
-    """Names of weights, or of the largest modules all of whose weights (of `every`) are among them; "" for all."""
-    chosen, parts = set(chosen), dict[str, None]()
-    for name in _ordered(chosen):
+def _gap_names(weights: Any, names: list[str]) -> list[str]:
+    """Names of weights, or of the largest modules all of whose weights (of `names`) are among them; "" for all."""
+    weights, modules = set(weights), dict[str, None]()
+    for name in _in_order(weights):
         steps = name.split(".")
         for size in range(len(steps) + 1):
             prefix = ".".join(steps[:size])
-            if all(
-                other in chosen for other in every if other == prefix or other.startswith(f"{prefix}." * bool(size))
-            ):
-                parts[prefix] = None
+            if all(w in weights for w in names if w == prefix or w.startswith(f"{prefix}." * bool(size))):
+                modules[prefix] = None
                 break
-    return list(parts)
+    return list(modules)
 
 
-def _ordered(names: Any) -> list[str]:
+def _in_order(names: Any) -> list[str]:
     """With numbers by value: layer.2 before layer.10."""
     return sorted(names, key=lambda name: [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in name.split(".")])
 
 
-def _listed(names: list[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+def _list(names: list[str]) -> str:
+    surplus = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {surplus} more" if surplus > 0 else "")

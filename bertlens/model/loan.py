@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ..base.interrupts import Held
+from ..base.interrupts import SignalHold
 from ..errors import ModelError
 from . import transformers_private as private
 
@@ -23,19 +23,19 @@ class Loan(ExitStack):
 
     def __init__(self) -> None:
         super().__init__()
-        self.before: list[tuple[Any, str, Any]] = []
+        self.originals: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Loan:
-        self.enter_context(Held())
+        self.enter_context(SignalHold())
         _loans.append(self)
         self.callback(_loans.remove, self)
         return self
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Another value in the object's own dictionary."""
-        before = vars(owner).get(name, _ABSENT)
-        self.before.append((owner, name, before))
-        self.callback(_put, owner, name, before)
+        original = vars(owner).get(name, _ABSENT)
+        self.originals.append((owner, name, original))
+        self.callback(_put, owner, name, original)
         vars(owner)[name] = value
 
     def hook(self, handle: Any) -> None:
@@ -56,31 +56,29 @@ def at_rest(state: dict[str, Any], memo: dict[int, Any]) -> dict[str, Any]:
     The locks of what is copied are held by the caller. memo: as for `copy.deepcopy`; what it holds is not copied.
     """
     copied = copy.deepcopy(state, memo)
-    for owner, name, before in reversed([entry for loan in list(_loans) for entry in loan.before]):
+    for owner, name, original in reversed([entry for loan in list(_loans) for entry in loan.originals]):
         if id(owner) in memo:
-            _put(memo[id(owner)], name, copy.deepcopy(before, memo))
-    for module in [one for one in memo.values() if isinstance(one, nn.Module)]:
+            _put(memo[id(owner)], name, copy.deepcopy(original, memo))
+    for module in [member for member in memo.values() if isinstance(member, nn.Module)]:
         vars(module).pop(private.INSTALLED, None)
         for hooks in _hooks(module):
             for key in [key for key, hook in hooks.items() if _is_ours(hook) or private.is_capturing(hook)]:
-                for each in _hooks(module):
-                    each.pop(key, None)
+                for table in _hooks(module):
+                    table.pop(key, None)
     return copied
 
 
 def shared(module: nn.Module) -> dict[int, Any]:
     """A memo by which a copy has the very tensors of the module and its parts."""
-    parts = [vars(part) for part in module.modules()]
-    every = [
-        value for part in parts for value in (*part.values(), *part["_parameters"].values(), *part["_buffers"].values())
-    ]
-    return {id(tensor): tensor for tensor in every if isinstance(tensor, Tensor)}
+    states = [vars(member) for member in module.modules()]
+    attributes = [a for s in states for a in (*s.values(), *s["_parameters"].values(), *s["_buffers"].values())]
+    return {id(tensor): tensor for tensor in attributes if isinstance(tensor, Tensor)}
 
 
 def check_hooks(module: nn.Module) -> None:
     """Raises ModelError for a hook of the user's that cannot be pickled."""
-    for name, part in module.named_modules():
-        for hooks in _hooks(part):
+    for name, child in module.named_modules():
+        for hooks in _hooks(child):
             for hook in hooks.values():
                 if _is_ours(hook) or private.is_capturing(hook):
                     continue

@@ -25,12 +25,12 @@ def quietly() -> Iterator[None]:
     """Without transformers' bar for loading weights: a small file from the disk is there at once."""
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    has_bar = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
+        if has_bar:
             logging.enable_progress_bar()
 
 

@@ -15,7 +15,7 @@ from torch.nn.functional import gelu
 Find = Callable[[Any], Any]
 
 
-def found(path: str) -> Find:
+def finder(path: str) -> Find:
     """A getter by dotted path that gives None where the model was built without that part."""
     get = attrgetter(path)
 
@@ -55,46 +55,46 @@ class StreamParts:
 
 def bert_stream(activation: Find, **others: Any) -> StreamParts:
     """The parts of a family that names its embeddings as BERT does."""
-    parts = {
-        "word": found("embeddings.word_embeddings"),
-        "position": found("embeddings.position_embeddings"),
-        "type": found("embeddings.token_type_embeddings"),
-        "norm": found("embeddings.LayerNorm"),
+    finders = {
+        "word": finder("embeddings.word_embeddings"),
+        "position": finder("embeddings.position_embeddings"),
+        "type": finder("embeddings.token_type_embeddings"),
+        "norm": finder("embeddings.LayerNorm"),
     }
-    return StreamParts(**parts | {"activation": activation} | others)
+    return StreamParts(**finders | {"activation": activation} | others)
 
 
 STREAMS: dict[str, StreamParts] = {  # by the config's model_type
     **{
-        name: bert_stream(found("intermediate.intermediate_act_fn"))
+        name: bert_stream(finder("intermediate.intermediate_act_fn"))
         for name in ("bert", "roberta", "xlm-roberta", "camembert")
     },
-    "electra": bert_stream(found("intermediate.intermediate_act_fn"), projection=found("embeddings_project")),
-    "distilbert": bert_stream(found("ffn.activation")),
-    "albert": bert_stream(found("activation"), projection=found("encoder.embedding_hidden_mapping_in")),
-    "nomic_bert": bert_stream(found("mlp.act_fn"), rotary=found("rotary_emb")),
+    "electra": bert_stream(finder("intermediate.intermediate_act_fn"), projection=finder("embeddings_project")),
+    "distilbert": bert_stream(finder("ffn.activation")),
+    "albert": bert_stream(finder("activation"), projection=finder("encoder.embedding_hidden_mapping_in")),
+    "nomic_bert": bert_stream(finder("mlp.act_fn"), rotary=finder("rotary_emb")),
     "esm": bert_stream(
         lambda layer: gelu,  # its own formula of the same function
-        norm=found("embeddings.layer_norm"),
-        final_norm=found("encoder.emb_layer_norm_after"),
-        rotary=found("rotary_embeddings"),
+        norm=finder("embeddings.layer_norm"),
+        final_norm=finder("encoder.emb_layer_norm_after"),
+        rotary=finder("rotary_embeddings"),
         scaled_words=True,
         query_factor=lambda layer: layer.attention.self.attention_head_size**-0.5,
     ),
     "modernbert": StreamParts(
-        word=found("embeddings.tok_embeddings"),
-        norm=found("embeddings.norm"),
-        activation=found("mlp.act"),
-        final_norm=found("final_norm"),
-        rotary=found("rotary_emb"),
-        rotation_key=found("attention_type"),
+        word=finder("embeddings.tok_embeddings"),
+        norm=finder("embeddings.norm"),
+        activation=finder("mlp.act"),
+        final_norm=finder("final_norm"),
+        rotary=finder("rotary_emb"),
+        rotation_key=finder("attention_type"),
         fused_gate=True,
     ),
     "gpt2": StreamParts(
-        word=found("wte"),
-        position=found("wpe"),
-        type=found("wte"),
-        activation=found("mlp.act"),
-        final_norm=found("ln_f"),
+        word=finder("wte"),
+        position=finder("wpe"),
+        type=finder("wte"),
+        activation=finder("mlp.act"),
+        final_norm=finder("ln_f"),
     ),
 }

@@ -34,20 +34,20 @@ def missing() -> list[str]:
     """The names above that the installed transformers does not have; empty where all is well."""
     from importlib.util import find_spec
 
-    there = {
+    presence = {
         IMPLEMENTATION: hasattr(PretrainedConfig(), IMPLEMENTATION),
         CAPTURING: find_spec(CAPTURING) is not None,
         REGISTRY: hasattr(modeling_utils, REGISTRY),
         RECORDED: hasattr(PreTrainedModel, RECORDED),
         SUPPORTS_SDPA: hasattr(PreTrainedModel, SUPPORTS_SDPA),
     }
-    return [name for name, present in there.items() if not present]
+    return [name for name, present in presence.items() if not present]
 
 
 def configs(module: nn.Module) -> list[PretrainedConfig]:
     """The different configs in a module, each once."""
-    every = (child.__dict__.get("config") for child in module.modules())
-    return list({id(c): c for c in every if isinstance(c, PretrainedConfig)}.values())
+    candidates = (child.__dict__.get("config") for child in module.modules())
+    return list({id(c): c for c in candidates if isinstance(c, PretrainedConfig)}.values())
 
 
 def is_capturing(hook: Any) -> bool:
@@ -63,10 +63,10 @@ def without_capturing_hooks(module: nn.Module) -> Iterator[None]:
     try:
         yield
     finally:
-        for child, before in hooks.items():
+        for child, keys in hooks.items():
             if child not in installed:
                 child.__dict__.pop(INSTALLED, None)
-            for key in child._forward_hooks.keys() - before:
+            for key in child._forward_hooks.keys() - keys:
                 if is_capturing(child._forward_hooks[key]):
                     del child._forward_hooks[key]
 

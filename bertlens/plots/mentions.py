@@ -10,11 +10,17 @@ from .figure import ACCENT, INK, axes_or_new, plain
 from .survey import arc, arc_height
 
 if TYPE_CHECKING:
-    from ..survey.coreference import Window
+    from ..survey.coreference import SentenceWindow
 
 
 def coreference_arcs(
-    trace: Trace, window: Window, layer: int, head: int, among: str = "words", rows: str = "mean", axes: Any = None
+    trace: Trace,
+    window: SentenceWindow,
+    layer: int,
+    head: int,
+    among: str = "words",
+    rows: str = "mean",
+    axes: Any = None,
 ) -> Any:
     """A window: above, arcs from each mention's head word to that of the nearest earlier mention of its entity; below,
     to the word that a head predicts for it, full where that is one of them and dashed where not.

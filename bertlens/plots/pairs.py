@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..sentences.late import LateSimilarity
+from ..sentences.late_interaction import LateSimilarity
 from .figure import INK, axes_or_new, color_map, plain, tokens_on_axes
 
 if TYPE_CHECKING:
-    from ..sentences.pairs import Similarity
+    from ..sentences.text_similarity import Similarity
 
 CELL, MARGIN, MOST = 0.24, 1.5, 8.0  # inches: of a token, of names and colour bar, of a side
 LINE = 72  # characters below the picture

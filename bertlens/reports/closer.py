@@ -15,7 +15,7 @@ from ..measures.geometry import cosine_contributions
 from ..measures.offers import why_not
 from ..measures.spectra import Spectrum
 from ..survey.corpus import Item, Numbered, traces_of
-from ..survey.statistics import Lengths
+from ..survey.text_statistics import Lengths
 from ..trace.trace import Trace
 
 TEXTS = 16

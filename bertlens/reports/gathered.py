@@ -14,7 +14,7 @@ from ..base.progress import bar
 from ..lens import Lens
 from ..measures.statistics import SURVEY_NAMES
 from ..survey.corpus import Numbered, digest, traces_of, windows
-from ..survey.statistics import CATEGORIES, Lengths, TextStatistics, text_statistics
+from ..survey.text_statistics import CATEGORIES, Lengths, TextStatistics, text_statistics
 from ..trace.trace import Trace
 
 BATCH = 8

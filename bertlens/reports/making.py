@@ -11,14 +11,14 @@ from typing import Any
 
 import torch
 
-from ..base.interrupts import Held, stoppable
+from ..base.interrupts import SignalHold, stoppable
 from ..base.paths import as_path
 from ..base.progress import bar
 from ..errors import InputError, ModelError, SelectionError, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..page import bundle
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
-from ..survey.statistics import Lengths, text_statistics
+from ..survey.text_statistics import Lengths, text_statistics
 from ..tasks import task
 from ..tasks.card import card_of
 from ..trace.provenance import model_provenance
@@ -88,7 +88,7 @@ def report(
         so_far, autosave = (Gathered(), None) if file is None else (file.read(), file.autosave)
         so_far = gather(lens, drawn, found=so_far, autosave=autosave, progress=progress)
         if file is not None:
-            with Held():
+            with SignalHold():
                 file.write(so_far)
         gathered = so_far.in_order()
     done = {*gathered.places}

@@ -13,8 +13,8 @@ from ..lens import Lens
 from ..survey.coreference import resolve
 from ..survey.corpus import Item
 from ..survey.distances import head_distances
-from ..survey.gradients import attention_gradients
 from ..survey.intervals import count_interval, mean_interval
+from ..survey.loss_gradients import attention_gradients
 from ..survey.mentions import NO_ENTITIES
 from ..survey.probe import attention_probe
 from ..survey.syntax import decide

@@ -12,7 +12,7 @@ from ..measures import predictions
 from ..measures.distributions import total_variation
 from ..survey.corpus import Item, Numbered, traces_of
 from ..survey.intervals import LEVEL, mean_interval
-from ..survey.statistics import CATEGORIES
+from ..survey.text_statistics import CATEGORIES
 from ..trace.trace import Trace
 from .closer import Closer
 from .gathered import Gathered

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..survey.intervals import LEVEL, count_interval
-from ..survey.statistics import LABELS
+from ..survey.text_statistics import LABELS
 from .gathered import Gathered
 from .measuring import (
     NO_SEPARATOR,

@@ -24,7 +24,7 @@ from ..base.one_thread import one_thread_if_small
 from ..errors import BertLensError, CaptureError, ModelError
 from ..model import transformers_private as private
 from ..model.borrowed import Model
-from ..model.families import Adapter, text_parts, what_works
+from ..model.families import Adapter, text_models, what_works
 from ..model.loan import Loan
 from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from ..text.given_maps import not_weights
@@ -280,7 +280,7 @@ def _said_in_words(model: Model, inputs: dict[str, Tensor]) -> Iterator[None]:
         if is_of_handler(error):
             raise  # the user's own timeout
         reason = [*str(error).strip().splitlines(), ""][0][:200]
-        names = (name for name, module in text_parts(model.module) if _runs(module, inputs))
+        names = (name for name, module in text_models(model.module) if _runs(module, inputs))
         advice = f"give Lens {name}" if (name := next(names, "")) else what_works()
         raise ModelError(
             f"{type(model.runner).__name__} does not run on a text alone ({type(error).__name__}: {reason}): {advice}"

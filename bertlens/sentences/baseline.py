@@ -12,7 +12,7 @@ from torch import Tensor
 from ..errors import InputError
 from ..model.fingerprint import Fingerprint
 from .encoders import SentenceLens
-from .texts import check_texts
+from .similarity_matrix import check_texts
 from .unrelated import TEXTS
 
 FEWEST = 8  # texts
@@ -50,26 +50,26 @@ def baseline(lens: SentenceLens, value: float, tasks: Tasks, texts: Sequence[str
     A text is compared with the others only. Computed once for a lens and kept.
     Raises InputError for fewer than FEWEST different texts.
     """
-    given = TEXTS if texts is None else tuple(dict.fromkeys(check_texts(texts)))
-    if len(given) < FEWEST:
-        raise InputError(f"a baseline is of at least {FEWEST} different texts, not {len(given)}")
-    kept, fingerprint = _similarities.setdefault(lens, {}), lens.borrowed.fingerprint()
-    before, numbers = kept.get((tasks, given), (None, None))
-    if numbers is None or before != fingerprint:
-        numbers = _numbers(lens, given, tasks)
-        kept[tasks, given] = fingerprint, numbers
+    pool = TEXTS if texts is None else tuple(dict.fromkeys(check_texts(texts)))
+    if len(pool) < FEWEST:
+        raise InputError(f"a baseline is of at least {FEWEST} different texts, not {len(pool)}")
+    cache, fingerprint = _similarities.setdefault(lens, {}), lens.borrowed.fingerprint()
+    stamp, numbers = cache.get((tasks, pool), (None, None))
+    if numbers is None or stamp != fingerprint:
+        numbers = _numbers(lens, pool, tasks)
+        cache[tasks, pool] = fingerprint, numbers
     levels = torch.tensor(QUANTILES, dtype=torch.float64, device="cpu")
     low, median, high = torch.quantile(numbers, levels).tolist()
     above = float((numbers >= value).double().mean())
-    return Baseline(value, len(given), len(numbers), low, median, high, above)
+    return Baseline(value, len(pool), len(numbers), low, median, high, above)
 
 
 def _numbers(lens: SentenceLens, texts: Sequence[str], tasks: Tasks) -> Tensor:
     """(pairs,) float64 of each text with each other; in both orders where the two are encoded for different tasks."""
-    one = lens.encode(texts, tasks[0])
-    other = one if tasks[0] == tasks[1] else lens.encode(texts, tasks[1])
-    found = lens.sentences.similarity(one, other).double().cpu()
-    places = torch.ones_like(found, dtype=torch.bool)
-    return found[
-        places.triu(1) if tasks[0] == tasks[1] else places & ~torch.eye(len(found), dtype=torch.bool, device="cpu")
+    a = lens.encode(texts, tasks[0])
+    b = a if tasks[0] == tasks[1] else lens.encode(texts, tasks[1])
+    scores = lens.sentences.similarity(a, b).double().cpu()
+    places = torch.ones_like(scores, dtype=torch.bool)
+    return scores[
+        places.triu(1) if tasks[0] == tasks[1] else places & ~torch.eye(len(scores), dtype=torch.bool, device="cpu")
     ]

@@ -34,7 +34,7 @@ NO_VECTORS = "a cross-encoder reads two texts as one input and has no vectors: l
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class TextReading:
     """What an encoder made of one text alone: S tokens of width D, prompt included, a vector of E numbers."""
 
     prompt: str
@@ -58,18 +58,18 @@ class SentenceEncoder:
                 f"{type(module).__name__} is not read here: Lens takes a SentenceTransformer, a CrossEncoder, a "
                 "MultiVectorEncoder, or a transformers model with its tokenizer"
             )
-        first, *rest = module
-        check_first(module, first, "sequence-classification" if self.crosses and not rest else "feature-extraction")
-        pooling = rest[:1]
+        base, *steps = module
+        check_first(module, base, "sequence-classification" if self.crosses and not steps else "feature-extraction")
+        pooling = steps[:1]
         if pooling and type(pooling[0]).__name__ != "Pooling":
             raise unknown(module, pooling[0])
         if not (pooling or self.crosses):
             raise ModelError(f"this {type(module).__name__} has no Pooling: its vectors are no single ones of texts")
-        for part in rest[1:]:
-            of_tokens = getattr(part, "module_input_name", "sentence_embedding") != "sentence_embedding"
-            if type(part).__name__ not in TAIL or of_tokens:
-                raise unknown(module, part, "of tokens" if of_tokens else "")
-        self.tail: tuple[Any, ...] = tuple(rest[1:])
+        for step in steps[1:]:
+            of_tokens = getattr(step, "module_input_name", "sentence_embedding") != "sentence_embedding"
+            if type(step).__name__ not in TAIL or of_tokens:
+                raise unknown(module, step, "of tokens" if of_tokens else "")
+        self.tail: tuple[Any, ...] = tuple(steps[1:])
         modes: Any = pooling[0].pooling_mode if pooling else ()
         self.modes = Modes((modes,) if isinstance(modes, str) else tuple(modes))
 
@@ -113,36 +113,36 @@ class SentenceEncoder:
         if self.crosses:
             raise ModelError(NO_VECTORS)
         options = {"batch_size": batch_size, "show_progress_bar": progress, "convert_to_tensor": True}
-        found: Tensor = self._encoded(texts, task, prompt_name, **options)
-        return found.clone()  # made in inference mode: as it is, no gradient could ever pass it
+        vectors: Tensor = self._output_of(texts, task, prompt_name, **options)
+        return vectors.clone()  # made in inference mode: as it is, no gradient could ever pass it
 
-    def _encoded(self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, **options: Any) -> Any:
+    def _output_of(self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, **options: Any) -> Any:
         """What the object's own method gives for a task."""
         name = self._prompt_name(task, prompt_name)
-        given = texts if isinstance(texts, str) else list(texts)
+        batch = texts if isinstance(texts, str) else list(texts)
         call = {None: "encode", "query": "encode_query", "document": "encode_document"}[task]
         with self._as_it_was(), interruptible():
-            return getattr(self.module, call)(given, prompt_name=name, **options)
+            return getattr(self.module, call)(batch, prompt_name=name, **options)
 
     def predict(self, pairs: Sequence[tuple[str, str]], batch_size: int = 32, progress: bool = False) -> Tensor:
         """(N,), with several labels (N, labels): the scores of a cross-encoder, its activation applied."""
         with self._as_it_was(), interruptible():
-            found: Tensor = self.module.predict(
+            scores: Tensor = self.module.predict(
                 list(pairs), batch_size=batch_size, show_progress_bar=progress, convert_to_tensor=True
             )
-        return found.clone()
+        return scores.clone()
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) the object's similarity of vectors (N, E) and (M, E)."""
-        found: Tensor = self.module.similarity(a, b)
-        return found
+        scores: Tensor = self.module.similarity(a, b)
+        return scores
 
-    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TextReading:
         """One text as the model reads it: caught on its way through the object's own `encode`."""
         caught: list[dict[str, Any]] = []
         thread = threading.get_ident()
 
-        def catch(part: nn.Module, arguments: Any, features: dict[str, Any]) -> None:
+        def catch(module: nn.Module, arguments: Any, features: dict[str, Any]) -> None:
             if threading.get_ident() == thread:
                 caught.append(dict(features))
 
@@ -150,15 +150,15 @@ class SentenceEncoder:
             loan.hook(self.module[0].register_forward_hook(catch))
             vector = self.encode(text, task, prompt_name, 1, False)
         features = caught[0]
-        seen = features["attention_mask"][0].bool()
+        mask = features["attention_mask"][0].bool()
         name = self._prompt_name(task, prompt_name)
         prompt = self.module.prompts[name] if name is not None else ""
         left_out = 0 if self.module[1].include_prompt else int(features.get("prompt_length") or 0)
-        return Read(
+        return TextReading(
             prompt=prompt,
             text=prompt + text,
-            input_ids=tuple(features["input_ids"][0][seen].tolist()),
-            states=features["token_embeddings"][0][seen].clone(),
+            input_ids=tuple(features["input_ids"][0][mask].tolist()),
+            states=features["token_embeddings"][0][mask].clone(),
             left_out=left_out,
             vector=vector,
         )
@@ -169,11 +169,11 @@ class SentenceEncoder:
         Gradients pass.
         """
         pooled = self.modes.pooled(states, keep)
-        like = next((p for part in self.tail for p in part.parameters()), pooled)
+        like = next((p for module in self.tail for p in module.parameters()), pooled)
         features: dict[str, Tensor] = {"sentence_embedding": pooled.to(like.dtype)}
-        for part in self.tail:
-            if type(part).__name__ != "Dropout":  # in eval mode, as the object encodes, it does nothing
-                features = part(features)
+        for module in self.tail:
+            if type(module).__name__ != "Dropout":  # in eval mode, as the object encodes, it does nothing
+                features = module(features)
         return features["sentence_embedding"][:, : self.truncate_dim]
 
     def _prompt_name(self, task: str | None, name: str | None) -> str | None:
@@ -183,16 +183,16 @@ class SentenceEncoder:
             raise InputError(f"no task {excerpt(task)}: there are None, {', '.join(map(repr, TASKS))}")
         if name is not None and not (isinstance(name, str) and name in prompts):
             raise InputError(f"no prompt {excerpt(name)}: this model has {', '.join(map(repr, prompts)) or 'none'}")
-        own = next((one for one in TASKS.get(task or "", ()) if one in prompts), None)
-        return next((one for one in (name, own, self.module.default_prompt_name) if one is not None), None)
+        task_prompt = next((p for p in TASKS.get(task or "", ()) if p in prompts), None)
+        return next((p for p in (name, task_prompt, self.module.default_prompt_name) if p is not None), None)
 
     @contextmanager
     def _as_it_was(self) -> Iterator[None]:
         """The object's own methods leave it in eval mode and the tokenizer's padding changed: both are put back."""
         with locked(private.configs(self.module)), resting_state(self.tokenizer), Loan() as loan:
-            for part in self.module.modules():
-                if part.training:
-                    loan.set(part, "training", False)
+            for module in self.module.modules():
+                if module.training:
+                    loan.set(module, "training", False)
             yield
 
 
@@ -240,22 +240,22 @@ class PlainEncoder:
     ) -> Tensor:
         """(N, D), of one string (D,). Prompts there are none; a text beyond the limit is cut."""
         _check_task(task, prompt_name)
-        given = [texts] if isinstance(texts, str) else list(texts)
-        made = [_states(trace).mean(0) for trace in self._lens.trace_batch(given, batch_size, truncation=True)]
-        return made[0] if isinstance(texts, str) else torch.stack(made)
+        batch = [texts] if isinstance(texts, str) else list(texts)
+        vectors = [_states(trace).mean(0) for trace in self._lens.trace_batch(batch, batch_size, truncation=True)]
+        return vectors[0] if isinstance(texts, str) else torch.stack(vectors)
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) cosines of vectors (N, D) and (M, D)."""
-        given = (torch.as_tensor(x, device=self._lens.borrowed.device) for x in (a, b))
-        one, other = (torch.nn.functional.normalize(torch.atleast_2d(x), dim=-1) for x in given)
-        return one @ other.T
+        tensors = (torch.as_tensor(x, device=self._lens.borrowed.device) for x in (a, b))
+        u, v = (torch.nn.functional.normalize(torch.atleast_2d(x), dim=-1) for x in tensors)
+        return u @ v.T
 
-    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TextReading:
         """One text as the model reads it."""
         _check_task(task, prompt_name)
         trace = self._lens.trace(text, truncation=True)
         states = _states(trace)
-        return Read("", text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
+        return TextReading("", text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
 
     def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
         """(N, D) of states (N, S, D), the mean over the tokens that `keep` (N, S) says."""
@@ -291,22 +291,22 @@ def kinds_of(module: Any) -> list[str]:
     return [c.__name__ for c in type(module).__mro__ if c.__module__.partition(".")[0] == PACKAGE]
 
 
-def check_first(module: Any, first: Any, task: str) -> None:
+def check_first(module: Any, base: Any, task: str) -> None:
     """Raises ModelError where the first module is no Transformer that reads text for this task of transformers."""
     if not hasattr(module, "preprocess"):
         raise ModelError("objects of sentence-transformers 6 and newer are read here: upgrade the package")
-    if type(first).__name__ != "Transformer" or getattr(first, "backend", "torch") != "torch":
-        raise unknown(module, first)
-    if first.transformer_task != task or set(first.modality_config) != {"text"}:
-        raise unknown(module, first, f"for {first.transformer_task} of {', '.join(map(str, first.modalities))}")
+    if type(base).__name__ != "Transformer" or getattr(base, "backend", "torch") != "torch":
+        raise unknown(module, base)
+    if base.transformer_task != task or set(base.modality_config) != {"text"}:
+        raise unknown(module, base, f"for {base.transformer_task} of {', '.join(map(str, base.modalities))}")
 
 
 def unknown(
-    module: Any, part: Any, what: str = "", rest: str = f"a Pooling and, of its vectors, {', '.join(TAIL)}"
+    module: Any, step: Any, what: str = "", successors: str = f"a Pooling and, of its vectors, {', '.join(TAIL)}"
 ) -> ModelError:
     """The error for a module that is not known. rest: what may follow on the first."""
-    named = " ".join((type(part).__name__, what)).strip()
+    named = " ".join((type(step).__name__, what)).strip()
     return ModelError(
         f"this {type(module).__name__} has a module {named}, which is not read here: a Transformer that reads text and "
-        f"{rest} are"
+        f"{successors} are"
     )

@@ -29,11 +29,11 @@ def is_sentence_encoder(name: str | Path, revision: str | None = None) -> bool:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        known = try_to_load_from_cache(str(name), MODULES, revision=revision)
+        entry = try_to_load_from_cache(str(name), MODULES, revision=revision)
     except HFValidationError:
         return False  # loading says what is wrong with the name
-    if known is not None or constants.HF_HUB_OFFLINE:
-        return isinstance(known, str)
+    if entry is not None or constants.HF_HUB_OFFLINE:
+        return isinstance(entry, str)
     address = hf_hub_url(str(name), MODULES, revision=revision)
     answer = loading.within(loading.REACHABLE, lambda: get_hf_file_metadata(address, timeout=loading.REACHABLE))
     return not isinstance(answer, Exception)
@@ -53,35 +53,35 @@ def load(
             f"{label} is a sentence encoder, and how it pools is known to sentence-transformers alone: "
             "pip install sentence-transformers, or for its heads give Lens(model, tokenizer) of transformers"
         )
-    folder = Path(name) if is_folder else _downloaded(str(name), revision, allow_pickle)
+    folder = Path(name) if is_folder else _download(str(name), revision, allow_pickle)
     with loading.one_line(label):
-        first = json.loads((folder / MODULES).read_text(encoding="utf-8"))[0]
+        module = json.loads((folder / MODULES).read_text(encoding="utf-8"))[0]
         settings = folder / SETTINGS
         saved = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
     notes: tuple[str, ...] = ()
-    if first["type"].endswith(".Transformer"):
-        with _named(label, folder / first["path"]):
-            notes = loading.load(folder / first["path"], allow_pickle=allow_pickle, dtype=dtype).notes
+    if module["type"].endswith(".Transformer"):
+        with _named(label, folder / module["path"]):
+            notes = loading.load(folder / module["path"], allow_pickle=allow_pickle, dtype=dtype).notes
     options = ({} if dtype is None else {"dtype": dtype}) | ({} if allow_pickle else {"use_safetensors": True})
     with loading.one_line(label), loading.quiet():
         kind = getattr(import_module(PACKAGE), saved.get("model_type", "SentenceTransformer"))
-        made = kind(
+        encoder = kind(
             str(folder),
             device="cpu" if device is None else str(device),
             trust_remote_code=False,
             local_files_only=True,
             model_kwargs=options,
         )
-    return made, notes
+    return encoder, notes
 
 
-def _downloaded(name: str, revision: str | None, allow_pickle: bool) -> Path:
+def _download(name: str, revision: str | None, allow_pickle: bool) -> Path:
     """The files of a hub's model in the cache, without those for other programs."""
     from huggingface_hub import snapshot_download
 
-    others = [*OTHERS, *([] if allow_pickle else ["pytorch_model.bin"])]
+    patterns = [*OTHERS, *([] if allow_pickle else ["pytorch_model.bin"])]
     with loading.one_line(name):
-        return Path(snapshot_download(name, revision=revision, ignore_patterns=others))
+        return Path(snapshot_download(name, revision=revision, ignore_patterns=patterns))
 
 
 @contextmanager

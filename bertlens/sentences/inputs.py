@@ -12,8 +12,8 @@ from ..measures import sources
 from ..measures.sources.pull import parts as pulled
 from ..measures.sources.push import pooled_by_input, read_by_input
 from ..measures.sources.stream import Stream, check_finite, requirements
-from .parts import read_by, through
 from .text_pair import Side
+from .token_parts import read_by, through
 
 BY = ("layer", "head", "kind")
 NOTE = "By input tokens: attention weights, LayerNorm deviations and gates of MLPs as the run had them."
@@ -28,8 +28,8 @@ def by_input(side: Side) -> Generator[float, None, Tensor]:
     """
     stream, encoder = Stream(side.trace), side.lens.sentences
     check_finite(side.trace)
-    found = yield from pooled_by_input(stream, encoder.modes.weights(side.keep))
-    return through(encoder, found)
+    pooled = yield from pooled_by_input(stream, encoder.modes.weights(side.keep))
+    return through(encoder, pooled)
 
 
 @torch.no_grad()
@@ -41,9 +41,9 @@ def read_of_input(side: Side, direction: Tensor) -> Tensor:
     """
     stream = Stream(side.trace)
     check_finite(side.trace)
-    weights, slopes, _ = read_by(side.lens.sentences, side.read.states, side.keep, direction)
-    found = read_by_input(stream, weights, slopes)
-    return torch.cat([found, (side.parts.sum(0) @ direction.double() - found.sum())[None]])
+    weights, slopes, _ = read_by(side.lens.sentences, side.reading.states, side.keep, direction)
+    terms = read_by_input(stream, weights, slopes)
+    return torch.cat([terms, (side.parts.sum(0) @ direction.double() - terms.sum())[None]])
 
 
 def why_no_input(side: Side) -> str:
@@ -56,14 +56,14 @@ def why_no_input(side: Side) -> str:
 
 
 @torch.no_grad()
-def written(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, float]]:
+def contributions(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, float]]:
     """What each "layer", "head" or "kind" wrote of direction · vector, by its name; they sum to it, as float64.
 
     direction: (E,). Raises ModelError where the stream cannot be split.
     """
     stream = Stream(side.trace)
     check_finite(side.trace)
-    weights, slopes, constant = read_by(side.lens.sentences, side.read.states, side.keep, direction)
+    weights, slopes, constant = read_by(side.lens.sentences, side.reading.states, side.keep, direction)
     tokens = weights.any(0).nonzero()[:, 0]
     shared = len(weights) == 1
     reading = sources.Reading(
@@ -73,11 +73,11 @@ def written(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, flo
         slopes[None] if shared else (weights.T @ slopes)[tokens, None],
         constant[None],
     )
-    found = pulled(stream, reading)
-    heads = {layer: values[:, 0] for layer, values in sorted(found.heads.items())}
-    embedded, mlps = sum(map(float, found.embedded.values())), found.mlps
+    terms = pulled(stream, reading)
+    heads = {layer: values[:, 0] for layer, values in sorted(terms.heads.items())}
+    embedded, mlps = sum(map(float, terms.embedded.values())), terms.mlps
     if name == "kind":
-        summed = {kind: float(x) for kind, x in found.embedded.items()}
+        summed = {kind: float(x) for kind, x in terms.embedded.items()}
         summed |= {"head": float(sum(map(Tensor.sum, heads.values()))), "mlp": float(sum(mlps.values()))}
         yield from ((kind, summed[kind]) for kind in KINDS if kind in summed)
     elif name == "layer":
@@ -88,7 +88,7 @@ def written(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, flo
         for layer, values in heads.items():
             yield from ((f"L{layer}·H{head}", x) for head, x in enumerate(values.tolist()))
             yield f"L{layer}·MLP", float(mlps[layer])
-    yield "bias", float(found.bias)
+    yield "bias", float(terms.bias)
 
 
 def check_by(name: str) -> None:

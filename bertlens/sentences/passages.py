@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from ..base.ranking import is_nothing
 from ..errors import ModelError, check_batch, check_lens, check_number
 from .encoders import SentenceEncoder, SentenceLens
-from .late import LateSimilarity
-from .pairs import similarity
-from .texts import check_texts
+from .late_interaction import LateSimilarity
+from .similarity_matrix import check_texts
+from .text_similarity import similarity
 
 if TYPE_CHECKING:
-    from .ranking import Ranking
+    from .ranking_table import Ranking
 
 TASKS = ("query", "document")
 WORDS = 3  # of a passage that are named
@@ -36,24 +36,24 @@ def rank(
     rank counts from 1, the index is the passage's place in what was given; `.explore()` is the list as a view.
     Raises ModelError for a cross-encoder of several labels, InputError like `lens.encode`.
     """
-    from .ranking import Ranking
+    from .ranking_table import Ranking
 
     check_lens(lens)
-    encoder, given = lens.sentences, check_texts(passages, "passages")
+    encoder, texts = lens.sentences, check_texts(passages, "passages")
     explained = check_number(explained, "explained is of how many passages to name words,", 0)
     batch_size = check_batch(batch_size)
     check_texts([query], "query")
-    bar = progress and len(given) > batch_size
+    bar = progress and len(texts) > batch_size
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
-        scores = encoder.predict([(query, passage) for passage in given], batch_size, bar)
+        scores = encoder.predict([(query, passage) for passage in texts], batch_size, bar)
         if scores.ndim > 1:
             raise ModelError(f"{lens.model_name} gives {scores.shape[1]} labels to a pair, not one score to rank by")
     else:
-        found = lens.encode(given, TASKS[1], batch_size=batch_size, progress=bar)
-        scores = encoder.similarity(lens.encode([query], TASKS[0]), found)[0]
+        vectors = lens.encode(texts, TASKS[1], batch_size=batch_size, progress=bar)
+        scores = encoder.similarity(lens.encode([query], TASKS[0]), vectors)[0]
     order = scores.argsort(descending=True, stable=True).tolist()
-    words = [_words(lens, query, given[at]) if place < explained else "" for place, at in enumerate(order)]
-    columns = {"rank": range(1, len(order) + 1), "passage": [given[at] for at in order]}
+    words = [_words(lens, query, texts[at]) if place < explained else "" for place, at in enumerate(order)]
+    columns = {"rank": range(1, len(order) + 1), "passage": [texts[at] for at in order]}
     table = Ranking({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
     table.lens, table.query_text = lens, query
     return table
@@ -63,8 +63,8 @@ def _words(lens: SentenceLens, query: str, passage: str) -> str:
     """The words of a passage that put most into its score, most first."""
     if lens.sentences.crosses:
         return ""
-    found = similarity(lens, query, passage, TASKS)
-    if not (isinstance(found, LateSimilarity) or found.of in found.splits):
+    pair = similarity(lens, query, passage, TASKS)
+    if not (isinstance(pair, LateSimilarity) or pair.of in pair.splits):
         return ""
-    parts = found.tokens("b", words=True, own=True)
-    return ", ".join(word for word, part in parts.nlargest(WORDS).items() if not is_nothing(max(0, part), found.value))
+    terms = pair.tokens("b", words=True, own=True)
+    return ", ".join(word for word, term in terms.nlargest(WORDS).items() if not is_nothing(max(0, term), pair.value))

@@ -36,23 +36,23 @@ class Modes:
 
     def pooled(self, states: Tensor, keep: Tensor) -> Tensor:
         """(N, poolings · D) of states (N, S, D) and keep (N, S)."""
-        made = []
+        vectors = []
         for name in self.names:
             if name == "max":
-                made.append(states.masked_fill(~keep[..., None], -torch.inf).amax(1))
+                vectors.append(states.masked_fill(~keep[..., None], -torch.inf).amax(1))
             else:
-                made.append((_weights(name, keep).to(states.dtype)[:, None] @ states)[:, 0])
-        return torch.cat(made, -1)
+                vectors.append((_weights(name, keep).to(states.dtype)[:, None] @ states)[:, 0])
+        return torch.cat(vectors, -1)
 
 
 def _weights(name: str, keep: Tensor) -> Tensor:
     """(…, S) float64 what a pooling multiplies each token by."""
-    kept = keep.double()
+    weights = keep.double()
     if name in SINGLE:
-        last = keep.shape[-1] - 1
-        at = kept.argmax(-1) if name == "cls" else last - kept.flip(-1).argmax(-1)
-        return torch.nn.functional.one_hot(at, keep.shape[-1]).double() * (kept if name == "lasttoken" else 1)
+        end = keep.shape[-1] - 1
+        at = weights.argmax(-1) if name == "cls" else end - weights.flip(-1).argmax(-1)
+        return torch.nn.functional.one_hot(at, keep.shape[-1]).double() * (weights if name == "lasttoken" else 1)
     if name == "weightedmean":
-        kept = kept * torch.arange(1, keep.shape[-1] + 1, device=keep.device, dtype=torch.float64)
-    total = kept.sum(-1, keepdim=True).clamp(min=1e-9)
-    return kept / (total.sqrt() if name == "mean_sqrt_len_tokens" else total)
+        weights = weights * torch.arange(1, keep.shape[-1] + 1, device=keep.device, dtype=torch.float64)
+    total = weights.sum(-1, keepdim=True).clamp(min=1e-9)
+    return weights / (total.sqrt() if name == "mean_sqrt_len_tokens" else total)

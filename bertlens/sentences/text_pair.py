@@ -21,8 +21,8 @@ from ..run.interventions import Run
 from ..text.encoding import Encoding, encode
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
-from .encoders import Read, SentenceLens
-from .parts import split
+from .encoders import SentenceLens, TextReading
+from .token_parts import split
 
 SIDES = ("a", "b")
 TOKENS = 768  # of a batch without words: so many rows times the text's length, at most
@@ -33,24 +33,24 @@ class Side:
     """One of two texts: what the model read, and its tokens by name."""
 
     lens: SentenceLens
-    read: Read
+    reading: TextReading
     encoding: Encoding
     task: str | None = None
 
     @classmethod
     def of(cls, lens: SentenceLens, text: str, task: str | None) -> Side:
         """Raises ModelError where the model reads other tokens than its tokenizer makes."""
-        read = lens.sentences.read(text, task)
-        encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
-        if tuple(encoding.input_ids) != read.input_ids:
+        reading = lens.sentences.read(text, task)
+        encoding = encode(lens.tokenizer, reading.text, limit=len(reading.input_ids), truncation=True)
+        if tuple(encoding.input_ids) != reading.input_ids:
             raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
-        return cls(lens, read, encoding, task)
+        return cls(lens, reading, encoding, task)
 
     @property
     def keep(self) -> Tensor:
         """(S,) whether the pooling reads the token."""
         size = len(self.encoding)
-        return torch.arange(size, device=self.read.states.device) >= self.read.left_out
+        return torch.arange(size, device=self.reading.states.device) >= self.reading.left_out
 
     def units(self, words: bool = True) -> list[list[int]]:
         """The token positions of each word, a template token as one of its own; or each token."""
@@ -66,19 +66,19 @@ class Side:
         if self.encoding.special[unit[0]]:
             return False
         offsets = self.encoding.offsets
-        return not self.read.prompt or offsets is None or (offsets[unit[-1]] or (0, 0))[1] > len(self.read.prompt)
+        return not self.reading.prompt or offsets is None or (offsets[unit[-1]] or (0, 0))[1] > len(self.reading.prompt)
 
     def notes(self, name: str) -> Iterator[str]:
         """What is to be known of how the text is read, which is called so."""
-        if self.read.prompt:
-            yield f"Text {name} is read behind its prompt “{self.read.prompt}”."
+        if self.reading.prompt:
+            yield f"Text {name} is read behind its prompt “{self.reading.prompt}”."
         if self.encoding.report.truncated:
             yield f"Text {name} is cut to {len(self.encoding)} tokens."
 
     def names(self, units: Sequence[Sequence[int]]) -> list[str]:
         """Of units: their pieces as written."""
-        shown = self.encoding.display_tokens
-        return ["".join(shown[at].removeprefix("##") if at != unit[0] else shown[at] for at in unit) for unit in units]
+        names = self.encoding.display_tokens
+        return ["".join(names[at].removeprefix("##") if at != unit[0] else names[at] for at in unit) for unit in units]
 
     @cached_property
     def trace(self) -> Trace:
@@ -88,7 +88,7 @@ class Side:
     @cached_property
     def parts(self) -> Tensor:
         """(S + 1, E) float64 of each token, and last of biases: they sum to the vector. See `split`."""
-        return split(self.lens.sentences, self.read, self.keep)
+        return split(self.lens.sentences, self.reading, self.keep)
 
     @torch.no_grad()
     def without_words(self) -> Iterator[Tensor]:

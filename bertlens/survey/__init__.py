@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from .distances import head_map as head_map
     from .distances import nearest_heads as nearest_heads
     from .frequency import frequency_correlation as frequency_correlation
-    from .gradients import attention_gradients as attention_gradients
-    from .heads import head_stats as head_stats
     from .headstats import HeadStats as HeadStats
     from .intervals import mean_interval as mean_interval
     from .intervals import mean_text as mean_text
+    from .loss_gradients import attention_gradients as attention_gradients
     from .mentions import read_documents as read_documents
     from .probe import attention_probe as attention_probe
     from .similar_texts import story as story
+    from .survey_run import head_stats as head_stats
     from .syntax import Decisions as Decisions
     from .syntax import best_heads as best_heads
     from .syntax import decide as decide

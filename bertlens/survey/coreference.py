@@ -35,7 +35,7 @@ SENTENCE = "sentence"
 
 
 @dataclass(frozen=True)
-class Window:
+class SentenceWindow:
     """Whole sentences of one document that are run together; places of words count through all of them."""
 
     document: int
@@ -49,8 +49,8 @@ class Window:
         Earlier: the head word stands before this mention's and outside it.
         """
         entities = self.antecedents[mention.entity]
-        others = [m.head for m in self.mentions if m.entity in entities and m.head not in mention.words]
-        return sorted({head for head in others if head < mention.head}), sorted({*others})
+        heads = [m.head for m in self.mentions if m.entity in entities and m.head not in mention.words]
+        return sorted({head for head in heads if head < mention.head}), sorted({*heads})
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Resolutions:
 
     def members(self, measure: str, kind: str) -> np.ndarray:
         """(M,) bool which mentions count."""
-        counted: np.ndarray = self.scored[:, MEASURES.index(measure)]
-        return counted if kind == "all" else counted & (self.kind == kind)
+        member: np.ndarray = self.scored[:, MEASURES.index(measure)]
+        return member if kind == "all" else member & (self.kind == kind)
 
     def scores(self) -> pd.DataFrame:
         """See `coreference_scores`."""
@@ -123,17 +123,17 @@ class Resolutions:
             if not test.any() or not (member & choosing).any():
                 continue
             layer, head = np.unravel_index(int(right[member & choosing].sum(0).argmax()), right.shape[1:])
-            held = [test & (self.document == name) for name in np.unique(self.document[test])]
-            values = np.array([right[some, layer, head].mean() for some in held])
+            masks = [test & (self.document == name) for name in np.unique(self.document[test])]
+            values = np.array([right[mask, layer, head].mean() for mask in masks])
             low, high = share_interval(values, np.ones(len(values)))
-            base = [self._baselines(measure, among, some) for some in held]
-            gain_low, gain_high = difference_interval(values - [some["nearest"] for some in base])
+            base = [self._baselines(measure, among, mask) for mask in masks]
+            gain_low, gain_high = difference_interval(values - [row["nearest"] for row in base])
             rows.append(
                 {"measure": measure, "among": among, "type": kind, "layer": int(layer), "head": int(head)}
                 | {"accuracy": float(values.mean()), "low": low, "high": high}
                 | {"gain_low": gain_low, "gain_high": gain_high}
-                | {"documents": len(held), "n": int(test.sum())}
-                | {name: float(np.mean([some[name] for some in base])) for name in base[0]}
+                | {"documents": len(masks), "n": int(test.sum())}
+                | {name: float(np.mean([row[name] for row in base])) for name in base[0]}
             )
         return pd.DataFrame(rows)
 
@@ -167,26 +167,26 @@ def resolve(
     Arguments as for `coreference_scores`, and it raises like it. Takes 4 L·H bytes a mention.
     """
     _check_window(window)
-    found: list[dict[str, Any]] = []
+    resolutions: list[dict[str, Any]] = []
     mentions = count = skipped = 0
     with tqdm(unit="sentence", desc="coreference", disable=not progress) as bar:
         for number, document in enumerate(read_documents(corpus)):
-            for made in windows(lens, document, number, window):
-                if made is None:
+            for pair in windows(lens, document, number, window):
+                if pair is None:
                     skipped += 1
                     bar.update()
                     continue
-                of_window, encoding = made
+                of_window, encoding = pair
                 count += 1
                 mentions += len(of_window.mentions)
                 if any(of_window.right(mention)[1] for mention in of_window.mentions):
-                    found.extend(_resolved(of_window, lens.run([encoding])[0], rows))
+                    resolutions.extend(_rows(of_window, lens.run([encoding])[0], rows))
             bar.update(len(document.sentences))
-    if not found:
+    if not resolutions:
         raise InputError(f"no mention of the corpus has another one of its entity in its window ({window})")
     if skipped:
         warnings.warn(f"{skipped} sentences were too long for the model and are left out", stacklevel=2)
-    columns = {name: np.stack([row[name] for row in found]) for name in found[0]}
+    columns = {name: np.stack([row[name] for row in resolutions]) for name in resolutions[0]}
     return Resolutions(**columns, mentions=mentions, windows=count, window=window, skipped=skipped)
 
 
@@ -218,23 +218,23 @@ def coreference_scores(
 
 def windows(
     lens: Lens, document: Document, number: int = 0, window: int | str = WINDOW
-) -> Iterator[tuple[Window, Encoding] | None]:
+) -> Iterator[tuple[SentenceWindow, Encoding] | None]:
     """The windows of a document with their tokens, `number` being the document's; None for a sentence too long."""
     _check_window(window)
-    most = 0 if isinstance(window, str) else window
-    first, encoding = 0, None
+    limit = 0 if isinstance(window, str) else window
+    start, encoding = 0, None
     for at in range(len(document.sentences)):
         if encoding is not None:
-            longer = _encoding(lens, document, first, at + 1)
-            if longer is not None and len(longer) <= most:
+            longer = _encoding(lens, document, start, at + 1)
+            if longer is not None and len(longer) <= limit:
                 encoding = longer
                 continue
-            yield _window(document, number, first, at), encoding
-        first, encoding = at, _encoding(lens, document, at, at + 1)
+            yield _window(document, number, start, at), encoding
+        start, encoding = at, _encoding(lens, document, at, at + 1)
         if encoding is None:
             yield None
     if encoding is not None:
-        yield _window(document, number, first, len(document.sentences)), encoding
+        yield _window(document, number, start, len(document.sentences)), encoding
 
 
 def _check_window(window: int | str) -> None:
@@ -242,44 +242,46 @@ def _check_window(window: int | str) -> None:
         raise InputError(f"window is 'sentence' or a number of pieces, at least 1, not {excerpt(window)}")
 
 
-def _encoding(lens: Lens, document: Document, first: int, end: int) -> Encoding | None:
+def _encoding(lens: Lens, document: Document, start: int, end: int) -> Encoding | None:
     """None for sentences that are too long for the model."""
-    words = [word for sentence in document.sentences[first:end] for word in sentence.words]
+    words = [word for sentence in document.sentences[start:end] for word in sentence.words]
     encoding = lens.encoding(words, None, True)
     return None if encoding.report.truncated else encoding
 
 
-def _window(document: Document, number: int, first: int, end: int) -> Window:
-    starts = np.cumsum([0, *map(len, document.sentences[first:end])]).tolist()
-    words = [word for sentence in document.sentences[first:end] for word in sentence.words]
+def _window(document: Document, number: int, start: int, end: int) -> SentenceWindow:
+    starts = np.cumsum([0, *map(len, document.sentences[start:end])]).tolist()
+    words = [word for sentence in document.sentences[start:end] for word in sentence.words]
     mentions = []
     for m in document.mentions:
-        if first <= m.sentence < end:
-            start = starts[m.sentence - first]
-            places = tuple(start + word for word in m.words)
-            mentions.append(Mention(m.entity, m.sentence, places, start + m.head, m.kind))
+        if start <= m.sentence < end:
+            offset = starts[m.sentence - start]
+            places = tuple(offset + word for word in m.words)
+            mentions.append(Mention(m.entity, m.sentence, places, offset + m.head, m.kind))
     mentions.sort(key=lambda m: (m.head, m.words))
-    return Window(number, words, mentions, {m.entity: document.antecedents(m.entity) for m in mentions})
+    return SentenceWindow(number, words, mentions, {m.entity: document.antecedents(m.entity) for m in mentions})
 
 
-def predicted_antecedents(trace: Trace, window: Window, mentions: list[Mention], rows: str = "mean") -> np.ndarray:
+def predicted_antecedents(
+    trace: Trace, window: SentenceWindow, mentions: list[Mention], rows: str = "mean"
+) -> np.ndarray:
     """(M, 2, L, H) the word that each head predicts for each of `mentions`, by AMONG; NONE where there is none."""
     n = len(window.words)
     heads = torch.tensor([mention.head for mention in mentions], device="cpu")
-    own = torch.zeros(len(mentions), n, dtype=torch.bool, device="cpu")
-    for mention, row in zip(mentions, own, strict=True):
+    itself = torch.zeros(len(mentions), n, dtype=torch.bool, device="cpu")
+    for mention, row in zip(mentions, itself, strict=True):
         row[list(mention.words)] = True
     elsewhere = torch.ones(n, dtype=torch.bool, device="cpu")
     elsewhere[[mention.head for mention in window.mentions]] = False
     layers = []
     for layer in range(trace.n_layers):
         attention = word_attention(trace, layer, n, rows).cpu()[:, heads].nan_to_num(-1)  # (H, M, n)
-        both = torch.stack([attention.masked_fill(own, -1), attention.masked_fill(own | elsewhere, -1)])
-        layers.append(torch.where(both.amax(-1) < 0, NONE, both.argmax(-1)))
+        candidates = torch.stack([attention.masked_fill(itself, -1), attention.masked_fill(itself | elsewhere, -1)])
+        layers.append(torch.where(candidates.amax(-1) < 0, NONE, candidates.argmax(-1)))
     return torch.stack(layers).permute(3, 1, 0, 2).numpy()
 
 
-def _resolved(window: Window, trace: Trace, rows: str) -> list[dict[str, Any]]:
+def _rows(window: SentenceWindow, trace: Trace, rows: str) -> list[dict[str, Any]]:
     """One row per mention that has another one, as the columns of Resolutions."""
     answers = [(mention, window.right(mention)) for mention in window.mentions]
     answers = [(mention, right) for mention, right in answers if right[1]]
@@ -296,19 +298,19 @@ def _resolved(window: Window, trace: Trace, rows: str) -> list[dict[str, Any]]:
     ]
 
 
-def _baselines(window: Window, mention: Mention, right: tuple[list[int], list[int]]) -> dict[str, np.ndarray]:
-    others = sorted({m.head for m in window.mentions} - {*mention.words})
+def _baselines(window: SentenceWindow, mention: Mention, right: tuple[list[int], list[int]]) -> dict[str, np.ndarray]:
+    heads = sorted({m.head for m in window.mentions} - {*mention.words})
     word = window.words[mention.head].casefold()
     nearest: list[bool] = []
-    same: list[bool] = []
+    same_word: list[bool] = []
     for of, answers in enumerate(right):
-        there = [head for head in others if of or head < mention.head]
-        alike = [head for head in there if window.words[head].casefold() == word]
-        for found, some in ((nearest, there), (same, alike)):
-            found.append(bool(some) and min(some, key=lambda head: (abs(head - mention.head), head)) in answers)
-    candidates = (len(window.words) - len(mention.words), len(others))
+        antecedents = [head for head in heads if of or head < mention.head]
+        namesakes = [head for head in antecedents if window.words[head].casefold() == word]
+        for hits, pool in ((nearest, antecedents), (same_word, namesakes)):
+            hits.append(bool(pool) and min(pool, key=lambda head: (abs(head - mention.head), head)) in answers)
+    candidates = (len(window.words) - len(mention.words), len(heads))
     return {
         "nearest": np.array(nearest),
-        "same_word": np.array(same),
+        "same_word": np.array(same_word),
         "random": np.array([[len(answers) / n if n else 0.0 for n in candidates] for answers in right]),
     }

@@ -17,7 +17,7 @@ from ..base.paths import as_path
 from ..errors import BertLensError, InputError, ModelError, check_batch, check_lens, check_number, excerpt
 from ..model.fingerprint import Fingerprint
 from ..trace.trace import Trace
-from .open import opened
+from .text_lines import opened
 from .treebank import sentences
 
 if TYPE_CHECKING:
@@ -80,17 +80,17 @@ def check_limit(limit: Any) -> int | None:
 
 
 def _not_empty(entries: Iterator[Numbered]) -> Iterator[Numbered]:
-    first = next(entries, None)
-    if first is None:
+    entry = next(entries, None)
+    if entry is None:
         raise InputError(EMPTY)
-    yield first
+    yield entry
     yield from entries
 
 
 def size(corpus: Corpus, limit: int | None = None) -> int | None:
     """How many items a corpus has, at most `limit`; None where only reading it to its end would tell."""
-    known = _size(corpus)
-    return limit if known is None else known if limit is None else min(known, limit)
+    count = _size(corpus)
+    return limit if count is None else count if limit is None else min(count, limit)
 
 
 def _size(corpus: Corpus) -> int | None:
@@ -110,11 +110,11 @@ def _item(item: Any, place: str) -> Item:
         names = next((n for n in (("a", "b"), ("text", "text_pair"), ("text",)) if all(k in item for k in n)), None)
         if names is None:
             raise InputError(f"{place} has no 'text', nor 'a' and 'b': {[*map(str, item)][:6]}")
-        parts = tuple(item[name] for name in names)
-        item = parts if len(parts) == 2 else parts[0]
+        texts = tuple(item[name] for name in names)
+        item = texts if len(texts) == 2 else texts[0]
     if isinstance(item, str | Trace):
         return item
-    if isinstance(item, tuple | list) and all(isinstance(part, str) for part in item):
+    if isinstance(item, tuple | list) and all(isinstance(text, str) for text in item):
         if isinstance(item, list) and item:
             return item
         if isinstance(item, tuple) and len(item) == 2:
@@ -171,7 +171,7 @@ def _length(item: Item) -> int:
         return 0  # nothing to run
     if isinstance(item, str):
         return len(item)
-    return sum(len(part) + 1 for part in item)
+    return sum(len(text) + 1 for text in item)
 
 
 def traces_of(
@@ -199,7 +199,7 @@ def traces_of(
             ran = []  # find out whose fault it is
     for entry in batch:
         try:
-            trace = ran.pop() if ran and isinstance(entry.item, str | tuple) else _one(lens, entry.item, truncation)
+            trace = ran.pop() if ran and isinstance(entry.item, str | tuple) else _trace(lens, entry.item, truncation)
         except InputError as error:
             raise InputError(f"{entry}: {error}") from None
         yield trace
@@ -223,7 +223,7 @@ def traces(
                 bar.update()
 
 
-def _one(lens: Lens | None, item: Item, truncation: bool) -> Trace:
+def _trace(lens: Lens | None, item: Item, truncation: bool) -> Trace:
     if isinstance(item, Trace):
         if item.key_encoding is not None:
             raise InputError("cross-attention has no previous or next token: give the encoder's own maps")
@@ -238,5 +238,5 @@ def _one(lens: Lens | None, item: Item, truncation: bool) -> Trace:
 
 def digest(item: Item) -> int:
     """64 bits of a hash of one item. Their sum names a corpus whatever its order."""
-    known = (item.text, item.text_pair, item.tokens) if isinstance(item, Trace) else item
-    return int(hashlib.sha256(repr(known).encode("utf-8", "surrogatepass")).hexdigest()[:16], 16)
+    content = (item.text, item.text_pair, item.tokens) if isinstance(item, Trace) else item
+    return int(hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:16], 16)

@@ -63,10 +63,10 @@ def head_distances(
         warnings.warn(f"interrupted: distances over the first {texts} texts that were done", stacklevel=2)
     if total is None:
         raise InputError("interrupted before any text was done: there are no distances")
-    result = total.cpu().numpy()
+    divergence = total.cpu().numpy()
     if variant in ("mean", "sqrt"):
-        result /= tokens
-    return np.sqrt(result) if variant == "sqrt" else result
+        divergence /= tokens
+    return np.sqrt(divergence) if variant == "sqrt" else divergence
 
 
 @torch.no_grad()
@@ -78,12 +78,12 @@ def divergences(rows: Tensor) -> Tensor:
     together = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
     negative_entropy = torch.zeros(n, dtype=torch.float64, device=rows.device)  # Σ p ln p
     for start in range(0, flat.shape[1], PART):
-        part = flat[:, start : start + PART].contiguous()
-        sums, logs = torch.empty_like(part), torch.empty_like(part)
-        negative_entropy += torch.log(part, out=logs).mul_(part).sum(1).double()
+        block = flat[:, start : start + PART].contiguous()
+        sums, logs = torch.empty_like(block), torch.empty_like(block)
+        negative_entropy += torch.log(block, out=logs).mul_(block).sum(1).double()
         for a in range(n - 1):
             s, log = sums[a + 1 :], logs[a + 1 :]
-            torch.add(part[a + 1 :], part[a], out=s)
+            torch.add(block[a + 1 :], block[a], out=s)
             together[a, a + 1 :] += torch.log(s, out=log).mul_(s).sum(1)
     together += together.T.clone()
     divergence = (negative_entropy[:, None] + negative_entropy) / 2 - together / 2 + math.log(2) * rows.shape[1]
@@ -104,15 +104,15 @@ def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame
     """
     import pandas as pd
 
-    distances, seed = _checked(distances), check_seed(seed)
+    distances, seed = _square(distances), check_seed(seed)
     if len(distances) % check_number(n_heads, "n_heads is how many heads a layer has,", 1, len(distances)):
         raise InputError(f"{len(distances)} heads do not make layers of {n_heads}: n_heads is the heads of one layer")
-    points, stress = _scaled(distances, seed)
+    points, stress = _scaling(distances, seed)
     layers, heads = np.divmod(np.arange(len(points)), n_heads)
     table = pd.DataFrame({"layer": layers, "head": heads, "x": points[:, 0], "y": points[:, 1]})
-    drawn = np.linalg.norm(points[:, None] - points, axis=-1)
-    kept = nearest_heads(drawn, 1)[0] == nearest_heads(distances, 1)[0]
-    table.attrs = {"stress": stress, "even_stress": _even_stress(len(points)), "nearest_kept": int(kept.sum())}
+    map_distances = np.linalg.norm(points[:, None] - points, axis=-1)
+    agreement = nearest_heads(map_distances, 1)[0] == nearest_heads(distances, 1)[0]
+    table.attrs = {"stress": stress, "even_stress": _even_stress(len(points)), "nearest_kept": int(agreement.sum())}
     return table
 
 
@@ -122,10 +122,10 @@ def nearest_heads(distances: np.ndarray, k: int = 3) -> tuple[np.ndarray, np.nda
     distances (N, N); k is cut to N − 1. Equal distances: the head that stands first.
     Raises InputError for distances that are not square.
     """
-    others, k = np.array(_checked(distances)), check_number(k, "k is how many heads to name,", 1)
-    np.fill_diagonal(others, np.inf)
-    nearest = np.argsort(others, axis=1, kind="stable")[:, : min(k, len(others) - 1)]
-    return nearest, np.take_along_axis(others, nearest, axis=1)
+    gaps, k = np.array(_square(distances)), check_number(k, "k is how many heads to name,", 1)
+    np.fill_diagonal(gaps, np.inf)
+    nearest = np.argsort(gaps, axis=1, kind="stable")[:, : min(k, len(gaps) - 1)]
+    return nearest, np.take_along_axis(gaps, nearest, axis=1)
 
 
 def clustering(distances: np.ndarray) -> np.ndarray:
@@ -136,10 +136,10 @@ def clustering(distances: np.ndarray) -> np.ndarray:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    return linkage(squareform(_checked(distances), checks=False), method="average")
+    return linkage(squareform(_square(distances), checks=False), method="average")
 
 
-def _checked(distances: np.ndarray) -> np.ndarray:
+def _square(distances: np.ndarray) -> np.ndarray:
     try:
         distances = np.asarray(distances, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -149,7 +149,7 @@ def _checked(distances: np.ndarray) -> np.ndarray:
     return distances
 
 
-def _scaled(distances: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
+def _scaling(distances: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
     """(N, 2), turned so that the first axis is the longest, the same on every machine; and the stress."""
     MDS = scikit_learn("manifold", "a map of heads needs").MDS
     with warnings.catch_warnings():
@@ -158,22 +158,22 @@ def _scaled(distances: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
     _, _, axes = np.linalg.svd(points - points.mean(0), full_matrices=False)
     points = (points - points.mean(0)) @ axes.T
     points *= np.sign(points[np.abs(points).argmax(0), [0, 1]])
-    drawn = np.linalg.norm(points[:, None] - points, axis=-1)
+    map_distances = np.linalg.norm(points[:, None] - points, axis=-1)
     size = float((distances**2).sum())
-    return points, math.sqrt(((drawn - distances) ** 2).sum() / size) if size else 0.0
+    return points, math.sqrt(((map_distances - distances) ** 2).sum() / size) if size else 0.0
 
 
 @cache
 def _even_stress(n: int) -> float:
-    return _scaled(1 - np.eye(n), seed=0)[1]
+    return _scaling(1 - np.eye(n), seed=0)[1]
 
 
 def _settings(kind: type) -> dict[str, object]:
     """scikit-learn 1.8 took the name `dissimilarity` from the argument and gave it another one."""
     import inspect
 
-    known = inspect.signature(kind).parameters
+    parameters = inspect.signature(kind).parameters
     settings: dict[str, object] = (
-        {"metric": "precomputed"} if "metric_mds" in known else {"dissimilarity": "precomputed"}
+        {"metric": "precomputed"} if "metric_mds" in parameters else {"dissimilarity": "precomputed"}
     )
-    return settings | ({"init": "random"} if "init" in known else {})
+    return settings | ({"init": "random"} if "init" in parameters else {})

@@ -23,11 +23,11 @@ from ..measures.ranks import spearman
 from ..measures.statistics import SURVEY_NAMES
 from ..trace.trace import Trace
 from .corpus import Item, digest
-from .statistics import CATEGORIES, LABELS, TextStatistics
 from .statsfile import FILE, PIECES, Contents, contents, write
 from .sums import BY, BinSums, added, edges
-from .textlength import LengthBin, bin_of, near, span
-from .top_texts import KeptText, TopTexts
+from .text_statistics import CATEGORIES, LABELS, TextStatistics
+from .textlength import LengthBin, bin_of, near_steps, span
+from .top_texts import TopText, TopTexts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,16 +60,16 @@ class HeadStats:
         shape = statistics.gates.shape
         if self.n_texts and self.shape != shape:
             raise InputError(f"traces of {self.shape} and {tuple(shape)} (layers, heads) do not add up: use one model")
-        key, part = digest(item), BinSums.of(statistics)
+        key, tally = digest(item), BinSums.of(statistics)
         self.corpus = (self.corpus + key) % _DIGEST
-        self._count(bin_of(trace), part)
+        self._count(bin_of(trace), tally)
         if self.highest is not None:
-            self.highest.add(part.values, key, KeptText.of(item, place, trace.n_tokens))
+            self.highest.add(tally.values, key, TopText.of(item, place, trace.n_tokens))
         if statistics.lengths is not None:
             self._count_pieces(trace, statistics.lengths.numpy().mean(1).T)
 
-    def _count(self, place: LengthBin, part: BinSums) -> None:
-        self.bins[place] = self.bins[place] + part if place in self.bins else part
+    def _count(self, place: LengthBin, tally: BinSums) -> None:
+        self.bins[place] = self.bins[place] + tally if place in self.bins else tally
 
     def _count_pieces(self, trace: Trace, lengths: np.ndarray) -> None:
         """lengths (S, L)."""
@@ -98,17 +98,17 @@ class HeadStats:
             (self.corpus + other.corpus) % _DIGEST,
             highest=None if self.highest is None or other.highest is None else self.highest + other.highest,
         )
-        for place, part in other.bins.items():
-            merged._count(place, part)
+        for place, tally in other.bins.items():
+            merged._count(place, tally)
         return merged
 
     def with_items(self, batch: HeadStats, numbers: list[int]) -> HeadStats:
         """These statistics and those of some more texts of the same corpus, at these places in it."""
         merged = self + batch
-        first = self.n_texts - len(self.ahead)
+        prefix = self.n_texts - len(self.ahead)
         beyond = sorted({*self.ahead, *numbers})
-        while beyond and beyond[0] == first:
-            first += 1
+        while beyond and beyond[0] == prefix:
+            prefix += 1
             del beyond[0]
         merged.ahead = beyond
         return merged
@@ -150,12 +150,12 @@ class HeadStats:
     @property
     def n_texts(self) -> int:
         """Texts that were counted."""
-        return sum(part.n_texts for part in self._parts)
+        return sum(tally.n_texts for tally in self._tallies)
 
     @property
     def n_tokens(self) -> int:
         """Tokens of all texts, special ones counted."""
-        return sum(part.n_tokens for part in self._parts)
+        return sum(tally.n_tokens for tally in self._tallies)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -168,7 +168,7 @@ class HeadStats:
     @property
     def has_norms(self) -> bool:
         """Whether there are statistics by norm."""
-        return any("norm.text" in part.sums for part in self._parts)
+        return any("norm.text" in tally.sums for tally in self._tallies)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -187,7 +187,7 @@ class HeadStats:
         """
         tokens = check_number(tokens, "tokens is how long a text is,", 1, TEXT_CHARACTERS)
         segments = check_number(segments, "segments is of how many texts it is made,", 1)
-        places = [LengthBin(segments, step) for step in near(tokens)]
+        places = [LengthBin(segments, step) for step in near_steps(tokens)]
         return HeadStats(
             self.provenance | {"lengths": [segments, *span(tokens)]},
             {place: self.bins[place] for place in places if place in self.bins},
@@ -222,7 +222,7 @@ class HeadStats:
     def distribution(self, name: str, by: str = "weight") -> tuple[np.ndarray, np.ndarray]:
         """How a statistic is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
         at = self._index(name, by)
-        return edges(name), reduce(add, (part.counts(by, at) for part in self._parts))
+        return edges(name), reduce(add, (tally.counts(by, at) for tally in self._tallies))
 
     def lower(self, values: np.ndarray, by: str = "weight") -> np.ndarray:
         """(2, K, L, H) int: at least and at most so many texts have a lower value than one with `values` (K, L, H).
@@ -231,7 +231,7 @@ class HeadStats:
         `edges` they lie.
         """
         self._check_by(by)
-        return reduce(add, (part.lower(by, values.astype(np.float32)) for part in self._parts))
+        return reduce(add, (tally.lower(by, values.astype(np.float32)) for tally in self._tallies))
 
     def texts(self, name: str, layer: int, head: int, by: str = "weight") -> pd.DataFrame:
         """DataFrame(value, text, text_pair ("" for none), tokens, place, whole): the texts in which a head has it most.
@@ -251,7 +251,7 @@ class HeadStats:
             raise InputError(NO_TEXTS)
         columns = ["value", "text", "text_pair", "tokens", "place", "whole"]
         rows = [
-            (value, text.parts[0], text.parts[1] if len(text.parts) > 1 else "", text.tokens, text.place, text.whole)
+            (value, text.sides[0], text.sides[1] if len(text.sides) > 1 else "", text.tokens, text.place, text.is_whole)
             for value, text in self.highest.of(by, at, layer, head)
         ]
         table = pd.DataFrame(rows, columns=columns)
@@ -285,13 +285,13 @@ class HeadStats:
         import pandas as pd
 
         if not by_length:
-            table = _gates(reduce(add, (part.sums["gates"] for part in self._parts)), self.shape)
+            table = _gates(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
             table.attrs = {"texts": self.n_texts, "tokens": self.span}
             return table
         tables = []
-        for place, part in sorted(self.bins.items()):
-            table, lengths = _gates(part.sums["gates"], self.shape), place.tokens
-            about = {"segments": place.segments, "from": lengths[0], "to": lengths[-1], "texts": part.n_texts}
+        for place, tally in sorted(self.bins.items()):
+            table, lengths = _gates(tally.sums["gates"], self.shape), place.tokens
+            about = {"segments": place.segments, "from": lengths[0], "to": lengths[-1], "texts": tally.n_texts}
             for at, (name, value) in enumerate(about.items()):
                 table.insert(at, name, value)
             tables.append(table)
@@ -340,22 +340,22 @@ class HeadStats:
         if not self.pieces:
             raise InputError("‖f(x)‖ by piece is kept over all texts: take the statistics before of_length")
         sums, counts = (self.pieces[name] for name in PIECES)
-        seen = counts > 0
-        means = sums[seen] / counts[seen, None]  # (V', L)
-        return np.array([spearman(-counts[seen], layer) for layer in means.T])
+        occurs = counts > 0
+        means = sums[occurs] / counts[occurs, None]  # (V', L)
+        return np.array([spearman(-counts[occurs], layer) for layer in means.T])
 
     @property
-    def _parts(self) -> list[BinSums]:
+    def _tallies(self) -> list[BinSums]:
         """In the order of length: sums come out the same whatever was counted first."""
         return [self.bins[place] for place in sorted(self.bins)]
 
     def _has(self, name: str) -> bool:
-        return any(name in part.sums for part in self._parts)
+        return any(name in tally.sums for tally in self._tallies)
 
     def _total(self, name: str) -> np.ndarray:
         """A sum over all bins of lengths."""
-        parts = (part.sums[name] for part in self._parts if name in part.sums)
-        return np.asarray(reduce(add, parts))
+        totals = (tally.sums[name] for tally in self._tallies if name in tally.sums)
+        return np.asarray(reduce(add, totals))
 
     def _mean(self, name: str, average: str) -> np.ndarray:
         if average not in ("text", "token"):

@@ -43,19 +43,19 @@ def design_effect(right: np.ndarray, words: np.ndarray) -> float:
     This one weighs as much as one text, less so the more evenly texts have what is rarer, and alone where none has it.
     """
     n, m = float(words.sum()), len(words)
-    p, most = float(right.sum()) / n, float(words @ words) / n
+    p, ceiling = float(right.sum()) / n, float(words @ words) / n
     spread = float(((right - p * words) ** 2).sum()) * m / (m - 1)
     effect = spread / (n * p * (1 - p)) if 0 < p < 1 else 1.0
     if (right == np.round(right)).all():  # counts: 1 of single words, at least
         effect = max(1.0, effect * (n - 1) / n)
     texts = min(_texts_of(right), _texts_of(words - right))
-    uneven = max(0.0, 1 - texts * most / n) ** 2
-    return max(effect, (texts * effect + uneven * most) / (texts + uneven))
+    uneven = max(0.0, 1 - texts * ceiling / n) ** 2
+    return max(effect, (texts * effect + uneven * ceiling) / (texts + uneven))
 
 
-def _texts_of(parts: np.ndarray) -> float:
-    """From how many texts a sum comes, were its parts equal: (Σ x)² / Σ x², 0 for nothing."""
-    return float(parts.sum()) ** 2 / float(parts @ parts) if parts.any() else 0.0
+def _texts_of(terms: np.ndarray) -> float:
+    """From how many texts a sum comes, were its terms equal: (Σ x)² / Σ x², 0 for nothing."""
+    return float(terms.sum()) ** 2 / float(terms @ terms) if terms.any() else 0.0
 
 
 def share_interval(right: ArrayLike, words: ArrayLike, level: float = LEVEL) -> tuple[float, float]:
@@ -65,15 +65,15 @@ def share_interval(right: ArrayLike, words: ArrayLike, level: float = LEVEL) -> 
     `count_interval` with n divided by the `design_effect`, and by the square of Student's t over texts ÷ over words
     (Korn and Graubard 1998). NaN for fewer than two texts.
     """
-    right, words = (np.asarray(each, dtype=float) for each in (right, words))
+    right, words = (np.asarray(array, dtype=float) for array in (right, words))
     right, words = right[words > 0], words[words > 0]
     if len(words) < 2:
         return NONE
     n = float(words.sum())
     texts = n * n / float(words @ words)
-    alone = n / max(design_effect(right, words), 1e-12)  # independent words that tell as much
-    alone *= (student(max(alone, texts) - 1, level) / student(texts - 1, level)) ** 2
-    return count_interval(alone * float(right.sum()) / n, alone, level)
+    independent = n / max(design_effect(right, words), 1e-12)  # independent words that tell as much
+    independent *= (student(max(independent, texts) - 1, level) / student(texts - 1, level)) ** 2
+    return count_interval(independent * float(right.sum()) / n, independent, level)
 
 
 def difference_interval(differences: ArrayLike, most: float = 1, level: float = LEVEL) -> tuple[float, float]:
@@ -83,24 +83,24 @@ def difference_interval(differences: ArrayLike, most: float = 1, level: float = 
     far their ends lie from their means (Zou and Donner 2008): where none differs, the ends are not 0. Else that of (1 +
     difference) / 2. NaN for fewer than two texts.
     """
-    each = np.asarray(differences, dtype=float) / most
-    if 2 * (each != 0).sum() > len(each):
-        low, high = share_interval((1 + each) / 2, np.ones(len(each)), level)
+    changes = np.asarray(differences, dtype=float) / most
+    if 2 * (changes != 0).sum() > len(changes):
+        low, high = share_interval((1 + changes) / 2, np.ones(len(changes)), level)
         return (2 * low - 1) * most, (2 * high - 1) * most
-    gained, lost = (np.maximum(sign * each, 0) for sign in (1, -1))
-    more, fewer = float(gained.mean()), float(lost.mean())
-    (more_low, more_high), (fewer_low, fewer_high) = (
-        share_interval(part, np.ones(len(each)), level) for part in (gained, lost)
+    gains, losses = (np.maximum(sign * changes, 0) for sign in (1, -1))
+    gain, loss = float(gains.mean()), float(losses.mean())
+    (gain_low, gain_high), (loss_low, loss_high) = (
+        share_interval(change, np.ones(len(changes)), level) for change in (gains, losses)
     )
-    spread = float(gained.std() * lost.std())
-    together = -more * fewer / spread if spread else 0.0  # their correlation: no text both gains and loses
-    low = more - fewer - _distance(more - more_low, fewer_high - fewer, -together)
-    high = more - fewer + _distance(more_high - more, fewer - fewer_low, -together)
+    spread = float(gains.std() * losses.std())
+    together = -gain * loss / spread if spread else 0.0  # their correlation: no text both gains and loses
+    low = gain - loss - _distance(gain - gain_low, loss_high - loss, -together)
+    high = gain - loss + _distance(gain_high - gain, loss - loss_low, -together)
     return max(-1.0, low) * most, min(1.0, high) * most
 
 
-def _distance(one: float, other: float, correlation: float) -> float:
-    return math.sqrt(max(0.0, one * one + other * other + 2 * correlation * one * other))
+def _distance(a: float, b: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, a * a + b * b + 2 * correlation * a * b))
 
 
 def mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ..base.paths import as_path
 from ..errors import InputError, excerpt
-from .open import Lines, opened
+from .text_lines import Lines, opened
 from .treebank import Sentence, trees
 
 KINDS = ("pronoun", "proper", "nominal")
@@ -66,57 +66,57 @@ def read_documents(documents: Documents) -> Iterator[Document]:
     if not path.is_file():
         raise InputError(f"no treebank at {path}: give a CoNLL-U file with Entity=")
     with opened(path) as lines:
-        found = False
+        has_mentions = False
         for document in _documents(lines):
-            found = found or bool(document.mentions)
+            has_mentions = has_mentions or bool(document.mentions)
             yield document
-        if not found:
+        if not has_mentions:
             raise InputError(f"{path.name} {NO_ENTITIES}")
 
 
 def _documents(lines: Lines) -> Iterator[Document]:
     document: Document | None = None
-    parts: dict[str, set[str]] = defaultdict(set)
+    splits: dict[str, set[str]] = defaultdict(set)
     fields: list[str] = []
     for tree, sentence in trees(lines):
         begins = next((key for key in ("newdoc id", "newdoc") if key in tree.metadata), None)
         if begins or document is None:
             if document is not None:
-                yield _with_parts(document, parts)
-            document, parts = Document(tree.metadata.get(begins) or "", [], []), defaultdict(set)
+                yield _with_splits(document, splits)
+            document, splits = Document(tree.metadata.get(begins) or "", [], []), defaultdict(set)
         fields = (tree.metadata.get("global.Entity") or "-".join(fields)).split("-")
         document.mentions.extend(_mentions(tree, sentence, len(document.sentences), fields))
         document.sentences.append(sentence)
         for token in tree:
             for pair in ((token["misc"] or {}).get("SplitAnte") or "").split(","):
                 if "<" in pair:
-                    part, whole = pair.split("<", 1)
-                    parts[whole].add(part)
+                    member, group = pair.split("<", 1)
+                    splits[group].add(member)
     if document is not None:
-        yield _with_parts(document, parts)
+        yield _with_splits(document, splits)
 
 
-def _with_parts(document: Document, parts: dict[str, set[str]]) -> Document:
-    frozen = {whole: frozenset(some) for whole, some in parts.items()}
+def _with_splits(document: Document, splits: dict[str, set[str]]) -> Document:
+    frozen = {group: frozenset(members) for group, members in splits.items()}
     return Document(document.name, document.sentences, document.mentions, frozen)
 
 
 @dataclass(eq=False)
-class _Open:
+class _OpenMention:
     """A mention that is being read."""
 
     entity: str
     values: dict[str, str]
     pieces: int
-    begun: int = 1
+    piece: int = 1
     inside: bool = True
     words: list[int] = field(default_factory=list)
 
 
 def _mentions(tree: Any, sentence: Sentence, number: int, fields: list[str]) -> list[Mention]:
     """Those of one sentence. Empty nodes open and close mentions like words, but are none of their words."""
-    pending: list[_Open] = []
-    closed: list[_Open] = []
+    pending: list[_OpenMention] = []
+    closed: list[_OpenMention] = []
     index = -1
     tags: list[str] = []
     for token in tree:
@@ -135,10 +135,10 @@ def _mentions(tree: Any, sentence: Sentence, number: int, fields: list[str]) -> 
                     mention.words.append(index)
         for bracket in brackets:
             if bracket[1] is None or bracket[2]:
-                name, piece, _ = _named((bracket[3] if bracket[1] is None else bracket[1]).split("-")[0])
+                name, piece, _ = _piece_of((bracket[3] if bracket[1] is None else bracket[1]).split("-")[0])
                 mention = _innermost(pending, name, piece, sentence)
                 mention.inside = False
-                if mention.begun == mention.pieces:
+                if mention.piece == mention.pieces:
                     pending.remove(mention)
                     closed.append(mention)
     if pending:
@@ -152,27 +152,27 @@ def _mentions(tree: Any, sentence: Sentence, number: int, fields: list[str]) -> 
     return mentions
 
 
-def _named(text: str) -> tuple[str, int, int]:
+def _piece_of(text: str) -> tuple[str, int, int]:
     """ "e[1/2]" -> e, 1, 2; "e" -> e, 1, 1."""
-    part = _PART.match(text)
-    return (part[1], int(part[2]), int(part[3])) if part else (text, 1, 1)
+    match = _PART.match(text)
+    return (match[1], int(match[2]), int(match[3])) if match else (text, 1, 1)
 
 
-def _begin(pending: list[_Open], text: str, fields: list[str]) -> None:
+def _begin(pending: list[_OpenMention], text: str, fields: list[str]) -> None:
     values = dict(zip(fields, text.split("-"), strict=False))
-    name, piece, pieces = _named(text.split("-")[0])
+    name, piece, pieces = _piece_of(text.split("-")[0])
     if piece > 1:  # goes on
         for mention in pending:
-            if (mention.entity, mention.pieces, mention.begun, mention.inside) == (name, pieces, piece - 1, False):
-                mention.begun, mention.inside = piece, True
+            if (mention.entity, mention.pieces, mention.piece, mention.inside) == (name, pieces, piece - 1, False):
+                mention.piece, mention.inside = piece, True
                 return
-    pending.append(_Open(name, values, pieces, piece))
+    pending.append(_OpenMention(name, values, pieces, piece))
 
 
-def _innermost(pending: list[_Open], name: str, piece: int, sentence: Sentence) -> _Open:
+def _innermost(pending: list[_OpenMention], name: str, piece: int, sentence: Sentence) -> _OpenMention:
     """The mention of this entity that was opened last."""
     for mention in reversed(pending):
-        if mention.entity == name and mention.begun == piece and mention.inside:
+        if mention.entity == name and mention.piece == piece and mention.inside:
             return mention
     raise InputError(f"sentence {sentence.name!r} closes a mention of entity {name!r} that it does not open")
 
@@ -183,6 +183,6 @@ def _head(words: list[int], heads: list[int], minspan: str) -> int:
     Where none of the minspan has its head outside, the first of all words that has.
     """
     numbers = [int(number) - 1 for number in minspan.split(",") if number.isdigit()]
-    least = [words[number] for number in numbers if 0 <= number < len(words)]
+    span = [words[number] for number in numbers if 0 <= number < len(words)]
     inside = set(words)
-    return next((word for word in [*least, *words] if heads[word] not in inside), words[0])
+    return next((word for word in [*span, *words] if heads[word] not in inside), words[0])

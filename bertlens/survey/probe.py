@@ -41,20 +41,20 @@ def attention_probe(lens: Lens, treebank: Treebank, *, limit: int | None = None)
     import pandas as pd
 
     check_lens(lens)
-    kept = [
-        (number, sentence, found)
+    triples = [
+        (number, sentence, features)
         for number, sentence in enumerate(itertools.islice(read_treebank(treebank), check_limit(limit)))
-        if len(sentence) <= LONGEST and (found := _features(lens, sentence)) is not None
+        if len(sentence) <= LONGEST and (features := _features(lens, sentence)) is not None
     ]
-    if len(kept) < 2:
+    if len(triples) < 2:
         raise InputError("a probe takes two sentences and more, of 60 words at most")
-    halves = [kept[0::2], kept[1::2]]
-    weights = [_trained([(found, sentence) for _, sentence, found in half]) for half in halves]
+    halves = [triples[0::2], triples[1::2]]
+    weights = [_fit([(features, sentence) for _, sentence, features in half]) for half in halves]
     rows = []
     for at, half in enumerate(halves):
-        for number, sentence, found in half:
-            words, heads = _asked(sentence)
-            guess = _scores(found, words, weights[1 - at]).argmax(-1).numpy()
+        for number, sentence, features in half:
+            words, heads = _scored_words(sentence)
+            guess = _scores(features, words, weights[1 - at]).argmax(-1).numpy()
             rows.append(
                 {
                     "sentence": number,
@@ -72,7 +72,7 @@ def _features(lens: Lens, sentence: Sentence) -> Tensor | None:
 
     None for a sentence that is too long for the model, or of which no word counts.
     """
-    if not len(_asked(sentence)[0]):
+    if not len(_scored_words(sentence)[0]):
         return None
     trace = lens.trace_words(sentence.words, truncation=True)
     if trace.report.truncated:
@@ -82,35 +82,35 @@ def _features(lens: Lens, sentence: Sentence) -> Tensor | None:
     return torch.cat([alpha, alpha.transpose(1, 2)]).permute(1, 2, 0).float()
 
 
-def _asked(sentence: Sentence) -> tuple[np.ndarray, np.ndarray]:
+def _scored_words(sentence: Sentence) -> tuple[np.ndarray, np.ndarray]:
     """The words that count, and their heads."""
     heads, names = np.array(sentence.heads), [name.split(":")[0] for name in sentence.relations]
     words = np.flatnonzero([head != ROOT and name not in LEFT_OUT for head, name in zip(heads, names, strict=True)])
     return words, heads[words]
 
 
-def _scores(found: Tensor, words: np.ndarray, weights: Tensor) -> Tensor:
+def _scores(features: Tensor, words: np.ndarray, weights: Tensor) -> Tensor:
     """(words, n) of every possible head; a word is not its own."""
-    itself = torch.zeros(len(words), len(found), dtype=torch.bool, device=found.device)
-    itself[torch.arange(len(words), device=found.device), torch.from_numpy(words).to(found.device)] = True
-    return (found[words] @ weights).masked_fill(itself, -torch.inf)
+    itself = torch.zeros(len(words), len(features), dtype=torch.bool, device=features.device)
+    itself[torch.arange(len(words), device=features.device), torch.from_numpy(words).to(features.device)] = True
+    return (features[words] @ weights).masked_fill(itself, -torch.inf)
 
 
-def _trained(sentences: list[tuple[Tensor, Sentence]]) -> Tensor:
+def _fit(sentences: list[tuple[Tensor, Sentence]]) -> Tensor:
     """(2·L·H,) weights of the largest likelihood, less a little for their size (the problem is convex)."""
-    data = [(found, *_asked(sentence)) for found, sentence in sentences]
-    weights = torch.zeros(data[0][0].shape[-1], device=data[0][0].device, requires_grad=True)
-    count = sum(len(heads) for _, _, heads in data)
+    examples = [(features, *_scored_words(sentence)) for features, sentence in sentences]
+    weights = torch.zeros(examples[0][0].shape[-1], device=examples[0][0].device, requires_grad=True)
+    count = sum(len(heads) for _, _, heads in examples)
     search = torch.optim.LBFGS([weights], max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         search.zero_grad()
-        value = DECAY * weights.square().sum()
-        for found, words, heads in data:
-            scores = _scores(found, words, weights)
-            value = value + torch.nn.functional.cross_entropy(scores, torch.from_numpy(heads), reduction="sum") / count
-        value.backward()
-        return value
+        total = DECAY * weights.square().sum()
+        for features, words, heads in examples:
+            scores = _scores(features, words, weights)
+            total = total + torch.nn.functional.cross_entropy(scores, torch.from_numpy(heads), reduction="sum") / count
+        total.backward()
+        return total
 
     with torch.enable_grad():
         search.step(loss)

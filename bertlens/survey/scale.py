@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ClusterError, InputError, excerpt
 from ..model.loan import check_hooks
 from ..trace.trace import Trace
-from .batch import batch_stats
+from .batch_stats import batch_stats
 from .checkpoint import Checkpoint
 from .corpus import Numbered, windows
 from .headstats import HeadStats
-from .statistics import Lengths
+from .text_statistics import Lengths
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -57,9 +57,9 @@ def run(
     if lens is None:
         raise InputError("a cluster needs texts and a lens: traces stay on this machine")
     with connected(client) as dask:
-        work = _Work(dask, lens, stats.provenance, truncation, bar)
+        work = _Cluster(dask, lens, stats.provenance, truncation, bar)
         pending: deque[_Group] = deque()
-        groups = _groups(windows(numbered, batch_size), 2 * work.sent.threads)
+        groups = _groups(windows(numbered, batch_size), 2 * work.broadcast.threads)
         try:
             with checkpoint.counting():
                 for group in groups:
@@ -84,11 +84,11 @@ def run(
             )
         finally:
             checkpoint.at_the_end(stats)
-            work.sent.cancel([future for left in pending for future in left.futures])
+            work.broadcast.cancel([future for pending_group in pending for future in pending_group.futures])
     return stats
 
 
-class Sent:
+class Broadcast:
     """What all calls on a cluster's workers are given: on every worker, and sent again where all copies are lost.
 
     Raises ModelError for a lens that cannot be pickled, ClusterError where it does not arrive.
@@ -98,12 +98,12 @@ class Sent:
         check_hooks(lens.model)
         self.client, self._value = client, value
         self.send()
-        self.threads = max(1, sum(self._ended(client.scheduler.ncores).values()))
+        self.threads = max(1, sum(self._call(client.scheduler.ncores).values()))
 
     def send(self) -> None:
         for attempt in range(ATTEMPTS):
             try:
-                [self.future] = self._ended(
+                [self.future] = self._call(
                     self.client.scatter, [self._value], broadcast=True, hash=False, asynchronous=True
                 )
             except Exception as error:
@@ -124,7 +124,7 @@ class Sent:
 
         for attempt in range(ATTEMPTS):
             try:
-                return self._awaited(oldest())
+                return self._wait(oldest())
             except (CancelledError, KilledWorker) as error:
                 if attempt == ATTEMPTS - 1:
                     raise ClusterError(f"the cluster's workers died {ATTEMPTS} times over the same texts") from error
@@ -134,9 +134,9 @@ class Sent:
 
     def cancel(self, futures: list[Any]) -> None:
         with suppress(Exception):  # of a cluster that is no longer there
-            self._ended(self.client.cancel, futures, asynchronous=True)
+            self._call(self.client.cancel, futures, asynchronous=True)
 
-    def _awaited(self, futures: list[Any]) -> Any:
+    def _wait(self, futures: list[Any]) -> Any:
         from distributed import TimeoutError as TooLong
         from distributed import wait
 
@@ -146,8 +146,8 @@ class Sent:
                 wait(futures[-1], PATIENCE)
             if futures[-1].done():
                 return futures[-1].result()
-            before, back = back, sum(future.done() for future in futures)
-            quiet = quiet + 1 if back == before else 0
+            previous, back = back, sum(future.done() for future in futures)
+            quiet = quiet + 1 if back == previous else 0
             if quiet >= LONGEST or (quiet and not self._runs(futures)):
                 raise ClusterError(
                     f"nothing has come back from the cluster for {quiet * PATIENCE / 60:.0f} minutes: look whether its "
@@ -157,10 +157,10 @@ class Sent:
     def _runs(self, futures: list[Any]) -> bool:
         """Whether a worker is at one of these at the moment."""
         with suppress(Exception):  # a worker that does not answer, or has just died
-            return bool(self._ended(self.client.scheduler.call_stack, keys=[future.key for future in futures]))
+            return bool(self._call(self.client.scheduler.call_stack, keys=[future.key for future in futures]))
         return False
 
-    def _ended(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _call(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """What a call of the client gives, which has PATIENCE seconds for it."""
         return self.client.sync(partial(call, *arguments, **options), callback_timeout=PATIENCE)
 
@@ -178,20 +178,20 @@ class _Group:
         return [*self.leaves, self.root]
 
 
-class _Work:
+class _Cluster:
     """What is the same for all groups."""
 
     def __init__(self, client: Any, lens: Lens, provenance: dict[str, Any], truncation: bool, bar: Any):
         self.client, self.bar = client, bar
         self.options = (provenance, truncation)
-        self.sent = Sent(client, lens, lens)
+        self.broadcast = Broadcast(client, lens, lens)
 
     def submit(self, group: list[Window], counted: bool = True) -> _Group:
         leaves = []
         for window in group:
             if any(isinstance(entry.item, Trace) for batch in window for entry in batch):
                 raise InputError("traces stay on this machine: give the cluster their texts")
-            leaf = self.client.submit(window_stats, self.sent.future, window, *self.options, pure=False)
+            leaf = self.client.submit(window_stats, self.broadcast.future, window, *self.options, pure=False)
             if counted:
                 n = sum(map(len, window))
                 leaf.add_done_callback(lambda _, n=n: self.bar.update(n))
@@ -209,7 +209,7 @@ class _Work:
             for at, lost in enumerate(pending):
                 pending[at] = self.submit(lost.windows, counted=False)
 
-        sums = self.sent.result(lambda: pending[0].futures, again)
+        sums = self.broadcast.result(lambda: pending[0].futures, again)
         numbers = [entry.number for window in pending[0].windows for batch in window for entry in batch]
         stats = stats.with_items(sums, numbers)
         pending.popleft()

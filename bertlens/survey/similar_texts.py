@@ -14,11 +14,11 @@ import torch
 from ..errors import InputError, SelectionError
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ..trace.trace import Trace
+from .expected_flags import ROUNDING, ExpectedFlags, expected_flags
 from .headstats import HeadStats
 from .intervals import FEWEST_TEXTS, prediction_width
-from .ownflags import ROUNDING, OwnFlags, own_flags
-from .statistics import TextStatistics, text_statistics
 from .sums import BY
+from .text_statistics import TextStatistics, text_statistics
 from .textlength import segments_of, span
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class SimilarTexts:
     these are; counts (K,): how many of them have the statistic. values (K, L, H): the text's, NaN where it has none;
     mean, sd (n − 1) of the others, and reach, half the interval around the mean in which a further text of the same
     kind lies with probability LEVEL: t((1 + LEVEL)/2, n − 1)·sd·√(1 + 1/n); NaN under FEWEST_TEXTS texts. lower
-    (2, K, L, H) int: at least and at most so many texts lie lower. own: how many flags texts of the corpus that are
+    (2, K, L, H) int: at least and at most so many texts lie lower. expected: how many flags texts of the corpus
     nearest in length have, in the statistics that this text has.
     """
 
@@ -48,7 +48,7 @@ class SimilarTexts:
     sd: np.ndarray
     reach: np.ndarray
     lower: np.ndarray
-    own: OwnFlags
+    expected: ExpectedFlags
 
     @property
     def z(self) -> np.ndarray:
@@ -75,19 +75,20 @@ def similar_texts(stats: HeadStats, trace: Trace, text: TextStatistics, by: str 
     if by not in text.numerators:
         raise InputError(f"the text has no statistics by {by}: see measures.offers(trace)['norms']")
     tokens, segments = trace.n_tokens, segments_of(trace)
-    known = torch.where(text.denominators > 0, text.denominators, torch.nan)  # 0: the text has no such tokens
-    values = (text.numerators[by] / known[:, None, None]).numpy()
-    some = stats.of_length(tokens, segments)
+    denominators = torch.where(text.denominators > 0, text.denominators, torch.nan)  # 0: the text has no such tokens
+    values = (text.numerators[by] / denominators[:, None, None]).numpy()
+    peers = stats.of_length(tokens, segments)
     nothing = np.full(values.shape, np.nan)
     counts, mean, sd, lower = np.zeros(len(SURVEY_NAMES)), nothing, nothing, np.zeros((2, *values.shape), int)
-    if some.n_texts and (by == "weight" or some.has_norms):
-        counts, lower = some.counts(by), some.lower(values, by)
+    if peers.n_texts and (by == "weight" or peers.has_norms):
+        counts, lower = peers.counts(by), peers.lower(values, by)
         enough = (counts >= FEWEST_TEXTS)[:, None, None]
-        mean = np.where(enough, np.stack([some.values(name, by) for name in SURVEY_NAMES]), np.nan)
-        sd = np.where(enough, some.spreads(by), np.nan)
+        mean = np.where(enough, np.stack([peers.values(name, by) for name in SURVEY_NAMES]), np.nan)
+        sd = np.where(enough, peers.spreads(by), np.nan)
     widths = np.array([prediction_width(int(n)) for n in counts])
-    own, reach = own_flags(some, by, ~np.isnan(values - mean), tokens), widths[:, None, None] * sd
-    return SimilarTexts(tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, reach, lower, own)
+    flags = expected_flags(peers, by, ~np.isnan(values - mean), tokens)
+    reach = widths[:, None, None] * sd
+    return SimilarTexts(tokens, segments, *span(tokens), peers.n_texts, counts, values, mean, sd, reach, lower, flags)
 
 
 def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
@@ -130,7 +131,7 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     compared = int((counted & (table["value"] - table["mean"]).notna()).sum())
     table.attrs = {name: getattr(text, name) for name in ("tokens", "segments", "shortest", "longest", "texts")}
     table.attrs |= {"unusual": int((counted & table["unusual"]).sum()), "compared": compared}
-    mean, most = text.own.all.tolist()
-    table.attrs |= {"chance": mean, "most": most, "most_of": int(text.own.texts.max())}
-    table.attrs |= {"most_shortest": text.own.shortest, "most_longest": text.own.longest}
+    mean, limit = text.expected.overall.tolist()
+    table.attrs |= {"chance": mean, "most": limit, "most_of": int(text.expected.texts.max())}
+    table.attrs |= {"most_shortest": text.expected.shortest, "most_longest": text.expected.longest}
     return table

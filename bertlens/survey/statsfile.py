@@ -9,8 +9,8 @@ import numpy as np
 
 from ..base.arrays_file import ArraysFile
 from ..measures.statistics import SURVEY_NAMES
-from .statistics import LABELS
 from .sums import BY, BinSums, check_shapes
+from .text_statistics import LABELS
 from .textlength import LengthBin
 from .top_texts import TopTexts
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..measures.norms import METHODS
 from ..measures.statistics import STATISTICS, SURVEY_NAMES
-from .statistics import CATEGORIES, LABELS, TextStatistics
+from .text_statistics import CATEGORIES, LABELS, TextStatistics
 
 BINS = 32
 KEPT_TEXTS = 256  # of more, how many lie in each of BINS is kept
@@ -46,9 +46,9 @@ class BinSums:
     @classmethod
     def of(cls, text: TextStatistics) -> BinSums:
         """That of one text."""
-        n, one, counts = float(len(text.categories)), np.array(1.0), text.denominators.numpy()
+        n, unit, counts = float(len(text.categories)), np.array(1.0), text.denominators.numpy()
         has = (counts > 0).astype(float)
-        sums = {"texts": one, "tokens": one * n}
+        sums = {"texts": unit, "tokens": unit * n}
         values = {}
         for by, numerators in text.numerators.items():
             totals = numerators.numpy() * has[:, None, None]
@@ -59,19 +59,19 @@ class BinSums:
         sums["gates"] = (text.gates.numpy()[..., None] == np.arange(len(LABELS))).astype(float)
         for name, layers in (("mixing", text.mixing), ("cone", text.cone)):
             if layers is not None:
-                sums |= {f"{name}.text": layers.numpy(), f"{name}.text_count": one}
-                sums |= {f"{name}.token": layers.numpy() * n, f"{name}.token_count": one * n}
+                sums |= {f"{name}.text": layers.numpy(), f"{name}.text_count": unit}
+                sums |= {f"{name}.token": layers.numpy() * n, f"{name}.token_count": unit * n}
         if text.lengths is not None:
             kinds = (text.categories.numpy()[:, None] == np.arange(len(CATEGORIES))).astype(float)
             sums |= {"lengths.token": text.lengths.numpy() @ kinds, "lengths.token_count": kinds.sum(0)}
         return cls(sums, values)
 
     def __add__(self, other: BinSums) -> BinSums:
-        values = _joined(self.values, other.values)
+        values = _concatenation(self.values, other.values)
         if self.n_texts + other.n_texts <= KEPT_TEXTS:
             return BinSums(added(self.sums, other.sums), values)
-        sums = added(self._counted(), other._counted())
-        return BinSums(sums, {by: _sample(some) for by, some in values.items()})
+        sums = added(self._binned_sums(), other._binned_sums())
+        return BinSums(sums, {by: _sample(array) for by, array in values.items()})
 
     @property
     def n_texts(self) -> int:
@@ -83,11 +83,11 @@ class BinSums:
 
     def counts(self, by: str, k: int) -> np.ndarray:
         """(L, H, BINS) the texts in each of the `edges` of a statistic."""
-        if self._all_kept(by):
-            return _binned(self.values[by][:, k], SURVEY_NAMES[k])
+        if self._has_all(by):
+            return _bin_counts(self.values[by][:, k], SURVEY_NAMES[k])
         layers, heads, _ = self.sums["gates"].shape
-        counted: np.ndarray = self.sums.get(f"{by}.text_bins", np.zeros((len(SURVEY_NAMES), layers, heads, BINS)))[k]
-        return counted
+        bins: np.ndarray = self.sums.get(f"{by}.text_bins", np.zeros((len(SURVEY_NAMES), layers, heads, BINS)))[k]
+        return bins
 
     def lower(self, by: str, text: np.ndarray) -> np.ndarray:
         """(2, K, L, H) at least and at most so many texts have a lower value than this one's (K, L, H), float32.
@@ -95,29 +95,29 @@ class BinSums:
         The same number twice while the texts' values are kept; where they are counted, those in the bin of the text's
         own value may be lower or not. 0 where the text has no value.
         """
-        if self._all_kept(by):
-            found = (self.values[by] < text).sum(0)
-            return np.stack([found, found])
+        if self._has_all(by):
+            counts = (self.values[by] < text).sum(0)
+            return np.stack([counts, counts])
         if f"{by}.text_bins" not in self.sums:
             return np.zeros((2, *text.shape), int)
         below = np.concatenate([np.zeros((*text.shape, 1)), self.sums[f"{by}.text_bins"].cumsum(-1)], -1)
         bounds = np.stack([edges(name).astype(np.float32) for name in SURVEY_NAMES])[:, None, None]
-        own = (bounds[..., 1:-1] <= text[..., None]).sum(-1)[..., None]  # the bin of the text's value
-        start = np.take_along_axis(np.broadcast_to(bounds, below.shape), own, -1)
-        ends = np.concatenate([own, np.where(text[..., None] > start, own + 1, own)], -1)  # at its edge: none is lower
-        found = np.moveaxis(np.take_along_axis(below, ends, -1), -1, 0)
-        return np.where(np.isnan(text), 0, found).astype(int)
+        at = (bounds[..., 1:-1] <= text[..., None]).sum(-1)[..., None]  # the bin of the text's value
+        start = np.take_along_axis(np.broadcast_to(bounds, below.shape), at, -1)
+        ends = np.concatenate([at, np.where(text[..., None] > start, at + 1, at)], -1)  # at its edge: none is lower
+        counts = np.moveaxis(np.take_along_axis(below, ends, -1), -1, 0)
+        return np.where(np.isnan(text), 0, counts).astype(int)
 
     def check(self, layers: int, heads: int) -> None:
         """Raises ValueError or KeyError where the sums are not those of `of` and of their addition."""
-        each: dict[str, tuple[int, ...]] = {"text": (), "token": (), "text_squares": ()}
+        extra_axes: dict[str, tuple[int, ...]] = {"text": (), "token": (), "text_squares": ()}
         shapes: dict[str, tuple[int, ...]] = {"texts": (), "tokens": (), "gates": (layers, heads, len(LABELS))}
-        kept = 0 < self.n_texts <= KEPT_TEXTS
-        if not kept:
-            each["text_bins"] = (BINS,)
-        there = [by for by in BY if by == "weight" or f"{by}.text" in self.sums]
-        for by in there:
-            shapes |= {f"{by}.{name}": (len(SURVEY_NAMES), layers, heads, *more) for name, more in each.items()}
+        full = 0 < self.n_texts <= KEPT_TEXTS
+        if not full:
+            extra_axes["text_bins"] = (BINS,)
+        ways = [by for by in BY if by == "weight" or f"{by}.text" in self.sums]
+        for by in ways:
+            shapes |= {f"{by}.{name}": (len(SURVEY_NAMES), layers, heads, *axes) for name, axes in extra_axes.items()}
             shapes |= {f"{by}.{name}_count": (len(SURVEY_NAMES),) for name in ("text", "token")}
         of_layers: dict[str, tuple[int, ...]] = {"mixing": (len(METHODS), layers), "cone": (layers + 1,)}
         for name, shape in of_layers.items():
@@ -129,22 +129,22 @@ class BinSums:
         check_shapes(self.sums, shapes)
         if not (self.n_texts > 0 and self.n_tokens > 0 and (self.sums["gates"].sum(-1) == self.n_texts).all()):
             raise ValueError(f"the sums are not of {self.n_texts} texts")
-        if [*self.values] != there:
+        if [*self.values] != ways:
             raise ValueError(f"the values are not those of {self.n_texts} texts")
         for by, values in self.values.items():
-            most = self.n_texts if by == "weight" and kept else len(values)
-            right = values.shape == (most, len(SURVEY_NAMES), layers, heads) and values.dtype == np.float32
-            if not right or np.isinf(values).any() or not 0 < len(values) <= (self.n_texts if kept else SAMPLED_TEXTS):
+            n_values = self.n_texts if by == "weight" and full else len(values)
+            right = values.shape == (n_values, len(SURVEY_NAMES), layers, heads) and values.dtype == np.float32
+            if not right or np.isinf(values).any() or not 0 < len(values) <= (self.n_texts if full else SAMPLED_TEXTS):
                 raise ValueError(f"the values by {by} are not those of {self.n_texts} texts")
 
-    def _all_kept(self, by: str) -> bool:
+    def _has_all(self, by: str) -> bool:
         return by in self.values and f"{by}.text_bins" not in self.sums
 
-    def _counted(self) -> dict[str, np.ndarray]:
+    def _binned_sums(self) -> dict[str, np.ndarray]:
         """The sums, with all texts counted in bins."""
-        kept = [by for by in self.values if self._all_kept(by)]
+        ways = [by for by in self.values if self._has_all(by)]
         return self.sums | {
-            f"{by}.text_bins": np.stack([self.counts(by, k) for k in range(len(SURVEY_NAMES))]) for by in kept
+            f"{by}.text_bins": np.stack([self.counts(by, k) for k in range(len(SURVEY_NAMES))]) for by in ways
         }
 
 
@@ -163,9 +163,9 @@ def check_shapes(sums: dict[str, np.ndarray], shapes: dict[str, tuple[int, ...]]
             raise ValueError(f"{name} is not {shape} numbers")
 
 
-def _joined(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    both = {by: [part[by] for part in (a, b) if by in part] for by in BY}
-    return {by: np.concatenate(parts) for by, parts in both.items() if parts}
+def _concatenation(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    pairs = {by: [values[by] for values in (a, b) if by in values] for by in BY}
+    return {by: np.concatenate(arrays) for by, arrays in pairs.items() if arrays}
 
 
 def _sample(values: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ def _sample(values: np.ndarray) -> np.ndarray:
     return values[sorted(range(len(keys)), key=keys.__getitem__)[:SAMPLED_TEXTS]]
 
 
-def _binned(values: np.ndarray, name: str) -> np.ndarray:
+def _bin_counts(values: np.ndarray, name: str) -> np.ndarray:
     """(L, H, BINS) how many of the values (texts, L, H) lie in each bin; NaN lies in none."""
     at = np.searchsorted(edges(name).astype(np.float32)[1:-1], values, side="right")
     at[np.isnan(values)] = BINS

@@ -52,23 +52,23 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
         raise InputError("the trace is of other words than the sentence: use lens.trace_words(sentence.words)")
     alpha = trace.attention(layer).double()
     pieces = alpha.new_zeros(trace.n_tokens, n_words)
-    first = [trace.n_tokens] * n_words
+    starts = [trace.n_tokens] * n_words
     for position, word in enumerate(trace.word_ids):
         if word is not None:
             pieces[position, word] = 1
-            first[word] = min(first[word], position)
+            starts[word] = min(starts[word], position)
     keys = alpha @ pieces  # (H, S, n)
-    known = [word for word in range(n_words) if first[word] < trace.n_tokens]
+    places = [word for word in range(n_words) if starts[word] < trace.n_tokens]
     words = alpha.new_full((len(alpha), n_words, n_words), torch.nan)
     if rows == "mean":
-        merged = (pieces[:, known] / pieces[:, known].sum(0)).T @ keys
+        merged = (pieces[:, places] / pieces[:, places].sum(0)).T @ keys
     elif rows == "first":
-        merged = keys[:, [first[word] for word in known]]
+        merged = keys[:, [starts[word] for word in places]]
     else:
         everything = torch.cat([keys, alpha[:, :, trace.special_mask]], -1)
-        most = [everything[:, pieces[:, word] > 0].amax(1) for word in known]
-        merged = torch.stack([row[:, :n_words] / row.sum(-1, keepdim=True) for row in most], 1)
-    index = torch.tensor(known, device=alpha.device)
+        maxima = [everything[:, pieces[:, word] > 0].amax(1) for word in places]
+        merged = torch.stack([row[:, :n_words] / row.sum(-1, keepdim=True) for row in maxima], 1)
+    index = torch.tensor(places, device=alpha.device)
     words[:, index[:, None], index] = merged[:, :, index]
     return words
 
@@ -86,8 +86,8 @@ def predicted_words(attention: Tensor) -> Tensor:
     attention = attention.masked_fill(
         torch.eye(attention.shape[-1], dtype=torch.bool, device=attention.device), -1
     ).nan_to_num(-1)
-    both = torch.stack([attention, attention.transpose(1, 2)])
-    return torch.where(both.amax(-1) < 0, NONE, both.argmax(-1))
+    weights = torch.stack([attention, attention.transpose(1, 2)])
+    return torch.where(weights.amax(-1) < 0, NONE, weights.argmax(-1))
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ class Decisions:
         """
         folded = np.array([full.split(":")[0] for full in self.relation])
         names = {*self.relation.tolist(), *folded.tolist()}
-        chosen = {name: folded == name if ":" not in name else self.relation == name for name in names}
+        masks = {name: folded == name if ":" not in name else self.relation == name for name in names}
         yield "ALL", np.ones(len(self.relation), dtype=bool)
         yield "ALL_nopunct", ~np.isin(folded, ["punct", "root"])
-        yield from sorted(chosen.items(), key=lambda item: (-item[1].sum(), item[0]))
+        yield from sorted(masks.items(), key=lambda item: (-item[1].sum(), item[0]))
         if (self.relation == "nmod:poss").any():
             yield POSSESSIVE, self.relation == "nmod:poss"
 
@@ -183,11 +183,11 @@ class Decisions:
             right = np.zeros((len(sentences), int(np.prod(shape))), dtype=np.float32)
             np.add.at(right, sentence_of[member], self.counted(name)[member].reshape(-1, right.shape[1]))
             best = int(right.sum(0).argmax())
-            held = held_out(right[having], np.arange(len(having)) % 2 == 0)
-            low, high = share_interval(held, words[having])
+            hits = held_out(right[having], np.arange(len(having)) % 2 == 0)
+            low, high = share_interval(hits, words[having])
             _, flattered = share_interval(right[having, best], words[having])
             occurs = draws @ words
-            drawn = (draws @ right)[occurs > 0] / occurs[occurs > 0, None]
+            accuracies = (draws @ right)[occurs > 0] / occurs[occurs > 0, None]
             direction, layer, head = np.unravel_index(best, shape)
             offset, strict, clamped = self._baseline(member)
             rows.append(
@@ -196,10 +196,10 @@ class Decisions:
                     "direction": DIRECTIONS[direction],
                     "layer": int(layer),
                     "head": int(head),
-                    "accuracy": float(held.sum() / words.sum()),
+                    "accuracy": float(hits.sum() / words.sum()),
                     "low": low,
                     "high": max(high, flattered),
-                    "stable": float((drawn.argmax(1) == best).mean()),
+                    "stable": float((accuracies.argmax(1) == best).mean()),
                     "n": int(member.sum()),
                     "offset": offset,
                     "offset_accuracy": strict,
@@ -223,9 +223,9 @@ def held_out(right: np.ndarray, half: np.ndarray) -> np.ndarray:
 
     right: (m, heads) words that each head finds; half: (m,) bool, neither half empty. Equal heads: the first.
     """
-    chosen = [int(right[part].sum(0).argmax()) for part in (half, ~half)]
-    found: np.ndarray = np.where(half, right[:, chosen[1]], right[:, chosen[0]])
-    return found
+    heads = [int(right[side].sum(0).argmax()) for side in (half, ~half)]
+    hits: np.ndarray = np.where(half, right[:, heads[1]], right[:, heads[0]])
+    return hits
 
 
 def decide(
@@ -258,8 +258,8 @@ def decide(
             guess = torch.stack([*map(predicted_words, maps)], 1).permute(3, 0, 1, 2).cpu().numpy()  # (n, 2, L, H)
             heads = np.array(sentence.heads)[:, None, None, None]
             correct.append(guess == heads)
-            after = np.concatenate([guess[1:], np.full_like(guess[:1], NONE)])
-            by_mark.append(after == heads)
+            next_guess = np.concatenate([guess[1:], np.full_like(guess[:1], NONE)])
+            by_mark.append(next_guess == heads)
             words.append((sentence, number))
     if not words:
         raise InputError("the treebank holds no sentences that the model can take")
@@ -324,7 +324,7 @@ def _possessors(sentence: Sentence) -> list[bool]:
     """Is a word nmod:poss with its case mark right behind it? "'s" in English treebanks."""
     possessors = []
     for position, relation in enumerate(sentence.relations):
-        after = position + 1
-        mark = after < len(sentence) and sentence.heads[after] == position and sentence.relations[after] == "case"
+        at = position + 1
+        mark = at < len(sentence) and sentence.heads[at] == position and sentence.relations[at] == "case"
         possessors.append(relation == "nmod:poss" and mark)
     return possessors

@@ -23,7 +23,7 @@ class LengthBin(NamedTuple):
     @property
     def tokens(self) -> range:
         """The lengths that lie in it; none in some bins under 12 tokens."""
-        return range(_first(self.step), _first(self.step + 1))
+        return range(_shortest(self.step), _shortest(self.step + 1))
 
     def __str__(self) -> str:
         return f"{self.segments}.{self.step}"
@@ -44,7 +44,7 @@ def step_of(tokens: int) -> int:
     return int((tokens**STEPS).bit_length()) - 1
 
 
-def near(tokens: int) -> list[int]:
+def near_steps(tokens: int) -> list[int]:
     """The steps whose lengths all lie within .75 to 1.25 of this one, whose own step is among them."""
     around = range(max(0, step_of(tokens) - STEPS), step_of(tokens) + STEPS)
     ranges = {step: LengthBin(1, step).tokens for step in around}
@@ -52,8 +52,8 @@ def near(tokens: int) -> list[int]:
 
 
 def span(tokens: int) -> tuple[int, int]:
-    """The shortest and the longest length in the bins that are `near`."""
-    steps = near(tokens)
+    """The shortest and the longest length in the bins that are `near_steps`."""
+    steps = near_steps(tokens)
     return LengthBin(1, steps[0]).tokens[0], LengthBin(1, steps[-1]).tokens[-1]
 
 
@@ -61,7 +61,7 @@ def _is_near(lengths: range, tokens: int) -> bool:
     return lengths[0] * SHORTEST[1] >= tokens * SHORTEST[0] and lengths[-1] * LONGEST[1] <= tokens * LONGEST[0]
 
 
-def _first(step: int) -> int:
+def _shortest(step: int) -> int:
     """The smallest length of this step or a later one."""
     n = max(1, math.floor(2 ** (step / STEPS)) - 1)
     while step_of(n) < step:

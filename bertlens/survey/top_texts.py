@@ -19,31 +19,31 @@ _WAITING = 64  # texts that are not sorted in yet: sorting in some at once takes
 _ROOM = 1000  # texts that are held for nothing before they are let go, at least
 
 
-class KeptText(NamedTuple):
-    """A text of a corpus: its place there, from 0 (-1: not known), its tokens as the model sees them, its parts.
+class TopText(NamedTuple):
+    """A text of a corpus: its place there, from 0 (-1: not known), its tokens as the model sees them, its sides.
 
-    parts: the text, or both of a pair, together at most LETTERS; `whole` where nothing is cut off, and the text can be
-    run again. A text given as words has blanks between them; of maps without a text there are the tokens.
+    sides: the text, or both of a pair, together at most LETTERS; `is_whole` where nothing is cut off, so that it can
+    be run again. A text given as words has blanks between them; of maps without a text there are the tokens.
     """
 
     place: int
     tokens: int
-    parts: tuple[str, ...]
-    whole: bool
+    sides: tuple[str, ...]
+    is_whole: bool
 
     @classmethod
-    def of(cls, item: Item, place: int, tokens: int) -> KeptText:
+    def of(cls, item: Item, place: int, tokens: int) -> TopText:
         runs = True
         if isinstance(item, Trace):
             runs = item.text is not None
             texts = (item.text, item.text_pair) if runs else (" ".join(item.display_tokens), None)
-            parts = tuple(text for text in texts if text is not None)
+            sides = tuple(text for text in texts if text is not None)
         elif isinstance(item, list):
-            parts = (" ".join(item),)
+            sides = (" ".join(item),)
         else:
-            parts = item if isinstance(item, tuple) else (item,)
-        whole = runs and sum(map(len, parts)) <= LETTERS
-        return cls(place, tokens, parts if whole else tuple(part[: LETTERS // len(parts)] for part in parts), whole)
+            sides = item if isinstance(item, tuple) else (item,)
+        is_whole = runs and sum(map(len, sides)) <= LETTERS
+        return cls(place, tokens, sides if is_whole else tuple(s[: LETTERS // len(sides)] for s in sides), is_whole)
 
 
 @dataclass
@@ -57,11 +57,11 @@ class TopTexts:
 
     values: dict[str, np.ndarray] = field(default_factory=dict)
     keys: dict[str, np.ndarray] = field(default_factory=dict)
-    texts: dict[int, KeptText] = field(default_factory=dict)
+    texts: dict[int, TopText] = field(default_factory=dict)
     _added: list[tuple[dict[str, np.ndarray], int]] = field(default_factory=list)  # not sorted in yet
     _room: int = _ROOM
 
-    def add(self, values: dict[str, np.ndarray], key: int, text: KeptText) -> None:
+    def add(self, values: dict[str, np.ndarray], key: int, text: TopText) -> None:
         """Count one text in. values: "weight", "norm" -> (1, K, L, H) float32, NaN where it has none."""
         self._added.append((values, key))
         self._hold({key: text})
@@ -75,22 +75,22 @@ class TopTexts:
             total._sort_in(by, values, other.keys[by])
         added = self._added + other._added
         for by in dict.fromkeys(by for values, _ in added for by in values):
-            some = [(values[by], key) for values, key in added if by in values]
-            keys = np.array([key for _, key in some], np.uint64)
-            values = np.concatenate([values for values, _ in some])
+            pairs = [(values[by], key) for values, key in added if by in values]
+            keys = np.array([key for _, key in pairs], np.uint64)
+            values = np.concatenate([values for values, _ in pairs])
             total._sort_in(by, values, np.broadcast_to(keys[:, None, None, None], values.shape))
         if len(total.texts) > total._room:
             total._let_go()
         return total
 
-    def of(self, by: str, statistic: int, layer: int, head: int) -> list[tuple[float, KeptText]]:
+    def of(self, by: str, statistic: int, layer: int, head: int) -> list[tuple[float, TopText]]:
         """The texts of one head and their values, the highest first."""
         settled = self.settled
         if by not in settled.values:
             return []
         at = (slice(None), statistic, layer, head)
-        found = zip(settled.values[by][at].tolist(), settled.keys[by][at].tolist(), strict=True)
-        return [(value, settled.texts[key]) for value, key in found if value > -np.inf]
+        pairs = zip(settled.values[by][at].tolist(), settled.keys[by][at].tolist(), strict=True)
+        return [(value, settled.texts[key]) for value, key in pairs if value > -np.inf]
 
     @property
     def settled(self) -> TopTexts:
@@ -99,7 +99,7 @@ class TopTexts:
         total._let_go()
         return total
 
-    def _hold(self, texts: dict[int, KeptText]) -> None:
+    def _hold(self, texts: dict[int, TopText]) -> None:
         for key, text in texts.items():
             self.texts[key] = min(text, self.texts.get(key, text))  # of one that comes twice the first
 
@@ -108,10 +108,10 @@ class TopTexts:
         shape = (TEXTS_KEPT, *values.shape[1:])
         self.values[by] = self.values.get(by, np.full(shape, -np.inf, np.float32)).copy()
         self.keys[by] = self.keys.get(by, np.zeros(shape, np.uint64)).copy()
-        held = self.values[by], self.keys[by]
-        beaten = (values >= held[0][-1]).any(0)  # NaN is not
-        both = [np.concatenate([a[:, beaten], b[:, beaten]]) for a, b in zip(held, (values, keys), strict=True)]
-        held[0][:, beaten], held[1][:, beaten] = _first(*both)
+        arrays = self.values[by], self.keys[by]
+        beaten = (values >= arrays[0][-1]).any(0)  # NaN is not
+        stacks = [np.concatenate([a[:, beaten], b[:, beaten]]) for a, b in zip(arrays, (values, keys), strict=True)]
+        arrays[0][:, beaten], arrays[1][:, beaten] = _highest(*stacks)
 
     def _let_go(self) -> None:
         """Of texts that nothing names any more."""
@@ -119,7 +119,7 @@ class TopTexts:
         self.texts = {key: text for key, text in self.texts.items() if key in named}
         self._room = 2 * len(self.texts) + _ROOM
 
-    def numbered(self, layer: int | None = None) -> tuple[dict[int, KeptText], dict[str, np.ndarray]]:
+    def numbered(self, layer: int | None = None) -> tuple[dict[int, TopText], dict[str, np.ndarray]]:
         """The texts in the order of their keys, and arrays of values and of numbers of texts (−1: none).
 
         "weight.values", "weight.texts", … (TEXTS_KEPT, K, L, H) float32 and int32, or of one layer (TEXTS_KEPT, K, H).
@@ -145,16 +145,16 @@ class TopTexts:
     def read(cls, listed: list[Any], arrays: dict[str, np.ndarray]) -> TopTexts:
         """What `saved` gave. Raises ValueError, TypeError, KeyError or IndexError for anything else."""
         texts = {}
-        for key, place, tokens, parts, whole in listed:
-            if not all(isinstance(part, str) for part in parts) or not 0 < len(parts) <= 2:
+        for key, place, tokens, sides, is_whole in listed:
+            if not all(isinstance(side, str) for side in sides) or not 0 < len(sides) <= 2:
                 raise ValueError("the texts are not texts")
-            texts[int(key, 16)] = KeptText(int(place), int(tokens), tuple(parts), bool(whole))
-        known = np.array([*texts, 0], np.uint64)  # at -1: none
+            texts[int(key, 16)] = TopText(int(place), int(tokens), tuple(sides), bool(is_whole))
+        keys = np.array([*texts, 0], np.uint64)  # at -1: none
         names = {name.partition(".")[0] for name in arrays}
         numbers = {by: arrays[f"{by}.texts"] for by in names}
         if any(array.dtype != np.int32 or (array < -1).any() for array in numbers.values()):
             raise ValueError("the texts' numbers are not numbers of texts")
-        return cls({by: arrays[f"{by}.values"] for by in names}, {by: known[numbers[by]] for by in names}, texts)
+        return cls({by: arrays[f"{by}.values"] for by in names}, {by: keys[numbers[by]] for by in names}, texts)
 
     def check(self, shape: tuple[int, int, int], by: list[str]) -> None:
         """Raises ValueError where these are not the texts of (K, L, H) statistics, counted in these ways."""
@@ -169,7 +169,7 @@ class TopTexts:
                 raise ValueError(f"the texts by {name} are not there")
 
 
-def _first(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _highest(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first TEXTS_KEPT of (N, n) values, falling, and their keys: each key once, with its highest value."""
     values = np.where(np.isnan(values), -np.inf, values)
     order = np.lexsort((-values, keys), axis=0)

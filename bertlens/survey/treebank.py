@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeAlias, cast
 
 from ..base.paths import as_path
 from ..errors import InputError, excerpt
-from .open import Lines, opened
+from .text_lines import Lines, opened
 
 ROOT = -1
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.progress import Bar
-from ..survey.scale import Sent, connected
+from ..survey.scale import Broadcast, connected
 from .ablations import Ablation, Part
 from .answers import Answered
 from .passes import batch_of
@@ -55,19 +55,19 @@ def _run(
     """`batch_effects` of every batch, in their order."""
     with connected(client) as dask:
         given = (task.lens, task.examples, task.truncation, list(parts), ablation)
-        sent = Sent(dask, task.lens, given)
-        most = UNDER_WAY * sent.threads
+        broadcast = Broadcast(dask, task.lens, given)
+        most = UNDER_WAY * broadcast.threads
         pending: deque[tuple[list[int], Any]] = deque()
 
         def submitted(rows: list[int]) -> Any:
-            return dask.submit(on_worker, sent.future, rows, pure=False)
+            return dask.submit(on_worker, broadcast.future, rows, pure=False)
 
         def again() -> None:
             for at, (rows, _) in enumerate(pending):
                 pending[at] = rows, submitted(rows)
 
         def first() -> Effects:
-            effects: Effects = sent.result(lambda: [pending[0][1]], again)
+            effects: Effects = broadcast.result(lambda: [pending[0][1]], again)
             pending.popleft()
             return effects
 
@@ -79,7 +79,7 @@ def _run(
             while pending:
                 yield first()
         finally:
-            sent.cancel([future for _, future in pending])
+            broadcast.cancel([future for _, future in pending])
 
 
 def on_worker(given: tuple[Lens, Examples, bool, list[Part], Ablation], rows: list[int]) -> Effects:

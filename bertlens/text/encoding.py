@@ -69,15 +69,15 @@ class InputReport:
         if self.mostly_unknown:
             lines.append(f"{len(self.unknown)} of {self.n_pieces} tokens of text are unknown: {UNKNOWN}")
         if self.unknown:
-            shown = ", ".join(f"{u['position']} {'?' if u['text'] is None else repr(u['text'])}" for u in self.unknown)
-            lines.append(f"unknown to the tokenizer: {shown}")
+            names = ", ".join(f"{u['position']} {'?' if u['text'] is None else repr(u['text'])}" for u in self.unknown)
+            lines.append(f"unknown to the tokenizer: {names}")
         if self.typed_special:
-            shown = ", ".join(f"{t['position']} {t['token']!r}" for t in self.typed_special)
-            lines.append(f"{phrases.TYPED}: {shown}")
+            names = ", ".join(f"{t['position']} {t['token']!r}" for t in self.typed_special)
+            lines.append(f"{phrases.TYPED}: {names}")
         if self.without_token:
-            shown = ", ".join(f"{c['character']} at {c['index']}" for c in self.without_token[:10])
-            more = len(self.without_token) - 10
-            lines.append(f"characters without a token: {shown}{f' and {more} more' if more > 0 else ''}")
+            names = ", ".join(f"{c['character']} at {c['index']}" for c in self.without_token[:10])
+            surplus = len(self.without_token) - 10
+            lines.append(f"characters without a token: {names}{f' and {surplus} more' if surplus > 0 else ''}")
         for name, value in self.overridden.items():
             lines.append(f"{name} stored in the tokenizer was not applied: {json.dumps(value)}")
         return lines + list(self.notes)
@@ -155,11 +155,11 @@ def encode(
         truncated: dict[str, int] = {}
         if limit is not None and len(pieces.input_ids) > limit:
             if not truncation:
-                said = phrases.TOO_LONG.format(tokens=len(pieces.input_ids), limit=limit)
-                raise InputError(f"{said}. Shorten or split the text, or {CUT}")
-            whole, pieces = pieces, tokenise(tokenizer, texts, limit)
+                message = phrases.TOO_LONG.format(tokens=len(pieces.input_ids), limit=limit)
+                raise InputError(f"{message}. Shorten or split the text, or {CUT}")
+            uncut, pieces = pieces, tokenise(tokenizer, texts, limit)
             for i, name in enumerate(("text", "text_pair")[: len(texts)]):
-                if dropped := whole.sequences.count(i) - pieces.sequences.count(i):
+                if dropped := uncut.sequences.count(i) - pieces.sequences.count(i):
                     truncated[name] = dropped
     if not pieces.input_ids:
         raise InputError("the tokenizer made no token of this text: give some text")
@@ -191,7 +191,7 @@ def _encoding(
     limit: int | None,
     truncated: dict[str, int],
     overridden: dict[str, Any],
-    given: Sequence[str],
+    remarks: Sequence[str],
 ) -> Encoding:
     special = [sequence is None for sequence in pieces.sequences]
     offsets = None
@@ -199,7 +199,7 @@ def _encoding(
         offsets = [None if s else (o[0], o[1]) for s, o in zip(special, pieces.offsets, strict=True)]
     side = cut_side(tokenizer)
     word_ids, n_words = _words(texts, pieces, truncated if side == "left" else ())
-    notes = [*given]
+    notes = [*remarks]
     if pieces.offsets is None:
         notes.append("this tokenizer knows no offsets: characters of the text cannot be matched to tokens")
     if word_ids is None:
@@ -245,17 +245,17 @@ def _encoding(
 def check_text(text: Any, name: str) -> None:
     """Raises InputError for anything else than a string or words, too many characters, and half a character."""
     if isinstance(text, str):
-        parts = [text]
+        strings = [text]
     elif isinstance(text, list) and all(isinstance(word, str) for word in text):
-        parts = text
+        strings = text
     else:
         raise InputError(f"{name} must be a string (or a list of strings for trace_words), not {type(text).__name__}")
-    if (size := sum(map(len, parts))) > TEXT_CHARACTERS:
+    if (size := sum(map(len, strings))) > TEXT_CHARACTERS:
         raise InputError(
             f"{name} is {size:,} characters long, more than the {TEXT_CHARACTERS:,} that are tokenised: split it"
         )
-    for part in parts:
-        for i, character in enumerate(part):
+    for string in strings:
+        for i, character in enumerate(string):
             if "\ud800" <= character <= "\udfff":
                 raise InputError(
                     f"{name} holds half a character (lone surrogate U+{ord(character):04X} at {i}): "
@@ -270,8 +270,8 @@ def _words(texts: list[Text], pieces: Pieces, beheaded: Iterable[str]) -> tuple[
     """
     if pieces.word_ids is None:
         return None, None
-    counted: list[int | None] = [None] * len(pieces.sequences)
-    first, lost = 0, 0
+    word_of: list[int | None] = [None] * len(pieces.sequences)
+    offset, lost = 0, 0
     for number, text in enumerate(texts):
         positions = [i for i, sequence in enumerate(pieces.sequences) if sequence == number]
         words = [pieces.word_ids[i] for i in positions]
@@ -279,15 +279,15 @@ def _words(texts: list[Text], pieces: Pieces, beheaded: Iterable[str]) -> tuple[
             # tokenizers without a pre-tokenizer call the whole text one word: count at white space instead
             words = [len(text[: max(pieces.offsets[i][1], 1)].split()) - 1 for i in positions]
         for i, word in zip(positions, words, strict=True):
-            counted[i] = None if word is None else first + word
+            word_of[i] = None if word is None else offset + word
         if isinstance(text, list):
-            first += len(text)
+            offset += len(text)
         else:
-            known = [word for word in words if word is not None]
-            first += max(known, default=-1) + 1
+            indices = [word for word in words if word is not None]
+            offset += max(indices, default=-1) + 1
             if ("text", "text_pair")[number] in beheaded:
-                lost += min(known, default=0)
-    return counted, first - lost
+                lost += min(indices, default=0)
+    return word_of, offset - lost
 
 
 def _segments(sequences: list[int | None], pair: bool) -> list[int]:
@@ -336,27 +336,27 @@ def _without_token(texts: list[Text], pieces: Pieces, truncated: dict[str, int],
         return []
     characters = []
     for number, text in enumerate(texts):
-        parts = [text] if isinstance(text, str) else text
-        covered = [bytearray(len(part)) for part in parts]
-        first, last = (len(parts), 0), (0, 0)
+        strings = [text] if isinstance(text, str) else text
+        covered = [bytearray(len(string)) for string in strings]
+        lower, upper = (len(strings), 0), (0, 0)
         for i, sequence in enumerate(pieces.sequences):
             if sequence == number:
                 word = (
                     0 if isinstance(text, str) else (pieces.word_ids[i] if pieces.word_ids is not None else None) or 0
                 )
                 start, end = pieces.offsets[i]
-                covered[word][start:end] = b"\1" * (min(end, len(parts[word])) - start)
-                first, last = min(first, (word, start)), max(last, (word, end))
+                covered[word][start:end] = b"\1" * (min(end, len(strings[word])) - start)
+                lower, upper = min(lower, (word, start)), max(upper, (word, end))
         if ("text", "text_pair")[number] not in truncated:
-            first, last = (0, 0), (len(parts), 0)
+            lower, upper = (0, 0), (len(strings), 0)
         elif side == "left":
-            last = (len(parts), 0)
+            upper = (len(strings), 0)
         else:
-            first = (0, 0)
-        for word, part in enumerate(parts):
-            for index, character in enumerate(part):
-                shown = first <= (word, index) < last
-                if shown and not covered[word][index] and not character.isspace():
+            lower = (0, 0)
+        for word, string in enumerate(strings):
+            for index, character in enumerate(string):
+                is_inside = lower <= (word, index) < upper
+                if is_inside and not covered[word][index] and not character.isspace():
                     characters.append({"text": number, "index": index, "character": f"U+{ord(character):04X}"})
     return characters
 

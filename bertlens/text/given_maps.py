@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..errors import InputError
 from .encoding import Encoding, InputReport
-from .patches import Patches, check_others, patches_of
+from .patches import Patches, check_extra, patches_of
 from .tokenizer import display
 
 # Names of template tokens, for maps that come with tokens and nothing else
@@ -21,11 +21,11 @@ _SEPARATORS = {"[SEP]", "</s>", "<sep>"}
 
 
 def named_tokens(
-    tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None, said: Sequence[str] = _GIVEN
+    tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None, notes: Sequence[str] = _GIVEN
 ) -> Encoding:
     """An encoding of tokens alone; what they are is guessed from their names where it is not said.
 
-    said: what the report says of them.
+    notes: what the report says of them.
     """
     tokens = list(tokens)
     if not tokens or not all(isinstance(token, str) for token in tokens):
@@ -42,7 +42,6 @@ def named_tokens(
             raise InputError(f"{name} has {len(entries)} entries for {len(tokens)} tokens")
     special, segments = [bool(s) for s in special], [int(s) for s in segments]
     numbers = iter(range(len(tokens)))
-    notes = [*said, *guessed]
     report = InputReport(
         n_tokens=len(tokens),
         n_pieces=len(tokens) - sum(special),
@@ -50,7 +49,7 @@ def named_tokens(
         limit=None,
         offsets_known=False,
         words_known=False,
-        notes=notes,
+        notes=[*notes, *guessed],
     )
     return Encoding(
         text=None,
@@ -79,15 +78,15 @@ def named_patches(
 ) -> tuple[Encoding, Patches]:
     """An encoding of `size` tokens, some of which are patches, and these. See Trace.from_attentions."""
     patches = patches_of(grid, positions, size, image)
-    said = [patches.note, *(() if tokens is None else _GIVEN)]
+    notes = [patches.note, *(() if tokens is None else _GIVEN)]
     if tokens is None:
         tokens = patches.names(size)
         if special is None:
             if positions is None:
-                check_others(patches, size)
+                check_extra(patches, size)
             of_image = set(patches.tokens)
             special = [at not in of_image for at in range(size)]
-    encoding = named_tokens(tokens, special, segments, said)
+    encoding = named_tokens(tokens, special, segments, notes)
     if positions is None:
         patches.check_special(encoding.special)
     return encoding, patches
@@ -103,11 +102,11 @@ def n_keys(attentions: Any) -> int:
 
 def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:
     """1 after the first block of separators, where text follows it."""
-    first = next((i for i, token in enumerate(tokens) if token in _SEPARATORS), len(tokens))
-    after = next((i for i in range(first, len(tokens)) if tokens[i] not in _SEPARATORS), len(tokens))
-    if all(special[after:]):
-        after = len(tokens)
-    return [int(i >= after) for i in range(len(tokens))]
+    separator = next((i for i, token in enumerate(tokens) if token in _SEPARATORS), len(tokens))
+    start = next((i for i in range(separator, len(tokens)) if tokens[i] not in _SEPARATORS), len(tokens))
+    if all(special[start:]):
+        start = len(tokens)
+    return [int(i >= start) for i in range(len(tokens))]
 
 
 def checked_maps(attentions: Any, n_queries: int, n_keys: int) -> list[Tensor]:

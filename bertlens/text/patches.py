@@ -35,19 +35,19 @@ class Patches:
 
     def names(self, n_tokens: int) -> list[str]:
         """Names of n_tokens tokens: "r0 c2" for a patch by row and column, "[CLS]" for the one before."""
-        known = {at: f"r{n // self.cols} c{n % self.cols}" for n, at in enumerate(self.tokens)}
-        others = [at for at in range(n_tokens) if at not in known]
-        few = len(others) <= len(_FIRST)
-        known |= {at: _FIRST[n] if few else f"[other {n}]" for n, at in enumerate(others)}
-        return [known[at] for at in range(n_tokens)]
+        names = {at: f"r{n // self.cols} c{n % self.cols}" for n, at in enumerate(self.tokens)}
+        specials = [at for at in range(n_tokens) if at not in names]
+        has_names = len(specials) <= len(_FIRST)
+        names |= {at: _FIRST[n] if has_names else f"[other {n}]" for n, at in enumerate(specials)}
+        return [names[at] for at in range(n_tokens)]
 
     def check_special(self, special: Sequence[bool]) -> None:
         """Raises InputError where these are not all tokens but the special ones."""
-        count, size, apart = len(self.tokens), len(special), sum(special)
-        if count != size - apart:
+        count, size, extra = len(self.tokens), len(special), sum(special)
+        if count != size - extra:
             raise InputError(
-                f"a grid of {self.rows} x {self.cols} has {count} patches, but {size} tokens less {apart} special ones "
-                f"are {size - apart}: give the grid that fits, or the positions of the patches (patches=)"
+                f"a grid of {self.rows} x {self.cols} has {count} patches, but {size} tokens less {extra} special ones "
+                f"are {size - extra}: give the grid that fits, or the positions of the patches (patches=)"
             )
         if any(special[at] for at in self.tokens):
             raise InputError(f"special tokens are among the last {count}: give the positions of the patches (patches=)")
@@ -75,12 +75,12 @@ def patches_of(grid: Any, positions: Sequence[int] | None, n_tokens: int, image:
     return Patches(rows, cols, tokens, None if image is None else _png(image))
 
 
-def check_others(patches: Patches, n_tokens: int) -> None:
+def check_extra(patches: Patches, n_tokens: int) -> None:
     """Raises InputError where more tokens are no patches than a vision transformer puts before them."""
-    others = n_tokens - len(patches.tokens)
-    if others > len(_FIRST):
+    extra = n_tokens - len(patches.tokens)
+    if extra > len(_FIRST):
         raise InputError(
-            f"a grid of {patches.rows} x {patches.cols} leaves {others} of {n_tokens} tokens: give the grid that fits, "
+            f"a grid of {patches.rows} x {patches.cols} leaves {extra} of {n_tokens} tokens: give the grid that fits, "
             "or say which tokens are none of its patches (tokens= or special_mask=)"
         )
 
@@ -97,10 +97,10 @@ def _png(image: Any) -> bytes:
                 f"not {array.dtype} {array.shape}"
             )
         image = Image.fromarray(array)
-    whole = image.convert("RGB")
+    picture = image.convert("RGB")
     side = _LARGEST
     while True:
-        small = whole.copy()
+        small = picture.copy()
         small.info = {}
         small.thumbnail((side, side))
         out = io.BytesIO()

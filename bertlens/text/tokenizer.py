@@ -16,7 +16,7 @@ from ..base.locks import locked
 Text = str | list[str]  # a text, or words already split
 
 
-class Annotation(Protocol):
+class TokenAnnotation(Protocol):
     """What the tokens of a text are: a name for each, and named runs of them as (label, first token, end)."""
 
     @property
@@ -29,7 +29,7 @@ class Annotation(Protocol):
 class Annotator(Protocol):
     """A tokenizer that knows what its tokens are, such as protein domains of a gene: the views name them so."""
 
-    def annotate(self, text: str, n_tokens: int | None = None) -> Annotation: ...
+    def annotate(self, text: str, n_tokens: int | None = None) -> TokenAnnotation: ...
 
 
 @dataclass
@@ -79,8 +79,8 @@ def _splits_words(tokenizer: Any) -> bool:
     """Byte-level tokenizers made without a leading space glue words together when given split words."""
     pre = tokenizer.backend_tokenizer.pre_tokenizer
     state = json.loads(pre.__getstate__()) if pre is not None else {}
-    parts = state.get("pretokenizers", [state])
-    return not any(part.get("type") == "ByteLevel" and not part.get("add_prefix_space") for part in parts)
+    stages = state.get("pretokenizers", [state])
+    return not any(stage.get("type") == "ByteLevel" and not stage.get("add_prefix_space") for stage in stages)
 
 
 def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> Pieces:
@@ -97,9 +97,9 @@ def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) ->
             offsets.append((0, 0))
             continue
         at = max(0, end - 1)  # not start: a piece of white space is trimmed to nothing, behind itself
-        word, last = owners[sequence][at]
+        word, index = owners[sequence][at]
         word_ids.append(word)
-        offsets.append((max(0, last - (at - start)), last + 1))
+        offsets.append((max(0, index - (at - start)), index + 1))
     return Pieces(
         batch["input_ids"],
         batch.get("token_type_ids"),
@@ -127,9 +127,9 @@ def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> P
     places = range(len(ids))[::step]
     start = 0
     for number, text in list(enumerate(texts))[::step]:
-        parts = [tokenizer.tokenize(part) for part in ([text] if isinstance(text, str) else text)]
-        text_ids = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])[::step]
-        owner = [w for w, part in enumerate(parts) for _ in part][::step]
+        chunks = [tokenizer.tokenize(chunk) for chunk in ([text] if isinstance(text, str) else text)]
+        text_ids = tokenizer.convert_tokens_to_ids([piece for chunk in chunks for piece in chunk])[::step]
+        owner = [w for w, chunk in enumerate(chunks) for _ in chunk][::step]
         start, length = _find(ids[::step], text_ids, start)
         for i in range(length):
             sequences[places[start + i]] = number
@@ -198,8 +198,8 @@ def _display(token: str, byte_level: bool) -> str:
 def _byte_alphabet() -> dict[str, int]:
     """GPT-2's alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
+    gaps = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(gaps)}
 
 
 _BYTES = _byte_alphabet()

@@ -25,13 +25,13 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def _versions() -> dict[str, str]:
-    known = {"bertlens": __version__}
+    releases = {"bertlens": __version__}
     for name in ("transformers", "torch"):
         try:
-            known[name] = version(name)
+            releases[name] = version(name)
         except PackageNotFoundError:  # torch in Colab and other hosts may carry no metadata
-            known[name] = "unknown"
-    return known | {"python": platform.python_version()}
+            releases[name] = "unknown"
+    return releases | {"python": platform.python_version()}
 
 
 def made_with() -> dict[str, Any]:
@@ -72,12 +72,12 @@ def in_python(trace: Trace) -> dict[str, str]:
         }
     lens = trace.lens.made or f"bl.Lens(model, tokenizer)  # yours: {visible(trace.model_name)}"
     words = trace.encoding.words
-    given = [json.dumps(list(text), ensure_ascii=False) for text in words or ()]
+    arguments = [json.dumps(list(text), ensure_ascii=False) for text in words or ()]
     if words is None:
-        given = ["text"] if trace.text_pair is None else ["text", "text_pair"]
+        arguments = ["text"] if trace.text_pair is None else ["text", "text_pair"]
     if trace.report.truncated:
-        given.append("truncation=True")
-    return {"lens": lens, "trace": f"lens.trace{'' if words is None else '_words'}({', '.join(given)})"}
+        arguments.append("truncation=True")
+    return {"lens": lens, "trace": f"lens.trace{'' if words is None else '_words'}({', '.join(arguments)})"}
 
 
 def model_provenance(model: Model) -> dict[str, Any]:

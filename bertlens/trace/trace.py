@@ -116,8 +116,8 @@ class Trace(Quantities, Sides):
         where it cannot make a change; SelectionError for parts that do not exist and for a token left without keys;
         InputError for anything that is no change, and for another trace that does not fit.
         """
-        made: Trace = registered("rerun")(self, *changes)
-        return made
+        trace: Trace = registered("rerun")(self, *changes)
+        return trace
 
     def predictions(self, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
         """The model's answers: DataFrame(position, layer, rank, token or label, logit, probability).
@@ -241,5 +241,5 @@ class Trace(Quantities, Sides):
             maps[name] = cls.from_attentions(attentions, tokens, key_tokens, model_name=model_name)
         if not maps:
             raise InputError("no attention given: pass encoder=, decoder= or cross=")
-        first = next(iter(maps.values()))
-        return cls(first.encoding, model_name, key_encoding=first.key_encoding, record=first.record, _others=maps)
+        trace = next(iter(maps.values()))
+        return cls(trace.encoding, model_name, key_encoding=trace.key_encoding, record=trace.record, _others=maps)

@@ -89,7 +89,7 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
         )
         own = Answer(chosen.position, chosen.name, float(before[chosen.number]), float(after[chosen.number]))
         rows = [own, *(row for row in rows if (row.position, row.name) != (own.position, own.name))]
-    return Answers(kind, unit, tuple(rows), embedder_of(trace).said if kind in ("similarity", "embedding") else "")
+    return Answers(kind, unit, tuple(rows), embedder_of(trace).note if kind in ("similarity", "embedding") else "")
 
 
 def between(kind: str, trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:

@@ -10,7 +10,7 @@ from ..errors import InputError, SelectionError, check_index, excerpt
 from ..measures import gates, sources
 from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
 from ..measures.geometry.projection import METHODS
-from ..sentences.pairs import SPLITS
+from ..sentences.text_similarity import SPLITS
 from ..tasks import ABLATIONS
 from ..tasks import MEASURES as EFFECTS_OF
 from ..trace.trace import Trace

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import ref
 
-from ..base.steps import Steps
+from ..base.generators import Steps
 from ..measures.received import is_known, of_heads
 from ..measures.rows import Here, head_groups
 from ..trace.trace import Trace

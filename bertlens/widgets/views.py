@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from .. import lessons
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
-from ..sentences.late import LateSimilarity
-from ..sentences.pairs import Similarity, similarity
+from ..sentences.late_interaction import LateSimilarity
 from ..sentences.passages import TASKS
+from ..sentences.text_similarity import Similarity, similarity
 from ..trace.trace import Trace
 from .first_head import opening
 from .panels.comparison import ComparisonPanel
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from ..sentences.ranking import Ranking
+    from ..sentences.ranking_table import Ranking
     from ..survey.headstats import HeadStats
     from ..survey.treebank import Sentence
     from ..tasks import Against, Errors, Heads, Task
@@ -187,7 +187,7 @@ class RankView(LensWidget):
     """
 
     def __init__(self, ranking: Ranking, **selection: Any) -> None:
-        from ..sentences.ranking import Ranking  # with pandas
+        from ..sentences.ranking_table import Ranking  # with pandas
 
         if not isinstance(ranking, Ranking):
             raise InputError(f"a RankView shows what bl.rank(lens, …) gives, not {type(ranking).__name__}")

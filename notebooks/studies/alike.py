@@ -16,7 +16,7 @@ import torch
 
 from bertlens.lens import Lens
 from bertlens.measures.ranks import spearman
-from bertlens.sentences.pairs import similarity
+from bertlens.sentences.text_similarity import similarity
 from bertlens.survey import mean_text
 
 from .finding import Finding, verdicts

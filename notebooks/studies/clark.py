@@ -15,7 +15,7 @@ import torch
 
 from bertlens.lens import Lens
 from bertlens.survey import HeadStats, attention_gradients, mean_text, nearest_heads
-from bertlens.survey.statistics import NAMES, Lengths, text_statistics
+from bertlens.survey.text_statistics import NAMES, Lengths, text_statistics
 
 from .finding import Finding, head_name
 

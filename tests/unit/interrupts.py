@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from bertlens.survey import batch
+from bertlens.survey import batch_stats
 
 
 def interrupt_after(texts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next survey is interrupted when that many texts are counted."""
     left = iter(range(texts))
-    count = batch.text_statistics
+    count = batch_stats.text_statistics
 
     def interrupted(*arguments: Any) -> Any:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return count(*arguments)
 
-    monkeypatch.setattr(batch, "text_statistics", interrupted)
+    monkeypatch.setattr(batch_stats, "text_statistics", interrupted)
 
 
 class Late(Exception):

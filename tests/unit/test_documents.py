@@ -50,7 +50,7 @@ def shell_lines(text: str) -> list[str]:
 def encoders(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Models of sentence-transformers, whatever their folder."""
     made = pytest.importorskip("unit.tiny_encoders")
-    late = pytest.importorskip("unit.sentences.test_late")
+    late = pytest.importorskip("unit.sentences.test_late_interaction")
     encoder = made.encoder()
     for one in (encoder, made.crossed(), late.late()):
         patch.setattr(f"sentence_transformers.{type(one).__name__}", lambda _, one=one: one)

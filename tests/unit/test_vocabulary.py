@@ -25,7 +25,7 @@ from bertlens.measures.offers import CAPABILITIES, offers
 from bertlens.measures.statistics import STATISTICS
 from bertlens.model import transformers_private
 from bertlens.model.families import ADAPTERS, families
-from bertlens.survey.statistics import LABELS
+from bertlens.survey.text_statistics import LABELS
 from bertlens.widgets import Question, Tab, register_question, register_tab, sheet, typescript
 from bertlens.widgets.arguments import ARGUMENTS
 from bertlens.widgets.panels.panel import NEEDS

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...base.steps import Steps, completed
+from ...base.generators import Steps, run_to_end
 from ...errors import InputError
 from ...trace.trace import Trace
 from ..rows import Here, head_groups, passing
@@ -106,7 +106,7 @@ def layer_scores(trace: Trace, layer: int, view: str = "full") -> Scores:
 
 def group_scores(trace: Trace, layer: int, heads: slice, view: str = "full") -> Scores:
     """`scores` of some of a layer's heads."""
-    return completed(group_steps(lambda: trace, layer, heads, view))
+    return run_to_end(group_steps(lambda: trace, layer, heads, view))
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...base.steps import Steps, completed
+from ...base.generators import Steps, run_to_end
 from ...errors import InputError
 from ...vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
 from ...vocabulary import GATE_MARGIN as MARGIN
@@ -51,7 +51,7 @@ def scores_of_rows(
 
     blocks: the first key and the weights (..., R, C) of as many keys as come from there on; others get 0. Overwritten.
     """
-    return completed(score_rows(blocks, special_mask, segments, view))
+    return run_to_end(score_rows(blocks, special_mask, segments, view))
 
 
 def score_rows(
@@ -167,7 +167,7 @@ def evidence_of_rows(
     """
     if gate not in GATES:
         raise InputError(f"unknown gate {gate!r}, it must be one of: {', '.join(GATES)}")
-    patterns = completed(
+    patterns = run_to_end(
         measure_rows(((first_key, weights) for _, first_key, weights in blocks()), special_mask, segments, view)
     )
     pattern = max(GATES[gate], key=lambda name: float(patterns.scores[name].nan_to_num()))

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...base.steps import Steps
+from ...base.generators import Steps
 from ..distributions import Diagonal, information
 
 OFFSETS = {"diagonal": 0, "ahead": 1, "behind": -1}

@@ -17,7 +17,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from ...base.steps import Steps, completed
+from ...base.generators import Steps, run_to_end
 from ...errors import InputError
 from ...vocabulary.constants import GATE_VIEWS as VIEWS
 from ...vocabulary.constants import PATTERN_CONTENT, PATTERN_CUTS, PATTERN_ROUNDING, PATTERN_TINY, PATTERN_TOKENS
@@ -93,7 +93,7 @@ def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, vi
     """`patterns` with what the evidence needs."""
     if attention.ndim < 2 or attention.shape[-2] != attention.shape[-1]:
         raise InputError(f"gates need square maps (..., S, S), not {tuple(attention.shape)}: cross-attention has none")
-    return completed(measure_rows([(0, attention.detach().clone())], special_mask, segments, view))
+    return run_to_end(measure_rows([(0, attention.detach().clone())], special_mask, segments, view))
 
 
 def measure_rows(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ...base.generators import run_to_end
 from ...errors import InputError, SelectionError
 from ...trace.trace import Trace
 from ..rows import blocks, head_groups
@@ -44,7 +45,7 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFra
         size = trace.n_tokens
         weights = torch.zeros(1, size, dtype=torch.float64, device=stream.device)
         weights[0, : size if pooling == "mean" else 1] = 1 / size if pooling == "mean" else 1
-        contributions = finished(pooled_by_input(stream, weights))
+        contributions = run_to_end(pooled_by_input(stream, weights))
         states = trace.hidden_state(len(trace.hidden_states) - 1).double()
         vector = states.mean(0) if pooling == "mean" else states[0]
         vectors.append(contributions / vector.norm())
@@ -83,16 +84,6 @@ def pooled_by_input(stream: Stream, weights: Tensor) -> Generator[float, None, T
     return torch.cat(pieces)
 
 
-def finished(steps: Generator[Any, None, Tensor]) -> Tensor:
-    """What work in steps comes to."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            states: Tensor = end.value
-            return states
-
-
 def read_by_input(stream: Stream, weights: Tensor, slopes: Tensor) -> Tensor:
     """(S,) float64 what each input token puts into Σ w_ps r_p · h_s of the last hidden states h.
 
@@ -100,7 +91,7 @@ def read_by_input(stream: Stream, weights: Tensor, slopes: Tensor) -> Tensor:
     """
     with torch.inference_mode(False), torch.enable_grad():
         x = _embedded(stream).detach().clone().requires_grad_()
-        states = finished(_pushed(stream, x[None], slice(1, None)))[0]
+        states = run_to_end(_pushed(stream, x[None], slice(1, None)))[0]
         total = torch.einsum("ps,pd,sd->", weights, slopes, states.double())
         [back] = torch.autograd.grad(total, x)
     return (back.double() * x.detach().double()).sum(-1)

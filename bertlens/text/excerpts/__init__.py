@@ -11,13 +11,13 @@ _END = re.compile(r"(?<=[.!?])(?<!Mr\.)(?<!Mrs\.)(?<!Dr\.)(?<!St\.)\s+(?=[A-Z])"
 
 def paragraphs() -> dict[str, list[str]]:
     """Author -> paragraphs of his book, in its order: of each author more than 100, of 250 to 620 characters."""
-    here = Path(__file__).parent
-    return {author: (here / name).read_text(encoding="utf-8").splitlines() for author, name in BOOKS.items()}
+    folder = Path(__file__).parent
+    return {author: (folder / name).read_text(encoding="utf-8").splitlines() for author, name in BOOKS.items()}
 
 
 def sentences() -> dict[str, list[str]]:
     """Author -> the sentences of his paragraphs that hold no quotation marks, in their order, split at . ! and ?."""
     return {
-        author: [one for text in texts for one in _END.split(text) if not set(one) & set("“”‘") and one[-1] in ".!?"]
+        author: [s for text in texts for s in _END.split(text) if not set(s) & set("“”‘") and s[-1] in ".!?"]
         for author, texts in paragraphs().items()
     }

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...base.steps import Steps
+from ...base.generators import Steps
 from ...measures.rows import Here, Roles, Rows, passing
 from ...measures.statistics import ATLAS_NAMES, Fraction, fractions, means
 from ...measures.thumbnails import SIDE, Pooled

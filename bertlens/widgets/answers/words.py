@@ -18,7 +18,7 @@ from ...measures.attribution.removal import TOKENS, Gone, Without
 from ...measures.metrics import Metric, Read, similarity
 from ...measures.predictions import texts_apart
 from ...measures.rows import Here
-from ...text.apart import places_apart
+from ...text.pair_positions import pair_positions
 from ...trace.trace import Trace
 from ...whatif import answering as asking
 from ..records import Answer
@@ -104,7 +104,7 @@ def _parts(trace: Trace, target: str, target_at: int) -> tuple[str, str, list[Pa
     if asked.metric is not None:
         return asked.label, asked.unit, [Part(trace, asked.metric)]
     texts = texts_apart(trace)
-    places = [places_apart(trace.encoding, one.encoding, number) for number, one in enumerate(texts)]
+    places = [pair_positions(trace.encoding, one.encoding, number) for number, one in enumerate(texts)]
     if not all(places):
         raise ModelError("read alone, the two texts are cut elsewhere: their tokens are not those shown")
     others = (texts[1], texts[0])

@@ -18,9 +18,9 @@ from ...survey.distances import head_map, nearest_heads
 from ...survey.headstats import HeadStats
 from ...survey.intervals import FEWEST_TEXTS, LEVEL
 from ...survey.similar_texts import SimilarTexts, similar_texts
-from ...survey.statistics import text_steps
 from ...survey.sums import BINS, edges
 from ...survey.syntax import predicted_words, word_attention
+from ...survey.text_statistics import text_steps
 from ...trace.provenance import identity, visible
 from ...trace.trace import Trace
 from ..records import Answer
@@ -122,8 +122,10 @@ class CorpusPanel(Panel):
                 "span": (like.shortest, like.longest),
                 "texts": like.texts,
                 "counts": {which: found.counts.astype(int).tolist() for which, found in likes.items()},
-                "own": {which: found.own.texts.tolist() for which, found in likes.items()},
-                "own_span": {which: (found.own.shortest, found.own.longest) for which, found in likes.items()},
+                "own": {which: found.expected.texts.tolist() for which, found in likes.items()},
+                "own_span": {
+                    which: (found.expected.shortest, found.expected.longest) for which, found in likes.items()
+                },
                 "fewest": FEWEST_TEXTS,
                 "level": round(1 - LEVEL, 2),
             },
@@ -161,7 +163,7 @@ class CorpusPanel(Panel):
             "names": list(SURVEY_NAMES),
             "by": by,
             "counts": {which: self.stats.counts(which).astype(int).tolist() for which in by},
-            "texts": [{"parts": text.parts, "tokens": text.tokens, "whole": text.whole} for text in texts.values()],
+            "texts": [{"parts": text.sides, "tokens": text.tokens, "whole": text.is_whole} for text in texts.values()],
         }
         return fields, arrays
 
@@ -199,7 +201,7 @@ def survey_texts(request: Request, layer: int) -> Answer:
 def _arrays(found: SimilarTexts, by: str) -> dict[str, np.ndarray]:
     """A text among the texts of its length, (K, L, H) each, of rows by weight or by norm."""
     numbers = {"sentence": found.values, "mean": found.mean, "sd": found.sd, "reach": found.reach, "z": found.z}
-    numbers |= {"own.statistics": found.own.statistics, "own.heads": found.own.heads}
+    numbers |= {"own.statistics": found.expected.statistics, "own.heads": found.expected.heads}
     arrays = {f"{name}.{by}": values.astype(np.float32) for name, values in numbers.items()}
     return arrays | {f"lower.{by}": found.lower.astype(np.int32), f"unusual.{by}": found.unusual.astype(np.uint8)}
 

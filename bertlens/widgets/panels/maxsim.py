@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...sentences.late import LateSimilarity, TokensRead
+from ...sentences.late_interaction import LateSimilarity, TokensReading
 from ...sentences.text_pair import Side
 from ...trace.provenance import visible
 from ..records import Answer
@@ -22,8 +22,8 @@ def told(found: LateSimilarity) -> Answer:
     fields = {
         "sides": [
             {
-                "text": side.read.text[len(side.read.prompt) :],
-                "read": side.read.text,
+                "text": side.reading.text[len(side.reading.prompt) :],
+                "read": side.reading.text,
                 "tokens": [visible(name) for name in names],
                 "words": [[at] for at in range(len(names))],
                 "names": [visible(name) for name in names],
@@ -53,9 +53,9 @@ def told(found: LateSimilarity) -> Answer:
     return fields, {"pairs": found.products().to_numpy("float32")}
 
 
-def _read(side: Side) -> TokensRead:
-    assert isinstance(side.read, TokensRead)
-    return side.read
+def _read(side: Side) -> TokensReading:
+    assert isinstance(side.reading, TokensReading)
+    return side.reading
 
 
 def _kinds(side: Side) -> list[str]:

@@ -13,9 +13,9 @@ from ...errors import InputError
 from ...export.still import pairs_png
 from ...measures.rows import Here
 from ...sentences.encoders import SentenceEncoder
-from ...sentences.late import LateEncoder, LateSimilarity
-from ...sentences.pairs import Similarity, similarity
+from ...sentences.late_interaction import LateEncoder, LateSimilarity
 from ...sentences.passages import TASKS
+from ...sentences.text_similarity import Similarity, similarity
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..records import Answer, Selection
@@ -27,7 +27,7 @@ from .panel import Panel
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ...sentences.ranking import Ranking
+    from ...sentences.ranking_table import Ranking
 
 AnySimilarity: TypeAlias = Similarity | LateSimilarity
 Texts: TypeAlias = tuple[str, str, str, str]  # a, b, the task of each or ""
@@ -62,7 +62,7 @@ class SimilarityPanel(Panel):
 
     def title(self, model: str, parts: Sequence[str]) -> str:
         """The model and both texts."""
-        return f"{model}: {' | '.join(visible(side.read.text)[:60] for side in self.similarity.sides)}"
+        return f"{model}: {' | '.join(visible(side.reading.text)[:60] for side in self.similarity.sides)}"
 
     def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes | None:
         """PNG of the pairs of tokens, where the first picture has them."""
@@ -75,7 +75,7 @@ class SimilarityPanel(Panel):
             [*(side["tokens"][at] for at in places), *["bias"] * (size - len(places))]
             for side, places, size in zip(sides, scored, arrays["pairs"].shape, strict=True)
         )
-        a, b = (visible(side.read.text) for side in self.similarity.sides)
+        a, b = (visible(side.reading.text) for side in self.similarity.sides)
         line = f"{fields['function']} {self.similarity.value:.4f}; a: {a}"
         return pairs_png(arrays["pairs"], rows, columns, [line, f"b: {b}"])
 
@@ -135,8 +135,8 @@ def told(found: AnySimilarity) -> Answer:
         return maxsim.told(found)
     sides = [
         {
-            "text": side.read.text[len(side.read.prompt) :],
-            "read": side.read.text,
+            "text": side.reading.text[len(side.reading.prompt) :],
+            "read": side.reading.text,
             "tokens": [visible(token) for token in side.encoding.display_tokens],
             "words": side.units(),
             "names": [visible(name) for name in side.names(side.units())],

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.measures.statistics import SURVEY_NAMES
-from bertlens.survey.statistics import text_statistics
+from bertlens.survey.text_statistics import text_statistics
 from browser.views import PATIENCE, Seen, number
 
 CELL = {"layer": 1, "head": 8, "view": "table", "settings": {"table_of": "atlas"}}

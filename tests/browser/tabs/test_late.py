@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from browser.views import Seen, rows_of, signed
-from unit.sentences.test_late import FIXED, D, Q, late
+from unit.sentences.test_late_interaction import FIXED, D, Q, late
 
 TASKS = ("query", "document")
 

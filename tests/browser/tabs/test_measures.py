@@ -12,7 +12,7 @@ import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import gates, geometry, norms, spectra
 from bertlens.survey.similar_texts import similar_texts as among
-from bertlens.survey.statistics import text_statistics
+from bertlens.survey.text_statistics import text_statistics
 from browser.views import number, rows_of, shown, signed
 
 HEAD = {"layer": 1, "head": 8}
@@ -264,7 +264,7 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey, em
     table = bl.survey.story(stats, pair)
     rows = table[(table["layer"] == 1) & (table["head"] == 8)].set_index("statistic")
     counted = rows[rows["counted"] & (rows["value"] - rows["mean"]).notna()]
-    own = among(stats, pair, text_statistics(pair)).own
+    own = among(stats, pair, text_statistics(pair)).expected
     mean, most = own.heads[:, 1, 8]
     usual = said_of(own)
     expect(view.get_by_test_id("flags")).to_contain_text(

@@ -17,7 +17,7 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.base.interrupts import Held, interruptible, stoppable
+from bertlens.base.interrupts import SignalHold, interruptible, stoppable
 from bertlens.measures import attribution
 from bertlens.run.backward import context_gradients
 from unit import tiny
@@ -204,21 +204,21 @@ def test_ctrl_c_waits_for_the_end_of_what_is_held() -> None:
     done: list[str] = []
 
     def nested() -> None:
-        with Held():
-            with Held():
+        with SignalHold():
+            with SignalHold():
                 ctrl_c()
                 done.append("inner")
             done.append("outer")
 
     def pending() -> None:
-        with Held():
+        with SignalHold():
             ctrl_c()
             done.append("before")
             with interruptible():
                 done.append("never")
 
     def twice() -> None:
-        with Held():
+        with SignalHold():
             try:
                 with interruptible():
                     ctrl_c()
@@ -228,25 +228,25 @@ def test_ctrl_c_waits_for_the_end_of_what_is_held() -> None:
                 done.append("put back")
 
     def a_metric_that_traces() -> None:
-        with Held(), interruptible():
-            with Held():
+        with SignalHold(), interruptible():
+            with SignalHold():
                 ctrl_c()
                 done.append("within")
             done.append("never")
 
     def held_and_open() -> None:
-        with Held(), interruptible():
+        with SignalHold(), interruptible():
             ctrl_c()
             ctrl_c()
 
     def handlers_of_several() -> None:
-        with handling(signal.SIGTERM, lambda *_: done.append("second")), Held():
+        with handling(signal.SIGTERM, lambda *_: done.append("second")), SignalHold():
             signal.raise_signal(signal.SIGTERM)
             ctrl_c()
             done.append("first")
 
     def a_handler_that_the_program_puts_there() -> None:
-        with Held(), interruptible():
+        with SignalHold(), interruptible():
             signal.signal(signal.SIGINT, mine)
 
     def mine(*_: Any) -> None:
@@ -277,7 +277,7 @@ def test_long_work_ends_at_the_first_of_several_signals() -> None:
     def work() -> None:
         with stoppable():
             try:
-                with Held():
+                with SignalHold():
                     several()
                     done.append("saved")
                 done.append("never")
@@ -302,7 +302,7 @@ def test_other_threads_hold_nothing() -> None:
     handlers: list[Any] = []
 
     def work() -> None:
-        with Held(), interruptible():
+        with SignalHold(), interruptible():
             handlers.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

@@ -12,7 +12,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens.measures import attention, byhead, gates, norms, rows
 from bertlens.measures.statistics import STATISTICS
-from bertlens.survey.statistics import text_statistics
+from bertlens.survey.text_statistics import text_statistics
 from unit import tiny
 from unit.largest import Largest
 

@@ -18,7 +18,7 @@ import bertlens as bl
 from bertlens.errors import InputError, ModelError
 from bertlens.measures import norms
 from bertlens.model.fingerprint import difference
-from bertlens.tasks import keeping
+from bertlens.tasks import resume_folder
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
 from unit.tiny_encoders import crossed, dense, encoder
@@ -284,7 +284,7 @@ def test_what_a_folder_is_of_is_the_same_on_another_day_and_device(tmp_path: Any
     examples = bl.task(lens_of(), labelled(24), progress=False).examples
     other.model.config._name_or_path = "elsewhere"
     other.model.train()
-    assert keeping.about(lens, examples, False) == keeping.about(other, examples, False)
+    assert resume_folder.about(lens, examples, False) == resume_folder.about(other, examples, False)
 
 
 def test_statistics_of_two_models_do_not_add_up(tmp_path: Any) -> None:

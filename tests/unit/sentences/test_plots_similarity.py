@@ -9,7 +9,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.errors import ModelError
-from unit.sentences.test_late import D, Q, late
+from unit.sentences.test_late_interaction import D, Q, late
 from unit.tiny_encoders import TEXTS, encoder
 
 matplotlib = pytest.importorskip("matplotlib")

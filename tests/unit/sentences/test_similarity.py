@@ -261,7 +261,7 @@ def test_the_page_of_the_docs_says_what_comes_out() -> None:
     known: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1:]:
         if "MultiVectorEncoder(" in block:
-            continue  # the embedded model is none: tests/unit/sentences/test_late.py
+            continue  # the embedded model is none: tests/unit/sentences/test_late_interaction.py
         exec(block.replace("s.traces[0].explore()", "s.traces[0]"), known)
     s, table = known["s"], known["table"]
     by_word, effects = s.pairs(words=True), s.effects(100).set_index(["a", "b"])

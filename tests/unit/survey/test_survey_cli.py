@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bertlens import Lens, cli
-from bertlens.survey import HeadStats, heads
+from bertlens.survey import HeadStats, survey_run
 from unit.interrupts import interrupt_after
 
 CORPUS = "The cat sat on the mat.\nIt was warm.\n\nNobody had asked for that, had they?\n"
@@ -27,7 +27,7 @@ def test_survey_writes_statistics(
     output = tmp_path / "stats.npz"
     assert cli.main(["survey", str(corpus), "-o", str(output)]) == 0
     assert capsys.readouterr().out == f"{output}: 3 texts, 26 tokens, all-MiniLM-L6-v2\n"
-    expected = heads.head_stats(embedded_lens, CORPUS.split("\n")[:2], progress=False)
+    expected = survey_run.head_stats(embedded_lens, CORPUS.split("\n")[:2], progress=False)
     first = tmp_path / "first.npz"
     assert cli.main(["survey", str(corpus), "-o", str(first), "--limit", "2", "--batch-size", "1"]) == 0
     np.testing.assert_allclose(HeadStats.load(first).values("entropy"), expected.values("entropy"), atol=1e-5)

@@ -14,7 +14,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMa
 
 from bertlens import InputError, Lens, ModelError
 from bertlens.measures import categories
-from bertlens.survey.gradients import attention_gradients
+from bertlens.survey.loss_gradients import attention_gradients
 from unit import tiny
 
 TEXTS: list[Any] = ["the cat sat.", ("warm, warm", "mats"), "it was on the mat"]

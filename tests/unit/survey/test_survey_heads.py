@@ -16,12 +16,12 @@ import torch
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures import gates
 from bertlens.measures.statistics import SURVEY_NAMES
-from bertlens.survey import batch
+from bertlens.survey import batch_stats
 from bertlens.survey import corpus as corpora
-from bertlens.survey.heads import head_stats
 from bertlens.survey.headstats import HeadStats
-from bertlens.survey.statistics import CATEGORIES, LABELS
 from bertlens.survey.sums import edges
+from bertlens.survey.survey_run import head_stats
+from bertlens.survey.text_statistics import CATEGORIES, LABELS
 from unit import survey_naive as naive
 from unit import tiny
 from unit.interrupts import interrupt_after
@@ -240,11 +240,11 @@ def test_interrupted_and_resumed(small: Lens, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(corpora, "WINDOW", window)
     texts = TINY * 3
     whole = survey(small, texts, batch_size=2)
-    count = batch.text_statistics
+    count = batch_stats.text_statistics
     interrupt_after(9, monkeypatch)
     with pytest.warns(UserWarning, match="interrupted after 8 texts"):
         part = survey(small, texts, batch_size=2, save=tmp_path / "part.npz")
-    monkeypatch.setattr(batch, "text_statistics", count)
+    monkeypatch.setattr(batch_stats, "text_statistics", count)
     assert part.n_texts == 8
     assert bool(part.ahead) == (window == 3)  # sorted by length: some of the texts done come later in the corpus
     with pytest.warns(UserWarning, match="interrupted"):

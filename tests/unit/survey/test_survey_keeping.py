@@ -23,7 +23,7 @@ from bertlens import InputError, Lens, cli
 from bertlens.base import arrays_file
 from bertlens.base.atomic import claimed
 from bertlens.errors import SaveError
-from bertlens.survey import HeadStats, batch, head_stats
+from bertlens.survey import HeadStats, batch_stats, head_stats
 from unit import survey_naive as naive
 from unit import tiny
 from unit.base.test_files import full_disk
@@ -55,16 +55,16 @@ RUN = """
 import os, signal, sys, warnings
 sys.path[:0] = [{tests!r}]
 from bertlens import Lens
-from bertlens.survey import batch, head_stats, HeadStats
+from bertlens.survey import batch_stats, head_stats, HeadStats
 from unit import tiny
-count, seen = batch.text_statistics, []
+count, seen = batch_stats.text_statistics, []
 def counting(*arguments):
     seen.append(0)
     if len(seen) == 4:
         for number in {signals}:
             os.kill(os.getpid(), number)
     return count(*arguments)
-batch.text_statistics = counting
+batch_stats.text_statistics = counting
 save = HeadStats.save
 def saving(self, path):
     for number in {while_saving}:
@@ -162,7 +162,7 @@ def test_a_disk_that_is_full_for_a_while_does_not_end_a_run(
     """Saving in between fails, the run goes on, and its end is saved."""
     monkeypatch.setattr(arrays_file, "EVERY", -1)
     monkeypatch.setattr(arrays_file, "PAUSE", 0)
-    count = batch.text_statistics
+    count = batch_stats.text_statistics
 
     def in_trouble(*arguments: Any) -> Any:
         import resource
@@ -173,7 +173,7 @@ def test_a_disk_that_is_full_for_a_while_does_not_end_a_run(
         return count(*arguments)
 
     seen: list[bool] = []
-    monkeypatch.setattr(batch, "text_statistics", in_trouble)
+    monkeypatch.setattr(batch_stats, "text_statistics", in_trouble)
     found = head_stats(small, TEXTS, batch_size=1, save=tmp_path / "stats.npz", progress=False)
     assert seen == [True, True, False, False]
     assert found.n_texts == HeadStats.load(tmp_path / "stats.npz").n_texts == 4
@@ -183,7 +183,7 @@ def test_a_file_that_cannot_be_written_is_said_before_the_run(small: Lens, tmp_p
     def never(*_arguments: Any) -> Any:
         raise AssertionError("it ran")
 
-    monkeypatch.setattr(batch, "text_statistics", never)
+    monkeypatch.setattr(batch_stats, "text_statistics", never)
     with pytest.raises(InputError, match="is a folder"):
         head_stats(small, TEXTS, save=tmp_path, progress=False)
     with pytest.raises(InputError, match="no folder"):

@@ -17,9 +17,9 @@ from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
 from bertlens.survey.intervals import FEWEST_TEXTS, prediction_width
 from bertlens.survey.similar_texts import SimilarTexts, similar_texts
-from bertlens.survey.statistics import LABELS, text_statistics
 from bertlens.survey.sums import edges
-from bertlens.survey.textlength import LengthBin, near, span, step_of
+from bertlens.survey.text_statistics import LABELS, text_statistics
+from bertlens.survey.textlength import LengthBin, near_steps, span, step_of
 from bertlens.text import excerpts
 from bertlens.vocabulary import SETTINGS
 from bertlens.widgets.panels.corpus import CorpusPanel
@@ -70,10 +70,10 @@ def test_every_length_lies_in_the_bin_of_its_logarithm() -> None:
 
 def test_what_is_near_lies_within_a_quarter() -> None:
     for n in [*range(1, 700), 1000, 4096, 8191]:
-        lengths = sorted(length for step in near(n) for length in LengthBin(1, step).tokens)
+        lengths = sorted(length for step in near_steps(n) for length in LengthBin(1, step).tokens)
         assert n in lengths and 0.75 * n <= lengths[0] and lengths[-1] <= 1.25 * n
         assert lengths == [*range(lengths[0], lengths[-1] + 1)] and span(n) == (lengths[0], lengths[-1])
-        for step in (near(n)[0] - 1, near(n)[-1] + 1):  # a bin more would hold a length outside, or none
+        for step in (near_steps(n)[0] - 1, near_steps(n)[-1] + 1):  # a bin more would hold a length outside, or none
             beyond = LengthBin(1, step).tokens
             assert not beyond or beyond[0] < 0.75 * n or beyond[-1] > 1.25 * n or n < 12
 
@@ -439,29 +439,29 @@ def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
         own = nearest([t.n_tokens for t in near], trace.n_tokens)
         assert 8 <= own.sum() < len(near)
         lengths = [t.n_tokens for t, is_own in zip(near, own, strict=True) if is_own]
-        assert found.own.shortest <= min(lengths) <= max(lengths) <= found.own.longest
+        assert found.expected.shortest <= min(lengths) <= max(lengths) <= found.expected.longest
         flags, values = own_counts(values[own], values), values[own]
         mine = ~np.isnan(found.values).any((1, 2))
         counted = np.array([name in FLAGGED_NAMES for name in SURVEY_NAMES]) & mine
         assert counted.sum() > 5
         for k in np.flatnonzero(mine):
             has = ~np.isnan(values[:, k]).any((1, 2))
-            assert found.own.texts[k] == has.sum()
+            assert found.expected.texts[k] == has.sum()
             each = flags[has, k].sum((1, 2))
-            assert found.own.statistics[:, k].tolist() == pytest.approx([each.mean(), nine_of_ten(each.tolist())])
+            assert found.expected.statistics[:, k].tolist() == pytest.approx([each.mean(), nine_of_ten(each.tolist())])
         for l, h in np.ndindex(2, 4):  # noqa: E741
             each = flags[:, counted, l, h].sum(1)
-            assert found.own.heads[:, l, h].tolist() == pytest.approx([each.mean(), nine_of_ten(each.tolist())])
+            assert found.expected.heads[:, l, h].tolist() == pytest.approx([each.mean(), nine_of_ten(each.tolist())])
         each = flags[:, counted].sum((1, 2, 3))
         attrs = story(stats, trace, by).attrs
         assert [attrs["chance"], attrs["most"]] == pytest.approx([each.mean(), nine_of_ten(each.tolist())])
         assert attrs["most_of"] == len(values) and attrs["most"] > attrs["chance"]  # in clumps
-        assert (attrs["most_shortest"], attrs["most_longest"]) == (found.own.shortest, found.own.longest)
+        assert (attrs["most_shortest"], attrs["most_longest"]) == (found.expected.shortest, found.expected.longest)
         fields, arrays = CorpusPanel(stats, None, None).answer(trace)
-        assert fields["alike"]["own"][by] == found.own.texts.tolist()
-        assert fields["alike"]["own_span"][by] == (found.own.shortest, found.own.longest)
-        np.testing.assert_allclose(arrays[f"own.statistics.{by}"], found.own.statistics, rtol=1e-6)
-        np.testing.assert_allclose(arrays[f"own.heads.{by}"], found.own.heads, rtol=1e-6)
+        assert fields["alike"]["own"][by] == found.expected.texts.tolist()
+        assert fields["alike"]["own_span"][by] == (found.expected.shortest, found.expected.longest)
+        np.testing.assert_allclose(arrays[f"own.statistics.{by}"], found.expected.statistics, rtol=1e-6)
+        np.testing.assert_allclose(arrays[f"own.heads.{by}"], found.expected.heads, rtol=1e-6)
 
 
 @pytest.mark.long
@@ -490,14 +490,14 @@ def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
     values = np.stack([values_of(t).astype(np.float32) for t in near if found.shortest <= t.n_tokens <= found.longest])
     k, counts, kept_texts, texts_there = SURVEY_NAMES.index("next"), [], 0, 0
     for place, part in stats.of_length(trace.n_tokens).bins.items():
-        if not found.own.shortest <= place.tokens[0] <= found.own.longest:
+        if not found.expected.shortest <= place.tokens[0] <= found.expected.longest:
             continue
         kept = part.values["weight"]
         flags = own_counts(kept[:, k : k + 1].astype(float), values[:, k : k + 1].astype(float)).sum((1, 2, 3))
         counts += flags.tolist() * (4 if part.n_texts <= 6 else part.n_texts)
         kept_texts, texts_there = kept_texts + len(kept), texts_there + part.n_texts
-    assert len(counts) == 4 * texts_there > kept_texts * 4 >= 32 and kept_texts == found.own.texts[k]
-    assert found.own.statistics[:, k].tolist() == pytest.approx([np.mean(counts), nine_of_ten(counts)])
+    assert len(counts) == 4 * texts_there > kept_texts * 4 >= 32 and kept_texts == found.expected.texts[k]
+    assert found.expected.statistics[:, k].tolist() == pytest.approx([np.mean(counts), nine_of_ten(counts)])
 
 
 @pytest.mark.data

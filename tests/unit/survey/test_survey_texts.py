@@ -14,8 +14,8 @@ from bertlens import InputError, Lens, SelectionError, Trace, cli
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey import head_stats
 from bertlens.survey.headstats import HeadStats
-from bertlens.survey.statistics import text_statistics
-from bertlens.survey.top_texts import LETTERS, TEXTS_KEPT, KeptText, TopTexts
+from bertlens.survey.text_statistics import text_statistics
+from bertlens.survey.top_texts import LETTERS, TEXTS_KEPT, TopText, TopTexts
 from unit import tiny
 
 WORDS = ["the", "cat", "sat", "on", "mat", "it", "was", "warm", "very", "unbelievable", ".", ","]
@@ -101,7 +101,7 @@ def test_of_equal_values_the_order_does_not_choose() -> None:
         total = TopTexts()
         for key in keys:
             one = TopTexts()
-            one.add({"weight": np.full((1, 1, 1, 1), 0.5, np.float32)}, key, KeptText(key, 3, (str(key),), True))
+            one.add({"weight": np.full((1, 1, 1, 1), 0.5, np.float32)}, key, TopText(key, 3, (str(key),), True))
             total = total + one
         return total
 

@@ -12,7 +12,7 @@ import transformers as tf
 
 from bertlens import InputError, Lens, ModelError, Trace, whatif
 from bertlens.run.changes import Change
-from bertlens.text.apart import places_apart
+from bertlens.text.pair_positions import pair_positions
 from bertlens.vocabulary.phrases import NO_KEY
 from bertlens.whatif import effects as module
 from bertlens.whatif.effects import NOT_APART, Effect, Effects, effects
@@ -255,7 +255,7 @@ def test_the_tokens_of_a_pair_in_either_text_alone(tokenizer: Any, there: Any) -
     found = []
     for number, text in enumerate(texts):
         alone = lens.trace(text).encoding
-        places = places_apart(pair, alone, number)
+        places = pair_positions(pair, alone, number)
         assert all(pair.input_ids[at] == alone.input_ids[place] for at, place in places.items())
         inside = [at for at in range(len(pair)) if not pair.special[at] and pair.segments[at] == number]
         assert [places[at] for at in inside] == [at for at in range(len(alone)) if not alone.special[at]]
@@ -263,7 +263,7 @@ def test_the_tokens_of_a_pair_in_either_text_alone(tokenizer: Any, there: Any) -
         found.append([places.get(at) for at in range(len(pair))])
     assert there is None or [*found] == [*there]
     other = lens.trace("the mat sat").encoding
-    assert places_apart(pair, other, 0) == {}
+    assert pair_positions(pair, other, 0) == {}
 
 
 def test_a_change_of_tokens_that_no_text_alone_has_together() -> None:

@@ -277,7 +277,7 @@ def test_the_still_picture_is_of_the_pairs(lens: bl.Lens) -> None:
 
 def test_late_interaction_has_matches_and_no_split() -> None:
     pytest.importorskip("sentence_transformers", minversion="6.2")
-    from unit.sentences.test_late import FIXED, D, Q, late
+    from unit.sentences.test_late_interaction import FIXED, D, Q, late
 
     model = late(expansion=FIXED)
     found = bl.similarity(bl.Lens(model), Q, D, ("query", "document"))

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from ..errors import ModelError, SelectionError
 from ..text.tokenizer import display, is_byte_level
-from .encoders import Read, SentenceEncoder, SentenceLens, check_first, kinds_of, unknown
-from .parts import grouped_sums
+from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, kinds_of, unknown
 from .pooling import Modes
 from .text_pair import SIDES, Side, TextPair
+from .token_parts import grouped_sums
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -32,7 +32,7 @@ NO_ANSWER = (
 
 
 @dataclass(frozen=True, eq=False)
-class TokensRead(Read):
+class TokensReading(TextReading):
     """A text as a late-interaction encoder reads it. T tokens: those of the text, then those that it adds to a query.
 
     `states` (T, E) are vectors of all, `vector` (n, E) of those that are scored.
@@ -48,33 +48,33 @@ class LateEncoder(SentenceEncoder):
 
     def __init__(self, module: Any):
         self.module, self.crosses, self.modes, self.tail = module, False, Modes(()), ()
-        first, *rest = module
-        check_first(module, first, "feature-extraction")
-        for part in rest:
-            of_text = getattr(part, "module_input_name", "token_embeddings") != "token_embeddings"
-            if type(part).__name__ not in AFTER or of_text:
-                raise unknown(module, part, "of whole texts" if of_text else "", f"on its tokens, {', '.join(AFTER)}")
+        base, *steps = module
+        check_first(module, base, "feature-extraction")
+        for step in steps:
+            of_text = getattr(step, "module_input_name", "token_embeddings") != "token_embeddings"
+            if type(step).__name__ not in AFTER or of_text:
+                raise unknown(module, step, "of whole texts" if of_text else "", f"on its tokens, {', '.join(AFTER)}")
 
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
     ) -> Any:
         """(n, E) of one string, of several a list of such: a vector of each token that is scored."""
-        found = self._encoded(texts, task, prompt_name, batch_size=batch_size, show_progress_bar=progress)
-        return found.clone() if isinstance(texts, str) else [one.clone() for one in found]
+        vectors = self._output_of(texts, task, prompt_name, batch_size=batch_size, show_progress_bar=progress)
+        return vectors.clone() if isinstance(texts, str) else [matrix.clone() for matrix in vectors]
 
-    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TokensRead:
-        found = self._encoded(text, task, prompt_name, output_value=None, show_progress_bar=False)
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TokensReading:
+        features = self._output_of(text, task, prompt_name, output_value=None, show_progress_bar=False)
         name = self._prompt_name(task, prompt_name)
         prompt = self.module.prompts[name] if name is not None else ""
-        scored = found["attention_mask"].bool()
-        added = found.get("query_expansion_positions", torch.zeros_like(scored)).bool()
-        states = found["token_embeddings"].clone()
-        ids = found["input_ids"].tolist()
-        own = [number for number, more in zip(ids, added.tolist(), strict=True) if not more]
-        return TokensRead(
+        scored = features["attention_mask"].bool()
+        added = features.get("query_expansion_positions", torch.zeros_like(scored)).bool()
+        states = features["token_embeddings"].clone()
+        ids = features["input_ids"].tolist()
+        text_ids = [number for number, is_added in zip(ids, added.tolist(), strict=True) if not is_added]
+        return TokensReading(
             prompt=prompt,
             text=prompt + text,
-            input_ids=tuple(own),
+            input_ids=tuple(text_ids),
             states=states,
             left_out=0,
             vector=states[scored],
@@ -109,12 +109,12 @@ class LateSimilarity(TextPair):
         """
         from pandas import DataFrame
 
-        one, other = ([at for at, is_in in enumerate(read.scored) if is_in] for read in self._reads)
-        matrix = torch.zeros(*(len(read.all_ids) for read in self._reads), dtype=torch.float64, device="cpu")
-        for row, best in zip(one, self._best.tolist(), strict=True):
-            matrix[row, other[best]] = self._products[one.index(row), best] * self._scale
+        rows, cols = ([at for at, is_in in enumerate(reading.scored) if is_in] for reading in self._readings)
+        matrix = torch.zeros(*(len(reading.all_ids) for reading in self._readings), dtype=torch.float64, device="cpu")
+        for row, best in zip(rows, self._best.tolist(), strict=True):
+            matrix[row, cols[best]] = self._products[rows.index(row), best] * self._scale
         units = [self._units(number, words) for number in range(2)]
-        names = [self._unit_names(number, chosen) for number, chosen in enumerate(units)]
+        names = [self._unit_names(number, side_units) for number, side_units in enumerate(units)]
         return DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
 
     def tokens(self, side: str = "a", *, words: bool = False, own: bool = False) -> Series:
@@ -128,8 +128,8 @@ class LateSimilarity(TextPair):
         sums = self.pairs(words=words).sum(axis=1 - number)
         if not own:
             return sums
-        chosen, size = self.sides[number], len(self.sides[number].encoding)
-        return sums[[unit[0] < size and chosen.is_of_text(unit) for unit in self._units(number, words)]]
+        text_side, size = self.sides[number], len(self.sides[number].encoding)
+        return sums[[unit[0] < size and text_side.is_of_text(unit) for unit in self._units(number, words)]]
 
     def matches(self) -> DataFrame:
         """For each token of the query its best token of the passage, in the order of the query.
@@ -139,11 +139,11 @@ class LateSimilarity(TextPair):
         """
         from pandas import DataFrame
 
-        q, d = (read.vector.double().cpu() for read in self._reads)
+        q, d = (reading.vector.double().cpu() for reading in self._readings)
         best = self._best
         cosines = torch.cosine_similarity(q, d[best], dim=-1)
-        parts = self._products[torch.arange(len(q), device="cpu"), best] * self._scale
-        places = [[at for at, is_in in enumerate(read.scored) if is_in] for read in self._reads]
+        terms = self._products[torch.arange(len(q), device="cpu"), best] * self._scale
+        places = [[at for at, is_in in enumerate(reading.scored) if is_in] for reading in self._readings]
         names = [self._names(number) for number in range(2)]
         return DataFrame(
             {
@@ -152,9 +152,9 @@ class LateSimilarity(TextPair):
                 "best": [names[1][j] for j in best.tolist()],
                 "best_at": [places[1][j] for j in best.tolist()],
                 "cosine": cosines.numpy(),
-                "part": parts.numpy(),
-                "share": (parts / parts.sum()).numpy(),
-                "added": [self._reads[0].added[at] for at in places[0]],
+                "part": terms.numpy(),
+                "share": (terms / terms.sum()).numpy(),
+                "added": [self._readings[0].added[at] for at in places[0]],
             }
         )
 
@@ -166,26 +166,26 @@ class LateSimilarity(TextPair):
     @property
     def names(self) -> tuple[list[str], list[str]]:
         """All tokens of the query and of the passage, those that are not scored and those that are added included."""
-        one, other = (_shown(self.lens, read.all_ids) for read in self._reads)
-        return one, other
+        a, b = (_tokens(self.lens, reading.all_ids) for reading in self._readings)
+        return a, b
 
     @property
     def is_normal(self) -> bool:
         """Whether the model normalises its vectors, last: then its products are cosines."""
         encoder: Any = self.lens.sentences
-        names = [type(part).__name__ for part in encoder.module]
+        names = [type(module).__name__ for module in encoder.module]
         return [name for name in names if name in ("Transformer", "Dense", "Normalize")][-1] == "Normalize"
 
     @property
-    def _reads(self) -> tuple[TokensRead, TokensRead]:
-        one, other = (side.read for side in self.sides)
-        assert isinstance(one, TokensRead) and isinstance(other, TokensRead)
-        return one, other
+    def _readings(self) -> tuple[TokensReading, TokensReading]:
+        a, b = (side.reading for side in self.sides)
+        assert isinstance(a, TokensReading) and isinstance(b, TokensReading)
+        return a, b
 
     @cached_property
     def _products(self) -> Tensor:
         """(n, m) float64 on the CPU."""
-        q, d = (read.vector.double().cpu() for read in self._reads)
+        q, d = (reading.vector.double().cpu() for reading in self._readings)
         return q @ d.T
 
     @property
@@ -199,40 +199,40 @@ class LateSimilarity(TextPair):
 
     def _units(self, number: int, words: bool) -> list[list[int]]:
         side, size = self.sides[number], len(self.sides[number].encoding)
-        return [*side.units(words), *[[at] for at in range(size, len(self._reads[number].all_ids))]]
+        return [*side.units(words), *[[at] for at in range(size, len(self._readings[number].all_ids))]]
 
     def _unit_names(self, number: int, units: list[list[int]]) -> list[str]:
         side, size = self.sides[number], len(self.sides[number].encoding)
-        shown = _shown(self.lens, self._reads[number].all_ids)
-        return [*side.names([unit for unit in units if unit[0] < size]), *shown[size:]]
+        tokens = _tokens(self.lens, self._readings[number].all_ids)
+        return [*side.names([unit for unit in units if unit[0] < size]), *tokens[size:]]
 
     def _names(self, number: int) -> list[str]:
-        read = self._reads[number]
-        return [name for name, is_in in zip(_shown(self.lens, read.all_ids), read.scored, strict=True) if is_in]
+        reading = self._readings[number]
+        return [name for name, is_in in zip(_tokens(self.lens, reading.all_ids), reading.scored, strict=True) if is_in]
 
     def __repr__(self) -> str:
         return self._words(f"{len(self._products)} tokens of the query, gap {self.gap:.0e}")
 
 
 def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
-    """See `pairs.similarity`. Raises ModelError where the model scores no token of a text."""
+    """See `text_similarity.similarity`. Raises ModelError where the model scores no token of a text."""
     fingerprint = lens.borrowed.fingerprint()
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
     notes: list[str] = []
     for name, side in zip(SIDES, sides, strict=True):
-        read = side.read
-        assert isinstance(read, TokensRead)
-        if not any(read.scored):
+        reading = side.reading
+        assert isinstance(reading, TokensReading)
+        if not any(reading.scored):
             raise ModelError(f"{lens.model_name} scores no token of text {name}: all of them are on its skip-list")
         notes += side.notes(name)
-        if count := sum(read.added):
+        if count := sum(reading.added):
             notes.append(f"{count} tokens are added to text {name}, and scored.")
-        if count := len(read.scored) - sum(read.scored):
+        if count := len(reading.scored) - sum(reading.scored):
             notes.append(f"{count} tokens of text {name} are not scored.")
-    vectors = ([side.read.vector] for side in sides)
+    vectors = ([side.reading.vector] for side in sides)
     value = float(lens.sentences.similarity(*vectors)[0, 0])
     return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
 
 
-def _shown(lens: SentenceLens, ids: Sequence[int]) -> list[str]:
+def _tokens(lens: SentenceLens, ids: Sequence[int]) -> list[str]:
     return display(lens.tokenizer.convert_ids_to_tokens(list(ids)), is_byte_level(lens.tokenizer))

@@ -14,12 +14,12 @@ from .encoders import NO_VECTORS, Encoder, SentenceEncoder
 
 def check_texts(texts: Any, name: str = "texts") -> list[str]:
     """The texts as a list. Raises InputError for anything else than a string or strings, and for none."""
-    given: list[str] = [texts] if isinstance(texts, str) else list(texts) if isinstance(texts, Sequence) else []
-    if not given or not all(isinstance(text, str) for text in given):
+    strings: list[str] = [texts] if isinstance(texts, str) else list(texts) if isinstance(texts, Sequence) else []
+    if not strings or not all(isinstance(text, str) for text in strings):
         raise InputError(f"{name} is a string or a list of strings, with at least one")
-    for text in given:
+    for text in strings:
         check_text(text, name)
-    return given
+    return strings
 
 
 def similarities(encoder: Encoder, a: Any, b: Any) -> Tensor:
@@ -31,8 +31,8 @@ def similarities(encoder: Encoder, a: Any, b: Any) -> Tensor:
         if encoder.crosses:
             raise InputError(NO_VECTORS)
         return encoder.similarity(a, b)
-    first, second = check_texts(a, "similarity"), check_texts(b, "similarity")
+    rows, columns = check_texts(a, "similarity"), check_texts(b, "similarity")
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
-        scores = encoder.predict([(one, other) for one in first for other in second])
-        return scores.unflatten(0, (len(first), len(second)))
-    return encoder.similarity(*(encoder.encode(texts, None, None, 32, False) for texts in (first, second)))
+        scores = encoder.predict([(row, column) for row in rows for column in columns])
+        return scores.unflatten(0, (len(rows), len(columns)))
+    return encoder.similarity(*(encoder.encode(texts, None, None, 32, False) for texts in (rows, columns)))

@@ -9,7 +9,7 @@ from ..model.borrowed import checked_once
 from ..model.fingerprint import Fingerprint
 from .corpus import Numbered, traces_of
 from .headstats import HeadStats
-from .statistics import Lengths, text_statistics
+from .text_statistics import Lengths, text_statistics
 
 if TYPE_CHECKING:
     from ..lens import Lens

@@ -23,7 +23,7 @@ from ..measures.rows import MARKS
 from ..run.backward import context_gradients
 from ..text.encoding import Encoding
 from .corpus import Corpus, Numbered, numbered, size, windows
-from .statistics import CATEGORIES
+from .text_statistics import CATEGORIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,10 +65,10 @@ def attention_gradients(
     if objective == "loss given":
         batch_size = 1
     total, pairs, losses, texts = None, np.zeros(len(CATEGORIES)), 0.0, 0
-    chosen = numbered(corpus, limit)
+    entries = numbered(corpus, limit)
     with tqdm(total=size(corpus, limit), unit="text", desc="gradients", disable=not progress) as bar:
         try:
-            for batch in itertools.chain.from_iterable(windows(chosen, batch_size)):
+            for batch in itertools.chain.from_iterable(windows(entries, batch_size)):
                 encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)
                 bar.update(len(batch))
                 for gradients, hidden in _gradients(lens, encodings, targets, loss, batch_size):
@@ -127,7 +127,7 @@ def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
     raise ModelError(f"{name} has no loss that bertlens knows: pass loss= as a function of the model's output")
 
 
-def _encoded(lens: Lens, entry: Numbered, truncation: bool) -> Encoding:
+def _encoding_of(lens: Lens, entry: Numbered, truncation: bool) -> Encoding:
     item = entry.item
     try:
         if isinstance(item, tuple):
@@ -153,15 +153,15 @@ def _targets(
     """The batch's inputs, and what is to be guessed: {position: token id} of a text, a class, or None."""
     encodings, targets = [], []
     for entry in batch:
-        at, encoding = entry.number, _encoded(lens, entry, truncation)
+        at, encoding = entry.number, _encoding_of(lens, entry, truncation)
         target: Any = None
         if objective == "masked-LM":
             text = [i for i, special in enumerate(encoding.special) if not special]
             if not text:
                 continue
             # a text's mask depends on the text's place alone, not on its batch
-            chosen = np.random.default_rng([seed, at]).choice(text, max(1, round(masked * len(text))), replace=False)
-            target = {int(i): encoding.input_ids[i] for i in chosen}
+            positions = np.random.default_rng([seed, at]).choice(text, max(1, round(masked * len(text))), replace=False)
+            target = {int(i): encoding.input_ids[i] for i in positions}
             mask = lens.tokenizer.mask_token_id
             ids = tuple(mask if i in target else number for i, number in enumerate(encoding.input_ids))
             encoding = replace(encoding, input_ids=ids)
@@ -184,8 +184,8 @@ def _gradients(
     lens: Lens, encodings: list[Encoding], targets: list[Any], loss: Callable[[Any], Tensor] | None, batch_size: int
 ) -> Iterator[tuple[Gradients, list[int]]]:
     """The gradients of each text, with the positions that were masked."""
-    for chosen in lens.batches(encodings, batch_size):
-        yield from _backward(lens, [encodings[at] for at in chosen], [targets[at] for at in chosen], loss)
+    for batch in lens.batches(encodings, batch_size):
+        yield from _backward(lens, [encodings[at] for at in batch], [targets[at] for at in batch], loss)
 
 
 def _backward(
@@ -194,21 +194,21 @@ def _backward(
     """The same of texts that share a batch: one backward pass."""
     traces = lens.run(encodings)
     values = traces[0].value(0)  # says why where there are none
-    each: list[float] = []
+    text_losses: list[float] = []
 
-    def summed(output: Any) -> Tensor:
+    def loss_sum(output: Any) -> Tensor:
         """Σ of the texts' losses: none has a part in another's gradient."""
-        losses = [loss(output)] if loss else [_guessed(output, row, target) for row, target in enumerate(targets)]
-        each.extend(float(value.detach()) for value in losses)
+        losses = [loss(output)] if loss else [_cross_entropy(output, row, target) for row, target in enumerate(targets)]
+        text_losses.extend(float(value.detach()) for value in losses)
         return torch.stack(losses).sum()
 
-    _, context = context_gradients(lens.borrowed, lens.inputs(encodings), traces[0].n_layers, summed)
+    _, context = context_gradients(lens.borrowed, lens.inputs(encodings), traces[0].n_layers, loss_sum)
     for row, trace in enumerate(traces):
         contexts = [g[row, : trace.n_tokens].to(values.dtype).transpose(0, 1) for g in context]
-        yield Gradients(trace, each[row], contexts), list(targets[row]) if isinstance(targets[row], dict) else []
+        yield Gradients(trace, text_losses[row], contexts), list(targets[row]) if isinstance(targets[row], dict) else []
 
 
-def _guessed(output: Any, row: int, target: Any) -> Tensor:
+def _cross_entropy(output: Any, row: int, target: Any) -> Tensor:
     """The cross-entropy of one text: of its masked tokens (a mean), or of its class."""
     logits = output.logits[row] if output.logits.dtype == torch.float64 else output.logits[row].float()
     if isinstance(target, dict):

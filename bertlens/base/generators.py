@@ -9,7 +9,7 @@ T = TypeVar("T")
 Steps: TypeAlias = Generator[None, None, T]
 
 
-def completed(steps: Generator[Any, None, T]) -> T:
+def run_to_end(steps: Generator[Any, None, T]) -> T:
     """The result, without a pause."""
     while True:
         try:

@@ -13,12 +13,12 @@ from tqdm.auto import tqdm
 from ..errors import InputError, check_lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
-from .batch import batch_stats
+from .batch_stats import batch_stats
 from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
 from .scale import run
-from .statistics import Lengths
+from .text_statistics import Lengths
 from .top_texts import TopTexts
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ def _survey(
         about = model_provenance(lens.borrowed)
     stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=TopTexts() if keep_texts else None)
     if resume is not None:
-        before = resume if isinstance(resume, HeadStats) else HeadStats.load(resume)
-        texts = _left(texts, before)
-        stats = stats + before
-        stats.ahead = list(before.ahead)
+        start = resume if isinstance(resume, HeadStats) else HeadStats.load(resume)
+        texts = _remainder(texts, start)
+        stats = stats + start
+        stats.ahead = list(start.ahead)
     total = size(corpus, limit)
     with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
@@ -123,25 +123,25 @@ def _run(
     return stats
 
 
-def _left(texts: Iterator[Numbered], before: HeadStats) -> Iterator[Numbered]:
+def _remainder(texts: Iterator[Numbered], start: HeadStats) -> Iterator[Numbered]:
     """The items that are not counted yet. Raises InputError where the counted ones are other texts than before."""
-    first, beyond, left = before.n_texts - len(before.ahead), set(before.ahead), []
-    seen = 0
-    for entry in itertools.islice(texts, max(before.ahead, default=first - 1) + 1):
-        if entry.number < first or entry.number in beyond:
-            seen += digest(entry.item)
+    prefix, beyond, remainder = start.n_texts - len(start.ahead), set(start.ahead), []
+    checksum = 0
+    for entry in itertools.islice(texts, max(start.ahead, default=prefix - 1) + 1):
+        if entry.number < prefix or entry.number in beyond:
+            checksum += digest(entry.item)
         else:
-            left.append(entry)
-    if seen % (1 << 64) != before.corpus:
+            remainder.append(entry)
+    if checksum % (1 << 64) != start.corpus:
         raise InputError("the statistics to resume are of other texts: give the corpus that they were begun with")
-    return itertools.chain(left, texts)
+    return itertools.chain(remainder, texts)
 
 
 def _about_traces(texts: Iterator[Numbered]) -> tuple[Iterator[Numbered], dict[str, Any]]:
     """The provenance of a corpus of traces: that of the first one."""
-    first = next(texts)
-    trace = first.item
+    entry = next(texts)
+    trace = entry.item
     if not isinstance(trace, Trace):
         raise InputError("texts need a lens; only a corpus of traces goes with lens=None")
     about = {"model": trace.model_name, **made_with()}
-    return itertools.chain([first], texts), about | ({} if trace.model is None else model_provenance(trace.model))
+    return itertools.chain([entry], texts), about | ({} if trace.model is None else model_provenance(trace.model))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ..base.steps import Steps, completed
+from ..base.generators import Steps, run_to_end
 from ..measures import categories, gates, norms
 from ..measures.block import Block
 from ..measures.byhead import norm_shares
@@ -63,7 +63,7 @@ class Lengths:
             heads = Block(trace, layer, torch.float64).weight.unflatten(1, (trace.n_heads, -1)).transpose(0, 1)
             factor = torch.linalg.qr(heads, mode="r").R.transpose(1, 2).to(values.dtype)  # (H, d, d)
             self._factors[layer] = trace.model, factor
-        return torch.cat([(part @ factor).norm(dim=-1) for part in values.split(TOKENS_AT_ONCE, 1)], 1)
+        return torch.cat([(block @ factor).norm(dim=-1) for block in values.split(TOKENS_AT_ONCE, 1)], 1)
 
 
 @torch.no_grad()
@@ -72,7 +72,7 @@ def text_statistics(trace: Trace, lengths_of: Callable[[Trace, int], Tensor] | N
 
     lengths_of: gives ‖f(x)‖ (H, S) of a trace's layer: one `Lengths` for many traces of one model is faster.
     """
-    return completed(text_steps(lambda: trace, lengths_of))
+    return run_to_end(text_steps(lambda: trace, lengths_of))
 
 
 @torch.no_grad()
@@ -83,40 +83,40 @@ def text_steps(here: Here, lengths_of: Callable[[Trace, int], Tensor] | None = N
     with_norms = not why_not(here(), "norms")
     if with_norms:
         here().check_unchanged()  # once: layer by layer takes longer
-    parts: list[_Heads] = []
+    groups: list[_Heads] = []
     lengths: list[Tensor | None] = []
     for layers in layer_groups(here()):
-        found = torch.cat([lengths_of(here(), layer) for layer in layers]) if with_norms else None
+        layer_lengths = torch.cat([lengths_of(here(), layer) for layer in layers]) if with_norms else None
         for heads in head_groups(here(), layers):
-            counted = _Heads(None if found is None else found[heads])
-            rows = counted.passing(here, layers, heads, roles)
-            counted.scores = yield from gates.score_rows(rows, here().special_mask, here().segments)
-            parts.append(counted)
-        lengths.append(found)
-    return _joined(here(), parts, lengths)
+            group = _Heads(None if layer_lengths is None else layer_lengths[heads])
+            rows = group.passing(here, layers, heads, roles)
+            group.scores = yield from gates.score_rows(rows, here().special_mask, here().segments)
+            groups.append(group)
+        lengths.append(layer_lengths)
+    return _assembly(here(), groups, lengths)
 
 
-def _joined(trace: Trace, parts: Sequence[_Heads], lengths: Sequence[Tensor | None]) -> TextStatistics:
+def _assembly(trace: Trace, groups: Sequence[_Heads], lengths: Sequence[Tensor | None]) -> TextStatistics:
     """lengths: (L'·H, S) of some layers each."""
     shape = trace.n_layers, trace.n_heads
-    found = [part for part in lengths if part is not None]
+    layer_lengths = [rows for rows in lengths if rows is not None]
     mixing, cone = None, None
-    if found:
-        diagonals = torch.cat([torch.cat(part.diagonal, -1) for part in parts]).unflatten(0, shape)
+    if layer_lengths:
+        diagonals = torch.cat([torch.cat(group.diagonal, -1) for group in groups]).unflatten(0, shape)
         ratios = norms.mixing_ratios(trace, diagonals=[*diagonals])
         mixing = torch.stack([ratios[method].mean(-1) for method in norms.METHODS]).double().cpu()
     if trace.model is not None:
         cone = torch.stack([cone_index(state) / trace.n_tokens for state in trace.hidden_states]).double().cpu()
-    labels = gates.label(gates.joined([part.scores for part in parts])).reshape(shape)
-    first = parts[0].totals
+    labels = gates.label(gates.joined([group.scores for group in groups])).reshape(shape)
+    totals = groups[0].totals
     return TextStatistics(
         numerators={
-            by: torch.cat([_numerators(part.totals[by]) for part in parts], -1).unflatten(-1, shape) for by in first
+            by: torch.cat([_numerators(group.totals[by]) for group in groups], -1).unflatten(-1, shape) for by in totals
         },
-        denominators=torch.tensor([n for _, n in first["weight"]], dtype=torch.float64, device="cpu"),
+        denominators=torch.tensor([n for _, n in totals["weight"]], dtype=torch.float64, device="cpu"),
         gates=torch.tensor([[LABELS.index(str(name)) for name in layer] for layer in labels], device="cpu"),
         categories=categories.categories(trace, MARKS).cpu(),
-        lengths=torch.cat(found).unflatten(0, shape).double().cpu() if found else None,
+        lengths=torch.cat(layer_lengths).unflatten(0, shape).double().cpu() if layer_lengths else None,
         mixing=mixing,
         cone=cone,
     )
@@ -140,12 +140,12 @@ class _Heads:
     scores: gates.Scores = field(init=False)
 
     def passing(self, here: Here, layers: range, heads: slice, roles: Roles) -> Iterator[tuple[int, Tensor]]:
-        for start, first, alpha in passing(here, layers, heads):
-            rows = {"weight": Rows(alpha, roles, start, first)}
+        for start, first_key, alpha in passing(here, layers, heads):
+            rows = {"weight": Rows(alpha, roles, start, first_key)}
             self.diagonal.append(rows["weight"].own())
             if self.lengths is not None:
                 shares = norm_shares(alpha, self.lengths[:, rows["weight"].keys])
-                rows["norm"] = Rows(shares, roles, start, first)
+                rows["norm"] = Rows(shares, roles, start, first_key)
             for by, values in rows.items():
                 self.totals[by] = fractions(SURVEY_NAMES, values, self.totals.get(by, ()))
-            yield first, alpha
+            yield first_key, alpha

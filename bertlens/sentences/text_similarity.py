@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..base.generators import run_to_end
 from ..errors import InputError, ModelError, SelectionError, check_lens, check_number, excerpt
-from ..measures.sources.push import finished
 from ..text.encoding import check_text
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS, Encoder, SentenceLens
-from .inputs import NOTE, by_input, check_by, read_of_input, why_no_input, written
-from .late import LateEncoder, late_similarity
-from .own import MANHATTAN_SUM
-from .parts import grouped_sums, held, no_sum, why_not
+from .inputs import NOTE, by_input, check_by, contributions, read_of_input, why_no_input
+from .late_interaction import LateEncoder, late_similarity
+from .own_embedder import MANHATTAN_SUM
 from .text_pair import SIDES, Side, TextPair
+from .token_parts import grouped_sums, held_notes, no_sum, why_not
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -98,9 +98,9 @@ class Similarity(TextPair):
         matrix, units, names = self._pairs if of == "output" else self._by_input(progress), [], []
         for side, rows in zip(self.sides, matrix.shape, strict=True):
             size = len(side.encoding)
-            chosen = side.units(words)
-            names.append([*side.names(chosen), *["bias"] * (rows - size)])
-            units.append([*chosen, *[[size]] * (rows - size)])
+            side_units = side.units(words)
+            names.append([*side.names(side_units), *["bias"] * (rows - size)])
+            units.append([*side_units, *[[size]] * (rows - size)])
         table = DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
         table.attrs["of"], table.attrs["notes"] = of, [*self.notes, *([NOTE] if of == "input" else [])]
         table.attrs["gap"] = float(matrix.sum()) - float(self.terms.iloc[0]) + self.gap
@@ -115,14 +115,14 @@ class Similarity(TextPair):
         """
         if side not in SIDES:
             raise SelectionError(f"no side {excerpt(side)}: there are 'a' and 'b'")
-        chosen = self.sides[SIDES.index(side)]
+        text_side = self.sides[SIDES.index(side)]
         if (self.of if of is None else of) == "input":
             sums = self._tokens_of_input(SIDES.index(side), words)
         else:
             sums = self.pairs(of, words=words).sum(axis=1 - SIDES.index(side))
         if not own:
             return sums
-        of_text = [chosen.is_of_text(unit) for unit in chosen.units(words)]
+        of_text = [text_side.is_of_text(unit) for unit in text_side.units(words)]
         return sums[: len(of_text)][of_text]
 
     def _tokens_of_input(self, number: int, words: bool) -> Series:
@@ -131,10 +131,10 @@ class Similarity(TextPair):
         if reason := self._never:
             raise ModelError(f"this similarity cannot be split by tokens: {reason}")
         self.lens.borrowed.check(self._fingerprint)
-        side, other = self.sides[number], self.sides[1 - number]
-        found = read_of_input(side, other.parts.sum(0) * self._scale).cpu()
+        side, partner = self.sides[number], self.sides[1 - number]
+        terms = read_of_input(side, partner.parts.sum(0) * self._scale).cpu()
         units = side.units(words)
-        sums = [*(float(found[unit].sum()) for unit in units), float(found[-1])]
+        sums = [*(float(terms[unit].sum()) for unit in units), float(terms[-1])]
         return Series(sums, index=[*side.names(units), "bias"])
 
     def steps(self) -> Iterator[float]:
@@ -170,8 +170,8 @@ class Similarity(TextPair):
         self.lens.borrowed.check(self._fingerprint)
         a, b = (side.parts.sum(0) for side in self.sides)
         scale = self._scale
-        found = [dict(written(side, other * scale, name)) for side, other in zip(self.sides, (b, a), strict=True)]
-        return DataFrame(dict(zip(SIDES, found, strict=True)))
+        columns = [dict(contributions(side, v * scale, name)) for side, v in zip(self.sides, (b, a), strict=True)]
+        return DataFrame(dict(zip(SIDES, columns, strict=True)))
 
     @cached_property
     def _inputs(self) -> dict[int, Tensor]:
@@ -188,15 +188,15 @@ class Similarity(TextPair):
         from tqdm.auto import tqdm
 
         with tqdm(total=100, desc="input tokens", unit="%", delay=2, leave=False, disable=not progress) as bar:
-            for done in self.steps():
-                bar.update(round(100 * done) - bar.n)
+            for share in self.steps():
+                bar.update(round(100 * share) - bar.n)
         a, b = (self._inputs[number] for number in range(2))
         return (a @ b.T * self._scale).cpu()
 
     @cached_property
     def _effects(self) -> Tensor:
         """(W_a + 1, W_b + 1) the similarity without word i and without word j; first with all."""
-        return finished(self.without_words())
+        return run_to_end(self.without_words())
 
     def without_words(self) -> Generator[None, None, Tensor]:
         """What `effects` is made of, in steps of a batch: (W_a + 1, W_b + 1) without word i and word j, first with all.
@@ -227,17 +227,17 @@ class Similarity(TextPair):
 
         k = check_number(k, "k is how many pairs of words to name,", 0)
         s, units = self._effects, [side.words for side in self.sides]
-        names = [side.names(chosen) for side, chosen in zip(self.sides, units, strict=True)]
-        own = s[0, 0] - s[1:, :1] - s[:1, 1:] + s[1:, 1:]
-        parts = torch.full_like(own, torch.nan) if self.why_not else grouped_sums(self._pairs, units)
-        order = (own if self.why_not else parts).abs().flatten().argsort(descending=True, stable=True)[:k]
-        rows = [divmod(int(at), own.shape[1]) for at in order]
+        names = [side.names(side_units) for side, side_units in zip(self.sides, units, strict=True)]
+        joint = s[0, 0] - s[1:, :1] - s[:1, 1:] + s[1:, 1:]
+        terms = torch.full_like(joint, torch.nan) if self.why_not else grouped_sums(self._pairs, units)
+        order = (joint if self.why_not else terms).abs().flatten().argsort(descending=True, stable=True)[:k]
+        rows = [divmod(int(at), joint.shape[1]) for at in order]
         numbers = {
-            "part": [float(parts[i, j]) for i, j in rows],
+            "part": [float(terms[i, j]) for i, j in rows],
             "without_a": [float(s[i + 1, 0]) for i, _ in rows],
             "without_b": [float(s[0, j + 1]) for _, j in rows],
             "without_both": [float(s[i + 1, j + 1]) for i, j in rows],
-            "own": [float(own[i, j]) for i, j in rows],
+            "own": [float(joint[i, j]) for i, j in rows],
         }
         return DataFrame({"a": [names[0][i] for i, _ in rows], "b": [names[1][j] for _, j in rows], **numbers})
 
@@ -297,7 +297,7 @@ def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str 
     if encoder.crosses:
         raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
-    value = float(encoder.similarity(*(side.read.vector for side in sides))[0, 0])
-    notes = [*filter(None, [encoder.note]), *held(encoder)]
+    value = float(encoder.similarity(*(side.reading.vector for side in sides))[0, 0])
+    notes = [*filter(None, [encoder.note]), *held_notes(encoder)]
     notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(name)]
     return Similarity(lens, value, sides, tuple(notes), fingerprint)

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from ..model.borrowed import Model
 from .encoders import COSINE, DOT, MANHATTAN, SentenceEncoder
-from .late import NO_ANSWER, LateEncoder
-from .parts import no_sum, read_by
+from .late_interaction import NO_ANSWER, LateEncoder
+from .token_parts import no_sum, read_by
 
 
 class OwnEmbedder:
@@ -17,17 +17,17 @@ class OwnEmbedder:
     def __init__(self, encoder: SentenceEncoder):
         self._encoder = encoder
         prompt = encoder.default_prompt
-        self.said = f"without its prompt “{prompt}”" if prompt else ""  # the text of a run has none
+        self.note = f"without its prompt “{prompt}”" if prompt else ""  # the text of a run has none
 
     @property
     def function(self) -> str:
         return self._encoder.function
 
     def vector(self, states: Tensor) -> Tensor:
-        return self._encoder.vectors(states[None], _all(states)[None])[0]
+        return self._encoder.vectors(states[None], _all_tokens(states)[None])[0]
 
-    def compare(self, one: Tensor, other: Tensor) -> Tensor:
-        return self._encoder.similarity(one[None], other[None])[0, 0]
+    def compare(self, a: Tensor, b: Tensor) -> Tensor:
+        return self._encoder.similarity(a[None], b[None])[0, 0]
 
     def why_no_sum(self, function: str) -> str:
         if function not in (COSINE, DOT):
@@ -36,7 +36,7 @@ class OwnEmbedder:
 
     def rows(self, states: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:
         """As `Embedder.rows`. With its gains held the map behind the pooling is affine: its slope reads each token."""
-        weights, slopes, constant = read_by(self._encoder, states, _all(states), direction)
+        weights, slopes, constant = read_by(self._encoder, states, _all_tokens(states), direction)
         return weights.T @ slopes, constant
 
 
@@ -57,6 +57,6 @@ def tell_answers(model: Model, encoder: SentenceEncoder) -> None:
 MANHATTAN_SUM = "the Manhattan distance adds up absolute values: it is no sum over tokens"
 
 
-def _all(states: Tensor) -> Tensor:
+def _all_tokens(states: Tensor) -> Tensor:
     """(S,) bool: a run's text has no prompt that the pooling leaves out."""
     return torch.ones(len(states), dtype=torch.bool, device=states.device)
