@@ -19,7 +19,7 @@ from bertlens.measures import gates
 from bertlens.model import offline_model
 from bertlens.survey.text_statistics import text_statistics
 from bertlens.trace import Trace
-from bertlens.widgets.answers import heads, thumbnails
+from bertlens.widgets.answers import head_answers, layer_pictures
 from bertlens.widgets.questions import QUESTIONS
 
 TOKENS, PAGE, LONGEST = 4096, 2048, 8192
@@ -56,7 +56,7 @@ def spent(work: Callable[[], Any]) -> tuple[float, float]:
     return seconds() - begun, most_held() - before
 
 
-def until_answered(ask: Callable[[], heads.Answer]) -> None:
+def until_answered(ask: Callable[[], head_answers.Answer]) -> None:
     """Ask as often as the answer says "again"."""
     while ask()[0].get("again"):
         pass
@@ -111,7 +111,7 @@ def rows() -> Iterator[Row]:
         "explore(), until the first picture is sent": (0.3, lambda: trace.explore()),
         "all thumbnails and statistics of the atlas, in the background": (
             1.5,
-            lambda: thumbnails.all_pictures(fresh, range(fresh.n_layers)),
+            lambda: layer_pictures.all_pictures(fresh, range(fresh.n_layers)),
         ),
         "gates of all heads": (1.5, lambda: gates.head_scores(trace)),
         "survey, one text": (1.5, lambda: text_statistics(trace)),
@@ -129,7 +129,7 @@ def rows() -> Iterator[Row]:
         )
     view = trace.explore()
     picture = len(view.overview["data"])
-    _, arrays = heads.head(trace, 1, 0)
+    _, arrays = head_answers.head(trace, 1, 0)
     head = sum(array.numel() * array.element_size() for array in arrays.values() if isinstance(array, torch.Tensor))
     yield Row(
         f"to the page: first picture, a head; {shape}",
@@ -155,8 +155,8 @@ def rows() -> Iterator[Row]:
     few = modern(num_hidden_layers=4)
     trace = few.trace(text(LONGEST))
     taken, _ = spent(lambda: trace.explore())
-    once, _ = spent(lambda: thumbnails.layer_pictures(trace, 3))
-    _, arrays = heads.head(trace, 3, 0)
+    once, _ = spent(lambda: layer_pictures.layer_pictures(trace, 3))
+    _, arrays = head_answers.head(trace, 3, 0)
     picture = len(trace.explore().overview["data"])
     head = sum(array.numel() * array.element_size() for array in arrays.values() if isinstance(array, torch.Tensor))
     yield Row(
@@ -168,9 +168,9 @@ def rows() -> Iterator[Row]:
 
     small = modern(num_hidden_layers=4, hidden_size=384, num_attention_heads=6, intermediate_size=576)
     trace = small.trace(text(LONGEST))
-    asked: dict[str, Callable[[], heads.Answer]] = {
-        "spectra of a head": lambda: heads.layer_ranks(trace, 0, 1),
-        "weight against norm": lambda: heads.norm_view(trace),
+    asked: dict[str, Callable[[], head_answers.Answer]] = {
+        "spectra of a head": lambda: head_answers.layer_ranks(trace, 0, 1),
+        "weight against norm": lambda: head_answers.norm_view(trace),
     }
     for name, ask in asked.items():
         taken, more = spent(partial(until_answered, ask))

@@ -10,7 +10,7 @@ from ..measures.norms import weighted_norm
 from ..measures.words import annotation, grouped
 from ..trace.trace import Trace
 from ..vocabulary.constants import NAMED_ANSWERS
-from ..whatif.answering import answers
+from ..whatif.before_after import answers
 from .language import Facts
 
 

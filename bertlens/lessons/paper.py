@@ -17,7 +17,7 @@ from PIL import Image
 
 from ..base.atomic import replacing
 from ..errors import BertLensError, InputError
-from ..export import pages, still
+from ..export import pages, still_picture
 from ..lens import Lens, embedded_named
 from ..measures import norms
 from ..measures.thumbnails import thumbnails
@@ -137,13 +137,13 @@ def head_picture(trace: Trace, state: dict[str, Any], withheld: bool = False) ->
     if withheld and marked is not None:
         values[marked] = 0
     caption = f"{'norm ‖αf(x)‖' if is_norm else 'weight'}: row looks, column is looked at, darkest {top:.2f}"
-    png = still.matrix_png(values, rows, keys, top, marked, ZOOM)
+    png = still_picture.matrix_png(values, rows, keys, top, marked, ZOOM)
     return _picture(png, caption, f"rows: {' '.join(map(visible, rows))}; columns: {' '.join(map(visible, keys))}")
 
 
 def atlas_picture(trace: Trace) -> Fields:
     """All heads as small pictures, each to its own largest weight."""
-    png = still.atlas_png(thumbnails(trace, size=15)[0].numpy(), ZOOM)
+    png = still_picture.atlas_png(thumbnails(trace, size=15)[0].numpy(), ZOOM)
     return _picture(png, "all heads: a row is a layer, a column a head", "all heads")
 
 

@@ -180,7 +180,7 @@ class Report:
         Raises ExportError where it cannot be written.
         """
         from .against import check
-        from .page import page_of
+        from .report_page import page_of
 
         if against is not None:
             check(against, "against=")

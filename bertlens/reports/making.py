@@ -28,8 +28,8 @@ from .claim import SETUP
 from .claims import CLAIMS, GROUPS, Claim
 from .gathered import Gathered, gather
 from .measuring import CLOSE, MEASURES, layers_in, middle
-from .page import LIMIT
 from .passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
+from .report_page import LIMIT
 from .resume_file import PLACES, ResumeFile
 from .rules import Measured, verdict
 from .texts import NAME, pairs, singles

@@ -1,7 +1,7 @@
 """Changes of a run, as small frozen values: what is done, to which part, in words. What they do is interventions.py's.
 
 Layers, heads, tokens and neurons count from 0. What is checked before a run, and what is taken from another run, is
-whatif/runs.py's: nothing here knows a trace.
+whatif/reruns.py's: nothing here knows a trace.
 """
 
 from __future__ import annotations

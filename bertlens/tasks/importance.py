@@ -11,8 +11,8 @@ import numpy as np
 from ..base.progress import Bar, bar, is_watched, say
 from ..errors import BertLensError, InputError, check_number, check_seed, excerpt
 from ..run.interventions import Run
-from ..whatif.changes import mlp, off
-from ..whatif.runs import check
+from ..whatif.change_kinds import mlp, off
+from ..whatif.reruns import check
 from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Part
 from .answers import Answered
 from .findings import holm, paired, rank_correlation

@@ -19,9 +19,9 @@ from .cluster import on_cluster
 from .examples import examples_of
 from .importance import Heads, heads
 from .mistakes import Errors, errors
-from .page import write
 from .slices import slices
 from .sweeping import effects
+from .task_page import write
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,11 @@ Rushing and Nanda 2024, arXiv:2402.15390).
 from __future__ import annotations
 
 from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
-from .answering import Answer, Answers, answers
-from .changes import cut, hide, mean, mlp, neuron, off, patch, pattern, resample
-from .movement import moved
-from .runs import rerun
-from .slopes import estimate
-from .sweeps import steps, sweep
+from .before_after import Answer, Answers, answers
+from .change_kinds import cut, hide, mean, mlp, neuron, off, patch, pattern, resample
+from .heads_moved import moved
+from .reruns import rerun
+from .sweeps import estimate, steps, sweep
 
 __all__ = [
     "Answer",

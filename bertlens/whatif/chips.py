@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ..trace.trace import Trace
 from ..vocabulary import phrases
-from .changes import patch
+from .change_kinds import patch
 
 MOST = 100  # changes of one run
 

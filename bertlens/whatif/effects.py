@@ -22,8 +22,8 @@ from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from ..vocabulary import phrases
-from .answering import Answer, alike, asked_kind, between
-from .runs import check
+from .before_after import Answer, alike, asked_kind, between
+from .reruns import check
 from .sweeps import TOKENS_AT_ONCE
 from .targets import Target, name_of, numbers_at, target_of
 

@@ -1,6 +1,6 @@
 """The same change at every head, layer, token or cell, one after the other: how much each matters to one number.
 
-Exact: every change is run. Changes of one layer share a batch, and the layers before it, which cannot differ, are not
+Exact, but for `estimate`: every change is run. Changes of one layer share a batch, and the layers before it, which cannot differ, are not
 computed again. A head's number says what this text loses without it while all others stay: heads that stand in for each
 other may both have small ones.
 """
@@ -14,14 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import ModelError, SelectionError, check_index, check_indices, excerpt
+from ..errors import InputError, ModelError, SelectionError, check_index, check_indices, excerpt
+from ..measures.gradients import gradients
 from ..measures.metrics import Metric, Read, bound, row_of
 from ..measures.rows import visible
 from ..run.changes import Change, Cut, Hide, Off, base
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..trace.trace import Trace
-from .runs import check
+from .reruns import check
 
 KINDS = ("heads", "layers", "tokens", "cells")
 TOKENS_AT_ONCE = 768  # of a batch: so many rows times the text's length, at most
@@ -63,6 +64,29 @@ def sweep(
     return result
 
 
+def estimate(trace: Trace, metric: Metric | Read) -> Tensor:
+    """(L, H) −Σ_i g_i · ctx_i: the first-order estimate of `sweep(trace, metric)`, float64; g = d metric / d context.
+
+    With a gate ξ on a head's context the metric's slope at ξ = 1 is Σ_i g_i · ctx_i, and off is ξ = 0 (Michel et al.
+    2019, eq. 2, with its sign). It is the exact change where the metric is linear in ξ, and can be far from it where a
+    later softmax or LayerNorm saturates: an estimate, to be told apart from a run. NaN for a head that is off: there is
+    no slope where it is not.
+    Raises InputError for a metric that begins at its extreme, where all slopes are 0; ModelError like `gradients`.
+    """
+    check(trace, ())
+    if isinstance(metric, Metric) and metric.flat and not trace.changes:
+        raise InputError(
+            f"{metric.name} begins at its extreme, where every slope is 0: run whatif.sweep, or estimate another metric"
+        )
+    found = gradients(trace, loss=bound(metric, trace))
+    rows = [-(g * trace.head_context(layer)).sum((1, 2)) for layer, g in enumerate(found.contexts)]
+    estimated = torch.stack(rows).double().cpu()
+    for change in trace.changes:
+        if isinstance(change, Off):
+            estimated[change.layer, slice(None) if change.head is None else change.head] = torch.nan
+    return estimated
+
+
 def steps(
     trace: Trace,
     metric: Metric | Read,
@@ -94,7 +118,7 @@ def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[B
 
     First the run as it is, with no changes; then each change alone on top of it, or of the run without what covers the
     change (`changes.base`). Changes of one layer that stand together share batches, which begin at that layer. They
-    were checked (`runs.check`).
+    were checked (`reruns.check`).
     """
     groups: dict[tuple[Change, ...], list[tuple[Index, Change]]] = {trace.changes: []}
     for index, change in changes:

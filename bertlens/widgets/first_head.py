@@ -10,7 +10,7 @@ from ..base.limits import within
 from ..measures import gates
 from ..measures.offers import offers
 from ..trace.trace import Trace
-from .answers.heads import gate_scores
+from .answers.head_answers import gate_scores
 
 PLAIN = ("open", "closed")  # gates of heads that show little at a glance
 CLEAR = (0.4, 0.9)  # weights that are clear and leave something to compute

@@ -1,4 +1,4 @@
-"""What the page gets of a trace at first, the overview: one head open, thumbnails and statistics of all heads.
+"""What the page gets of a trace at first, the overview: one head open, thumbnails and statistics of all head_answers.
 
 Those of a long text the page asks for, layer by layer, once head and frame are on the screen: a script that builds a
 view computes none, a new text or a closed view asks no more. An overview that is to be read without a kernel has them.
@@ -26,11 +26,11 @@ from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
 from ..whatif.chips import chips
-from .answers import heads, whatif
-from .answers.thumbnails import all_pictures, layer_pictures
+from .answers import head_answers, whatif
+from .answers.layer_pictures import all_pictures, layer_pictures
 from .badges import badges
 from .host import unattended
-from .panels.similarity import reads_apart
+from .panels.similarity_panel import reads_apart
 from .questions import QUESTIONS, Question, register_question
 from .request import Request
 from .tabs import TABS, Tab
@@ -108,7 +108,7 @@ def _overview(
     """Of one map; layers: whose pictures are in it (default: all), the others are pending."""
     trace, maps = view.trace, view.trace.maps[name]
     pictured = set(range(maps.n_layers)).intersection(range(maps.n_layers) if layers is None else layers)
-    fields, head_arrays = heads.head(maps, layer, head)
+    fields, head_arrays = head_answers.head(maps, layer, head)
     arrays: dict[str, Any] = {**all_pictures(maps, pictured)}
     if within("even", maps.n_tokens, len(maps.key_tokens)):
         arrays["even"] = even(maps)
@@ -142,7 +142,7 @@ def _overview(
         "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
         "layer_maps": [
             {name: getattr(word, name) for name in ("name", "label", "about", "symbol", "said_as")}
-            for word in heads.layer_maps(maps)
+            for word in head_answers.layer_maps(maps)
         ],
         "offers": dict(reasons),
         "tabs": [_tab(view, tab, maps) for tab in TABS.values()],

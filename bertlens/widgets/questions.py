@@ -14,12 +14,16 @@ from ..base.wire import json_safe, pack
 from ..errors import InputError, ModelError
 from ..measures.offers import check_capability
 from ..trace.trace import Trace
-from . import carried, rounding
-from .answers import heads, matter, pdf, score_maps, view, whatif, why, words
-from .answers.thumbnails import layer_pictures_in_turn
-from .arguments import ARGUMENTS
-from .panels import comparison, corpus, similarity, task
+from . import rounding
+from . import saved_arguments as saved
+from .answers import head_answers as heads
+from .answers import matter, pdf, score_maps, view_commands, whatif, which_words, why
+from .answers.layer_pictures import layer_pictures_in_turn
+from .panels import comparison_panel as comparison
+from .panels import corpus_panel, similarity_panel
+from .panels import task_panel as task
 from .panels.panel import NEEDS
+from .question_arguments import ARGUMENTS
 from .records import Reply, Selection
 from .request import Request
 
@@ -134,39 +138,37 @@ def register_question(question: Question) -> None:
 
 for _question in (
     Question("pictures", layer_pictures_in_turn, ("layer",)),
-    Question("head", heads.head, ("layer", "head"), carried=carried.each_head, saved=rounding.saved_head),
-    Question("norms", heads.layer_norms, ("layer",), "norms", carried.each_layer),
-    Question("thumbs", heads.thumbnails, ("measure", "layer?"), "norms", carried.of_short(carried.measures)),
-    Question("statistics", heads.head_statistics, ("by", "layer?"), carried=carried.of_short(carried.each_by)),
+    Question("head", heads.head, ("layer", "head"), carried=saved.each_head, saved=rounding.saved_head),
+    Question("norms", heads.layer_norms, ("layer",), "norms", saved.each_layer),
+    Question("thumbs", heads.thumbnails, ("measure", "layer?"), "norms", saved.of_short(saved.measures)),
+    Question("statistics", heads.head_statistics, ("by", "layer?"), carried=saved.of_short(saved.each_by)),
     Question("rows", heads.query_rows, ("query", "last")),
+    Question("layer_map", heads.layer_map, ("layer", "kind"), carried=saved.layer_maps, carried_shown=saved.shown_map),
     Question(
-        "layer_map", heads.layer_map, ("layer", "kind"), carried=carried.layer_maps, carried_shown=carried.shown_map
+        "gates", heads.gate_labels, ("threshold", "margin", "layer?"), "gates", saved.of_short(saved.default_gates)
     ),
-    Question(
-        "gates", heads.gate_labels, ("threshold", "margin", "layer?"), "gates", carried.of_short(carried.default_gates)
-    ),
-    Question("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", carried.clearest),
-    Question("norm_view", heads.norm_view, (), "norms", carried.of_short(carried.once)),
-    Question("geometry", heads.layer_rows, (), "geometry", carried.of_short(carried.once)),
-    Question("histograms", heads.histograms, ("layer", "head"), "neurons", carried.each_head),
-    Question("stream", heads.stream, ("station", "method"), "geometry", carried.stations),
-    Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", carried.of_short(carried.each_layer)),
+    Question("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", saved.clearest),
+    Question("norm_view", heads.norm_view, (), "norms", saved.of_short(saved.once)),
+    Question("geometry", heads.layer_rows, (), "geometry", saved.of_short(saved.once)),
+    Question("histograms", heads.histograms, ("layer", "head"), "neurons", saved.each_head),
+    Question("stream", heads.stream, ("station", "method"), "geometry", saved.stations),
+    Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", saved.of_short(saved.each_layer)),
     _of_scores("why", why.why, (*CELL, "side", "against", "through_mlps"), carried_shown=why.carried),
     _of_scores("why_pairs", why.why_pairs, CELL, carried_shown=why.carried_pairs),
-    Question("answers", whatif.answers, TARGET, carried=carried.once, carried_shown=whatif.carried_target),
+    Question("answers", whatif.answers, TARGET, carried=saved.once, carried_shown=whatif.carried_target),
     Question("find_target", whatif.find_target, ("text",)),
-    Question("moved", whatif.moved, (), carried=carried.if_changed),
+    Question("moved", whatif.moved, (), carried=saved.if_changed),
     Question("matters", whatif.matters, ("metric", *TARGET), "whatif", carried=whatif.carried),
     Question(
         "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
     ),
     Question("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
-    Question("each_matters", matter.each_matters, TARGET, "whatif", carried.once, whatif.carried_target),
-    Question("which_words", words.which_words, ("attribution", *TARGET), "whatif"),
-    Question("faithful", words.faithful, ("attribution", *TARGET), "whatif"),
+    Question("each_matters", matter.each_matters, TARGET, "whatif", saved.once, whatif.carried_target),
+    Question("which_words", which_words.which_words, ("attribution", *TARGET), "whatif"),
+    Question("faithful", which_words.faithful, ("attribution", *TARGET), "whatif"),
     _of_scores("score_maps", score_maps.score_maps_in_turn, ("layer", "head"), carried_shown=score_maps.carried_maps),
-    Question("survey", corpus.survey, (), "corpus", carried.once, of_view=True),
-    Question("survey_texts", corpus.survey_texts, ("layer",), "corpus", carried.each_layer, of_view=True),
+    Question("survey", corpus_panel.survey, (), "corpus", saved.once, of_view=True),
+    Question("survey_texts", corpus_panel.survey_texts, ("layer",), "corpus", saved.each_layer, of_view=True),
     _of_runs("compared_with", comparison.compared_with, ("other",)),
     _of_runs("compared_heads", comparison.compared_heads, ("aligned?", "other?"), carried_shown=comparison.saved_heads),
     _of_runs(
@@ -176,23 +178,23 @@ for _question in (
         carried_shown=comparison.saved,
     ),
     _of_runs("compared_answers", comparison.compared_answers, ("other?",), carried=comparison.saved_answers),
-    _of_texts("similar", similarity.similar),
-    _of_texts("similar_without", similarity.similar_without, carried_shown=similarity.saved),
-    _of_texts("similar_input", similarity.similar_input, carried_shown=similarity.saved_input),
-    _of_texts("similar_layers", similarity.similar_layers, carried_shown=similarity.saved_layers),
-    _of_texts("similar_baseline", similarity.similar_baseline, carried=similarity.saved_baseline),
-    _of_examples("task", task.task, carried=carried.once),
+    _of_texts("similar", similarity_panel.similar),
+    _of_texts("similar_without", similarity_panel.similar_without, carried_shown=similarity_panel.saved),
+    _of_texts("similar_input", similarity_panel.similar_input, carried_shown=similarity_panel.saved_input),
+    _of_texts("similar_layers", similarity_panel.similar_layers, carried_shown=similarity_panel.saved_layers),
+    _of_texts("similar_baseline", similarity_panel.similar_baseline, carried=similarity_panel.saved_baseline),
+    _of_examples("task", task.task, carried=saved.once),
     _of_examples("task_table", task.task_table),
     _of_examples("task_open", task.task_open, ("row",)),
     _of_examples("task_work", task.task_work, ("work", "effect_of?", "ablation?"), carried=task.saved_work),
     _of_examples("task_cost", task.task_cost, ("work", "ablation")),
     _of_examples("task_stop", task.task_stop, ("work",)),
-    _of_page("hello", view.hello),
-    _of_page("bundle", view.packed_bundle),
-    _of_page("trace", view.another_text, ("text", "text_pair?")),
+    _of_page("hello", view_commands.hello),
+    _of_page("bundle", view_commands.packed_bundle),
+    _of_page("trace", view_commands.another_text, ("text", "text_pair?")),
     Question("pdf", pdf.pdf, ("sheet",), of_view=True),
     _of_texts("similar_pdf", pdf.similar_pdf, arguments=("split", "texts?")),
-    Question("change", view.changed_run, ("changes",), of_view=True),
-    Question("lesson_model", view.lesson_model, of_view=True),
+    Question("change", view_commands.changed_run, ("changes",), of_view=True),
+    Question("lesson_model", view_commands.lesson_model, of_view=True),
 ):
     register_question(_question)

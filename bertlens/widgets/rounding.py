@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..base.limits import within
 from ..trace.trace import Trace
-from .answers import heads
+from .answers import head_answers
 from .records import Answer
 
 STEP = 2.0**-16  # at most: a number is then 8e-6 off
@@ -21,8 +21,8 @@ MOST = 3e-5
 
 
 def saved_head(trace: Trace, layer: int, head: int) -> Answer:
-    """`heads.head` as a page without a kernel holds it: of a long text q and k are rounded, and lse is theirs."""
-    fields, arrays = heads.head(trace, layer, head)
+    """A head as a page without a kernel holds it: of a long text q and k are rounded, and lse is theirs."""
+    fields, arrays = head_answers.head(trace, layer, head)
     if "q" not in arrays or within("exact", trace.n_tokens):
         return fields, arrays
     return fields, arrays | rounded(trace, layer, head)

@@ -15,7 +15,7 @@ from ..errors import ExportError, InputError, ModelError, check_indices
 from ..export import html
 from ..export import live as live_page
 from ..export.deflate import deflated
-from ..export.still import to_png
+from ..export.still_picture import to_png
 from ..model.borrowed import checked_once
 from ..page import bundle
 from ..trace.provenance import provenance, visible

@@ -21,7 +21,7 @@ from ..measures import gates
 from ..measures.attribution.methods import METHODS
 from ..measures.statistics import STATISTICS
 from ..vocabulary import constants, phrases
-from .arguments import ARGUMENTS
+from .question_arguments import ARGUMENTS
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
 

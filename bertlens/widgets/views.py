@@ -12,11 +12,11 @@ from ..sentences.passages import TASKS
 from ..sentences.text_similarity import Similarity, similarity
 from ..trace.trace import Trace
 from .first_head import opening
-from .panels.comparison import ComparisonPanel
-from .panels.corpus import CorpusPanel
+from .panels.comparison_panel import ComparisonPanel
+from .panels.corpus_panel import CorpusPanel
 from .panels.panel import Panel
-from .panels.similarity import RankingPanel, SimilarityPanel
-from .panels.task import TaskPanel
+from .panels.similarity_panel import RankingPanel, SimilarityPanel
+from .panels.task_panel import TaskPanel
 from .tabs import TABS
 from .widget import LensWidget
 

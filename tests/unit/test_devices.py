@@ -35,8 +35,8 @@ from bertlens.measures import offers as offered
 from bertlens.measures.sources import maps as source_maps
 from bertlens.text.encoding import batch_inputs
 from bertlens.vocabulary import LAYER_MAPS
-from bertlens.widgets.answers import heads
-from bertlens.widgets.answers.thumbnails import all_pictures
+from bertlens.widgets.answers import head_answers
+from bertlens.widgets.answers.layer_pictures import all_pictures
 from unit import elsewhere, test_surroundings, tiny
 
 # 47 tokens: a prime, so that nothing but a map of them has a multiple of 47² entries
@@ -118,7 +118,10 @@ MORE: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
         c.head(1, 1, 2, measure="norm"),
     ],
     "moved": lambda lens, trace: whatif.moved(trace.rerun(whatif.off(0, 1))),
-    "first picture": lambda lens, trace: [all_pictures(trace, range(3))["stats"], heads.head(trace, 1, 0)[1]["lse"]],
+    "first picture": lambda lens, trace: [
+        all_pictures(trace, range(3))["stats"],
+        head_answers.head(trace, 1, 0)[1]["lse"],
+    ],
     "what can be had": lambda lens, trace: len([reason for reason in offered.offers(trace).values() if not reason]),
 }
 WORK = {name: work for name, work in test_surroundings.WORK.items() if name not in ("faithfulness", "export")} | MORE

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import bertlens as bl
 from bertlens.vocabulary import SETTINGS, TRAITS
-from bertlens.widgets.arguments import ARGUMENTS
+from bertlens.widgets.question_arguments import ARGUMENTS
 from bertlens.widgets.questions import QUESTIONS
 from unit.asking import replies
 from unit.tiny import bert, wordpiece

@@ -10,10 +10,10 @@ from ...errors import BertLensError
 from ...measures.predictions import is_lone
 from ...run.changes import Change, Cut, Hide, Off
 from ...trace.trace import Trace
-from ...whatif.alone import alone, why_not
-from ...whatif.answering import asked_kind
+from ...whatif.before_after import asked_kind
 from ...whatif.chips import code, label
 from ...whatif.effects import Effect, Effects, Refused, effects
+from ...whatif.single_changes import alone, why_not
 from ..records import Answer
 from .whatif import asked_target
 

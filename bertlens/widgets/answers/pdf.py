@@ -12,9 +12,9 @@ from ...base.limits import LIMITS, within
 from ...errors import ExportError
 from ...measures.offers import offers
 from ...trace.trace import Trace
-from ..panels.similarity import Texts, shown_pair
+from ..panels.similarity_panel import Texts, shown_pair
 from ..request import Request
-from .heads import layer_maps
+from .head_answers import layer_maps
 
 _SELECTION = ("units", "pair_filter", "hide_special", "renormalize")
 _SVG = "save the SVG, which has it"

@@ -21,7 +21,7 @@ from ...measures.rows import Here
 from ...measures.sources import GROUPS, SIDES, Pair
 from ...trace.trace import Trace
 from ..records import Answer, Selection
-from ..slices import PATIENCE, ask_again, in_steps
+from ..turns import PATIENCE, ask_again, in_steps
 
 MOST_PAIRS = 5  # of sources, the others are one picture
 MOST_CELLS = 128  # along a side
@@ -37,7 +37,7 @@ def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) 
     share of all others; gap, the largest difference between the sum of all maps and the model's own scores; block, how
     many tokens a cell is of along either side; notes. Array: values (2 + pairs, S / block, S / block) float32: the
     scores themselves, a map for each pair, and the rest; hidden cells are NaN, a cell of several tokens holds that of
-    the largest size. Where it takes longer than `patience` (s): "again", see slices.
+    the largest size. Where it takes longer than `patience` (s): "again", see turns.
     """
     made = in_steps(trace, ("score maps", layer, head), lambda here: _steps(here, layer, head), patience)
     return ask_again() if made is None else made

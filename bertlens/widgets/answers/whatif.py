@@ -15,11 +15,11 @@ from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
 from ...vocabulary import SETTINGS
 from ...vocabulary.constants import ANSWERS, CHOICES
-from ...whatif import answering as asking
-from ...whatif import movement
+from ...whatif import before_after as asking
+from ...whatif import heads_moved
 from ...whatif.targets import name_of, named_by, numbers_at, target_of
 from ..records import Answer, Selection
-from ..slices import PATIENCE, ask_again, in_steps
+from ..turns import PATIENCE, ask_again, in_steps
 
 MOST_LABELS = 1000
 
@@ -73,7 +73,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
 def moved(trace: Trace, patience: float = PATIENCE) -> Answer:
     """Array (L, H): how much each head looks elsewhere, nats; NaN where it cannot differ.
 
-    Where it takes longer than `patience` (s): "again", see slices.
+    Where it takes longer than `patience` (s): "again", see turns.
     """
     made = in_steps(trace, "moved", _moved, patience)
     return ask_again() if made is None else ({}, {"moved": made})
@@ -84,7 +84,7 @@ def _moved(here: Here) -> Generator[None, None, Tensor]:
     for layer in range(here().n_layers):
         groups = []
         for heads in head_groups(here(), layer):
-            groups.append(movement.of_heads(here(), layer, heads).float())
+            groups.append(heads_moved.of_heads(here(), layer, heads).float())
             yield
         layers.append(torch.cat(groups))
     return torch.stack(layers)

@@ -111,7 +111,7 @@ def test_what_is_off_already_is_compared_with_the_run_with_it(show: Any, show_sa
 
 def test_a_saved_page_holds_heads_and_tokens(show_saved: Any, pair: Trace) -> None:
     """Their rows are runs of their own, for the next head and cell too; the cell needs Python. tests/unit/whatif/
-    test_alone.py has the other answers."""
+    test_single_changes.py has the other answers."""
     before = similarity(pair)
     seen = show_saved(pair.explore(layer=1, head=1, query=3, key=2), matters=True)
     open_tab(seen)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertlens.base.one_thread import SMALL_STREAM, one_thread_if_small
-from bertlens.widgets.answers import heads, thumbnails
+from bertlens.widgets.answers import head_answers, layer_pictures
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def test_trace_page_and_answers_of_a_short_text(two_threads, embedded_lens, monk
 
         return run
 
-    monkeypatch.setattr(thumbnails, "fractions", watched("overview", thumbnails.fractions))
+    monkeypatch.setattr(layer_pictures, "fractions", watched("overview", layer_pictures.fractions))
     view = trace.explore(layer=1, head=8)
-    monkeypatch.setattr(heads.norms, "transformed_norm", watched("page", heads.norms.transformed_norm))
+    monkeypatch.setattr(head_answers.norms, "transformed_norm", watched("page", head_answers.norms.transformed_norm))
     view.to_html()
     assert seen == {"pass": 1, "overview": 1, "page": 1}
     assert torch.get_num_threads() == 2

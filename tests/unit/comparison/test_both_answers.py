@@ -150,5 +150,5 @@ def test_a_changed_run_beside_its_original() -> None:
     trace = lens.trace(TWO[0])
     changed = trace.rerun(whatif.off(0))
     found = bl.compare(trace, changed).answers()
-    wanted = {row.name: (row.before, row.after) for row in whatif.answering.answers(changed).rows}
+    wanted = {row.name: (row.before, row.after) for row in whatif.before_after.answers(changed).rows}
     assert {row.name: (row.a, row.b) for row in found.rows} == wanted

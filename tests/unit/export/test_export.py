@@ -27,7 +27,7 @@ from bertlens.page import bundle
 from bertlens.trace import provenance as provenance_module
 from bertlens.trace.provenance import visible
 from bertlens.widgets import saving
-from bertlens.widgets.answers import heads
+from bertlens.widgets.answers import head_answers
 from unit.asking import replies
 
 HOSTILE = [
@@ -466,7 +466,7 @@ def test_what_does_not_deflate_is_carried_as_it_is():
 def test_a_head_takes_less_than_its_bytes(embedded_lens):
     """Queries and keys of a real model: a seventh less, by their signs and exponents alone."""
     trace = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 12)
-    _, arrays = heads.head(trace, 2, 3)
+    _, arrays = head_answers.head(trace, 2, 3)
     index, blob = wire.pack(arrays)
     assert len(from_text(carried(blob, index)["$bytes"])) < 0.87 * len(blob)
     assert len(zlib.compress(blob, 9)) > 0.9 * len(blob)  # without the planes hardly any

@@ -15,7 +15,7 @@ from bertlens import whatif
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
 from bertlens.export import live
-from bertlens.widgets.answers import heads, matter
+from bertlens.widgets.answers import head_answers, matter
 from bertlens.widgets.answers import whatif as answers
 from bertlens.widgets.overview import with_overview
 from bertlens.widgets.view_record import ViewRecord
@@ -88,16 +88,16 @@ def test_a_typed_text_is_answered_as_by_the_kernel(said):
     same_overview(trace, *found[0][2:])
     kinds = [badge["kind"] for badge in found[0][2]["header"]["badges"]]
     assert kinds == ["unknown", "typed", "live"]
-    fields, arrays = heads.head(trace, 3, 2)
+    fields, arrays = head_answers.head(trace, 3, 2)
     own = {**fields, "scaling": pytest.approx(fields["scaling"]), "arrays": 0, "decimals": 3}
     assert {**found[1][1], "arrays": 0} == own
     for name in ("q", "k", "lse"):
         np.testing.assert_allclose(found[1][3][name], arrays[name], atol=1e-5)
-    rows = heads.query_rows(trace, 2, 4)[1]
+    rows = head_answers.query_rows(trace, 2, 4)[1]
     assert found[2][3].keys() == rows.keys() == {"weight", "norm", "share"}
     for name, own in rows.items():
         np.testing.assert_allclose(found[2][3][name], own, atol=1e-5)
-    fields, arrays = heads.head_statistics(trace, "weight")
+    fields, arrays = head_answers.head_statistics(trace, "weight")
     assert found[3][1]["names"] == fields["names"]
     np.testing.assert_allclose(found[3][3]["received"], arrays["received"], atol=1e-5)
     fields, _ = answers.answers(trace)
@@ -124,7 +124,7 @@ def test_changes_are_those_of_the_kernel(said):
     everything = trace.rerun(whatif.off(2, 5), whatif.cut(1, 7, 2, 4), whatif.hide(3), whatif.off(4))
     same_overview(everything, *found[9][2:])
     assert [one["id"] for one in found[9][2]["header"]["changes"]] == [0, 1, 2, 3]
-    fields, arrays = heads.head(everything, 1, 7)
+    fields, arrays = head_answers.head(everything, 1, 7)
     assert found[10][1]["mask"] == fields["mask"] == "bits"
     assert (found[10][3]["bits"] == arrays["bits"]).all()
     np.testing.assert_allclose(found[11][3]["moved"], answers.moved(everything)[1]["moved"], atol=2e-5)

@@ -12,7 +12,7 @@ import pytest
 import bertlens as bl
 from bertlens import whatif
 from bertlens.comparison.alignment import common
-from bertlens.widgets.panels.comparison import ComparisonPanel
+from bertlens.widgets.panels.comparison_panel import ComparisonPanel
 from unit.export import engine
 
 TYPED = "The old cat sat on the mat, and the mat was on the unbelievably old floor."

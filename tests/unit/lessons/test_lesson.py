@@ -10,7 +10,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.whatif import cut, off
-from bertlens.widgets.answers.view import lesson_model
+from bertlens.widgets.answers.view_commands import lesson_model
 
 TEXT = "The cat did not drink the milk because it was tired."
 step = bl.Lesson.step

@@ -14,7 +14,7 @@ from bertlens.lens import Lens
 from bertlens.measures import byhead, norms
 from bertlens.measures.distributions import total_variation
 from bertlens.trace import Trace
-from bertlens.widgets.answers import heads
+from bertlens.widgets.answers import head_answers
 from unit import tiny
 
 
@@ -100,10 +100,10 @@ def test_rows_of_a_changed_run_are_what_it_used() -> None:
 def test_rows_of_maps_that_were_given() -> None:
     weights = torch.randn(2, 3, 4, 6).softmax(-1)
     trace = Trace.from_attentions(weights, list("abcd"), list("uvwxyz"))
-    _, arrays = heads.query_rows(trace, 2, 2)
+    _, arrays = head_answers.query_rows(trace, 2, 2)
     assert list(arrays) == ["weight"]
     torch.testing.assert_close(arrays["weight"], weights[:, :, 2])
     with pytest.raises(SelectionError, match="before the first"):
-        heads.query_rows(trace, 2, 1)
+        head_answers.query_rows(trace, 2, 1)
     with pytest.raises(ModelError):
-        heads.head_statistics(trace, "norm")
+        head_answers.head_statistics(trace, "norm")

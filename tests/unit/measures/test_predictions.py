@@ -11,7 +11,7 @@ import transformers as tf
 
 from bertlens import Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures.offers import offers
-from bertlens.whatif import answering
+from bertlens.whatif import before_after
 from unit import tiny
 
 MASKED = "the cat [MASK] on the [MASK]"
@@ -121,13 +121,13 @@ def test_numbers_that_are_no_classes_have_no_probability(kind: str, settings: di
     trace = lens_of(kind, **settings).trace("it was warm")
     run = trace.rerun(whatif.off(0, 1))
     assert trace.predictions().probability.isna().all()
-    answers = answering.answers(run)
+    answers = before_after.answers(run)
     assert answers.unit == "logit"
     assert trace.lens is not None
     logits = output_of(trace.lens, trace).logits[0].double()
     expected = logits[1:4, 0] if kind == "TokenClassification" else logits.sort(descending=True).values
     assert [row.before for row in answers.rows][:3] == pytest.approx(expected.tolist(), abs=1e-5)
-    assert "divergence" not in answering.asked(run)
+    assert "divergence" not in before_after.asked(run)
     with pytest.raises(ModelError, match="no one distribution"):
         whatif.divergence(position=1 if kind == "TokenClassification" else None)(run)
 
@@ -135,7 +135,7 @@ def test_numbers_that_are_no_classes_have_no_probability(kind: str, settings: di
 def test_several_labels_at_once_are_no_distribution() -> None:
     lens = lens_of("SequenceClassification", problem_type="multi_label_classification", num_labels=3)
     run = lens.trace("it was warm").rerun(whatif.off(0, 1))
-    assert "divergence" not in answering.asked(run)
+    assert "divergence" not in before_after.asked(run)
     with pytest.raises(ModelError, match="no one distribution"):
         whatif.divergence()(run)
 
@@ -149,7 +149,7 @@ def test_a_discriminator_predicts_no_words() -> None:
         trace.predictions()
     assert "not read here" in offers(trace)["predictions"]
     with pytest.raises(ModelError, match="not read here"):
-        answering.answers(trace.rerun(whatif.off(0, 0)))
+        before_after.answers(trace.rerun(whatif.off(0, 0)))
     assert "<main" in trace.explore().to_html()
 
 

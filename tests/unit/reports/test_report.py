@@ -29,8 +29,8 @@ from bertlens.reports.against import read
 from bertlens.reports.claims import BY_NAME
 from bertlens.reports.gathered import Gathered, gather
 from bertlens.reports.measuring import heads_above, middle
-from bertlens.reports.page import _card  # what is written of one card
 from bertlens.reports.passes import PASSES
+from bertlens.reports.report_page import _card  # what is written of one card
 from bertlens.reports.rules import CANNOT, DIFFERS, HOLDS
 from bertlens.reports.texts import pairs
 from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve

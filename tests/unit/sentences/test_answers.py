@@ -14,9 +14,9 @@ from bertlens import whatif
 from bertlens.errors import InputError, ModelError
 from bertlens.measures import attribution
 from bertlens.measures.predictions import texts_apart
-from bertlens.whatif.alone import alone
-from bertlens.whatif.answering import asked
+from bertlens.whatif.before_after import asked
 from bertlens.whatif.effects import effects
+from bertlens.whatif.single_changes import alone
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
 from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, parts, st

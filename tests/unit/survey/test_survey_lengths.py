@@ -22,7 +22,7 @@ from bertlens.survey.text_statistics import LABELS, text_statistics
 from bertlens.survey.textlength import LengthBin, near_steps, span, step_of
 from bertlens.text import excerpts
 from bertlens.vocabulary import SETTINGS
-from bertlens.widgets.panels.corpus import CorpusPanel
+from bertlens.widgets.panels.corpus_panel import CorpusPanel
 from unit import survey_naive as naive
 from unit import tiny
 

@@ -24,7 +24,7 @@ from bertlens.measures.ranks import spearman
 from bertlens.survey.intervals import share_interval
 from bertlens.tasks import correlations, entities, mistakes, sweeping
 from bertlens.tasks.ablations import Ablation, Part
-from bertlens.tasks.page import page_of
+from bertlens.tasks.task_page import page_of
 from bertlens.widgets.panels.task_fields import TOLD
 from unit import tiny
 from unit.tasks.classifier import texts_of

@@ -14,7 +14,7 @@ import bertlens as bl
 from bertlens.cli import main
 from bertlens.errors import InputError
 from bertlens.export import html
-from bertlens.tasks.page import page_of
+from bertlens.tasks.task_page import page_of
 from unit.tasks.classifier import labelled, lens_of
 
 HOSTILE = "<script>alert(1)</script> & <img src=x> \u202e the cat"

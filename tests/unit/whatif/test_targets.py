@@ -10,7 +10,7 @@ import transformers as tf
 
 from bertlens import InputError, ModelError, Trace, whatif
 from bertlens.errors import BertLensError
-from bertlens.whatif.answering import asked, asked_of
+from bertlens.whatif.before_after import asked, asked_of
 from bertlens.whatif.effects import Effect, effects
 from bertlens.whatif.targets import named_by, target_of
 from bertlens.widgets.answers import whatif as page

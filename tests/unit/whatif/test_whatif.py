@@ -637,14 +637,14 @@ def test_views_of_a_changed_run(tmp_path: Path) -> None:
     """A head whose weights were set travels as weights, the others as q and k; no neurons are offered; it is said."""
     from bertlens.export.arrays import save_csv
     from bertlens.trace.provenance import provenance
-    from bertlens.widgets.answers import heads
+    from bertlens.widgets.answers import head_answers
 
     trace = lens_of("bert").trace("the cat sat")
     found = trace.rerun(whatif.cut(1, 2, 0, 1, renormalize=False), whatif.cut(0, 1, 2, 3))
-    _, arrays = heads.head(found, 1, 2)
+    _, arrays = head_answers.head(found, 1, 2)
     assert set(arrays) == {"attention"} and torch.equal(arrays["attention"], found.attention(1)[2])
-    assert set(heads.head(found, 1, 1)[1]) == {"q", "k", "lse"}
-    fields, arrays = heads.head(found, 0, 1)  # a cut is a mask
+    assert set(head_answers.head(found, 1, 1)[1]) == {"q", "k", "lse"}
+    fields, arrays = head_answers.head(found, 0, 1)  # a cut is a mask
     assert fields["mask"] == "bits" and set(arrays) == {"q", "k", "lse", "bits"}
     assert "head 1.2" in offers(found)["neurons"] and not offers(trace)["neurons"]
     assert provenance(found)["changes"] == list(map(str, found.changes)) and provenance(trace)["changes"] == []

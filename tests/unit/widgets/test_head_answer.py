@@ -10,7 +10,7 @@ import torch
 
 import bertlens as bl
 from bertlens.trace import Trace
-from bertlens.widgets.answers import heads
+from bertlens.widgets.answers import head_answers
 from unit import tiny
 
 KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
@@ -45,7 +45,7 @@ def test_all_cells_of_a_short_text(name: str) -> None:
     i, j = (grid.ravel() for grid in np.mgrid[: trace.n_tokens, : trace.n_tokens])
     for layer in range(trace.n_layers):
         for head in range(trace.n_heads):
-            fields, arrays = heads.head(trace, layer, head)
+            fields, arrays = head_answers.head(trace, layer, head)
             wanted = trace.attention(layer, torch.float64)[head].numpy().ravel()
             assert cells(fields, arrays, i, j) == pytest.approx(wanted, abs=1e-6, rel=1e-5)
 
@@ -55,7 +55,7 @@ def test_a_local_layer_travels_as_its_width() -> None:
     trace = bl.Lens(family.model(), family.tokenizer()).trace(*tiny.TEXTS[1])
     kinds = set()
     for layer in range(trace.n_layers):
-        fields, arrays = heads.head(trace, layer, 0)
+        fields, arrays = head_answers.head(trace, layer, 0)
         kinds.add(fields["mask"])
         assert set(arrays) == {"q", "k", "lse"}  # nothing of S x S
         given = trace.dense_mask(layer)
@@ -79,9 +79,9 @@ def test_a_local_layer_travels_as_its_width() -> None:
 )
 @pytest.mark.parametrize("at_once", [1, 2, 256])
 def test_masks(rows: list[str], kind: dict[str, Any], at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heads, "ROWS", at_once)
+    monkeypatch.setattr(head_answers, "ROWS", at_once)
     seen = torch.tensor([[letter == "1" for letter in row] for row in rows])
-    fields, arrays = heads._mask(  # no family has all of these masks
+    fields, arrays = head_answers._mask(  # no family has all of these masks
         len(seen), torch.where(seen, 0.0, -torch.inf).__getitem__
     )
     assert fields == kind
@@ -113,7 +113,7 @@ def test_random_cells_of_a_long_text(long: Trace, layer: int) -> None:
     """Against float64 sums over whole rows of the same captured q and k; in the local layer at its edges too."""
     S, head = long.n_tokens, 1
     assert S > 4000
-    fields, arrays = heads.head(long, layer, head)
+    fields, arrays = head_answers.head(long, layer, head)
     assert set(arrays) == {"q", "k", "lse"} and fields["mask"] == ("full", "band")[layer]
     rng = np.random.default_rng(5)
     i, j = rng.integers(0, S, 200), rng.integers(0, S, 200)
@@ -130,5 +130,5 @@ def test_random_cells_of_a_long_text(long: Trace, layer: int) -> None:
     found = cells(fields, arrays, i, j)
     assert found == pytest.approx(wanted, abs=1e-6, rel=1e-5)
     assert (found > 1e-6).any() and ((found == 0) == (wanted == 0)).all()
-    lengths = heads.layer_norms(long, layer)[1]["norms"][head].double().numpy()
+    lengths = head_answers.layer_norms(long, layer)[1]["norms"][head].double().numpy()
     assert found * lengths[j] == pytest.approx(wanted * lengths[j], abs=1e-6, rel=1e-5)

@@ -17,7 +17,7 @@ from bertlens.errors import ExportError
 from bertlens.measures import rows
 from bertlens.trace import Trace
 from bertlens.widgets import host
-from bertlens.widgets.answers import heads, thumbnails
+from bertlens.widgets.answers import head_answers, layer_pictures
 from unit import tiny
 from unit.asking import replies
 
@@ -54,7 +54,7 @@ def test_pictures_of_a_layer(name: str, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", at_once)
         monkeypatch.setattr(rows, "LEAST_ROWS", 2)
         trace = lens.trace(*tiny.TEXTS[1])
-        fields, arrays = thumbnails.layer_pictures(trace, 1)
+        fields, arrays = layer_pictures.layer_pictures(trace, 1)
         assert fields == {"layer": 1}
         weights = trace.attention(1).double()
         side = min(32, trace.n_tokens)
@@ -80,7 +80,7 @@ def test_a_view_of_a_long_text_looks_at_no_layer(long: Trace, monkeypatch: pytes
     def refuse(*_args: Any) -> None:
         raise AssertionError("computed before it was asked for")
 
-    monkeypatch.setattr(thumbnails, "_pictures", refuse)
+    monkeypatch.setattr(layer_pictures, "_pictures", refuse)
     view = long.explore(layer=0, head=1)
     header = view.overview["header"]
     assert header["pending"] == list(range(long.n_layers))
@@ -104,11 +104,11 @@ def test_a_page_asks_for_them(long: Trace) -> None:
 @pytest.mark.parametrize(
     ("op", "arguments", "module", "work", "passes"),
     [
-        ("pictures", {}, thumbnails, "_pictures", 1),
+        ("pictures", {}, layer_pictures, "_pictures", 1),
         (
             "gates",
             {"threshold": 0.3, "margin": 0.1},
-            heads,
+            head_answers,
             "group_steps",
             1,
         ),  # of one view: the other is known since it was opened
@@ -158,8 +158,8 @@ def test_a_layer_alone_is_that_of_all_layers(
     fields, buffers = ask(view, op=op, **arguments)
     whole = wire.unpack(fields["arrays"], buffers[0])
     view, looked_at = again(long).explore(), []  # so that a layer's are computed without the others
-    real = heads.group_steps
-    monkeypatch.setattr(heads, "group_steps", lambda *of: looked_at.append(of[1]) or real(*of))
+    real = head_answers.group_steps
+    monkeypatch.setattr(head_answers, "group_steps", lambda *of: looked_at.append(of[1]) or real(*of))
     for layer in reversed(range(long.n_layers)):
         part, buffers = ask(view, op=op, layer=layer, **arguments)
         arrays = wire.unpack(part["arrays"], buffers[0])
@@ -221,7 +221,7 @@ def test_a_page_of_its_own_has_them(long: Trace, monkeypatch: pytest.MonkeyPatch
 def test_a_page_that_is_too_large_is_refused_before_any_work(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     view = long.explore()
     monkeypatch.setattr("bertlens.export.html.LIMIT", 1000)
-    monkeypatch.setattr(thumbnails, "_pictures", lambda *_: pytest.fail("computed"))
+    monkeypatch.setattr(layer_pictures, "_pictures", lambda *_: pytest.fail("computed"))
     with pytest.raises(ExportError, match="not even one layer"):
         view.to_html()
 

@@ -10,7 +10,7 @@ import bertlens as bl
 from bertlens.export.deflate import carried
 from bertlens.model import offline_model
 from bertlens.widgets import rounding
-from bertlens.widgets.answers import heads
+from bertlens.widgets.answers import head_answers
 from bertlens.widgets.questions import packed
 from tests.unit.export.test_export import unpacked
 
@@ -56,7 +56,7 @@ def weights(fields, arrays, trace, layer, head) -> torch.Tensor:
 def test_weights_of_rounded_queries_and_keys_are_the_models(traces, layer):
     trace = traces[1100]
     for head in range(2):
-        model, page = heads.head(trace, layer, head), rounding.saved_head(trace, layer, head)
+        model, page = head_answers.head(trace, layer, head), rounding.saved_head(trace, layer, head)
         exact = weights(*model, trace, layer, head)
         assert exact.max() > 0.5  # where an error of a score moves a weight most
         torch.testing.assert_close(weights(*page, trace, layer, head), exact, rtol=1e-5, atol=1e-5)
@@ -68,7 +68,7 @@ def test_weights_of_rounded_queries_and_keys_are_the_models(traces, layer):
 
 def test_a_rounded_head_is_small_and_comes_back_to_the_last_bit(traces):
     sizes = []
-    for answer in (heads.head(traces[1100], 0, 0), rounding.saved_head(traces[1100], 0, 0)):
+    for answer in (head_answers.head(traces[1100], 0, 0), rounding.saved_head(traces[1100], 0, 0)):
         fields, [blob] = packed(*answer)
         held = carried(blob, fields["arrays"])
         assert unpacked(held) == blob
@@ -77,7 +77,7 @@ def test_a_rounded_head_is_small_and_comes_back_to_the_last_bit(traces):
 
 
 def test_a_short_text_is_not_rounded(traces):
-    exact, page = (answer(traces[60], 1, 0)[1] for answer in (heads.head, rounding.saved_head))
+    exact, page = (answer(traces[60], 1, 0)[1] for answer in (head_answers.head, rounding.saved_head))
     assert all(torch.equal(exact[name], page[name]) for name in ("q", "k", "lse"))
     assert "2⁻¹⁶" not in re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), traces[60].explore().to_html())
 

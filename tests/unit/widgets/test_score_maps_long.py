@@ -12,7 +12,7 @@ import torch
 from bertlens.base.limits import LIMITS, Limit
 from bertlens.measures import sources
 from bertlens.trace import Trace
-from bertlens.widgets import slices
+from bertlens.widgets import turns
 from bertlens.widgets.answers import score_maps
 from bertlens.widgets.questions import QUESTIONS
 from unit.measures.test_sources import TEXT, lens_of
@@ -30,23 +30,23 @@ def test_in_blocks_and_turns_they_are_the_same(kind: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(score_maps, "TOKENS", 4)
     monkeypatch.setitem(LIMITS, "at_once", Limit(4, "", ""))
     monkeypatch.setattr(score_maps, "PATIENCE", 0.0)
-    turns = 0
+    n_turns = 0
     while (made := QUESTIONS["score_maps"].answer(trace, layer=2, head=1))[0].get("again"):
         assert made == ({"again": True}, {})
-        turns += 1
-    assert turns > 2 * trace.n_tokens / 5
+        n_turns += 1
+    assert n_turns > 2 * trace.n_tokens / 5
     assert made[0]["pairs"] == fields["pairs"]
     assert made[0]["share"] == pytest.approx(fields["share"], abs=1e-6) and made[0]["gap"] < 1e-4
     torch.testing.assert_close(made[1]["values"], arrays["values"], atol=1e-5, rtol=0, equal_nan=True)
-    assert not slices.unfinished(trace)  # memory only: nothing else tells whether what is done is kept
+    assert not turns.unfinished(trace)  # memory only: nothing else tells whether what is done is kept
 
 
 def test_begun_and_left_they_do_not_keep_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traced()
     assert score_maps.score_maps(trace, 2, 1, patience=0.0)[0]["again"]
-    monkeypatch.setattr(slices, "IDLE", -1.0)
+    monkeypatch.setattr(turns, "IDLE", -1.0)
     assert score_maps.score_maps(trace, 2, 0, patience=0.0)[0]["again"]
-    assert [work[-1] for work in slices.unfinished(trace)] == [0]  # what nobody went on with is forgotten
+    assert [work[-1] for work in turns.unfinished(trace)] == [0]  # what nobody went on with is forgotten
     weak = weakref.ref(trace)
     del trace
     gc.collect()

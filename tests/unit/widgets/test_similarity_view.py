@@ -14,8 +14,8 @@ from PIL import Image
 import bertlens as bl
 from bertlens.base import colors, wire
 from bertlens.errors import InputError
-from bertlens.widgets import slices
-from bertlens.widgets.panels.similarity import SimilarityPanel
+from bertlens.widgets import turns
+from bertlens.widgets.panels.similarity_panel import SimilarityPanel
 from unit.asking import question, replies
 from unit.export.test_export import attention
 from unit.tiny_encoders import TEXTS, crossed, encoder, words
@@ -117,14 +117,14 @@ def test_words_are_taken_out_in_turns(lens: bl.Lens, monkeypatch: pytest.MonkeyP
     view = bl.similarity(lens, A, B).explore()
     whole = asked(view, "similar_without")[1]["without"]
     clock = iter(range(10**9))
-    monkeypatch.setattr(slices.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(turns.time, "monotonic", lambda: float(next(clock)))
     other = bl.similarity(lens, A, B).explore()
     message = {"id": 1, "op": "similar_without", "trace": other.overview["header"]["trace"], "map": "self"}
-    turns = 1
+    n_turns = 1
     while (reply := replies(other, message)[0])[0].get("again"):
-        turns += 1
+        n_turns += 1
         assert "error" not in asked(other, "head", layer=0, head=0)[0]
-    assert turns > len(A.split())
+    assert n_turns > len(A.split())
     np.testing.assert_array_equal(wire.unpack(reply[0]["arrays"], reply[1][0])["without"], whole)
 
 
@@ -167,15 +167,15 @@ def test_the_split_by_tokens_that_went_in(mode: str, splits: list[str], monkeypa
     view = found.explore()
     told, arrays = first(view)
     assert told["splits"] == splits and ("similar.pairs" in arrays) == ("output" in splits)
-    monkeypatch.setattr(slices.time, "monotonic", iter(range(10**9)).__next__)
+    monkeypatch.setattr(turns.time, "monotonic", iter(range(10**9)).__next__)
     message = {"id": 1, "op": "similar_input", "trace": view.overview["header"]["trace"], "map": "self"}
-    turns, shares = 1, []
+    n_turns, shares = 1, []
     while (reply := replies(view, message)[0])[0].get("again"):
-        turns += 1
+        n_turns += 1
         shares.append(reply[0]["done"])
     assert shares == sorted(shares) and 0 < shares[0] < shares[-1] <= 1
     pairs = wire.unpack(reply[0]["arrays"], reply[1][0])["pairs"]
-    assert turns > 2 and pairs.shape == tuple(1 + len(side["tokens"]) for side in told["sides"])
+    assert n_turns > 2 and pairs.shape == tuple(1 + len(side["tokens"]) for side in told["sides"])
     assert pairs.sum() == pytest.approx(told["value"] + reply[0]["gap"], abs=1e-5)
     np.testing.assert_allclose(pairs, found.pairs("input"), atol=1e-6)
     held = [message["op"] for message, _ in view.page().answers]

@@ -15,8 +15,8 @@ from bertlens.base.jobs import Job, Stopped
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
 from bertlens.tasks.slices import slices_said
-from bertlens.widgets.panels import task as panel
 from bertlens.widgets.panels import task_fields
+from bertlens.widgets.panels import task_panel as panel
 from unit.asking import replies
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_against import turned

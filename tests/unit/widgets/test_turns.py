@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.widgets import slices
+from bertlens.widgets import turns
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.asking import replies
@@ -69,7 +69,7 @@ def message_of(op: str) -> dict[str, Any]:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock on which every step takes longer than a page's patience; two or more steps for a head's rows."""
     clock = iter(range(10**9))
-    monkeypatch.setattr(slices.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(turns.time, "monotonic", lambda: float(next(clock)))
     for module in ("rows", "leading"):
         monkeypatch.setattr(f"bertlens.measures.{module}.within", lambda name, *tokens: False, raising=False)
     monkeypatch.setattr("bertlens.measures.rows.WEIGHTS_AT_ONCE", 1 << 16)
@@ -78,13 +78,13 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("op", IN_TURN)
 def test_a_head_is_answered_between_two_turns(op: str, lens: bl.Lens, hurried: None) -> None:
     trace = traced(lens)
-    view, message, turns = opened(lens, trace, op), message_of(op), 1
+    view, message, n_turns = opened(lens, trace, op), message_of(op), 1
     while (fields := asked(view, message)[0]).get("again"):
-        turns += 1
+        n_turns += 1
         between = asked(view, HEAD)[0]
         assert (between["layer"], between["head"]) == (0, 2) and "again" not in between
     assert "error" not in fields
-    assert turns >= IN_TURN[op]
+    assert n_turns >= IN_TURN[op]
 
 
 @pytest.mark.parametrize("op", ["survey", "compared_heads"])
@@ -93,7 +93,7 @@ def test_turns_give_what_one_turn_gives(op: str, lens: bl.Lens, hurried: None, m
     view, message = opened(lens, trace, op), message_of(op)
     while (found := asked(view, message))[0].get("again"):
         pass
-    monkeypatch.setattr(slices.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(turns.time, "monotonic", lambda: 0.0)
     whole = asked(opened(lens, trace, op), message)
     assert {**whole[0], "id": 0} == {**found[0], "id": 0} and whole[1] == found[1]
 

@@ -11,8 +11,8 @@ import torch
 
 from bertlens.measures import rows
 from bertlens.trace import Trace
-from bertlens.widgets import slices
-from bertlens.widgets.answers import heads, thumbnails
+from bertlens.widgets import turns
+from bertlens.widgets.answers import head_answers, layer_pictures
 from bertlens.widgets.questions import QUESTIONS
 from unit.measures.test_sources import TEXT, lens_of
 
@@ -34,7 +34,7 @@ def in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """A head at a time, four rows at a time, and no patience."""
     monkeypatch.setattr(rows, "LEAST_ROWS", 4)
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 4 * len(TEXT.split()))
-    for module in (heads, thumbnails):
+    for module in (head_answers, layer_pictures):
         monkeypatch.setattr(module, "PATIENCE", 0.0)
 
 
@@ -43,11 +43,11 @@ def test_an_answer_in_turns_is_the_same(name: str, arguments: dict[str, Any], mo
     one, other = traced(), traced()
     fields, arrays = QUESTIONS[name].answer(one, layer=1, **arguments)
     in_turns(monkeypatch)
-    turns = 0
+    n_turns = 0
     while (made := QUESTIONS[name].answer(other, layer=1, **arguments))[0].get("again"):
         assert made == ({"again": True}, {})
-        turns += 1
-    assert turns >= one.n_heads * (one.n_tokens // 4)
+        n_turns += 1
+    assert n_turns >= one.n_heads * (one.n_tokens // 4)
     assert str(made[0]) == str(fields)
     for part, values in arrays.items():
         torch.testing.assert_close(made[1][part], values, atol=1e-6, rtol=1e-6, equal_nan=True)
@@ -73,14 +73,14 @@ def test_begun_and_left_it_does_not_keep_the_trace(
 def test_what_goes_wrong_in_a_turn_is_said_and_begun_anew() -> None:
     trace, calls = traced(), []
 
-    def work(_here: rows.Here, _heads: slice) -> slices.Steps[int]:
+    def work(_here: rows.Here, _heads: slice) -> turns.Steps[int]:
         calls.append(1)
         yield
         if len(calls) == 1:
             raise ZeroDivisionError
         return 7
 
-    assert slices.by_heads(trace, 0, work, "some", patience=-1.0) is None
+    assert turns.by_heads(trace, 0, work, "some", patience=-1.0) is None
     with pytest.raises(ZeroDivisionError):
-        slices.by_heads(trace, 0, work, "some")
-    assert slices.by_heads(trace, 0, work, "some") == [7] * len(rows.head_groups(trace, 0))
+        turns.by_heads(trace, 0, work, "some")
+    assert turns.by_heads(trace, 0, work, "some") == [7] * len(rows.head_groups(trace, 0))

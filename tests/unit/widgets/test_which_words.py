@@ -12,7 +12,7 @@ import torch
 from bertlens import InputError, Lens, Trace, whatif
 from bertlens.measures import attribution
 from bertlens.measures.metrics import Metric, Read
-from bertlens.widgets.answers.words import faithful, which_words
+from bertlens.widgets.answers.which_words import faithful, which_words
 from unit.asking import question
 from unit.whatif.test_effects import PAIR, lens_of, traced
 

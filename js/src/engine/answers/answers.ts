@@ -1,5 +1,5 @@
 // What the model answers before the changes of a run and after: words at masks, labels, tags, the similarity of two texts,
-// or of one how its vector changed. As bertlens/whatif/answering.py.
+// or of one how its vector changed. As bertlens/whatif/before_after.py.
 import * as phrases from "../../generated/phrases";
 import { ANSWERS, CHOICES } from "../../generated/vocabulary";
 import { type Fields, NEEDS_PYTHON } from "../asked";

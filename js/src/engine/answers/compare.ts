@@ -1,5 +1,5 @@
 // Two runs beside each other: the one shown, and another text or the run without changes. As
-// bertlens/widgets/panels/comparison.py; the runs are of one model and one tokenizer.
+// bertlens/widgets/panels/comparison_panel.py; the runs are of one model and one tokenizer.
 import * as phrases from "../../generated/phrases";
 import { COMPARED_HEADS, COMPARED_RUNS, COMPARED_UNITS, NAMED_UNITS, SINK } from "../../generated/vocabulary";
 import { headLabel } from "../../paint/format";

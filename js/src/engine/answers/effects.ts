@@ -1,4 +1,4 @@
-// What a change does to a run: which heads look elsewhere, see bertlens/whatif/movement.py, and what heads do to the answer.
+// What a change does to a run: which heads look elsewhere, see bertlens/whatif/heads_moved.py, and what heads do to the answer.
 
 import { type Fields, NEEDS_PYTHON } from "../asked";
 import type { Change } from "../changes";

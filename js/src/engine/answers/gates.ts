@@ -1,5 +1,5 @@
 // What kind of gate each head is, and the cells that made it one: as gate_labels and gate_evidence of
-// bertlens/widgets/answers/heads.py, whose measures are bertlens/measures/gates.
+// bertlens/widgets/answers/head_answers.py, whose measures are bertlens/measures/gates.
 import { gateLabel } from "../../compute/gatelabel";
 import * as phrases from "../../generated/phrases";
 import { GATE_LEAST_CONTENT, GATE_LEVEL, GATE_PATTERNS, GATE_RISE, GATE_VIEWS } from "../../generated/vocabulary";

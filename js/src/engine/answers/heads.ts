@@ -1,4 +1,4 @@
-// What is asked of heads: one of them, rows and statistics of all, by weight and by norm. As bertlens/widgets/answers/heads.py.
+// What is asked of heads: one of them, rows and statistics of all, by weight and by norm. As bertlens/widgets/answers/head_answers.py.
 import type { Pass } from "../forward";
 import type { Shaped } from "../pack";
 import { noPictures, putStatistics, putThumbnail, rolesOf, sideOf, statisticsOf, thumbnailOf } from "../pictures";

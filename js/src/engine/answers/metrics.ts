@@ -1,4 +1,4 @@
-// The numbers of an answer that heads are switched off for. As `asked` of bertlens/whatif/answering.py.
+// The numbers of an answer that heads are switched off for. As `asked` of bertlens/whatif/before_after.py.
 import * as phrases from "../../generated/phrases";
 import { cosine, type Pass } from "../forward";
 import type { Engine, Run } from "../runs";

@@ -1,4 +1,4 @@
-// Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/heads.py, whose measures
+// Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/head_answers.py, whose measures
 // are bertlens/measures/categories.py and norms.py.
 import { CATEGORIES, LIMITS, MIXING_METHODS } from "../../generated/vocabulary";
 import { isOff } from "../changes";

@@ -1,4 +1,4 @@
-// Two runs as the kernel tells of them (bertlens/widgets/panels/comparison.py), and what is selected of them. Units of both texts
+// Two runs as the kernel tells of them (bertlens/widgets/panels/comparison_panel.py), and what is selected of them. Units of both texts
 // are counted together, gaps included; a difference is always b − a.
 
 import { batch } from "@preact/signals";

@@ -8,7 +8,7 @@ import { tokenName } from "./data";
 
 const NAMED = 2; // tokens in the sentence
 
-/** What each token counts for: see bertlens/widgets/answers/words.py. */
+/** What each token counts for: see bertlens/widgets/answers/which_words.py. */
 export interface Attributed {
   attribution: string; // the method
   label: string; // of the number

@@ -1,4 +1,4 @@
-// Two texts as the kernel tells of them (bertlens/widgets/panels/similarity.py): what their similarity is a sum of, by pieces
+// Two texts as the kernel tells of them (bertlens/widgets/panels/similarity_panel.py): what their similarity is a sum of, by pieces
 // or words, and what is left of it without a word.
 import { largest } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";

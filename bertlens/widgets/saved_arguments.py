@@ -11,7 +11,7 @@ from ..measures import gates
 from ..measures.offers import offers
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from .answers import heads
+from .answers import head_answers
 from .records import Selection
 
 Saved: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
@@ -50,12 +50,12 @@ def measures(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
 
 def layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     if within("carried", trace.n_tokens):
-        kinds = [word.name for word in heads.layer_maps(trace) if word.carried]
+        kinds = [word.name for word in head_answers.layer_maps(trace) if word.carried]
         yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
 
 
 def shown_map(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
-    names = [word.name for word in heads.layer_maps(trace)]
+    names = [word.name for word in head_answers.layer_maps(trace)]
     if selection.heads and selection.layer_map in names and within("saved", trace.n_tokens, len(trace.key_tokens)):
         yield {"layer": selection.heads[0][0], "kind": selection.layer_map}
 
@@ -78,5 +78,5 @@ def default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, A
 def clearest(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     if within("carried", trace.n_tokens):
         for layer, head, view in product(layers, range(trace.n_heads), gates.VIEWS):
-            gate = heads.clearest_gate(trace, layer, head, view)
+            gate = head_answers.clearest_gate(trace, layer, head, view)
             yield {"layer": layer, "head": head, "gate": gate, "view": view}

@@ -36,9 +36,8 @@ from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from ..vocabulary import phrases
-from .runs import check
-from .slopes import estimate
-from .sweeps import Index, outputs, planned, steps
+from .reruns import check
+from .sweeps import Index, estimate, outputs, planned, steps
 from .targets import Target, name_of, numbers_at, target_of
 
 Found = list[tuple[Index, float]]

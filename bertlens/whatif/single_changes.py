@@ -17,9 +17,9 @@ from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, 
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
 from ..vocabulary import phrases
-from .answering import alike, asked, asked_kind, between
+from .before_after import alike, asked, asked_kind, between
 from .effects import NOT_APART, Effect, Refused, answered
-from .runs import check
+from .reruns import check
 from .sweeps import outputs, planned
 from .targets import Target, target_of
 
@@ -31,7 +31,7 @@ Row = tuple[Effect, ...] | Refused
 class Alone:
     """What becomes of the answer of `places` with each change: an Effect for each place, or why it cannot be made.
 
-    kind, unit: as in `Answers`. heads: (L·H) rows, layer by layer; tokens: (S,). swept: by name, as `answering.asked`
+    kind, unit: as in `Answers`. heads: (L·H) rows, layer by layer; tokens: (S,). swept: by name, as `before_after.metrics_of`
     has them, how each number of the answer changes without each head (L·H).
     """
 

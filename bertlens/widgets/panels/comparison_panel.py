@@ -11,7 +11,7 @@ from ...base.limits import within
 from ...comparison.alignment import Alignment
 from ...comparison.runs import Comparison, compare
 from ...errors import InputError, check_index
-from ...export.still import compared_png
+from ...export.still_picture import compared_png
 from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
@@ -20,9 +20,9 @@ from ...vocabulary.constants import COMPARED_HEADS, COMPARED_UNITS
 from ...whatif import chips
 from ..records import Answer, Selection
 from ..request import Request
-from ..slices import PATIENCE, advanced, ask_again
+from ..turns import PATIENCE, advanced, ask_again
 from .panel import Panel
-from .task import TaskPanel
+from .task_panel import TaskPanel
 
 STEP = COMPARED_UNITS // 2
 ONE_RUN = "this view shows one run: bl.compare(a, b).explore() compares two"
@@ -148,7 +148,7 @@ class ComparisonPanel(Panel):
     def heads(self, aligned: bool = False) -> Answer:
         """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each.
 
-        The former of long texts in turns: "again", see slices.
+        The former of long texts in turns: "again", see turns.
         """
         c = self.by(aligned)
         if not c.same_heads:

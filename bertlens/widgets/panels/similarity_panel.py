@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
-from ...export.still import pairs_png
+from ...export.still_picture import pairs_png
 from ...measures.rows import Here
 from ...sentences.encoders import SentenceEncoder
 from ...sentences.late_interaction import LateEncoder, LateSimilarity
@@ -20,7 +20,7 @@ from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..records import Answer, Selection
 from ..request import Request
-from ..slices import PATIENCE, ask_again, in_steps
+from ..turns import PATIENCE, ask_again, in_steps
 from . import maxsim
 from .panel import Panel
 
@@ -212,7 +212,7 @@ def saved_layers(request: Request, _selection: Selection) -> Iterator[dict[str, 
 def similar_without(request: Request, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
     """The similarity without each word of a, of b and of both: array without (W_a + 1, W_b + 1), first with all.
 
-    In turns: "again", see slices. Words are those of `told`, of the text's own, in their order.
+    In turns: "again", see turns. Words are those of `told`, of the text's own, in their order.
     """
     found = split_pair(request, texts)
 

@@ -25,7 +25,7 @@ from ...trace.provenance import identity, visible
 from ...trace.trace import Trace
 from ..records import Answer
 from ..request import Request
-from ..slices import PATIENCE, ask_again, in_steps
+from ..turns import PATIENCE, ask_again, in_steps
 from .panel import Panel
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class CorpusPanel(Panel):
     def answer(self, trace: Trace) -> Answer:
         """Everything for the page: see js/src/tabs/survey/data.ts. Raises InputError where `why_not` says why.
 
-        Of a long text in turns: "again", see slices.
+        Of a long text in turns: "again", see turns.
         """
         if reason := self.why_not(trace):
             raise InputError(reason)

@@ -15,10 +15,10 @@ from bertlens import Lens, ModelError, Trace, whatif
 from bertlens.base import limits
 from bertlens.base.wire import pack
 from bertlens.vocabulary.phrases import NO_KEY
-from bertlens.whatif import alone as module
-from bertlens.whatif.alone import alone, why_not
-from bertlens.whatif.answering import asked
+from bertlens.whatif import single_changes as module
+from bertlens.whatif.before_after import asked
 from bertlens.whatif.effects import Effect
+from bertlens.whatif.single_changes import alone, why_not
 from bertlens.widgets.answers import matter
 from bertlens.widgets.answers.whatif import matters_exact
 from unit import tiny

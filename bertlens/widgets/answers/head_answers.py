@@ -29,7 +29,7 @@ from ...measures.thumbnails import thumbnails as thumbnails_of
 from ...trace.trace import Trace
 from ...vocabulary import LAYER_MAPS, LayerMap
 from ..records import Answer
-from ..slices import PATIENCE, advanced, ask_again, by_heads, passed
+from ..turns import PATIENCE, advanced, ask_again, by_heads, passed
 
 ROWS = 256  # of a mask that are looked at together
 MOST_VALUES = 64  # singular values that are drawn
@@ -158,7 +158,7 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
 def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None = None) -> Answer:
     """Labels and scores of all heads in both views, at the length of this text; arrays full and content (L, H, G).
 
-    layer: of this one alone, L = 1, or, where that takes long, "again": see slices.by_heads.
+    layer: of this one alone, L = 1, or, where that takes long, "again": see turns.by_heads.
 
     Fields: names, labels, threshold and margin as asked, content_tokens (how many), least: what a score has
     to reach at this length, None where no score gives a label.
@@ -222,7 +222,7 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
 
 
 def norm_view(trace: Trace) -> Answer:
-    """Weight against norm by kind of token, and mixing ratios: see js/src/tabs/norms/norms.tsx. "again": see slices."""
+    """Weight against norm by kind of token, and mixing ratios: see js/src/tabs/norms/norms.tsx. "again": see turns."""
     if not within("saved", trace.n_tokens) and not passed(trace, PATIENCE):
         return ask_again()
     per = "cell" if within("by_cell", trace.n_tokens) else "key"
@@ -268,7 +268,7 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
 
     Arrays: singular values ÷ the largest, of each head's vectors "query" … "context" (H, min(S, d)) and of its
     "attention" (H, at most MOST_VALUES).
-    head: "attention" is of this one alone, NaN of the others, and made in turns ("again", see slices): for long texts,
+    head: "attention" is of this one alone, NaN of the others, and made in turns ("again", see turns): for long texts,
     of whose maps measures.leading has the leading values.
     """
     trace.layer_module(layer)  # the weights are still those of the trace

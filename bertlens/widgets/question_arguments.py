@@ -15,7 +15,7 @@ from ..tasks import ABLATIONS
 from ..tasks import MEASURES as EFFECTS_OF
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
-from .panels.task import WORKS
+from .panels.task_panel import WORKS
 
 
 def _layer(trace: Trace, value: Any) -> int:

@@ -20,9 +20,9 @@ from ...measures.predictions import texts_apart
 from ...measures.rows import Here
 from ...text.pair_positions import pair_positions
 from ...trace.trace import Trace
-from ...whatif import answering as asking
+from ...whatif import before_after as asking
 from ..records import Answer
-from ..slices import PATIENCE, ask_again, in_steps
+from ..turns import PATIENCE, ask_again, in_steps
 from .whatif import asked_target
 
 Values: TypeAlias = list[Tensor]  # (S,) float64 of each text that is run
@@ -57,7 +57,7 @@ def which_words(
     occlusion takes tokens away), runs (that `faithful` takes), removable (tokens, of each text), why_not: a sentence
     with a way out, "" where there are values. Array values (S,) float64, NaN for tokens that are never removed. Of a
     pair's similarity each text is run alone; a token that both have, [CLS], has the sum. As the run shown, changes
-    included. Raises as `whatif.answers` where the model gives no answer. Takes turns, see slices.
+    included. Raises as `whatif.answers` where the model gives no answer. Takes turns, see turns.py.
     """
     label, unit, parts = _parts(trace, target, target_at)
     fields: dict[str, Any] = {
