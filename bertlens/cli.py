@@ -232,7 +232,7 @@ def survey(arguments: argparse.Namespace) -> None:
 
 def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
-    from bertlens.reports.command import run
+    from bertlens.reports.report_command import run
 
     names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "force")
     return run(lambda: _lens(arguments.model), **{name: getattr(arguments, name) for name in names})

@@ -6,9 +6,9 @@ model. A number is computed text by text from the public functions of bertlens, 
 
 from .cards import Card, Report
 from .claims import CLAIMS, GROUPS, Claim
-from .making import report
+from .report_run import report
+from .report_view import ReportView
 from .rules import CANNOT, DIFFERS, HOLDS, Measured, Rule, verdict
-from .view import ReportView
 
 __all__ = [
     "CANNOT",

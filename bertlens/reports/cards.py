@@ -63,9 +63,9 @@ class Card:
         return pd.DataFrame(series, index=rows)
 
     def __str__(self) -> str:
-        told = f"{self.verdict}, because {self.why}" if self.why else self.verdict
+        verdict = f"{self.verdict}, because {self.why}" if self.why else self.verdict
         of = f" ({self.interval})" if self.interval else ""
-        return f"{self.claim.sentence}: {told}. {self.number}{of}, n = {self.n}; the paper: {self.claim.found}"
+        return f"{self.claim.sentence}: {verdict}. {self.number}{of}, n = {self.n}; the paper: {self.claim.found}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -132,8 +132,8 @@ class Report:
         for card in self.cards:
             record = card.to_dict()
             layer, head = record["head"] or (None, None)
-            kept = ("verdict", "value", "low", "high", "n", "n_of", "chance", "unit", "found", "on")
-            row = {"claim": record["name"], **{name: record[name] for name in kept}}
+            names = ("verdict", "value", "low", "high", "n", "n_of", "chance", "unit", "found", "on")
+            row = {"claim": record["name"], **{name: record[name] for name in names}}
             rows.append(
                 row | {"layer": layer, "head": head, "because": card.why, "of_training": card.claim.of_training}
             )
@@ -179,7 +179,7 @@ class Report:
         against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
         Raises ExportError where it cannot be written.
         """
-        from .against import check
+        from .report_comparison import check
         from .report_page import page_of
 
         if against is not None:

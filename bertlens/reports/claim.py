@@ -24,7 +24,7 @@ BASE = "BERT-base"
 SETUP = (
     "import bertlens as bl, numpy as np, torch",
     "from bertlens.measures import geometry, neurons, sources, spectra",
-    "from bertlens.reports import closer, passes, sinks",
+    "from bertlens.reports import attention_passes, few_texts, sink_numbers",
     "from bertlens.survey.corpus import traces",
     "runs = lambda some: traces(lens, some, truncation=True)",
     "stats = bl.survey.head_stats(lens, texts, truncation=True)",

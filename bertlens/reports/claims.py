@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from .attention_claims import ATTENTION
 from .claim import PAPERS, Claim
-from .claims_attention import ATTENTION
-from .claims_sinks import HEALTH, SINKS
-from .claims_vectors import VECTORS
+from .health_claims import HEALTH
+from .sink_claims import SINKS
+from .vector_claims import VECTORS
 
 __all__ = ["BY_NAME", "CLAIMS", "GROUPS", "PAPERS", "Claim"]
 

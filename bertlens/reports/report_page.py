@@ -14,9 +14,9 @@ from ..errors import BertLensError, ExportError
 from ..export import html, pages
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from .against import difference, same_texts
 from .charts import chart
 from .claim import PAPERS, SETUP
+from .report_comparison import difference, same_texts
 from .rules import CANNOT, DIFFERS, HOLDS, ends_said, said
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..base.arrays_file import ArraysFile, Autosave
 from ..errors import InputError
-from .gathered import Gathered
 from .rules import Measured
+from .text_numbers import TextNumbers
 
 FILE = ArraysFile("part of a report", 1, "delete it, or leave --resume out")
 BY = ("weight", "norm")
@@ -30,15 +30,15 @@ class ResumeFile:
         self.claims: dict[str, Measured] = {}
         self.autosave = Autosave(self.write)
 
-    def read(self) -> Gathered:
+    def read(self) -> TextNumbers:
         """What the file holds; nothing where it is not there. Raises InputError for one of another report."""
         if not self.path.exists():
-            return Gathered()
+            return TextNumbers()
         with FILE.open(self.path, self.of) as (about, arrays):
             self.claims = {name: _measured(record) for name, record in about["claims"].items()}
             return _unpacked(about, arrays)
 
-    def write(self, numbers: Gathered) -> None:
+    def write(self, numbers: TextNumbers) -> None:
         """Raises ExportError where it cannot be written."""
         about: dict[str, Any] = {"claims": {name: asdict(measured) for name, measured in self.claims.items()}}
         about |= {name: str(getattr(numbers, name)) for name in SUMS}
@@ -54,7 +54,7 @@ def texts_in(path: Path) -> int | None:
         return None
 
 
-def _packed(numbers: Gathered) -> dict[str, np.ndarray]:
+def _packed(numbers: TextNumbers) -> dict[str, np.ndarray]:
     if not numbers.n:
         return {}
     arrays = {name: np.array(getattr(numbers, name)) for name in NUMBERS}
@@ -64,8 +64,8 @@ def _packed(numbers: Gathered) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _unpacked(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Gathered:
-    numbers = Gathered()
+def _unpacked(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TextNumbers:
+    numbers = TextNumbers()
     if "places" not in arrays:
         return numbers
     for name in NUMBERS:
@@ -84,7 +84,7 @@ def _unpacked(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Gat
 
 def _arrays_of_texts() -> list[str]:
     """The fields of which each text has an array, all of one shape."""
-    return [each.name for each in fields(Gathered) if each.name not in (*RAGGED, *NUMBERS, *SUMS, "values")]
+    return [each.name for each in fields(TextNumbers) if each.name not in (*RAGGED, *NUMBERS, *SUMS, "values")]
 
 
 def _measured(record: dict[str, Any]) -> Measured:

@@ -36,8 +36,8 @@ class Rule:
             return f"holds if the interval's lower end is {bound} or more, differs if its upper end is fewer"
         if self.counts:
             return f"holds if the interval's upper end is fewer than {bound}, differs if its lower end is not"
-        other = "below" if self.side == "above" else "above"
-        return f"holds if the whole interval lies {self.side} {bound}, differs if it lies {other}"
+        opposite = "below" if self.side == "above" else "above"
+        return f"holds if the whole interval lies {self.side} {bound}, differs if it lies {opposite}"
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def turn(rule: Rule, measured: Measured) -> str:
 
     Of what is counted beyond a bound it is this one that is moved. "" where the verdict stays, or cannot be told.
     """
-    told, _ = verdict(rule, measured)
-    if told == CANNOT or not rule.ours:
+    word, _ = verdict(rule, measured)
+    if word == CANNOT or not rule.ours:
         return ""
     chance = measured.chance or 0.0
     bounds = [chance + (rule.bound - chance) * factor for factor in (FACTOR, 1 / FACTOR)]
@@ -109,8 +109,8 @@ def turn(rule: Rule, measured: Measured) -> str:
     if measured.other_bounds:
         tried = [(f"{at:.2g}", rule, replace(measured, low=low, high=high)) for at, low, high in measured.other_bounds]
     for (bound, with_it, of_it), how in zip(tried, ("far", "near"), strict=True):
-        if (other := verdict(with_it, of_it)[0]) != told:
-            return f"A bound 1.5 times as {how}, {bound}, would turn it: {other}."
+        if (turned := verdict(with_it, of_it)[0]) != word:
+            return f"A bound 1.5 times as {how}, {bound}, would turn it: {turned}."
     return ""
 
 

@@ -31,8 +31,8 @@ Row = tuple[Effect, ...] | Refused
 class Alone:
     """What becomes of the answer of `places` with each change: an Effect for each place, or why it cannot be made.
 
-    kind, unit: as in `Answers`. heads: (L·H) rows, layer by layer; tokens: (S,). swept: by name, as `before_after.metrics_of`
-    has them, how each number of the answer changes without each head (L·H).
+    kind, unit: as in `Answers`. heads: (L·H) rows, layer by layer; tokens: (S,). swept: by name, as
+    `before_after.metrics_of` has them, how each number of the answer changes without each head (L·H).
     """
 
     kind: str

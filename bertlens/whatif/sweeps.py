@@ -1,8 +1,8 @@
 """The same change at every head, layer, token or cell, one after the other: how much each matters to one number.
 
-Exact, but for `estimate`: every change is run. Changes of one layer share a batch, and the layers before it, which cannot differ, are not
-computed again. A head's number says what this text loses without it while all others stay: heads that stand in for each
-other may both have small ones.
+Exact, but for `estimate`: every change is run. Changes of one layer share a batch, and the layers before it, which
+cannot differ, are not computed again. A head's number says what this text loses without it while all others stay: heads
+that stand in for each other may both have small ones.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import bertlens as bl
 from bertlens.errors import InputError, ModelError
 from bertlens.measures import norms
 from bertlens.model.fingerprint import difference
-from bertlens.tasks import resume_folder
+from bertlens.tasks.resume_folder import identity
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
 from unit.tiny_encoders import crossed, dense, encoder
@@ -284,7 +284,7 @@ def test_what_a_folder_is_of_is_the_same_on_another_day_and_device(tmp_path: Any
     examples = bl.task(lens_of(), labelled(24), progress=False).examples
     other.model.config._name_or_path = "elsewhere"
     other.model.train()
-    assert resume_folder.about(lens, examples, False) == resume_folder.about(other, examples, False)
+    assert identity(lens, examples, False) == identity(other, examples, False)
 
 
 def test_statistics_of_two_models_do_not_add_up(tmp_path: Any) -> None:
@@ -324,16 +324,16 @@ def test_the_baseline_is_of_the_function_that_is_set() -> None:
 
 
 def test_a_report_goes_on_with_its_own_model_alone(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bertlens.reports import making
+    from bertlens.reports import report_run
 
     texts, path, lens = [f"{TEXT} {word}" for word in tiny.LETTERS[:6]], tmp_path / "part.npz", peft()
     with monkeypatch.context() as patch:
-        patch.setattr(making, "verdict", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(report_run, "verdict", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             bl.report(lens, texts, claims="clark", texts=6, resume=path, progress=False)
     assert path.exists()
     lens.model.set_adapter("b")
-    with pytest.raises(InputError, match=r"of another report \(active_adapter of"):
+    with pytest.raises(InputError, match=r"of another run \(what differs: active_adapter of"):
         bl.report(lens, texts, claims="clark", texts=6, resume=path, progress=False)
 
 

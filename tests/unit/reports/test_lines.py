@@ -16,7 +16,7 @@ from bertlens import Lens
 from bertlens.reports import CLAIMS, Card
 from bertlens.reports.claim import SETUP
 from unit import tiny
-from unit.reports.test_closer import broken
+from unit.reports.test_few_texts import broken
 
 TREEBANK = ("clark-syntax", "clark-probe", "clark-coreference")
 # of a model with few heads, whose shortest texts are rested on, as those of the other one are not

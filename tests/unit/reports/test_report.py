@@ -24,15 +24,15 @@ from bertlens.cli import main
 from bertlens.measures import norms
 from bertlens.measures.categories import NAMES, categories
 from bertlens.measures.statistics import SURVEY_NAMES
-from bertlens.reports import CLAIMS, making, rules
-from bertlens.reports.against import read
+from bertlens.reports import CLAIMS, report_run, rules
+from bertlens.reports.attention_passes import PASSES
 from bertlens.reports.claims import BY_NAME
-from bertlens.reports.gathered import Gathered, gather
-from bertlens.reports.measuring import heads_above, middle
-from bertlens.reports.passes import PASSES
+from bertlens.reports.excerpt_pairs import pairs
+from bertlens.reports.registry import heads_above, middle
+from bertlens.reports.report_comparison import read
 from bertlens.reports.report_page import _card  # what is written of one card
 from bertlens.reports.rules import CANNOT, DIFFERS, HOLDS
-from bertlens.reports.texts import pairs
+from bertlens.reports.text_numbers import TextNumbers, gather
 from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve
 from bertlens.survey.corpus import Numbered
 from bertlens.survey.intervals import mean_interval, share_interval
@@ -70,7 +70,7 @@ def test_without_a_corpus_the_excerpts_are_read_in_halves() -> None:
     of = [[f"{a} {b}" in some for some in paragraphs().values()].index(True) for a, b in pairs()]
     assert of[:100] == [0, 1] * 50
     one = Lens(tiny.FAMILIES["gpt2"].model(), tiny.gpt_like())
-    assert making.default_texts(one)[0] == " ".join(pairs()[0])
+    assert report_run.default_texts(one)[0] == " ".join(pairs()[0])
 
 
 def test_middle_layers_are_the_papers_and_the_same_places_elsewhere() -> None:
@@ -167,7 +167,7 @@ def test_numbers_are_those_of_the_public_functions(small: Lens, report: Any, per
 
 def test_the_resting_place_has_the_length_of_its_tokens(small: Lens) -> None:
     """Heads that rest by hand: one on the first token, two on separators; of the others nothing counts."""
-    found = making.gather(small, list(making.draw(small, TEXTS, 10, 10, 0).texts), progress=False)
+    found = report_run.gather(small, list(report_run.draw(small, TEXTS, 10, 10, 0).texts), progress=False)
     first, separator = SURVEY_NAMES.index("first"), SURVEY_NAMES.index("separator")
     for values in found.values["weight"]:
         values[first], values[separator] = 0.1, 0.1
@@ -183,9 +183,9 @@ def test_the_resting_place_has_the_length_of_its_tokens(small: Lens) -> None:
                 float(length[kinds == NAMES.index(kind)].mean() / length[kinds == NAMES.index("other")].mean())
             )
         ratios.append(np.mean(ratio))
-    m = making.MEASURES["sinks-null"](found)
+    m = report_run.MEASURES["sinks-null"](found)
     assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(np.array(ratios))], rel=1e-4)
-    m = making.MEASURES["sinks-resting"](found)
+    m = report_run.MEASURES["sinks-resting"](found)
     assert m.value == pytest.approx(3 / 16) and "1 on the first token, 2 on the separators" in m.note
 
 
@@ -206,7 +206,8 @@ def test_no_head_does_most_of_nothing(report: Any) -> None:
     shown = {}
     for value in (0.3, 4e-7, 0.0):
         measured = replace(card.measured, head=(0, 1), head_value=value)
-        shown[value] = "does it most" in _card(replace(card, measured=measured), set())
+        head = _card(replace(card, measured=measured), set())["head"]
+        shown[value] = head is not None and "does it most" in head["which"]
     assert shown == {0.3: True, 4e-7: False, 0.0: False}
 
 
@@ -218,10 +219,10 @@ def test_what_even_rows_give_is_the_chance_of_short_texts() -> None:
         g = gather(lens, [Numbered(n, text) for n, text in enumerate(texts)], progress=False)
         assert g.even("separator") == pytest.approx(even) == pytest.approx(float(g.of("separator").mean()), abs=1e-5)
         assert all(g.even(name) == pytest.approx(float(g.of(name).mean()), abs=1e-5) for name in ("first", "next"))
-        assert making.MEASURES["clark-separator"](g).chance == pytest.approx(even)
-        resting = making.MEASURES["sinks-resting"](g)
+        assert report_run.MEASURES["clark-separator"](g).chance == pytest.approx(even)
+        resting = report_run.MEASURES["sinks-resting"](g)
         assert resting.chance == chance == resting.value  # all heads, or none, without any head's doing
-        note = making.MEASURES["vig-separator"](g).note
+        note = report_run.MEASURES["vig-separator"](g).note
         assert note == f"The head with most gives {100 * even:.0f} %; even rows would give {100 * even:.0f} %."
 
 
@@ -245,7 +246,7 @@ def test_a_relation_counts_where_its_whole_interval_is_above_the_offset(monkeypa
     rows = {"relation": names, "layer": 0, "head": 1, "accuracy": 0.8, "low": [0.7, 0.6, 0.4, 0.2, 0.9], "high": 0.9}
     table = pd.DataFrame(rows | {"n": 60, "offset_accuracy": 0.5})
     monkeypatch.setattr(
-        "bertlens.reports.passes.decide", lambda *_, **__: SimpleNamespace(best_heads=lambda least: table)
+        "bertlens.reports.attention_passes.decide", lambda *_, **__: SimpleNamespace(best_heads=lambda least: table)
     )
     m = PASSES["clark-syntax"](None, [], 1, Path("a.conllu"))  # type: ignore[arg-type]
     assert (m.value, m.n, m.labels) == (0.5, 4, names[:4])
@@ -330,12 +331,12 @@ def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path:
 
 def test_an_activation_is_massive_by_both_parts_of_the_papers_rule(small: Lens) -> None:
     """1,000 times the median and above 100, not one of them."""
-    found = making.gather(small, list(making.draw(small, TEXTS, 10, 10, 0).texts), progress=False)
+    found = report_run.gather(small, list(report_run.draw(small, TEXTS, 10, 10, 0).texts), progress=False)
     for ratio, size, expected in ((2000.0, 50.0, 0.5), (500.0, 900.0, 0.5), (2000.0, 300.0, 2.0)):
         for largest, sizes in zip(found.largest, found.size, strict=True):
             largest[:], sizes[:] = 1.0, 1.0
             largest[2], sizes[2] = ratio, size
-        m = making.MEASURES["sinks-massive"](found)
+        m = report_run.MEASURES["sinks-massive"](found)
         assert m.value == pytest.approx(expected) and f"It is {size:.1f}, {ratio:,.0f} medians" in m.note
         assert rules.verdict(BY_NAME["sinks-massive"].rule, m)[0] == (HOLDS if expected > 1 else DIFFERS)
 
@@ -360,33 +361,33 @@ def test_few_texts_a_model_without_separator_or_loss_and_a_causal_one() -> None:
 
 
 def test_an_interrupt_leaves_a_report_of_what_was_done(small: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
-    add = Gathered.add
+    add = TextNumbers.add
 
-    def stops(self: Gathered, *given: Any) -> None:
+    def stops(self: TextNumbers, *given: Any) -> None:
         if self.n == 3:
             raise KeyboardInterrupt
         add(self, *given)
 
-    monkeypatch.setattr(Gathered, "add", stops)
+    monkeypatch.setattr(TextNumbers, "add", stops)
     with pytest.warns(UserWarning, match="interrupted: the report is of the 3 texts"):
         made = bl.report(small, TEXTS, "bonino", texts=10, progress=False)
     assert made.facts["corpus"]["texts"] == 3 and made.facts["corpus"]["drawn"] == 10
 
-    def stops_at_once(self: Gathered, *given: Any) -> None:
+    def stops_at_once(self: TextNumbers, *given: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Gathered, "add", stops_at_once)
+    monkeypatch.setattr(TextNumbers, "add", stops_at_once)
     with pytest.raises(KeyboardInterrupt):
         bl.report(small, TEXTS, "bonino", texts=10, progress=False)
 
 
 def test_texts_are_drawn_by_seed_and_by_time(small: Lens) -> None:
     every = [f"the cat sat {'on the mat ' * (n % 3)}{n}" for n in range(500)]
-    plan = making.draw(small, every, 10, 40, 1)
+    plan = report_run.draw(small, every, 10, 40, 1)
     assert [entry.number for entry in plan.texts] == sorted(random.Random(1).sample(range(500), 40)) and plan.of == 500
-    assert len(making.draw(small, every, 1e-6, None, 0).texts) == 1
-    assert len(making.draw(small, every, 100, None, 0).texts) == 200
-    assert len(making.draw(small, iter(every * 20), 1e5, 10_000, 0).texts) == 10_000
+    assert len(report_run.draw(small, every, 1e-6, None, 0).texts) == 1
+    assert len(report_run.draw(small, every, 100, None, 0).texts) == 200
+    assert len(report_run.draw(small, iter(every * 20), 1e5, 10_000, 0).texts) == 10_000
 
 
 def test_bad_input(small: Lens, tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import pytest
 import bertlens as bl
 from bertlens import InputError, Lens
 from bertlens.cli import main
-from bertlens.reports.against import difference, same_texts
-from bertlens.reports.gathered import Gathered
-from bertlens.reports.making import PASSES_OF_ALL
+from bertlens.reports.report_comparison import difference, same_texts
+from bertlens.reports.report_run import PASSES_OF_ALL
 from bertlens.reports.resume_file import PLACES, ResumeFile, texts_in
+from bertlens.reports.text_numbers import TextNumbers
 from bertlens.survey.intervals import mean_interval
 from unit import tiny
 
@@ -33,15 +33,15 @@ def small() -> Lens:
 
 def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """Ctrl-C while the text after so many is counted."""
-    add = Gathered.add
+    add = TextNumbers.add
 
-    def stops(self: Gathered, *given: Any) -> None:
+    def stops(self: TextNumbers, *given: Any) -> None:
         if self.n == after:
-            monkeypatch.setattr(Gathered, "add", add)
+            monkeypatch.setattr(TextNumbers, "add", add)
             os.kill(os.getpid(), signal.SIGINT)
         add(self, *given)
 
-    monkeypatch.setattr(Gathered, "add", stops)
+    monkeypatch.setattr(TextNumbers, "add", stops)
 
 
 @pytest.mark.parametrize("after", [3, 8, 13])
@@ -55,13 +55,13 @@ def test_an_interrupted_report_goes_on_to_the_same_numbers(
         partly = bl.report(small, TEXTS, CLAIMS, texts=20, resume=path, progress=False)
     assert partly.facts["corpus"]["texts"] in (after, after + 1) and path.exists() and texts_in(path) == 20
     counted: list[int] = []
-    add = Gathered.add
+    add = TextNumbers.add
 
-    def counts(self: Gathered, *given: Any) -> None:
+    def counts(self: TextNumbers, *given: Any) -> None:
         counted.append(1)
         add(self, *given)
 
-    monkeypatch.setattr(Gathered, "add", counts)
+    monkeypatch.setattr(TextNumbers, "add", counts)
     again = bl.report(small, TEXTS, CLAIMS, texts=20, resume=path, progress=False).to_dict()
     assert len(counted) == 20 - partly.facts["corpus"]["texts"] and not path.exists()
     for each in (whole, again):
@@ -97,7 +97,7 @@ def test_numbers_of_claims_that_are_done_are_not_made_again(
 
 def test_a_part_of_another_report_is_refused(small: Lens, tmp_path: Path) -> None:
     path = tmp_path / "r.part.npz"
-    ResumeFile(path, {"seed": 5, PLACES: [3, 4]}).write(Gathered())
+    ResumeFile(path, {"seed": 5, PLACES: [3, 4]}).write(TextNumbers())
     assert texts_in(path) == 2
     with pytest.raises(InputError, match=r"is of another run \(what differs: seed\): delete it, or leave --resume out"):
         bl.report(small, TEXTS, CLAIMS, texts=20, resume=path, progress=False)

@@ -9,7 +9,7 @@ import transformers as tf
 
 from bertlens import Lens
 from bertlens.reports import CLAIMS, Report, report
-from bertlens.reports.texts import pairs
+from bertlens.reports.excerpt_pairs import pairs
 from unit import tiny
 
 MODELS = 20

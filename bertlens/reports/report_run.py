@@ -22,28 +22,27 @@ from ..survey.text_statistics import Lengths, text_statistics
 from ..tasks import task
 from ..tasks.card import card_of
 from ..trace.provenance import model_provenance
-from . import closer, health, lengths, patterns, sinks, subspaces, weights  # most register their measures
+from . import attention_numbers, few_texts, health_numbers, sink_numbers, vector_numbers
+from .attention_passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
 from .cards import Card, Report
 from .claim import SETUP
 from .claims import CLAIMS, GROUPS, Claim
-from .gathered import Gathered, gather
-from .measuring import CLOSE, MEASURES, layers_in, middle
-from .passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
+from .excerpt_pairs import NAME, pairs, singles
+from .registry import FEW_MEASURES, MEASURES, layer_count, middle
 from .report_page import LIMIT
 from .resume_file import PLACES, ResumeFile
 from .rules import Measured, verdict
-from .texts import NAME, pairs, singles
+from .text_numbers import TextNumbers, gather
 
 TEXTS = 200
 USED = 0.8  # of the minutes that are given: other processes want some
-GRADIENT, DISTANCE, CLOSE_LOOK = 6.5, 2.8, 4.5  # what a text takes there, beside its first pass: measured
-_REGISTERS = (lengths, weights)
+GRADIENT, DISTANCE, FEW_TEXTS = 6.5, 2.8, 4.5  # what a text takes there, beside its first pass: measured
 PASSES_OF_ALL = PASSES | {
-    "vig-position": patterns.position,
-    "bonino-direction": subspaces.direction,
-    "bonino-subspaces": subspaces.subspaces,
-    "sinks-off": sinks.off,
-    "health-doubled": health.doubled,
+    "vig-position": attention_numbers.position,
+    "bonino-direction": vector_numbers.direction,
+    "bonino-subspaces": vector_numbers.subspaces,
+    "sinks-off": sink_numbers.off,
+    "health-doubled": health_numbers.doubled,
 }
 
 
@@ -77,27 +76,27 @@ def report(
         raise InputError(
             f"report(lens, corpus) takes a lens first, not {type(lens).__name__}: bl.Lens(model, tokenizer)"
         )
-    chosen = claims_of(claims)
+    selection = claims_of(claims)
     treebank = _treebank(corpus)
     labelled = None if labels is None else task(lens, labels, progress=progress)
     plan = draw(lens, corpus, minutes, texts, seed)
-    drawn = list(plan.texts)
-    begun, model = time.monotonic(), lens.borrowed.fingerprint()
+    entries = list(plan.texts)
+    start, model = time.monotonic(), lens.borrowed.fingerprint()
     file = None if resume is None else ResumeFile(as_path(resume), _report_identity(lens, plan, seed))
     with stoppable():
-        so_far, autosave = (Gathered(), None) if file is None else (file.read(), file.autosave)
-        so_far = gather(lens, drawn, found=so_far, autosave=autosave, progress=progress)
+        so_far, autosave = (TextNumbers(), None) if file is None else (file.read(), file.autosave)
+        so_far = gather(lens, entries, numbers=so_far, autosave=autosave, progress=progress)
         if file is not None:
             with SignalHold():
                 file.write(so_far)
-        gathered = so_far.in_order()
-    done = {*gathered.places}
-    items = [entry.item for entry in drawn if entry.number in done]
-    left = [claim for claim in chosen if claim.name in CLOSE and (file is None or claim.name not in file.claims)]
-    close = closer.look(lens, items) if left else None
+        numbers = so_far.in_order()
+    texts_run = {*numbers.places}
+    items = [entry.item for entry in entries if entry.number in texts_run]
+    names = [c.name for c in selection if c.name in FEW_MEASURES and (file is None or c.name not in file.claims)]
+    close = few_texts.measure_few(lens, items) if names else None
 
     def measured_of(name: str) -> Measured:
-        if file is None or name in MEASURES or len(done) < len(drawn):
+        if file is None or name in MEASURES or len(texts_run) < len(entries):
             return computed(name)
         if name not in file.claims:
             file.claims[name] = computed(name)
@@ -106,28 +105,28 @@ def report(
 
     def computed(name: str) -> Measured:
         if name in MEASURES:
-            return MEASURES[name](gathered)
-        if close is not None and name in CLOSE:
-            return CLOSE[name](gathered, close) if close.pieces else Measured(why=closer.TOO_LONG)
-        return PASSES_OF_ALL[name](lens, items, gathered, treebank)
+            return MEASURES[name](numbers)
+        if close is not None and name in FEW_MEASURES:
+            return FEW_MEASURES[name](numbers, close) if close.pieces else Measured(why=few_texts.TOO_LONG)
+        return PASSES_OF_ALL[name](lens, items, numbers, treebank)
 
-    found = []
-    with bar(len(chosen), "claim", "claims", progress) as told:
-        for claim in chosen:
-            found.append((claim, measured_of(claim.name)))
-            told.update()
+    measurements = []
+    with bar(len(selection), "claim", "claims", progress) as progress_bar:
+        for claim in selection:
+            measurements.append((claim, measured_of(claim.name)))
+            progress_bar.update()
     if name := lens.borrowed.change(model, whole=True):
         raise ModelError(f"the model has changed while its report was made ({name}): make it again")
-    places = _places(gathered)
+    places = _places(numbers)
     cards = [
         Card(replace(claim, python=claim.python.format(**places)), measured, *verdict(claim.rule, measured))
-        for claim, measured in found
+        for claim, measured in measurements
     ]
-    if file is not None and len(done) == len(drawn):
+    if file is not None and len(texts_run) == len(entries):
         file.path.unlink(missing_ok=True)
-    facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
+    facts = _facts(lens, numbers, corpus, plan.of, len(entries), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
-        "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
+        "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - start, 1)
     }, "" if labelled is None else card_of(labelled, seed))  # fmt: skip
 
 
@@ -142,19 +141,19 @@ def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:
     """The claims of these names or papers, in the order of the table."""
     if claims is None:
         return [*CLAIMS]
-    given = claims.split(",") if isinstance(claims, str) else [*claims] if isinstance(claims, Iterable) else [None]
-    if not all(isinstance(name, str) for name in given):
+    words = claims.split(",") if isinstance(claims, str) else [*claims] if isinstance(claims, Iterable) else [None]
+    if not all(isinstance(name, str) for name in words):
         raise SelectionError(f"claims are names in a list, or in a text with commas, not {excerpt(claims)}")
-    names = [str(name).strip() for name in given]
-    known = {claim.name for claim in CLAIMS} | {*GROUPS}
-    if wrong := [name for name in names if name not in known]:
+    names = [str(name).strip() for name in words]
+    claim_names = {claim.name for claim in CLAIMS} | {*GROUPS}
+    if wrong := [name for name in names if name not in claim_names]:
         raise SelectionError(
             f"no claim {wrong[0]!r}: there are {', '.join(GROUPS)}, and claims such as {CLAIMS[0].name}"
         )
-    found = [claim for claim in CLAIMS if claim.name in names or claim.group in names]
-    if not found:
+    selection = [claim for claim in CLAIMS if claim.name in names or claim.group in names]
+    if not selection:
         raise SelectionError(f"no claims chosen: there are {', '.join(GROUPS)}")
-    return found
+    return selection
 
 
 @dataclass(frozen=True)
@@ -172,15 +171,15 @@ def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, s
     seed = check_seed(seed)
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
         raise InputError(f"minutes is a time above 0, not {excerpt(minutes)}")
-    every = [*numbered(default_texts(lens) if corpus is None else corpus)]
-    most = min(len(every), texts or TEXTS)
-    order = random.Random(seed).sample(every, most)
+    entries = [*numbered(default_texts(lens) if corpus is None else corpus)]
+    size = min(len(entries), texts or TEXTS)
+    order = random.Random(seed).sample(entries, size)
     rate = seconds_a_text(lens, order[:4])
     if texts is None:
-        fits = (n for n in range(most, 1, -1) if rate * _cost(lens, n) <= minutes * 60 * USED)
-        most = next(fits, 1)
-    chosen = sorted(order[:most], key=lambda entry: entry.number)
-    return Plan(tuple(chosen), len(every), rate * _cost(lens, most))
+        fits = (n for n in range(size, 1, -1) if rate * _cost(lens, n) <= minutes * 60 * USED)
+        size = next(fits, 1)
+    sample = sorted(order[:size], key=lambda entry: entry.number)
+    return Plan(tuple(sample), len(entries), rate * _cost(lens, size))
 
 
 def _cost(lens: Lens, n: int) -> float:
@@ -189,7 +188,7 @@ def _cost(lens: Lens, n: int) -> float:
     return (
         n
         + DISTANCE * min(n, DISTANCE_TEXTS)
-        + CLOSE_LOOK * min(n, closer.TEXTS)
+        + FEW_TEXTS * min(n, few_texts.TEXTS)
         + GRADIENT * has_loss * gradient_texts(n)
     )
 
@@ -201,21 +200,21 @@ def default_texts(lens: Lens) -> tuple[Any, ...]:
 
 def seconds_a_text(lens: Lens, texts: Sequence[Numbered]) -> float:
     """Measured, after one text to warm up."""
-    some, memory, begun = [*texts], Lengths(), 0.0
-    for number, entry in enumerate([some[0], *some]):
+    entries, memory, start = [*texts], Lengths(), 0.0
+    for number, entry in enumerate([entries[0], *entries]):
         if number == 1:
-            begun = time.monotonic()
+            start = time.monotonic()
         for trace in traces_of(lens, [entry], True):
             text_statistics(trace, memory)
-    return max(1e-4, (time.monotonic() - begun) / len(some))
+    return max(1e-4, (time.monotonic() - start) / len(entries))
 
 
 def page_bytes(lens: Lens) -> int:
     """About how large the page will be: known from shapes."""
-    drawn = len(bundle.text("widget.js")) + len(bundle.text("widget.css")) + 200_000
+    bundle_bytes = len(bundle.text("widget.js")) + len(bundle.text("widget.css")) + 200_000
     layers, width = _shape(lens)
     heads = layers * width * 2 * 4 * 40 * 5 / 4  # queries and keys of some 40 tokens, as text
-    return int(min(LIMIT, drawn + heads))
+    return int(min(LIMIT, bundle_bytes + heads))
 
 
 def _shape(lens: Lens) -> tuple[int, int]:
@@ -229,21 +228,21 @@ def _treebank(corpus: Corpus | None) -> Path | None:
     return None
 
 
-def _places(g: Gathered) -> dict[str, Any]:
+def _places(g: TextNumbers) -> dict[str, Any]:
     """What the lines of claims have in braces: layers, and of how many texts."""
     (layers, heads), between = g.shape, middle(g.shape[0])
     return {
         "first": between[0],
         "last": between[-1] + 1,
-        "third": layers_in(layers, 1 / 3),
-        "sixth": layers_in(layers, 1 / 6),
+        "third": layer_count(layers, 1 / 3),
+        "sixth": layer_count(layers, 1 / 6),
         "heads": heads,
         "gradients": gradient_texts(g.n),
         "sentences": min(g.n, PROBE_SENTENCES),
     }
 
 
-def _facts(lens: Lens, g: Gathered, corpus: Corpus | None, of: int, drawn: int, seed: int) -> dict[str, Any]:
+def _facts(lens: Lens, g: TextNumbers, corpus: Corpus | None, of: int, drawn: int, seed: int) -> dict[str, Any]:
     about = model_provenance(lens.borrowed)
     del about["date"]
     layers, heads = g.shape
@@ -270,6 +269,6 @@ def _facts(lens: Lens, g: Gathered, corpus: Corpus | None, of: int, drawn: int, 
 
 
 def in_python(lens: Lens, corpus: Corpus | None, n: int, seed: int) -> str:
-    given = "" if corpus is None else ', "your/corpus"'
-    made = lens.made or "bl.Lens(model, tokenizer)"
-    return f"bl.report({made.split('  #')[0]}{given}, texts={n}, seed={seed})"
+    argument = "" if corpus is None else ', "your/corpus"'
+    lens_line = lens.made or "bl.Lens(model, tokenizer)"
+    return f"bl.report({lens_line.split('  #')[0]}{argument}, texts={n}, seed={seed})"

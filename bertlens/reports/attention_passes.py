@@ -18,9 +18,9 @@ from ..survey.loss_gradients import attention_gradients
 from ..survey.mentions import NO_ENTITIES
 from ..survey.probe import attention_probe
 from ..survey.syntax import decide
-from .gathered import Gathered
-from .measuring import NO_SEPARATOR, interval, middle
+from .registry import NO_SEPARATOR, interval, middle
 from .rules import FEWEST_TEXTS, Measured, said
+from .text_numbers import TextNumbers
 
 DISTANCE_TEXTS = 12
 PROBE_SENTENCES = 300
@@ -49,7 +49,7 @@ def gradient_texts(n: int) -> int:
     return min(n, 32, max(FEWEST_TEXTS, n // 4))
 
 
-def gradient(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+def gradient(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | None) -> Measured:
     """Text by text: mean |dL/dα| of separators ÷ of other words, in the middle layers."""
     layers: list[int] = []
     ratios, tables = [], []
@@ -70,33 +70,33 @@ def gradient(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) 
     series = {name: np.mean([table[name] for table in by_layer], 0).tolist() for name in ("separator", "other")}
     per_head = np.nanmean([table["separator"] / table["other"] for table in tables], 0)
     per_head[~tables[0]["layer"].isin(layers)] = math.inf
-    least = tables[0].iloc[int(np.nanargmin(per_head))]
-    head = (int(least["layer"]), int(least["head"]))
-    said = f"Loss: {tables[0].attrs['objective']}."
-    return Measured(**ends, chance=1.0, series=series, head=head, head_value=float(np.nanmin(per_head)), note=said)
+    row = tables[0].iloc[int(np.nanargmin(per_head))]
+    head = (int(row["layer"]), int(row["head"]))
+    note = f"Loss: {tables[0].attrs['objective']}."
+    return Measured(**ends, chance=1.0, series=series, head=head, head_value=float(np.nanmin(per_head)), note=note)
 
 
-def alike(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+def alike(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | None) -> Measured:
     """Text by text: mean distance of two heads of one layer ÷ of two heads of different layers."""
-    every = [
+    distances = [
         head_distances(lens, [text], truncation=True, batch_size=1, progress=False) for text in texts[:DISTANCE_TEXTS]
     ]
-    layer = np.arange(len(every[0])) // g.shape[1]
-    same = layer[:, None] == layer
-    others = ~np.eye(len(layer), dtype=bool)
-    if not (same & others).any() or same.all():
+    layer = np.arange(len(distances[0])) // g.shape[1]
+    same_layer = layer[:, None] == layer
+    two_heads = ~np.eye(len(layer), dtype=bool)
+    if not (same_layer & two_heads).any() or same_layer.all():
         return Measured(why="the model has a single head a layer, or a single layer")
-    ends = interval(np.array([one[same & others].mean() / one[~same].mean() for one in every]))
-    mean = np.mean(every, 0)
-    within = [float(mean[(layer[:, None] == k) & same & others & (layer == k)].mean()) for k in range(layer.max() + 1)]
+    ends = interval(np.array([d[same_layer & two_heads].mean() / d[~same_layer].mean() for d in distances]))
+    mean = np.mean(distances, 0)
+    within = [float(mean[(layer[:, None] == k) & two_heads & (layer == k)].mean()) for k in range(layer.max() + 1)]
     return Measured(
         **ends,
         chance=1.0,
-        series={"within the layer": within, "between": [float(mean[~same].mean())] * len(within)},
+        series={"within the layer": within, "between": [float(mean[~same_layer].mean())] * len(within)},
     )
 
 
-def syntax(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+def syntax(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | None) -> Measured:
     """The share of relations whose held-out head is above the best fixed offset, with its whole interval."""
     if treebank is None:
         return Measured(why=NO_TREEBANK)
@@ -106,8 +106,8 @@ def syntax(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) ->
         return Measured(
             n=len(table), units="relations", why=f"{len(table)} of the relations have {FEWEST_WORDS} words: too few"
         )
-    found = int((table["low"] > table["offset_accuracy"]).sum())
-    ends = count_interval(found, len(table))
+    hits = int((table["low"] > table["offset_accuracy"]).sum())
+    ends = count_interval(hits, len(table))
     gain = (table["accuracy"] - table["offset_accuracy"]).to_numpy()
     best = table.iloc[int(gain.argmax())]
     accuracy, low, high, offset = (said(best[name], "share") for name in ("accuracy", "low", "high", "offset_accuracy"))
@@ -117,7 +117,7 @@ def syntax(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) ->
         "best offset": table["offset_accuracy"].astype(float).tolist(),
     }
     return Measured(
-        *(found / len(table), *ends, len(table), "relations"),
+        *(hits / len(table), *ends, len(table), "relations"),
         series=series,
         labels=table["relation"].tolist(),
         head=(int(best["layer"]), int(best["head"])),
@@ -126,7 +126,7 @@ def syntax(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) ->
     )
 
 
-def coreference(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+def coreference(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | None) -> Measured:
     """The held-out accuracy of the best head less the nearest mention's, by documents."""
     if treebank is None:
         return Measured(why=NO_TREEBANK)
@@ -141,9 +141,9 @@ def coreference(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | Non
     row = table.iloc[0]  # earlier, among words, all
     nearest, kinds = float(row["nearest"]), table[(table["measure"] == "earlier") & (table["among"] == "words")]
     n = int(row["documents"])
-    found, beside, same = (said(row[name], "share") for name in ("accuracy", "nearest", "same_word"))
-    note = f"{found} beside {beside}, {int(row['n'])} mentions; the same word finds {same}."
-    few = f"{n} documents are too few" if n < FEWEST_TEXTS // 2 else ""
+    accuracy, baseline, same_word = (said(row[name], "share") for name in ("accuracy", "nearest", "same_word"))
+    note = f"{accuracy} beside {baseline}, {int(row['n'])} mentions; the same word finds {same_word}."
+    why = f"{n} documents are too few" if n < FEWEST_TEXTS // 2 else ""
     return Measured(
         *(float(row["accuracy"]) - nearest, float(row["gain_low"]), float(row["gain_high"]), n, "documents"),
         chance=0.0,
@@ -152,11 +152,11 @@ def coreference(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | Non
         head=(int(row["layer"]), int(row["head"])),
         head_value=float(row["accuracy"]),
         note=note,
-        why=few,
+        why=why,
     )
 
 
-def probe(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+def probe(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | None) -> Measured:
     """Sentence by sentence: words whose head the probe finds, less those that the better neighbour finds."""
     if treebank is None:
         return Measured(why=NO_TREEBANK)
@@ -165,25 +165,25 @@ def probe(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> 
     except InputError as error:
         return Measured(units="sentences", why=str(error))
     words = int(table["words"].sum())
-    beside = max(("next", "previous"), key=lambda name: int(table[name].sum()))
-    found, offset = (float(table[name].sum()) / words for name in ("probe", beside))
-    gain = (table["probe"] - table[beside]).to_numpy(float)
+    neighbour = max(("next", "previous"), key=lambda name: int(table[name].sum()))
+    accuracy, offset = (float(table[name].sum()) / words for name in ("probe", neighbour))
+    gain = (table["probe"] - table[neighbour]).to_numpy(float)
     # of a ratio over sentences: its error is that of the mean of (gain − value · words) ÷ words a sentence
     value = float(gain.sum()) / words
-    rest = (gain - value * table["words"].to_numpy(float)) / (words / len(table))
-    _, low, high = (float(end) for end in mean_interval(rest))
-    few = f"{len(table)} sentences are too few" if len(table) < FEWEST_TEXTS else ""
+    residuals = (gain - value * table["words"].to_numpy(float)) / (words / len(table))
+    _, low, high = (float(end) for end in mean_interval(residuals))
+    why = f"{len(table)} sentences are too few" if len(table) < FEWEST_TEXTS else ""
     return Measured(
         *(value, value + low, value + high, len(table), "sentences"),
         chance=0.0,
-        series={"words": [found, offset]},
-        labels=["probe", beside],
-        note=f"{100 * found:.0f} % beside {100 * offset:.0f} % of the {beside} word, {words:,} words.",
-        why=few,
+        series={"words": [accuracy, offset]},
+        labels=["probe", neighbour],
+        note=f"{100 * accuracy:.0f} % beside {100 * offset:.0f} % of the {neighbour} word, {words:,} words.",
+        why=why,
     )
 
 
-PASSES: dict[str, Callable[[Lens, list[Item], Gathered, Path | None], Measured]] = {
+PASSES: dict[str, Callable[[Lens, list[Item], TextNumbers, Path | None], Measured]] = {
     "clark-gradient": gradient,
     "clark-alike": alike,
     "clark-syntax": syntax,

@@ -13,7 +13,7 @@ from ..errors import BertLensError, InputError
 from ..lens import Lens
 from ..survey.corpus import Corpus
 from .cards import Report
-from .making import report
+from .report_run import report
 
 EVERY = 0.2  # seconds between two words about how far it is
 
@@ -64,27 +64,27 @@ class ReportView(ipywidgets.VBox):
     def wait(self, seconds: float = 1e6) -> Report | None:
         """The Report, waited for so long (s) at most; None where there is none then. Raises what `bl.report` raises."""
         try:
-            made = self._job.made(seconds)
+            reports = self._job.made(seconds)
         except Stopped:
             return None
-        return made[0] if made else None
+        return reports[0] if reports else None
 
     def _work(self, lens: Lens, corpus: Corpus | None, options: dict[str, Any]) -> Report:
         try:
-            made = report(lens, corpus, **options)
+            outcome = report(lens, corpus, **options)
         except KeyboardInterrupt:
             self._end("stopped: there is no report", "warning")
             raise
         except (BertLensError, TypeError) as error:
             self._end(str(error), "danger")
             raise
-        self.report = made
-        counts = ", ".join(f"{count} {word}" for word, count in made.verdicts.items())
-        texts = made.facts["corpus"]["texts"]
+        self.report = outcome
+        counts = ", ".join(f"{count} {word}" for word, count in outcome.verdicts.items())
+        texts = outcome.facts["corpus"]["texts"]
         self._end(
             f'{texts:,} text{"s" * (texts != 1)}: {counts}. report.to_html("report.html") writes the page', "success"
         )
-        return made
+        return outcome
 
     def _tell(self, job: _Making) -> None:
         self._bar.value, self._said.value = job.share, job.said

@@ -15,14 +15,14 @@ import bertlens as bl
 from bertlens import Lens
 from bertlens.measures import geometry, neurons, sources, spectra
 from bertlens.measures.statistics import SURVEY_NAMES
-from bertlens.reports import making
-from bertlens.reports.closer import TOO_LONG, Closer, look, pairs_of
-from bertlens.reports.gathered import Gathered
-from bertlens.reports.measuring import CLOSE, count_beyond
-from bertlens.reports.patterns import position
+from bertlens.reports import report_run
+from bertlens.reports.attention_numbers import position
+from bertlens.reports.excerpt_pairs import pairs
+from bertlens.reports.few_texts import TOO_LONG, FewTexts, measure_few, pairs_of
+from bertlens.reports.registry import FEW_MEASURES, count_beyond
 from bertlens.reports.rules import DIFFERS, HOLDS
-from bertlens.reports.sinks import off
-from bertlens.reports.texts import pairs
+from bertlens.reports.sink_numbers import off
+from bertlens.reports.text_numbers import TextNumbers
 from bertlens.survey import attention_probe, head_distances, word_attention
 from bertlens.survey.intervals import count_interval, mean_interval, share_interval
 from bertlens.survey.treebank import read_treebank
@@ -162,7 +162,7 @@ def test_mixing_falls_step_by_step_and_heads_turn_by_norm(small: Lens, report: A
     means = np.stack([one.layers()[[f"mixing {name}" for name in names]].mean() for one in each])
     steps = means[:, :-1] - means[:, 1:]
     check(report, "kobayashi-order", steps[:, steps.mean(0).argmin()])
-    gathered = making.gather(small, list(making.draw(small, TEXTS, 10, 9, 0).texts), progress=False).in_order()
+    gathered = report_run.gather(small, list(report_run.draw(small, TEXTS, 10, 9, 0).texts), progress=False).in_order()
     kinds = ("first", "separator", "punctuation")
     rng = np.random.default_rng(0)
     for by in ("weight", "norm"):
@@ -170,13 +170,13 @@ def test_mixing_falls_step_by_step_and_heads_turn_by_norm(small: Lens, report: A
             values[:] = rng.uniform(0, 0.4, values.shape)
     weight, norm = (np.sum([gathered.of(kind, by) for kind in kinds], 0) for by in ("weight", "norm"))
     share = [((w > 0.5) & (v < 0.5)).sum() / (w > 0.5).sum() for w, v in zip(weight, norm, strict=True)]
-    m = making.MEASURES["kobayashi-patterns"](gathered)
+    m = report_run.MEASURES["kobayashi-patterns"](gathered)
     assert (m.value, m.low, m.high) == pytest.approx(shared(share)) and 0 <= m.low <= m.high <= 1
 
 
-def resting(small: Lens, name: str = "separator") -> Gathered:
-    """Gathered of texts, with one head that rests on a kind of token, and one that looks at the word before."""
-    found = making.gather(small, list(making.draw(small, TEXTS, 10, 9, 0).texts), progress=False).in_order()
+def resting(small: Lens, name: str = "separator") -> TextNumbers:
+    """TextNumbers of texts, with one head that rests on a kind of token, and one that looks at the word before."""
+    found = report_run.gather(small, list(report_run.draw(small, TEXTS, 10, 9, 0).texts), progress=False).in_order()
     for values in found.values["weight"]:
         for each in ("first", "separator", "previous", "next"):
             values[SURVEY_NAMES.index(each)] = 0.1
@@ -209,16 +209,16 @@ def test_without_the_resting_place_the_answer_moves_so_far(small: Lens) -> None:
 
 
 def test_broadcasting_heads_are_those_whose_resting_place_is_not_short(small: Lens) -> None:
-    found, closer = resting(small), look(small, list(TEXTS))
+    found, closer = resting(small), measure_few(small, list(TEXTS))
     shares = [float(spectra.top_share(small.trace(*text).head_context(1))[2]) for text in TEXTS]
     for values in found.lengths:
         values[:] = 1.0
-    m = CLOSE["sinks-broadcast"](found, closer)
+    m = FEW_MEASURES["sinks-broadcast"](found, closer)
     assert (m.value, m.low, m.high) == pytest.approx(shared(shares), rel=1e-5)
     assert m.head == (1, 2)
     for values in found.lengths:
         values[..., 1] = 0.49  # separators send less than half
-    assert CLOSE["sinks-broadcast"](found, closer).why.startswith("no head rests on a token that sends half")
+    assert FEW_MEASURES["sinks-broadcast"](found, closer).why.startswith("no head rests on a token that sends half")
 
 
 def test_neighbours_from_positions(small: Lens) -> None:
@@ -310,10 +310,10 @@ def test_rates_of_the_corpus(small: Lens) -> None:
 
 
 def test_long_texts_are_not_looked_at_closer(monkeypatch: pytest.MonkeyPatch, small: Lens) -> None:
-    monkeypatch.setattr("bertlens.reports.closer.LONGEST", 5)
+    monkeypatch.setattr("bertlens.reports.few_texts.LONGEST", 5)
     made = bl.report(small, TEXTS, "vig-pieces,bonino-rank", texts=9, progress=False)
     assert {card.why for card in made.cards} == {TOO_LONG}
-    assert Closer().pieces == []
+    assert FewTexts().pieces == []
 
 
 # --- the probe ---

@@ -48,8 +48,8 @@ ATTENTION = (
         "one head shown, no number",
         "heads by which a word of both sentences gives its other side more than a quarter of its attention",
         Rule("above", 1, "heads"),
-        "x = [[closer.attention_to(t.attention(l), closer.pairs_of(t)[1]).numpy() for l in range(t.n_layers)] for t in "
-        "runs(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
+        "x = [[few_texts.attention_to(t.attention(l), few_texts.pairs_of(t)[1]).numpy() for l in range(t.n_layers)] for"
+        " t in runs(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
     ),
     Claim(
         "vig-pieces",
@@ -59,8 +59,8 @@ ATTENTION = (
         "pattern 5 is of words that foretell a word; two parts of one are its example, no number",
         "heads by which parts of a word give its other parts more than a quarter of their attention",
         Rule("above", 1, "heads"),
-        "x = [[closer.attention_to(t.attention(l), closer.pairs_of(t)[0]).numpy() for l in range(t.n_layers)] for t in "
-        "runs(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
+        "x = [[few_texts.attention_to(t.attention(l), few_texts.pairs_of(t)[0]).numpy() for l in range(t.n_layers)] for"
+        " t in runs(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
     ),
     Claim(
         "vig-separator",
@@ -200,7 +200,7 @@ ATTENTION = (
         "share of the paper's relations whose head, chosen on other sentences, is above the best offset",
         Rule("above", 0.5, "share"),
         'b = bl.survey.best_heads(lens, treebank, limit=len(texts), least=50).set_index("relation"); b = '
-        'b.loc[b.index.isin(passes.RELATIONS)]; (b["low"] > b["offset_accuracy"]).mean()',
+        'b.loc[b.index.isin(attention_passes.RELATIONS)]; (b["low"] > b["offset_accuracy"]).mean()',
     ),
     Claim(
         "clark-probe",

@@ -21,7 +21,7 @@ SAME = ("hash", "texts", "drawn")  # of two corpora
 
 
 @dataclass(frozen=True)
-class Change:
+class VerdictChange:
     """A claim whose verdict is another one than before."""
 
     claim: str
@@ -44,8 +44,8 @@ def read(path: str | Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         record = None
     check(record, str(path))
-    found: dict[str, Any] = record
-    return found
+    numbers: dict[str, Any] = record
+    return numbers
 
 
 def check(record: Any, name: str) -> None:
@@ -56,12 +56,12 @@ def check(record: Any, name: str) -> None:
             isinstance(claim, dict)
             and all(isinstance(claim.get(text), str) for text in ("name", "verdict", "unit"))
             and claim["verdict"] in (HOLDS, DIFFERS, CANNOT)
-            and isinstance(each := claim.get("each", []), list)
-            and all(map(_is_number, [*each, *(claim.get(number, "") for number in ("value", "low", "high"))]))
+            and isinstance(numbers := claim.get("each", []), list)
+            and all(map(_is_number, [*numbers, *(claim.get(number, "") for number in ("value", "low", "high"))]))
         )
 
-    parts = record if isinstance(record, Mapping) and record.get("bertlens_report") == FORMAT else {}
-    claims, corpus, model = (parts.get(part) for part in ("claims", "corpus", "model"))
+    fields = record if isinstance(record, Mapping) and record.get("bertlens_report") == FORMAT else {}
+    claims, corpus, model = (fields.get(field) for field in ("claims", "corpus", "model"))
     named = isinstance(corpus, Mapping) and isinstance(model, Mapping) and isinstance(model.get("model"), str)
     if not (named and isinstance(claims, list) and all(map(is_claim, claims))):
         raise InputError(f"{name} holds no numbers of a report: give what bertlens report wrote as .json")
@@ -72,19 +72,19 @@ def _is_number(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and abs(value) < LARGEST)
 
 
-def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[VerdictChange]:
     """The claims of both reports whose verdicts differ, in the order of `now`."""
-    known = {claim["name"]: claim["verdict"] for claim in before["claims"]}
+    verdicts = {claim["name"]: claim["verdict"] for claim in before["claims"]}
     return [
-        Change(claim["name"], known[claim["name"]], claim["verdict"])
+        VerdictChange(claim["name"], verdicts[claim["name"]], claim["verdict"])
         for claim in now["claims"]
-        if known.get(claim["name"], claim["verdict"]) != claim["verdict"]
+        if verdicts.get(claim["name"], claim["verdict"]) != claim["verdict"]
     ]
 
 
-def same_texts(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_texts(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     """Whether two reports are of the same texts."""
-    return all(one["corpus"].get(name) == other["corpus"].get(name) for name in SAME)
+    return all(a["corpus"].get(name) == b["corpus"].get(name) for name in SAME)
 
 
 def difference(now: Mapping[str, Any], before: Mapping[str, Any]) -> tuple[float, float, float, int] | None:
@@ -92,12 +92,12 @@ def difference(now: Mapping[str, Any], before: Mapping[str, Any]) -> tuple[float
 
     None where its numbers are not by texts, or fewer than two texts have both.
     """
-    one, other = (np.array(claim.get("each") or [], dtype=float) for claim in (now, before))
-    if len(one) != len(other):
+    numbers, numbers_before = (np.array(claim.get("each") or [], dtype=float) for claim in (now, before))
+    if len(numbers) != len(numbers_before):
         return None
-    apart = one - other
-    apart = apart[np.isfinite(apart)]
-    if len(apart) < 2:
+    differences = numbers - numbers_before
+    differences = differences[np.isfinite(differences)]
+    if len(differences) < 2:
         return None
-    value, low, high = (float(end) for end in mean_interval(apart))
-    return value, low, high, len(apart)
+    value, low, high = (float(end) for end in mean_interval(differences))
+    return value, low, high, len(differences)

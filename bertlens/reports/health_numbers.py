@@ -9,11 +9,11 @@ import numpy as np
 from ..lens import Lens
 from ..survey.corpus import Item
 from ..survey.distances import head_distances
-from .closer import Closer
-from .gathered import Gathered
-from .measuring import NO_STATES, close_measure, count_beyond, interval, measure, strongest
-from .passes import DISTANCE_TEXTS
+from .attention_passes import DISTANCE_TEXTS
+from .few_texts import FewTexts
+from .registry import NO_STATES, count_beyond, few_texts_measure, interval, measure, strongest
 from .rules import CENSUS, FACTOR, Measured
+from .text_numbers import TextNumbers
 
 DEAD = 0.01  # of the mean length of its layer's heads
 DOUBLED = 0.001  # nats
@@ -21,9 +21,9 @@ COLLAPSED = 0.01  # nats
 IDLE = 0.05  # of a vector's length
 
 
-@close_measure("health-dead", "written")
-def dead(g: Gathered, c: Closer) -> Measured:
-    values = np.stack(c.written)
+@few_texts_measure("health-dead", "norms")
+def dead(g: TextNumbers, c: FewTexts) -> Measured:
+    values = np.stack(c.norms)
     values = values / np.maximum(values.mean(-1, keepdims=True), 1e-12)
     shortest = strongest(values.mean(0), least=True)
     return Measured(
@@ -34,8 +34,8 @@ def dead(g: Gathered, c: Closer) -> Measured:
     )
 
 
-@close_measure("health-collapsed")
-def collapsed(g: Gathered, c: Closer) -> Measured:
+@few_texts_measure("health-collapsed")
+def collapsed(g: TextNumbers, c: FewTexts) -> Measured:
     values = np.stack(c.spread)
     lowest = strongest(values.mean(0), least=True)
     return Measured(
@@ -46,36 +46,36 @@ def collapsed(g: Gathered, c: Closer) -> Measured:
     )
 
 
-def doubled(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+def doubled(lens: Lens, items: list[Item], g: TextNumbers, treebank: Path | None) -> Measured:
     """Heads that equal another one: by the mean of some texts, in every one of them, in some of them."""
-    every = np.stack(
+    distances = np.stack(
         [head_distances(lens, [text], truncation=True, batch_size=1, progress=False) for text in items[:DISTANCE_TEXTS]]
     )
-    if every.shape[1] < 2:
+    if distances.shape[1] < 2:
         return Measured(why="the model has a single head")
-    every = every + np.where(np.eye(every.shape[1], dtype=bool), np.inf, 0)
+    distances = distances + np.where(np.eye(distances.shape[1], dtype=bool), np.inf, 0)
     value, low, high = (
         [float((d.min(0) < bound).sum()) for bound in (DOUBLED, DOUBLED * FACTOR, DOUBLED / FACTOR)]
-        for d in (every.mean(0), every.max(0), every.min(0))
+        for d in (distances.mean(0), distances.max(0), distances.min(0))
     )
-    nearest = every.mean(0).min(0)
+    nearest = distances.mean(0).min(0)
     at = int(nearest.argmin())
-    other = int(every.mean(0)[at].argmin())
+    twin = int(distances.mean(0)[at].argmin())
     heads = g.shape[1]
     return Measured(
-        *(value[0], low[0], high[0], len(every)),
+        *(value[0], low[0], high[0], len(distances)),
         series={"nearest, nats": nearest.reshape(g.shape).min(1).tolist()},
         head=(at // heads, at % heads),
         head_value=float(nearest.min()),
-        note=f"The nearest two, L{at // heads}·H{at % heads} and L{other // heads}·H{other % heads}, "
+        note=f"The nearest two, L{at // heads}·H{at % heads} and L{twin // heads}·H{twin % heads}, "
         f"are {nearest.min():.3f} nats apart.",
-        ends=f"those in each of {len(every)} texts, those in one or more",
+        ends=f"those in each of {len(distances)} texts, those in one or more",
         other_bounds=[(DOUBLED * FACTOR, low[1], high[1]), (DOUBLED / FACTOR, low[2], high[2])],
     )
 
 
-@close_measure("health-rogue", "rogue", NO_STATES)
-def rogue(g: Gathered, c: Closer) -> Measured:
+@few_texts_measure("health-rogue", "rogue", NO_STATES)
+def rogue(g: TextNumbers, c: FewTexts) -> Measured:
     values = np.stack(c.rogue)
     if not np.isfinite(values).any():
         return Measured(n=0, why="no text has two tokens")
@@ -87,9 +87,9 @@ def rogue(g: Gathered, c: Closer) -> Measured:
     )
 
 
-@close_measure("health-idle", "changed", NO_STATES)
-def idle(g: Gathered, c: Closer) -> Measured:
-    values = np.stack(c.changed)
+@few_texts_measure("health-idle", "layer_changes", NO_STATES)
+def idle(g: TextNumbers, c: FewTexts) -> Measured:
+    values = np.stack(c.layer_changes)
     return Measured(
         **count_beyond([values], IDLE, "below", "layers"),
         series={"change ÷ length": values.mean(0).tolist()},
@@ -98,12 +98,12 @@ def idle(g: Gathered, c: Closer) -> Measured:
 
 
 @measure("health-cut")
-def cut(g: Gathered) -> Measured:
+def cut(g: TextNumbers) -> Measured:
     return census(g.truncated, g.n, "texts")
 
 
 @measure("health-unknown")
-def unknown(g: Gathered) -> Measured:
+def unknown(g: TextNumbers) -> Measured:
     return census(sum(g.unknown), g.tokens, "tokens")
 
 

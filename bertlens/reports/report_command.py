@@ -10,8 +10,8 @@ from pathlib import Path
 from ..base.outputs import check_outputs, sign, signature
 from ..errors import InputError
 from ..lens import Lens
-from .against import changes, read
-from .making import claims_of, draw, page_bytes, report
+from .report_comparison import changes, read
+from .report_run import claims_of, draw, page_bytes, report
 from .resume_file import texts_in
 
 
@@ -41,14 +41,14 @@ def run(
         raise InputError(f"a report is a page (.html) or its numbers (.json): {output.name} is neither")
     files = [output] if kind == ".json" else [output, output.with_name(f"{output.stem}-numbers.json")]
     claims_of(claims)
-    other, before = (None if path is None else read(path) for path in (against, check))
-    given = [corpus, labels, against, check]
-    check_outputs("report", files, given, force=force)
-    part = output.with_name(f"{output.stem}.part.npz")
-    check_outputs("report", [part], given, force=force, is_earlier=lambda path: texts_in(path) is not None)
+    numbers_against, earlier = (None if path is None else read(path) for path in (against, check))
+    inputs = [corpus, labels, against, check]
+    check_outputs("report", files, inputs, force=force)
+    resume_file = output.with_name(f"{output.stem}.part.npz")
+    check_outputs("report", [resume_file], inputs, force=force, is_earlier=lambda path: texts_in(path) is not None)
     if not resume:
-        part.unlink(missing_ok=True)
-    texts = texts or texts_in(part)
+        resume_file.unlink(missing_ok=True)
+    texts = texts or texts_in(resume_file)
     lens = load()
     plan = draw(lens, corpus, minutes, texts, seed)
     print(
@@ -56,19 +56,19 @@ def run(
         f"a page of about {page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",
         flush=True,
     )
-    made = report(lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=part, labels=labels)
-    replace(made, made={**made.made, "by": signature("report")}).to_json(files[-1])
+    outcome = report(lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=resume_file, labels=labels)
+    replace(outcome, made={**outcome.made, "by": signature("report")}).to_json(files[-1])
     if kind == ".html":
-        made.to_html(output, against=other)
+        outcome.to_html(output, against=numbers_against)
         sign(output, "report")
-    counts = ", ".join(f"{count} {word}" for word, count in made.verdicts.items())
+    counts = ", ".join(f"{count} {word}" for word, count in outcome.verdicts.items())
     print(f"{' and '.join(map(str, files))}: {lens.model_name}, {counts}; {output.stat().st_size:,} bytes")
     status = 0
-    for change in [] if before is None else changes(before, made.to_dict()):
+    for change in [] if earlier is None else changes(earlier, outcome.to_dict()):
         print(f"{'' if change.flipped else 'warning: '}{change}", file=sys.stderr)
         status = max(status, int(change.flipped))
-    if made.facts["corpus"]["texts"] < len(plan.texts):
-        print(f"{made.facts['corpus']['texts']} of {len(plan.texts)} texts: the same command with --resume goes on",
+    if outcome.facts["corpus"]["texts"] < len(plan.texts):
+        print(f"{outcome.facts['corpus']['texts']} of {len(plan.texts)} texts: the same command with --resume goes on",
               file=sys.stderr)  # fmt: skip
         return 2
     return status

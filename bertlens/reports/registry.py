@@ -9,14 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..survey.intervals import LEVEL, NONE, mean_interval, share_interval
-from .closer import Closer
-from .gathered import Gathered
+from .few_texts import FewTexts
 from .rules import FACTOR, Measured
+from .text_numbers import TextNumbers
 
-Measure: TypeAlias = Callable[[Gathered], Measured]
-CloseMeasure: TypeAlias = Callable[[Gathered, Closer], Measured]
+Measure: TypeAlias = Callable[[TextNumbers], Measured]
+FewTextsMeasure: TypeAlias = Callable[[TextNumbers, FewTexts], Measured]
 MEASURES: dict[str, Measure] = {}
-CLOSE: dict[str, CloseMeasure] = {}  # what needs a closer look at a few texts
+FEW_MEASURES: dict[str, FewTextsMeasure] = {}  # what needs a closer look at a few texts
 
 NO_NORMS = "the model's family offers no norms"
 NO_SEPARATOR = "the tokenizer puts no separator into these texts"
@@ -24,10 +24,10 @@ NO_STATES = "the model hands out no hidden states"
 
 
 def measure(name: str, needs: str = "", missing: str = NO_NORMS) -> Callable[[Measure], Measure]:
-    """Register a claim's function. needs: the numbers of `Gathered` without which nothing can be told, as `missing`."""
+    """Register a claim's function. needs: the numbers of `TextNumbers` without which nothing is told, as `missing`."""
 
     def register(function: Measure) -> Measure:
-        def measured(g: Gathered) -> Measured:
+        def measured(g: TextNumbers) -> Measured:
             return function(g) if not needs or getattr(g, needs) else Measured(why=missing)
 
         MEASURES[name] = measured
@@ -36,14 +36,14 @@ def measure(name: str, needs: str = "", missing: str = NO_NORMS) -> Callable[[Me
     return register
 
 
-def close_measure(name: str, needs: str = "", missing: str = "") -> Callable[[CloseMeasure], CloseMeasure]:
-    """As `measure`. needs: the numbers of `Closer`, without which nothing can be told, as `missing` or `Closer.why`."""
+def few_texts_measure(name: str, needs: str = "", missing: str = "") -> Callable[[FewTextsMeasure], FewTextsMeasure]:
+    """As `measure`. needs: the numbers of `FewTexts` without which nothing is told, as `missing` or `FewTexts.why`."""
 
-    def register(function: CloseMeasure) -> CloseMeasure:
-        def measured(g: Gathered, c: Closer) -> Measured:
+    def register(function: FewTextsMeasure) -> FewTextsMeasure:
+        def measured(g: TextNumbers, c: FewTexts) -> Measured:
             return function(g, c) if not needs or getattr(c, needs) else Measured(why=missing or c.why or NO_NORMS)
 
-        CLOSE[name] = measured
+        FEW_MEASURES[name] = measured
         return function
 
     return register
@@ -56,7 +56,7 @@ def middle(layers: int) -> list[int]:
     ]
 
 
-def layers_in(layers: int, share: float) -> int:
+def layer_count(layers: int, share: float) -> int:
     """How many layers a share of them is, at least one."""
     return max(1, round(layers * share))
 
@@ -66,16 +66,16 @@ def interval(values: np.ndarray, share: bool = False) -> dict[str, Any]:
 
     share: values are in [0, 1], and so are the ends. NaN for these where texts are fewer than two.
     """
-    each = values.tolist()
+    numbers = values.tolist()
     values = values[np.isfinite(values)]
     value = float(values.mean()) if len(values) else math.nan
     low, high = NONE
     if len(values) > 1:
         low, high = share_interval(values, np.ones(len(values))) if share else map(float, mean_interval(values)[1:])
-    return {"value": value, "low": low, "high": high, "n": len(values), "each": each}
+    return {"value": value, "low": low, "high": high, "n": len(values), "each": numbers}
 
 
-def count_beyond(kinds: Sequence[np.ndarray], bound: float, side: str, parts: str = "heads") -> dict[str, Any]:
+def count_beyond(kinds: Sequence[np.ndarray], bound: float, side: str, units: str = "heads") -> dict[str, Any]:
     """How many columns of (N, ...) have a mean beyond a bound, in any of `kinds` of numbers; "above" or "below" it.
 
     low, high: how many surely have, and how many may, by intervals that hold for all columns together (Bonferroni).
@@ -98,7 +98,7 @@ def count_beyond(kinds: Sequence[np.ndarray], bound: float, side: str, parts: st
         "low": beyond(low, bound),
         "high": beyond(high, bound),
         "n": n,
-        "ends": f"95 % for all {parts} together, by texts",
+        "ends": f"95 % for all {units} together, by texts",
         "other_bounds": [(at, beyond(low, at), beyond(high, at)) for at in (bound * FACTOR, bound / FACTOR)],
     }
 
@@ -110,20 +110,20 @@ def heads_above(kinds: Sequence[np.ndarray], bound: float, missing: str, even: f
     if not max(map(len, kinds)):
         return Measured(why=missing)
     means = np.stack([values.mean(0) for values in kinds if len(values)]).max(0)
-    beside = "" if math.isnan(even) else f"; even rows would give {100 * even:.0f} %"
+    chance = "" if math.isnan(even) else f"; even rows would give {100 * even:.0f} %"
     return Measured(
         **count_beyond(kinds, bound, "above"),
         chance=float(means.size * (even > bound)),
         series={"most of any head": means.max(1).tolist()},
         **strongest(means),
-        note=f"The head with most gives {100 * means.max():.0f} %{beside}.",
+        note=f"The head with most gives {100 * means.max():.0f} %{chance}.",
     )
 
 
 def layer_means(values: np.ndarray) -> list[float]:
     """(N, L, H) -> the mean of each layer; NaN where no text has it."""
     layers = values.swapaxes(0, 1)
-    return [float(np.nanmean(each)) if np.isfinite(each).any() else math.nan for each in layers]
+    return [float(np.nanmean(layer)) if np.isfinite(layer).any() else math.nan for layer in layers]
 
 
 def strongest(means: np.ndarray, layers: Sequence[int] | None = None, least: bool = False) -> dict[str, Any]:

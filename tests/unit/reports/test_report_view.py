@@ -10,7 +10,7 @@ import torch
 import transformers as tf
 
 import bertlens as bl
-from bertlens.reports import gathered
+from bertlens.reports import text_numbers
 from unit import tiny
 
 TEXTS = ["One cat sat.", "The dog sat here.", "A cat and a dog.", "It was so.", "They sat on the mat.", "Why so?"]
@@ -30,7 +30,7 @@ def said(view: bl.ReportView) -> str:
 
 def stops_at(monkeypatch: pytest.MonkeyPatch, text: int, views: list[bl.ReportView]) -> None:
     """Press Stop while this text is measured. Private: no host tells a test when a text is at work."""
-    done, measured = [], gathered.text_statistics
+    done, measured = [], text_numbers.text_statistics
 
     def statistics(*arguments: Any) -> Any:
         done.append(1)
@@ -41,7 +41,7 @@ def stops_at(monkeypatch: pytest.MonkeyPatch, text: int, views: list[bl.ReportVi
             button.click()
         return measured(*arguments)
 
-    monkeypatch.setattr(gathered, "text_statistics", statistics)
+    monkeypatch.setattr(text_numbers, "text_statistics", statistics)
 
 
 def waited_for(view: bl.ReportView, views: list[bl.ReportView]) -> bl.Report | None:
@@ -71,7 +71,7 @@ def test_stop_keeps_the_texts_that_were_done(small: bl.Lens, monkeypatch: pytest
 
 def test_stop_at_once_leaves_no_report(small: bl.Lens, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
-    monkeypatch.setattr("bertlens.reports.making.seconds_a_text", lambda *_: float(begun.wait(60)))
+    monkeypatch.setattr("bertlens.reports.report_run.seconds_a_text", lambda *_: float(begun.wait(60)))
     view = bl.ReportView(small, TEXTS, **OPTIONS)
     view.stop()
     begun.set()

@@ -29,7 +29,7 @@ def singles() -> tuple[str, ...]:
 
 def _halves(text: str) -> tuple[str, str] | None:
     ends = [
-        found.end() for found in _ENDS.finditer(text) if not text[: found.start() + 1].endswith(("Mr.", "Mrs.", "Dr."))
+        match.end() for match in _ENDS.finditer(text) if not text[: match.start() + 1].endswith(("Mr.", "Mrs.", "Dr."))
     ]
     if not ends:
         return None

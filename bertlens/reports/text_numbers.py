@@ -21,7 +21,7 @@ BATCH = 8
 
 
 @dataclass
-class Gathered:
+class TextNumbers:
     """What was measured of N texts. L layers, H heads, K statistics (SURVEY_NAMES); NaN where a text has none.
 
     Of each text: values "weight", "norm" -> (K, L, H); mixing (M, L), methods as in norms.METHODS; cone (L + 1,), ÷ n;
@@ -73,19 +73,19 @@ class Gathered:
         of another statistic: the part of a share that the texts' length gives."""
         kinds = np.stack(self.kinds)
         n = kinds.sum(1)
-        beside = (n - 1) / n
-        found = {"first": 1, "separator": kinds[:, CATEGORIES.index("separator")], "previous": beside, "next": beside}
-        return float(np.mean(found[name] / n)) if name in found else np.nan
+        pairs = (n - 1) / n
+        shares = {"first": 1, "separator": kinds[:, CATEGORIES.index("separator")], "previous": pairs, "next": pairs}
+        return float(np.mean(shares[name] / n)) if name in shares else np.nan
 
-    def in_order(self) -> Gathered:
+    def in_order(self) -> TextNumbers:
         """The texts by their places in the corpus."""
         order = np.argsort(self.places)
 
         def sorted_(values: list[Any]) -> list[Any]:
             return [values[at] for at in order] if values else values
 
-        lists: dict[str, Any] = {each.name: sorted_(getattr(self, each.name)) for each in fields(self)
-                 if isinstance(getattr(self, each.name), list)}  # fmt: skip
+        lists: dict[str, Any] = {entry.name: sorted_(getattr(self, entry.name)) for entry in fields(self)
+                 if isinstance(getattr(self, entry.name), list)}  # fmt: skip
         return replace(self, **lists, values={by: sorted_(values) for by, values in self.values.items()})
 
     def add(self, trace: Trace, statistics: TextStatistics, entry: Numbered) -> None:
@@ -120,31 +120,31 @@ def gather(
     lens: Lens,
     texts: list[Numbered],
     *,
-    found: Gathered | None = None,
-    autosave: Callable[[Gathered], None] | None = None,
+    numbers: TextNumbers | None = None,
+    autosave: Callable[[TextNumbers], None] | None = None,
     progress: bool = True,
-) -> Gathered:
+) -> TextNumbers:
     """Run the texts; an interrupt ends the pass with a warning, and those done count.
 
-    found: what is done already, of the same texts; autosave is called after each batch. Texts that are too long for
+    numbers: what is done already, of the same texts; autosave is called after each batch. Texts that are too long for
     the model are cut. Raises InputError where attention holds NaN.
     """
-    found, lengths = found or Gathered(), Lengths()
-    done, model = {*found.places}, lens.borrowed.fingerprint()
+    numbers, lengths = numbers or TextNumbers(), Lengths()
+    places, model = {*numbers.places}, lens.borrowed.fingerprint()
     try:
-        with bar(len(texts), "text", "texts", progress) as told:
-            told.update(len(done))
+        with bar(len(texts), "text", "texts", progress) as progress_bar:
+            progress_bar.update(len(places))
             for batch in itertools.chain.from_iterable(windows(texts, BATCH)):
-                if done.issuperset(entry.number for entry in batch):
+                if places.issuperset(entry.number for entry in batch):
                     continue
                 for trace, entry in zip(traces_of(lens, batch, True, model), batch, strict=True):
-                    if entry.number not in done:
-                        found.add(trace, text_statistics(trace, lengths), entry)
-                        told.update()
+                    if entry.number not in places:
+                        numbers.add(trace, text_statistics(trace, lengths), entry)
+                        progress_bar.update()
                 if autosave is not None:
-                    autosave(found)
+                    autosave(numbers)
     except KeyboardInterrupt:
-        if not found.n:
+        if not numbers.n:
             raise
-        warnings.warn(f"interrupted: the report is of the {found.n} texts that were done", stacklevel=3)
-    return found
+        warnings.warn(f"interrupted: the report is of the {numbers.n} texts that were done", stacklevel=3)
+    return numbers
