@@ -16,8 +16,8 @@ export function Pictures() {
 /** Whether any of a layer's heads is in sight, in the page and in the part of the atlas that is scrolled to. */
 function isSeen(root: Element | null, layer: number): boolean {
   const head = root?.querySelector(`[data-head^="${layer}-"]`);
-  const part = head?.closest(".bl-scroll")?.getBoundingClientRect();
-  if (!head || !part) return false;
+  const frame = head?.closest(".bl-scroll")?.getBoundingClientRect();
+  if (!head || !frame) return false;
   const { top, bottom } = head.getBoundingClientRect();
-  return bottom > Math.max(0, part.top) && top < Math.min(innerHeight, part.bottom);
+  return bottom > Math.max(0, frame.top) && top < Math.min(innerHeight, frame.bottom);
 }

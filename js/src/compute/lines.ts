@@ -33,9 +33,9 @@ export function chooseLines(
     const [top, left] = [row ?? 0, col ?? 0];
     const width = col === null ? K : 1;
     const values = grid.values.window(top, row === null ? grid.rows.length : top + 1, left, left + width);
-    const chosen = largest(values, most, Math.max(minimum, Number.MIN_VALUE)); // nothing is not a line
-    passed += chosen.passed;
-    for (const position of chosen.positions) {
+    const strongest = largest(values, most, Math.max(minimum, Number.MIN_VALUE)); // nothing is not a line
+    passed += strongest.passed;
+    for (const position of strongest.positions) {
       const [r, c] = [Math.floor(position / width), position % width];
       lines.push({ series: n, row: top + r, col: left + c, weight: values[position]! });
     }

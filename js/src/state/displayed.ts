@@ -25,7 +25,7 @@ export interface HeadData extends HeadAnswer {
   values: Cells; // (S·K) the measure shown
 }
 
-export interface Displayed extends HeadData {
+export interface ShownHead extends HeadData {
   overview: Overview;
   thumbs: Thumbs;
   layerMap: { word: LayerMap; values: Cells } | null; // instead of a head: a map of the whole layer
@@ -53,7 +53,7 @@ const HEAD: Kind<HeadAnswer, "head"> = {
   op: "head",
   spoken: true,
   read: ({ fields, arrays }) => headFrom(fields, arrays),
-  bytes: ({ slice, weights }) => (isLong(slice.S, slice.K) ? CELLS : 0) + 3 * (weights.held?.byteLength ?? 0), // as much again for each other measure of them
+  bytes: ({ slice, weights }) => (isLong(slice.S, slice.K) ? CELLS : 0) + 3 * (weights.matrix?.byteLength ?? 0), // as much again for each other measure of them
 };
 const THUMBS: Kind<Thumbs, "thumbs"> = {
   op: "thumbs",
@@ -68,7 +68,7 @@ const OVERVIEW: Kind<Overview> = {
 };
 
 /** Heads by measure. Of an overlaid head the weights and the last other measure; of the selected one every measure. */
-const drawn = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>();
+const headCache = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>();
 
 /** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
 function headData(
@@ -79,18 +79,18 @@ function headData(
   isMain = true,
 ): HeadData | null {
   const isOpen = overview.head.layer === layer && overview.head.head === head;
-  const known = isOpen ? () => headFrom(overview.head, overview.headArrays) : undefined;
-  const answer = answers.get(HEAD, overview, { layer, head }, known);
+  const opening = isOpen ? () => headFrom(overview.head, overview.headArrays) : undefined;
+  const answer = answers.get(HEAD, overview, { layer, head }, opening);
   const ofLayer = measure === "weight" ? null : answers.get(NORMS, overview, { layer });
   if (answer.state !== "answered" || (ofLayer && ofLayer.state !== "answered")) return null;
   const { slice, weights } = answer.value;
-  const byMeasure = drawn.get(weights);
+  const byMeasure = headCache.get(weights);
   if (byMeasure?.[measure]) return byMeasure[measure];
   const { K } = slice;
   const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
   const values = measuredCells(weights, norms, measure);
   const data = { slice, weights, layer, head, measure, norms, values };
-  drawn.set(weights, isMain ? { ...byMeasure, [measure]: data } : { weight: byMeasure?.weight, [measure]: data });
+  headCache.set(weights, isMain ? { ...byMeasure, [measure]: data } : { weight: byMeasure?.weight, [measure]: data });
   return data;
 }
 
@@ -115,19 +115,19 @@ function complete(
   overview: Overview,
   synced: Synced,
   answers: Answers,
-  before: Displayed,
-): Displayed | "refused" | null {
+  before: ShownHead,
+): ShownHead | "refused" | null {
   const exists = ([l, h]: HeadName) => l >= 0 && l < overview.n_layers && h >= 0 && h < overview.n_heads;
-  const wanted: HeadName = [synced.layer.value, synced.head.value];
-  const first: HeadName = exists(wanted) ? wanted : [overview.head.layer, overview.head.head];
-  const others = synced.heads.value.filter((name) => exists(name) && String(name) !== String(first));
-  const refused = tooMany(overview, 1 + others.length, answers.limit);
+  const choice: HeadName = [synced.layer.value, synced.head.value];
+  const selection: HeadName = exists(choice) ? choice : [overview.head.layer, overview.head.head];
+  const extras = synced.heads.value.filter((name) => exists(name) && String(name) !== String(selection));
+  const refused = tooMany(overview, 1 + extras.length, answers.limit);
   const measure = overview.measures.includes(synced.measure.value) ? synced.measure.value : "weight";
   const word = overview.layer_maps.find(({ name }) => name === synced.layer_map.value);
-  const heads = [first, ...(refused ? [] : others)].map((name, n) =>
+  const heads = [selection, ...(refused ? [] : extras)].map((name, n) =>
     headData(answers, overview, name, measure, n === 0),
   );
-  const map = word && answers.get(LAYER_MAP, overview, { layer: first[0], kind: word.name });
+  const map = word && answers.get(LAYER_MAP, overview, { layer: selection[0], kind: word.name });
   const thumbs = thumbsOf(answers, overview, measure);
   if (map?.state === "refused") return "refused";
   if (heads.includes(null) || (map && map.state !== "answered")) return null;
@@ -145,14 +145,14 @@ function complete(
 /** An overview as it was sent, and with the thumbnails and statistics that have arrived since. */
 export type Grown = Signal<{ sent: Overview; now: Overview }>;
 
-export function createDisplayed(
+export function createShownHead(
   synced: Synced,
   answers: Answers,
   link: Link,
   until: AbortSignal,
-): { shown: ReadonlySignal<Displayed>; grown: Grown } {
+): { shownHead: ReadonlySignal<ShownHead>; grown: Grown } {
   const sent = computed(() => decodeOverview(synced.overview.value)); // what the kernel put into the trait
-  const initial = (overview: Overview): Displayed => ({
+  const initial = (overview: Overview): ShownHead => ({
     ...headData(answers, overview, [overview.head.layer, overview.head.head], "weight")!,
     overview,
     thumbs: overview.thumbs,
@@ -160,38 +160,38 @@ export function createDisplayed(
     overlays: [],
     refused: "",
   });
-  const shown = signal(untracked(() => initial(sent.value)));
+  const shownHead = signal(untracked(() => initial(sent.value)));
 
   const grown: Grown = signal({ sent: sent.peek(), now: sent.peek() });
 
   /** Other maps of the trace are asked for when they are chosen; until they are here, those shown stay. */
-  const chosen = (before: Overview): Overview => {
+  const overviewOf = (before: Overview): Overview => {
     const { trace, map, maps } = sent.value;
-    const wanted = synced.map.value;
-    if (wanted === map || !maps.includes(wanted)) return sent.value;
-    const answer = answers.get(OVERVIEW, { trace, map: wanted }, {});
+    const choice = synced.map.value;
+    if (choice === map || !maps.includes(choice)) return sent.value;
+    const answer = answers.get(OVERVIEW, { trace, map: choice }, {});
     return answer.state === "answered" ? answer.value : before.trace === trace ? before : sent.value;
   };
   /** A map of a layer that cannot be had: what is shown again has its own name. */
-  const goBack = ({ layer, head, layerMap }: Displayed) =>
+  const goBack = ({ layer, head, layerMap }: ShownHead) =>
     untracked(() => synced.put({ layer, head, layer_map: layerMap?.word.name ?? "" }));
   /** A saved page has one head: what is selected is again what is shown. */
-  const stay = ({ layer, head, overview: { map } }: Displayed) => {
+  const stay = ({ layer, head, overview: { map } }: ShownHead) => {
     link.say("saved", `this page holds only ${headLabel(layer, head)}: run the notebook for others`);
     untracked(() => synced.put({ layer, head, heads: [], measure: "weight", layer_map: "", map }));
   };
   const follow = effect(() => {
-    const before = shown.peek();
-    const came = chosen(grown.peek().sent);
+    const previous = shownHead.peek();
+    const came = overviewOf(grown.peek().sent);
     const isOther = grown.value.sent !== came;
     const overview = isOther ? came : grown.value.now;
-    const next = complete(overview, synced, answers, before);
-    if (next && next !== "refused") shown.value = next;
-    else if (link.saved.value) stay(before);
-    else if (next === "refused" && !isOther) goBack(before);
-    else if (isOther) shown.value = initial(overview);
+    const next = complete(overview, synced, answers, previous);
+    if (next && next !== "refused") shownHead.value = next;
+    else if (link.saved.value) stay(previous);
+    else if (next === "refused" && !isOther) goBack(previous);
+    else if (isOther) shownHead.value = initial(overview);
     if (isOther) grown.value = { sent: came, now: came };
   });
   until.addEventListener("abort", follow);
-  return { shown, grown };
+  return { shownHead, grown };
 }

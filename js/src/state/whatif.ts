@@ -55,7 +55,7 @@ export interface MadeOf {
 
 export interface WhatIfState {
   menu: Signal<{ x: number; y: number; doings: Doing[] } | null>; // at the pointer, in the root's own pixels
-  wanted: Signal<number[] | null>; // changes that history asked for, until they are there
+  pending: Signal<number[] | null>; // changes that history asked for, until they are there
   colour: Signal<"" | "moved" | "matters">; // of the atlas
   metric: Signal<string>; // what heads are swept for, "" is the first
   past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
@@ -67,7 +67,7 @@ export interface WhatIfState {
 }
 
 export const createWhatIf = (): WhatIfState => ({
-  wanted: signal<number[] | null>(null),
+  pending: signal<number[] | null>(null),
   colour: signal<"" | "moved" | "matters">("moved"),
   metric: signal(""),
   past: signal({ subject: "", lists: [] as number[][] }),

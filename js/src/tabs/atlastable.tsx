@@ -50,14 +50,14 @@ function valueColumns(view: View): Column<HeadName>[] {
   };
   const measures = view.overview.measures.filter((name) => name !== "difference");
   return [
-    ...(["position", "gate", ...names].includes(order) ? [] : column(order, view.shown.measure)),
+    ...(["position", "gate", ...names].includes(order) ? [] : column(order, view.shownHead.measure)),
     ...measures.flatMap((name) => names.flatMap((stat) => column(stat, name, ` ${MEASURES[name].symbol}`))),
   ];
 }
 
 export function AtlasTable() {
   const view = useView();
-  const { layer, head } = view.shown;
+  const { layer, head } = view.shownHead;
   const gates = useGates();
   const columns = valueColumns(view);
   const pick = (layer: number, head: number) => view.synced.put({ layer, head, layer_map: "" });

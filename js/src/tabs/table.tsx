@@ -25,22 +25,22 @@ interface Row {
 }
 
 /** The pinned row, or the largest cells of the map whatever their sign; the sizes fall. */
-function rowsOf({ shown, grid, row, synced }: View): { rows: Row[]; total: number } {
+function rowsOf({ shownHead, grid, row, synced }: View): { rows: Row[]; total: number } {
   const { rows, cols, values } = grid;
   const K = cols.length;
   const from = (row ?? 0) * K;
-  const part = row === null ? null : values.row(row);
-  const positions = part ? largest(part, MOST_CELLS).positions : (largestCells(values, MOST_CELLS) ?? []);
-  const at = (position: number) => part?.[position] ?? values.at(Math.floor(position / K), position % K);
-  const hasScores = shown.slice.q && !shown.layerMap && synced.units.value === "pieces";
+  const numbers = row === null ? null : values.row(row);
+  const positions = numbers ? largest(numbers, MOST_CELLS).positions : (largestCells(values, MOST_CELLS) ?? []);
+  const at = (position: number) => numbers?.[position] ?? values.at(Math.floor(position / K), position % K);
+  const hasScores = shownHead.slice.q && !shownHead.layerMap && synced.units.value === "pieces";
   const points = new Map<number, Float64Array>();
   const rowAt = (position: number): Row => {
     const [query, key] = [rows[Math.floor((from + position) / K)]!, cols[(from + position) % K]!];
     const [i, j] = [query.pieces[0]!, key.pieces[0]!];
-    if (hasScores && !points.has(i)) points.set(i, scores(shown.slice, i));
+    if (hasScores && !points.has(i)) points.set(i, scores(shownHead.slice, i));
     return { query: query.label, key: key.label, i, j, score: points.get(i)?.[j] ?? null, value: at(position) };
   };
-  return { rows: positions.map(rowAt), total: part?.length ?? rows.length * K };
+  return { rows: positions.map(rowAt), total: numbers?.length ?? rows.length * K };
 }
 
 const token = (text: string, index: number) => (
@@ -66,12 +66,12 @@ function columnsOf(view: View, rows: Row[]): Column<Row>[] {
 export function TableTab() {
   const view = useView();
   const { tableOf } = view.page;
-  const parts = view.synced.parts.value;
-  const both = parts.includes("atlas") && parts.includes("head");
+  const panes = view.synced.parts.value;
+  const hasBoth = panes.includes("atlas") && panes.includes("head");
   const ofAtlas = isOfAtlas(view);
   return (
     <div data-testid="table">
-      {both && (
+      {hasBoth && (
         <div class="bl-controls">
           <Segmented<"head" | "atlas">
             label="of"
@@ -96,7 +96,7 @@ const isOfAtlas = ({ page, synced }: View): boolean =>
 function CellTable() {
   const view = useView();
   const isKnown = useSwept(view.grid.values, view.row === null);
-  const { rows, total } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row, isKnown]);
+  const { rows, total } = useMemo(() => rowsOf(view), [view.shownHead, view.grid, view.row, isKnown]);
   const { name, symbol } = currentScale(view);
   const largest = symbol === "α" ? "largest weights" : `largest ${symbol}`;
   return (

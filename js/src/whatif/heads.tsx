@@ -34,25 +34,25 @@ export function Matters({ answers }: { answers: Answers }) {
           }}
         />
       )}
-      {effects.known > 0 && (
+      {effects.count > 0 && (
         <>
           <Strongest title={`Without these ${metric.label} falls`} sign={-1} effects={effects} />
           <Strongest title="Without these it rises" sign={1} effects={effects} />
         </>
       )}
       <p class="bl-muted" data-testid="sweep-state">
-        {stateOf(effects)} {effects.known > 0 && <More about={exactWords(effects, metric.unit)} />}
+        {stateOf(effects)} {effects.count > 0 && <More about={exactWords(effects, metric.unit)} />}
       </p>
     </Section>
   );
 }
 
 /** How far the numbers are: not computed, being computed, or all there. */
-export function stateOf({ values, exact, known, estimated, refused }: Sweep): string {
-  const others = estimated ? ", the others estimated (○)" : "";
-  if (refused && known === 0) return `Not computed: ${refused}`;
-  if (refused) return `${exact} of ${values.length} heads tried (●)${others}: ${refused}`;
-  if (exact < values.length) return `${exact} of ${values.length} heads tried so far (●)${others} …`;
+export function stateOf({ values, exact, count, estimated, refused }: Sweep): string {
+  const tail = estimated ? ", the others estimated (○)" : "";
+  if (refused && count === 0) return `Not computed: ${refused}`;
+  if (refused) return `${exact} of ${values.length} heads tried (●)${tail}: ${refused}`;
+  if (exact < values.length) return `${exact} of ${values.length} heads tried so far (●)${tail} …`;
   return `All ${values.length} heads tried, in this text.`;
 }
 
@@ -61,13 +61,13 @@ export function exactWords({ values, exact, estimated, unasked }: Sweep, unit: s
   const about = `In ${unit}, each head switched off alone.`;
   if (exact < values.length || unasked) return about;
   if (!estimated) return `${about} No estimate: it begins at its extreme.`;
-  const both = estimated.filter((value) => !Number.isNaN(value)); // of what is off there is none
+  const numbers = estimated.filter((value) => !Number.isNaN(value)); // of what is off there is none
   const rho = spearman(
-    both,
+    numbers,
     values.filter((_, n) => !Number.isNaN(estimated[n])),
   );
   if (Number.isNaN(rho)) return about;
-  return `${about} The estimate’s order agrees with ρ = ${rho.toFixed(2)} (Spearman, n = ${both.length}).`;
+  return `${about} The estimate’s order agrees with ρ = ${rho.toFixed(2)} (Spearman, n = ${numbers.length}).`;
 }
 
 interface StrongestProps {
@@ -77,7 +77,7 @@ interface StrongestProps {
 }
 
 /** Five heads at most, each a button that shows it. */
-function Strongest({ title, sign, effects: { values, known, isExact } }: StrongestProps) {
+function Strongest({ title, sign, effects: { values, count, isExact } }: StrongestProps) {
   const { overview, synced } = useView();
   const heads = strongest(values, overview.n_heads, sign);
   const texts = ranked(heads.map(({ value }) => value));
@@ -85,7 +85,7 @@ function Strongest({ title, sign, effects: { values, known, isExact } }: Stronge
   return (
     <p>
       <span class={sign < 0 ? "bl-falls" : "bl-rises"} aria-hidden="true" /> {title}:{" "}
-      {heads.length === 0 && (known < values.length ? "none so far" : "none")}
+      {heads.length === 0 && (count < values.length ? "none so far" : "none")}
       {heads.map(({ name, value }, n) => (
         <button type="button" key={String(name)} class="bl-head-link" onClick={() => show(name)}>
           {headLabel(...name)}{" "}

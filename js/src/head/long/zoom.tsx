@@ -46,28 +46,28 @@ export function Zoomed() {
   const { values } = grid;
   const isKnown = useSwept(values);
   const at = lookingAt(view);
-  const { level, part } = at;
+  const { level, region } = at;
   const soon = useRef(0);
-  const again = () => {
+  const repaint = () => {
     soon.current ||= window.setTimeout(() => {
       soon.current = 0;
       redraw((n) => n + 1);
     }, OFTEN);
   };
   useEffect(
-    () => inSlices(tilesFor(values).fill(level, part, again), { first: true }),
-    [values, level.edge, ...Object.values(part)],
+    () => inSlices(tilesFor(values).fill(level, region, repaint), { first: true }),
+    [values, level.edge, ...Object.values(region)],
   );
   useEffect(() => {
     if (isKnown) return;
-    const timer = setInterval(again, OFTEN); // rows come
+    const timer = setInterval(repaint, OFTEN); // rows come
     return () => clearInterval(timer);
   }, [values, isKnown]);
   const scale = scaleAt(view, level);
-  const shown = useRef<number | null>(null);
+  const lastRow = useRef<number | null>(null);
   useLayoutEffect(() => {
-    const isOther = shown.current !== null;
-    shown.current = row;
+    const isOther = lastRow.current !== null;
+    lastRow.current = row;
     if (isOther || row !== null) reveal(view, row, col);
   }, [row, col]);
   return (
@@ -95,7 +95,7 @@ function ZoomControls({ at }: { at: At }) {
   const view = useView();
   const { grid, page } = view;
   const { level } = at;
-  const done = Math.floor((100 * sweepOf(grid.values).done) / grid.rows.length);
+  const percent = Math.floor((100 * sweepOf(grid.values).rowsDone) / grid.rows.length);
   return (
     <div class="bl-controls">
       <div class="bl-group" role="group" aria-label="Zoom">
@@ -124,18 +124,18 @@ function ZoomControls({ at }: { at: At }) {
       )}
       <span class="bl-muted" data-testid="zoom-part">
         {partWords(view, at) + pixelWords(view, level)}
-        {done < 100 && ` · ${done} % of rows computed`}
+        {percent < 100 && ` · ${percent} % of rows computed`}
       </span>
     </div>
   );
 }
 
 /** Tokens where there is room for them, else positions. */
-function Axis({ at: { level, part }, isRow }: { at: At; isRow: boolean }) {
+function Axis({ at: { level, region }, isRow }: { at: At; isRow: boolean }) {
   const view = useView();
   const { grid } = view;
   const [kind, units, pinned] = isRow ? ["row", grid.rows, view.row] : ["col", grid.cols, view.col];
-  const [from, count] = isRow ? [part.row, part.rows] : [part.col, part.cols];
+  const [from, count] = isRow ? [region.row, region.rows] : [region.col, region.cols];
   const cell = level.px / level.edge;
   const isTokens = cell >= (isRow ? ROW_LABEL : COLUMN_LABEL);
   const step = isTokens ? 1 : 2 ** Math.ceil(Math.log2(TICK / cell));
@@ -168,16 +168,16 @@ function Minimap({ at, side }: { at: At; side: number }) {
   const view = useView();
   const { grid, dark } = view;
   const size = sizeOf(grid);
-  const { blocks, done } = sweepOf(grid.values);
+  const { blocks, rowsDone } = sweepOf(grid.values);
   const scale = side / Math.max(size.rows, size.cols);
-  const paint = usePaint(blocks.max, currentScale(view), inks(dark).panel, done);
+  const paint = usePaint(blocks.max, currentScale(view), inks(dark).panel, rowsDone);
   const go = (event: PointerEvent) => {
     if (event.buttons !== 1) return;
     const box = (event.currentTarget as Element).getBoundingClientRect();
-    const row = (event.clientY - box.top) / scale - at.part.rows / 2;
-    lookTo(view, { row, col: (event.clientX - box.left) / scale - at.part.cols / 2 }, false);
+    const row = (event.clientY - box.top) / scale - at.region.rows / 2;
+    lookTo(view, { row, col: (event.clientX - box.left) / scale - at.region.cols / 2 }, false);
   };
-  const { part } = at;
+  const { region } = at;
   return (
     <div class="bl-corner">
       <div
@@ -194,10 +194,10 @@ function Minimap({ at, side }: { at: At; side: number }) {
         <div
           class="bl-map-frame"
           style={{
-            left: px(part.col * scale),
-            top: px(part.row * scale),
-            width: px(part.cols * scale),
-            height: px(part.rows * scale),
+            left: px(region.col * scale),
+            top: px(region.row * scale),
+            width: px(region.cols * scale),
+            height: px(region.rows * scale),
           }}
         />
       </div>
@@ -208,14 +208,14 @@ function Minimap({ at, side }: { at: At; side: number }) {
 function Picture({ at, scale, blank, came }: { at: At; scale: Scale; blank: string; came: number }) {
   const view = useView();
   const { grid, page } = view;
-  const { level, part } = at;
+  const { level, region } = at;
   const { edge } = level;
   const cell = level.px / edge;
-  const seen = [grid.values, edge, page.zoom.value.by, came, ...Object.values(part)];
-  const { values, rows, cols } = useMemo(() => pixelsOf(view, at), seen);
+  const inputs = [grid.values, edge, page.zoom.value.by, came, ...Object.values(region)];
+  const { values, rows, cols } = useMemo(() => pixelsOf(view, at), inputs);
   const paint = usePaint(values, scale, blank);
   const cursor = snapped(page.cursor.value, grid, edge);
-  const mark = markOf(part, cell, 2);
+  const mark = markOf(region, cell, 2);
   return (
     <CellGrid
       scale={scale}

@@ -32,11 +32,11 @@ const ALIKE = 1e-6; // of the largest: the rounding of float32
 
 /** The row of the word that looks; null where no words are left to show. */
 export function rowOf(view: View): Row | null {
-  const { overview, shown, synced } = view;
+  const { overview, shownHead, synced } = view;
   const shades = shadesOf(view, false);
   if (!shades) return null;
   const { at, unit, units, values, scale } = shades;
-  const { layerMap, slice, measure } = shown;
+  const { layerMap, slice, measure } = shownHead;
   const sees = ({ pieces }: Unit) => unit.pieces.some((i) => pieces.some((j) => visible(slice, i, j)));
   const seen = upTo(units.length).filter((n) => layerMap !== null || sees(units[n]!));
   const kind = layerMap ? "map" : measure;
@@ -55,7 +55,7 @@ export function rowOf(view: View): Row | null {
     scale,
     noun: unitNoun(view),
     hides: units.reduce((sum, { pieces }) => sum + pieces.length, 0) < overview.keyside.tokens.length,
-    scaled: renormalized(synced, shown),
+    scaled: renormalized(synced, shownHead),
   };
 }
 
@@ -72,14 +72,14 @@ export function nameOf(units: { label: string }[], n: number): string {
 export function firstOf({ kind, values, seen }: Row, most: number, guess: number | null): number[] {
   const numbers = seen.filter((n) => !Number.isNaN(values[n]!));
   const ordered = numbers.sort((a, b) => sizeOf(kind, values[b]!) - sizeOf(kind, values[a]!) || a - b);
-  const first = ordered.slice(0, most);
-  return guess === null || first.includes(guess) ? first : [...first.slice(0, most - 1), guess];
+  const top = ordered.slice(0, most);
+  return guess === null || top.includes(guess) ? top : [...top.slice(0, most - 1), guess];
 }
 
 /** A number of a row as all of Present prints it; one that is not 0 does not read 0. */
 export function numberText({ scale: { text, digits } }: Pick<Row, "scale">, value: number, sign = true): string {
-  const least = 10 ** -digits;
-  if (value > 0 && value < least / 2) return `less than ${least.toFixed(digits)}`;
+  const smallest = 10 ** -digits;
+  if (value > 0 && value < smallest / 2) return `less than ${smallest.toFixed(digits)}`;
   return sign ? text(value) : share(value, digits);
 }
 
@@ -121,31 +121,35 @@ export function questionText(row: Row): string {
   const { seen, units, noun } = row;
   const why = noChoice(row);
   if (why) return `${why}: there is nothing to guess.`;
-  const few = `It sees ${counted(seen.length)} of the ${counted(units.length)} ${plural(noun)} shown.`;
-  return `${QUESTIONS[row.kind](row)}${seen.length < units.length ? ` ${few}` : ""}`;
+  const scope = `It sees ${counted(seen.length)} of the ${counted(units.length)} ${plural(noun)} shown.`;
+  return `${QUESTIONS[row.kind](row)}${seen.length < units.length ? ` ${scope}` : ""}`;
 }
 
 interface Saying {
-  own: (number: string) => string; // of the guess
-  most: (name: string) => string; // of the word with the largest number
+  ofGuess: (number: string) => string; // of the guess
+  ofBest: (name: string) => string; // of the word with the largest number
   right: string; // where that is the guess
 }
 
 const SAYS: Record<Kind, Saying> = {
-  weight: { own: (n) => `it gets ${n}`, most: (name) => `the most goes to ${name}`, right: "the most goes there" },
+  weight: {
+    ofGuess: (n) => `it gets ${n}`,
+    ofBest: (name) => `the most goes to ${name}`,
+    right: "the most goes there",
+  },
   norm: {
-    own: (n) => `${n} comes from it`,
-    most: (name) => `the most comes from ${name}`,
+    ofGuess: (n) => `${n} comes from it`,
+    ofBest: (name) => `the most comes from ${name}`,
     right: "the most comes from there",
   },
   difference: {
-    own: (n) => `the two differ by ${n} there`,
-    most: (name) => `the two differ most at ${name}`,
+    ofGuess: (n) => `the two differ by ${n} there`,
+    ofBest: (name) => `the two differ most at ${name}`,
     right: "the two differ most there",
   },
   map: {
-    own: (n) => `its number is ${n}`,
-    most: (name) => `the largest is that of ${name}`,
+    ofGuess: (n) => `its number is ${n}`,
+    ofBest: (name) => `the largest is that of ${name}`,
     right: "its number is the largest",
   },
 };
@@ -155,28 +159,28 @@ export function answerText(row: Row, guess: number | null): string {
   const { kind, name, units, values, seen, best, noun } = row;
   const text = (n: number) => numberText(row, kind === "difference" ? Math.abs(values[n]!) : values[n]!, false);
   const quoted = (n: number) => `“${nameOf(units, n)}”`;
-  const many = `${counted(seen.length)} ${plural(noun, seen.length)}`;
+  const count = `${counted(seen.length)} ${plural(noun, seen.length)}`;
   const why = noChoice(row);
   const note = noteOf(row);
-  const first = best[0];
-  if (first === undefined) return `${why}.`;
-  if (why) return `${why}, ${quoted(first)}: ${text(first)}.${note}`;
+  const leader = best[0];
+  if (leader === undefined) return `${why}.`;
+  if (why) return `${why}, ${quoted(leader)}: ${text(leader)}.${note}`;
   const guessed = guess === null ? "" : `You guessed ${quoted(guess)}`;
   const but = (rest: string) => `${guessed ? `${guessed}, but ${rest}` : capital(rest)}.${note}`;
-  if (best.every((n) => values[n] === 0)) return but(NOTHING[kind](many));
-  const all = `${seen.length === 2 ? "both" : "all"} ${seen.length === 2 ? plural(noun) : many} that ${name} sees`;
-  if (best.length === seen.length) return but(`${ALL[kind](all)}: ${text(first)} each`);
-  const { own, most, right } = SAYS[kind];
-  const others = best.length - 1;
-  const top = `${most(quoted(first))}${others ? ` and ${others} more` : ""}: ${text(first)}${others ? " each" : wayOf(row, first)}`;
+  if (best.every((n) => values[n] === 0)) return but(NOTHING[kind](count));
+  const group = `${seen.length === 2 ? "both" : "all"} ${seen.length === 2 ? plural(noun) : count} that ${name} sees`;
+  if (best.length === seen.length) return but(`${ALL[kind](group)}: ${text(leader)} each`);
+  const { ofGuess, ofBest, right } = SAYS[kind];
+  const ties = best.length - 1;
+  const top = `${ofBest(quoted(leader))}${ties ? ` and ${ties} more` : ""}: ${text(leader)}${ties ? " each" : wayOf(row, leader)}`;
   if (guess === null) return `${capital(top)}.${note}`;
   if (best.includes(guess)) {
-    const same = others ? ` ${others} more ${others === 1 ? "has" : "have"} the same.` : "";
-    return `${guessed}, and ${right}: ${text(guess)}${others ? "" : wayOf(row, guess)}.${same}${note}`;
+    const tieWords = ties ? ` ${ties} more ${ties === 1 ? "has" : "have"} the same.` : "";
+    return `${guessed}, and ${right}: ${text(guess)}${ties ? "" : wayOf(row, guess)}.${tieWords}${note}`;
   }
   if (!seen.includes(guess)) return `${guessed}, which ${name} cannot see; ${top}.${note}`;
-  const isClose = text(guess) === text(first);
-  return `${guessed}: ${own(text(guess))}; ${isClose ? `${most(quoted(first))}, a little more` : top}.${note}`;
+  const isClose = text(guess) === text(leader);
+  return `${guessed}: ${ofGuess(text(guess))}; ${isClose ? `${ofBest(quoted(leader))}, a little more` : top}.${note}`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -51,18 +51,18 @@ export function Words({ side, units, shades, looks, chosen, pick }: WordsProps) 
   );
   const [turned, setTurned] = useState({ units, looks, part: -1 });
   const isTurned = turned.units === units && turned.looks === looks && turned.part >= 0 && turned.part < starts.length;
-  const part = isTurned
+  const screen = isTurned
     ? turned.part
     : Math.max(
         0,
         starts.findLastIndex((start) => start <= looks),
       );
-  const [from, to] = [starts[part]!, starts[part + 1] ?? units.length];
+  const [from, to] = [starts[screen]!, starts[screen + 1] ?? units.length];
   useLayoutEffect(() => {
     const { scrollHeight, clientHeight } = box.current!;
     if (scrollHeight > clientHeight + 1 && tight < TIGHTEST) setTight(1.1 * tight);
   });
-  const turn = (by: number) => setTurned({ units, looks, part: (part + by + starts.length) % starts.length });
+  const turn = (by: number) => setTurned({ units, looks, part: (screen + by + starts.length) % starts.length });
   return (
     <div class="bl-slide-words">
       <div ref={box}>
@@ -80,7 +80,7 @@ export function Words({ side, units, shades, looks, chosen, pick }: WordsProps) 
       </div>
       {starts.length > 1 && (
         <Turn what="part of the text" go={turn}>
-          part {part + 1} of {starts.length}
+          part {screen + 1} of {starts.length}
         </Turn>
       )}
     </div>

@@ -8,12 +8,12 @@ const text = (value: number | null) => (value === null ? "–" : signed(value, 3
 export function Answers({ runs }: { runs: Comparing }) {
   const answer = useBothAnswers(runs);
   if (answer.state !== "answered" || !answer.value.said) return null;
-  const { said, rows, unit } = answer.value;
+  const { said: sentence, rows, unit } = answer.value;
   const hasPlaces = rows.some(([where]) => where);
   return (
     <div class="bl-answers">
       <p data-testid="compare-answers">
-        <b>{said}</b>
+        <b>{sentence}</b>
       </p>
       {rows.length > 1 && (
         <details>

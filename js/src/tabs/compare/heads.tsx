@@ -20,17 +20,17 @@ const MOST_NATS = Math.LN2.toFixed(3); // nats that two rows can be apart
 export function Heads({ runs }: { runs: Comparing }) {
   const answer = useHeads(runs);
   if (answer.state !== "answered") return <Waiting answer={answer} doing="comparing all heads" />;
-  const { apart, most, nearest } = answer.value;
+  const { apart: distances, most: farthest, nearest } = answer.value;
   if (nearest) return <Nearest rows={nearest} />;
   return (
     <div class="bl-compare-heads">
-      <Atlas apart={apart!} by={runs.data.by} />
+      <Atlas apart={distances!} by={runs.data.by} />
       <Section title="Most different" about="click: the head, at the cell where it differs most">
-        {most!.length === 0 ? (
+        {farthest!.length === 0 ? (
           <p data-testid="compare-most">No head looks elsewhere.</p>
         ) : (
           <ol data-testid="compare-most">
-            {most!.map(({ layer, head, words, cell: [query, key] }) => (
+            {farthest!.map(({ layer, head, words, cell: [query, key] }) => (
               <li key={words}>
                 <HeadLink at={[layer, head]} pick={() => runs.pick({ layer, head, query, key })} />
                 {words.slice(headLabel(layer, head).length)}
@@ -53,12 +53,12 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
   );
   const title = "Heads, what changed most first";
   const { layer, head } = synced;
-  const chosen = order.findIndex((one) => one.layer === layer.value && one.head === head.value);
+  const position = order.findIndex((one) => one.layer === layer.value && one.head === head.value);
   const top = scaleEnd(order[0]!.nats);
   const colours = weightColours(dark);
   const move = onGridKey(
     { rows: 1, cols: order.length },
-    () => ({ row: 0, col: chosen }),
+    () => ({ row: 0, col: position }),
     ({ col }) => {
       const { layer, head } = order[col]!;
       synced.put({ layer, head });
@@ -88,8 +88,8 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
               type="button"
               key={`${layer}-${head}`}
               data-apart={`${layer}-${head}`}
-              aria-pressed={n === chosen}
-              tabIndex={n === chosen ? 0 : -1}
+              aria-pressed={n === position}
+              tabIndex={n === position ? 0 : -1}
               style={{ background, color: inkOn(background) }}
               onClick={() => synced.put({ layer, head })}
             >

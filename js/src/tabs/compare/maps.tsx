@@ -24,8 +24,8 @@ function gapsOf(pairs: Pair[], sides: number[]): Run[] {
   const runs: Run[] = [];
   pairs.forEach((pair, n) => {
     if (sides.every((side) => pair[side] !== null)) return;
-    const last = runs.at(-1);
-    if (last && last[0] + last[1] === n) last[1]++;
+    const run = runs.at(-1);
+    if (run && run[0] + run[1] === n) run[1]++;
     else runs.push([n, 1]);
   });
   return runs;
@@ -69,22 +69,22 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
     row: pin(runs.query, maps.row, rows.length),
     col: pin(runs.key, maps.col, cols.length),
   };
-  const [own, other] = [headLabel(maps.layer, maps.head), headLabel(...maps.other)];
+  const [labelA, labelB] = [headLabel(maps.layer, maps.head), headLabel(...maps.other)];
   const pictures: [label: string, values: Float32Array, isSigned: boolean, sides: number[]][] = [
-    [`a, ${own}`, maps.a, measure.signed, [0]],
-    [`b, ${other}`, maps.b, measure.signed, [1]],
+    [`a, ${labelA}`, maps.a, measure.signed, [0]],
+    [`b, ${labelB}`, maps.b, measure.signed, [1]],
     ["b − a", change, true, [0, 1]],
   ];
   const words = (n: number) =>
     `${tokenText(down[Math.floor(n / cols.length)]!)} → ${tokenText(across[n % cols.length]!)}: ${cellWords(maps, n)}`;
   const cut = (from: number, n: number, all: number) => (n < all ? `${from} … ${from + n - 1} of ${all}` : "");
   const hasGaps = [...rows, ...cols].some((pair) => pair.includes(null));
-  const shown = [cut(maps.row, rows.length, queries.length), cut(maps.col, cols.length, keys.length)];
+  const windows = [cut(maps.row, rows.length, queries.length), cut(maps.col, cols.length, keys.length)];
   return (
     <Section
-      title={own === other ? `${own} in both` : `${own} of a, ${other} of b`}
+      title={labelA === labelB ? `${labelA} in both` : `${labelA} of a, ${labelB} of b`}
       about={`${measure.title}${aligned ? ", of aligned words alone" : ""}; row = query, column = key${hasGaps ? `, hatched: ${GAP}` : ""}${
-        shown.some(Boolean) ? `; rows ${shown[0] || "all"}, columns ${shown[1] || "all"}` : ""
+        windows.some(Boolean) ? `; rows ${windows[0] || "all"}, columns ${windows[1] || "all"}` : ""
       }`}
       testid="compare-maps"
     >

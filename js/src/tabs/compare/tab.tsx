@@ -27,7 +27,7 @@ export function Compare() {
 function Two({ runs }: { runs: Comparing }) {
   const { page } = useView();
   const { data, aligned, hasGaps } = runs;
-  const { sides, said, by, keys } = data;
+  const { sides, said: sentences, by, keys } = data;
   const unit = by.slice(0, -1);
   const original = sides.some(({ changes }) => changes.length > 0) && "nothing changed";
   return (
@@ -45,7 +45,7 @@ function Two({ runs }: { runs: Comparing }) {
       </dl>
       <Answers runs={runs} />
       <p class="bl-controls">
-        <span data-testid="compare-said">{said[Number(aligned)]}</span>
+        <span data-testid="compare-said">{sentences[Number(aligned)]}</span>
         {hasGaps && (
           <Check
             label="aligned words only"

@@ -83,10 +83,10 @@ export function CompareWith() {
   const live = link.kernel.value;
   const isChanged = overview.changes.length > 0;
   const isSame = text.value === overview.text && pair.value === overview.text_pair && !isChanged;
-  const before = page.texts.value.slice(1, SHOWN + 1);
-  const first = useRef<HTMLDivElement>(null);
+  const recentTexts = page.texts.value.slice(1, SHOWN + 1);
+  const form = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (page.tabChosen.peek()) first.current?.querySelector("input")?.focus();
+    if (page.tabChosen.peek()) form.current?.querySelector("input")?.focus();
   }, []);
   const field = (label: string, value: typeof text) => (
     <input
@@ -100,7 +100,7 @@ export function CompareWith() {
   );
   if (link.alone.value) return <p class="bl-empty">{NEEDS_MODEL}</p>;
   return (
-    <div ref={first} class="bl-compare-with" data-testid="compare-with">
+    <div ref={form} class="bl-compare-with" data-testid="compare-with">
       <h3>Compare this run with …</h3>
       {overview.lens && (
         <form class="bl-controls" aria-label="Compare with">
@@ -117,14 +117,14 @@ export function CompareWith() {
           {isSame && <span class="bl-muted">change a word, or write another text</span>}
         </form>
       )}
-      {(isChanged || before.length > 0) && (
+      {(isChanged || recentTexts.length > 0) && (
         <ul>
           {isChanged && (
             <li>
               <WithUnchanged>this text without the {overview.changes.length > 1 ? "changes" : "change"}</WithUnchanged>
             </li>
           )}
-          {before.map(([text, text_pair]) => (
+          {recentTexts.map(([text, text_pair]) => (
             <li key={`${text}\0${text_pair}`}>
               <button
                 type="button"

@@ -79,14 +79,14 @@ interface DataProps {
 
 /** The scores of the head shown, in both views. */
 function Scores({ data }: DataProps) {
-  const { names, labels, least, full, content, content_tokens } = data;
-  const { layer, head, overview } = useView().shown;
+  const { names, labels, least: bound, full, content, content_tokens } = data;
+  const { layer, head, overview } = useView().shownHead;
   const at = (layer * overview.n_heads + head) * names.length;
   const bar = (score: number) => (
     <span class="bl-gate-score">
       <span class="bl-bar-track">
         <span style={{ "--part": `${100 * (score || 0)}%` }} />
-        {least !== null && <i style={{ left: `${100 * Math.min(1, least)}%` }} />}
+        {bound !== null && <i style={{ left: `${100 * Math.min(1, bound)}%` }} />}
       </span>
       <span class="bl-number">{Number.isNaN(score) ? "–" : score.toFixed(2)}</span>
     </span>
@@ -120,10 +120,10 @@ const GateName = ({ name }: { name: string }) => (
 
 /** How many heads of each layer have which gate. */
 function Counts({ data }: DataProps) {
-  const { page, shown } = useView();
+  const { page, shownHead } = useView();
   const view = page.gateView.value;
   const labels = data.labels[view];
-  const tokens = view === "full" ? shown.overview.queries.tokens.length : data.content_tokens;
+  const tokens = view === "full" ? shownHead.overview.queries.tokens.length : data.content_tokens;
   const count = (l: number, name: string) => labels[l]!.filter((label) => label === name).length;
   const column = (name: string) => ({
     name,
@@ -140,7 +140,7 @@ function Counts({ data }: DataProps) {
         about={`number of heads, ${view} view, ${atLength(tokens)}`}
         columns={[{ name: "layer", value: (l) => `L${l}` }, ...names.map(column)]}
         rows={upTo(labels.length)}
-        pinned={(l) => l === shown.layer}
+        pinned={(l) => l === shownHead.layer}
       />
       <ul class="bl-gate-words bl-muted">
         {names.map((name) => (
@@ -173,19 +173,19 @@ const clearest = (names: string[], scores: Float32Array): string =>
 
 /** The cells that made the head's score for its clearest gate. */
 function Evidence({ data }: DataProps) {
-  const { page, shown, overview } = useView();
-  const { layer, head } = shown;
+  const { page, shownHead, overview } = useView();
+  const { layer, head } = shownHead;
   const view = page.gateView.value;
   const scores = data[view].subarray((layer * overview.n_heads + head) * data.names.length);
-  const asked = { layer, head, gate: clearest(data.names, scores), view };
-  const answer = useAnswer(EVIDENCE, asked);
+  const question = { layer, head, gate: clearest(data.names, scores), view };
+  const answer = useAnswer(EVIDENCE, question);
   // not that of the head before, which stays until this one's is here
-  const isOf = (counted: Counted) => JSON.stringify(counted.asked) === JSON.stringify(asked);
-  const counted = answer.state === "answered" && isOf(answer.value) ? answer.value : null;
-  const { pattern, detail, mass = null } = counted ?? {};
+  const isOf = (counted: Counted) => JSON.stringify(counted.asked) === JSON.stringify(question);
+  const evidence = answer.state === "answered" && isOf(answer.value) ? answer.value : null;
+  const { pattern, detail, mass = null } = evidence ?? {};
   return (
     <Section
-      title={`Evidence for “${asked.gate}”`}
+      title={`Evidence for “${question.gate}”`}
       about="click a cell to pin it"
       aside={
         <Segmented
@@ -196,15 +196,15 @@ function Evidence({ data }: DataProps) {
         />
       }
     >
-      {shown.weights.held ? (
-        <EvidenceMap cells={counted?.cells ?? null} />
+      {shownHead.weights.matrix ? (
+        <EvidenceMap cells={evidence?.cells ?? null} />
       ) : (
         <p class="bl-muted">Too many cells to draw the evidence of.</p>
       )}
       <p class="bl-muted">
         {answer.state === "refused" && `Which cells count is not known. ${answer.reason}`}
-        {counted && `pattern “${pattern}”${detail ? ` (${detail})` : ""}: `}
-        {counted &&
+        {evidence && `pattern “${pattern}”${detail ? ` (${detail})` : ""}: `}
+        {evidence &&
           (mass === null
             ? "no cells"
             : `${percent(mass)} of the words’ attention lies on the cells in full colour, rows of special tokens left out; the score sets what chance gives aside`)}
@@ -217,10 +217,10 @@ function Evidence({ data }: DataProps) {
 function EvidenceMap({ cells }: { cells: Uint8Array | null }) {
   const view = useView();
   const { synced, dark } = view;
-  const { slice, layer, head, overview } = view.shown;
-  const weights = view.shown.weights.held!;
+  const { slice, layer, head, overview } = view.shownHead;
+  const weights = view.shownHead.weights.matrix!;
   const { S, K } = slice;
-  const { most, top } = useMemo(() => extremes(weights, S), [weights]);
+  const { peak, top } = useMemo(() => extremes(weights, S), [weights]);
   const colours = weightColours(dark);
   const palette = useMemo(() => twoLevels(colours, inks(dark).panel), [colours, dark]);
   const counts = (n: number) => !cells || ((cells[n >> 3]! << (n & 7)) & 128) !== 0;
@@ -249,7 +249,7 @@ function EvidenceMap({ cells }: { cells: Uint8Array | null }) {
       />
       <Legend
         low="0"
-        high={`${top < most ? "≥ " : ""}${share(top)}`}
+        high={`${top < peak ? "≥ " : ""}${share(top)}`}
         label={cells ? "α; pale cells do not count" : "α"}
         colours={colours}
       />
@@ -271,7 +271,7 @@ function twoLevels(colours: Uint8Array, background: string): Uint8Array {
 export async function gateNumbers({ answers, overview, page }: View): Promise<Numbers> {
   const [threshold, margin] = page.thresholds.value;
   const gates = relabelled(await arrived(() => answers.get(GATE_LABELS, overview, USUAL)), threshold, margin);
-  const { names, labels, content_tokens, least } = gates;
+  const { names, labels, content_tokens, least: bound } = gates;
   const views = ["full", "content"] as const;
   const { n_layers, n_heads, queries } = overview;
   const line = (l: number, h: number) => [
@@ -286,7 +286,7 @@ export async function gateNumbers({ answers, overview, page }: View): Promise<Nu
     rows: upTo(n_layers).flatMap((l) => upTo(n_heads).map((h) => line(l, h))),
     facts: [
       ["threshold", `${threshold}, margin ${margin}`],
-      ["content tokens", `${content_tokens}, where the threshold is ${least?.toFixed(3) ?? "infinite"}`],
+      ["content tokens", `${content_tokens}, where the threshold is ${bound?.toFixed(3) ?? "infinite"}`],
     ],
   };
 }

@@ -33,14 +33,14 @@ export function changeText(change: number): string {
 /** Whether an answer is another one with the change, or its number moves far. */
 function counts({ unit }: Matter, { before, after, first }: Made): boolean {
   const isBounded = unit === "probability" || unit === "cosine";
-  const least = isBounded ? LEAST : LEAST * Math.max(1, Math.abs(before));
-  return first !== "" || Math.round(1000 * Math.abs(after - before)) >= Math.round(1000 * least);
+  const threshold = isBounded ? LEAST : LEAST * Math.max(1, Math.abs(before));
+  return first !== "" || Math.round(1000 * Math.abs(after - before)) >= Math.round(1000 * threshold);
 }
 
 /** A token by its name, and by its place too where it is there more than once. */
 export function tokenName({ keyside: { tokens } }: Overview, n: number): string {
-  const again = tokens.indexOf(tokens[n]!) !== tokens.lastIndexOf(tokens[n]!);
-  return `“${tokenText(tokens[n]!)}”${again ? ` (${n})` : ""}`;
+  const isRepeated = tokens.indexOf(tokens[n]!) !== tokens.lastIndexOf(tokens[n]!);
+  return `“${tokenText(tokens[n]!)}”${isRepeated ? ` (${n})` : ""}`;
 }
 
 /** The cell that is asked about. */
@@ -71,9 +71,9 @@ const numberOf = (unit: string) => (unit === "logit" ? "output" : unit);
 
 /** What comes first instead. */
 function firstWords(overview: Overview, { kind, position, unit }: Matter, row: Made): string {
-  const own = `“${row.name}” (${amountOf(row.after, unit)}, was ${amountOf(row.before, unit)})`;
+  const leader = `“${row.name}” (${amountOf(row.after, unit)}, was ${amountOf(row.before, unit)})`;
   const what = kind === "tags" ? `the label of ${tokenName(overview, position)}` : "the answer";
-  return `${what} is “${row.first}” (${amountOf(row.first_value, unit)}), no longer ${own}`;
+  return `${what} is “${row.first}” (${amountOf(row.first_value, unit)}), no longer ${leader}`;
 }
 
 /** How far a number moves: where it stays, by how much it does; where the text has not moved yet, in plain words. */
@@ -103,13 +103,13 @@ export function verdict(overview: Overview, matter: Matter): [answer: string, be
   const words = changesIn(overview, matter);
   const [head, cell, token] = matter.rows;
   const size = (row: Made) => (row.first ? 1e9 : 0) + Math.abs(row.after - row.before);
-  const own = [head, cell].filter(isMade).sort((a, b) => size(b) - size(a))[0];
-  const said = (row: Made) => `${words[matter.rows.indexOf(row)]} ${moveWords(overview, matter, row)}`;
-  const byToken = isMade(token) && counts(matter, token) ? said(token) : "";
-  if (!own) return byToken ? ["Yes", byToken] : ["Not known", "none of the changes can be made here"];
-  if (counts(matter, own)) return ["Yes", said(own)];
-  const answer = isNothing(size(own)) ? "No" : "Hardly";
-  return [answer, `${said(own)}${byToken && `; but ${byToken}`}`];
+  const change = [head, cell].filter(isMade).sort((a, b) => size(b) - size(a))[0];
+  const sentenceOf = (row: Made) => `${words[matter.rows.indexOf(row)]} ${moveWords(overview, matter, row)}`;
+  const byToken = isMade(token) && counts(matter, token) ? sentenceOf(token) : "";
+  if (!change) return byToken ? ["Yes", byToken] : ["Not known", "none of the changes can be made here"];
+  if (counts(matter, change)) return ["Yes", sentenceOf(change)];
+  const answer = isNothing(size(change)) ? "No" : "Hardly";
+  return [answer, `${sentenceOf(change)}${byToken && `; but ${byToken}`}`];
 }
 
 /** What "yes" means, for who wants to know. */
@@ -119,10 +119,10 @@ export const RULE = `Yes: another answer comes first, or the number moves by ${L
 export function baseWords({ changes }: Overview, { rows }: Matter): string {
   const names = (of: number[]) => of.map((n) => changes[n]!.label).join("; ");
   const cover = [...new Set(rows.flatMap((row) => row.cover))].sort();
-  const there = `Before is the run shown, with ${names(upTo(changes.length))}: each row comes on top.`;
+  const basis = `Before is the run shown, with ${names(upTo(changes.length))}: each row comes on top.`;
   return cover.length > 0
-    ? `${there} What the run has already is compared with the run without it: ${names(cover)}.`
-    : there;
+    ? `${basis} What the run has already is compared with the run without it: ${names(cover)}.`
+    : basis;
 }
 
 /** The table as it is copied and written to a file. */

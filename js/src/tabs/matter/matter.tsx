@@ -35,9 +35,9 @@ import { withWords } from "./words";
 const COUNTS = ["No experiment", "One experiment", "Two experiments", "Three experiments"];
 
 /** The cell that the tab is about: the pinned one, or the clearest of the head. */
-const placeOf = ({ shown, focus }: View) => ({
-  layer: shown.layer,
-  head: shown.head,
+const placeOf = ({ shownHead, focus }: View) => ({
+  layer: shownHead.layer,
+  head: shownHead.head,
   query: focus.query,
   key: focus.key,
 });
@@ -57,24 +57,24 @@ const isOf = (matter: Answer, view: View): boolean =>
 /** What was answered of the run before one of its changes was made, while that is the run shown and its cell in focus. */
 function answeredBefore(view: View): Answer | null {
   const { page, overview } = view;
-  const made = page.whatif.madeOf.value;
-  if (made?.subject !== overview.subject) return null;
-  const last = overview.changes.at(-1);
-  const isBase = String(changesOf(overview).slice(0, -1)) === String(made.changes);
-  return isOf(made.matter, view) && isBase && made.matter.rows.some(({ code }) => code === last?.code)
-    ? made.matter
+  const source = page.whatif.madeOf.value;
+  if (source?.subject !== overview.subject) return null;
+  const latest = overview.changes.at(-1);
+  const isBase = String(changesOf(overview).slice(0, -1)) === String(source.changes);
+  return isOf(source.matter, view) && isBase && source.matter.rows.some(({ code }) => code === latest?.code)
+    ? source.matter
     : null;
 }
 
 export function Matter() {
   const view = useView();
   const { link, overview } = view;
-  const [asked, ask] = useState("");
-  const before = answeredBefore(view);
+  const [cellAsked, ask] = useState("");
+  const prior = answeredBefore(view);
   const cell = JSON.stringify([overview.trace, placeOf(view)]);
   const tokens = overview.queries.tokens.length;
-  if (before) return <Answered matter={before} />;
-  if (tokens > LIMITS.effects && asked !== cell)
+  if (prior) return <Answered matter={prior} />;
+  if (tokens > LIMITS.effects && cellAsked !== cell)
     return link.kernel.value ? <Cost tokens={tokens} start={() => ask(cell)} /> : <Saved />;
   return <Asking />;
 }
@@ -125,7 +125,7 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
   const view = useView();
   const { overview, focus, page } = view;
   const [answer, because] = verdict(overview, matter);
-  const made = answeredBefore(view) === matter ? overview.changes.at(-1) : undefined;
+  const change = answeredBefore(view) === matter ? overview.changes.at(-1) : undefined;
   const { layer, head, query, key, unit, rows } = matter;
   const isAlike = rows.every(({ name }) => name === rows[0]!.name); // else each row says what its number is of
   const name = numberName(overview, matter, isAlike ? rows[0]! : { name: "" });
@@ -135,12 +135,12 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
     `${tokenName(overview, key)} hidden from all heads`,
   ];
   const show = (n: number) => {
-    const { asked, cover } = rows[n]!;
-    const there = made ? page.whatif.madeOf.value!.changes : changesOf(overview); // each row stands alone
-    const changes = there.filter((_, at) => !cover.includes(at));
+    const { asked: request, cover } = rows[n]!;
+    const basis = change ? page.whatif.madeOf.value!.changes : changesOf(overview); // each row stands alone
+    const changes = basis.filter((_, at) => !cover.includes(at));
     page.whatif.madeOf.value = cover.length > 0 ? null : { subject: overview.subject, changes, matter };
     page.tabChosen.value = true;
-    put(view, () => [...changes, asked]);
+    put(view, () => [...changes, request]);
   };
   return (
     <div class="bl-matter" data-testid="matter">
@@ -153,7 +153,7 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
         {isOld && " · running …"}
       </p>
       <AnswerChoice />
-      {!made && overview.changes.length > 0 && (
+      {!change && overview.changes.length > 0 && (
         <p data-testid="on-top">
           {baseWords(overview, matter)} <UndoChange />
         </p>
@@ -173,8 +173,8 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
           refused: why_not,
           asked,
           label,
-          isShown: made ? made.code === code : cover.length === 1 && overview.changes[cover[0]!]!.code === code,
-          takeBack: made ? undefined : overview.changes[cover[0]!]?.id,
+          isShown: change ? change.code === code : cover.length === 1 && overview.changes[cover[0]!]!.code === code,
+          takeBack: change ? undefined : overview.changes[cover[0]!]?.id,
         }))}
         show={show}
       />
@@ -192,21 +192,21 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
 async function held(view: View): Promise<Each | null> {
   const { answers, overview, link } = view;
   if (!link.carries.value) return null;
-  const each = await arrived(() => answers.get(EACH, overview, targetOf(view) ?? {}));
-  return each.why_not ? null : each;
+  const singles = await arrived(() => answers.get(EACH, overview, targetOf(view) ?? {}));
+  return singles.why_not ? null : singles;
 }
 
 /** The rows of the table, for a file. */
 export async function matterNumbers(view: View): Promise<Numbers> {
   const { answers, overview } = view;
   const get = async (): Promise<Answer> => {
-    const asked = questionOf(view) ?? placeOf(view);
+    const question = questionOf(view) ?? placeOf(view);
     try {
-      return await arrived(() => answers.get(MATTER, overview, asked));
+      return await arrived(() => answers.get(MATTER, overview, question));
     } catch (error) {
-      const each = await held(view).catch(() => null);
-      if (!each) throw error;
-      return matterOf(each, overview, asked);
+      const singles = await held(view).catch(() => null);
+      if (!singles) throw error;
+      return matterOf(singles, overview, question);
     }
   };
   const matter = answeredBefore(view) ?? (await get());

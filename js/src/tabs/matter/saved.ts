@@ -11,10 +11,10 @@ const NEEDS_PYTHON = "needs Python: open the notebook";
 /** The answer for one cell, at the place where it changes most. The cell itself is of too many to be tried. */
 export function matterOf(each: Each, overview: Overview, place: WhyPlace & Target): Matter {
   const { layer, head, query, key } = place;
-  const { places, first, kind, unit } = each;
+  const { places, first: leaders, kind, unit } = each;
   const rows = [layer * overview.n_heads + head, overview.n_layers * overview.n_heads + key] as const;
   const changes = (at: number) => rows.map((row) => each.change[row * places.length + at]!);
-  const firstOf = (row: number, at: number) => first.find(([n, there]) => n === row && there === at);
+  const firstOf = (row: number, at: number) => leaders.find(([n, there]) => n === row && there === at);
   const moved = (at: number) =>
     (rows.some((row) => firstOf(row, at)) ? 1e9 : 0) +
     Math.max(...changes(at).map((change) => (Number.isNaN(change) ? 0 : Math.abs(change))));
@@ -22,14 +22,14 @@ export function matterOf(each: Each, overview: Overview, place: WhyPlace & Targe
   const at = sizes.indexOf(Math.max(...sizes));
   const [position, name, before] = places[at]!;
   const nothing = { cover: [], name, before, after: null, first: "", first_value: null };
-  const made = (row: number): Omit<MatterRow, "asked" | "label" | "code"> => {
+  const effectOf = (row: number): Omit<MatterRow, "asked" | "label" | "code"> => {
     const why_not = each.refused.find(([n]) => n === row)?.[1] ?? "";
     if (why_not) return { ...nothing, why_not };
     const [, cover, bases] = each.cover.find(([n]) => n === row) ?? [row, [], null];
-    const own = bases ? { name: bases[at]![0], before: bases[at]![1] } : { name, before };
-    const after = own.before + each.change[row * places.length + at]!;
+    const base = bases ? { name: bases[at]![0], before: bases[at]![1] } : { name, before };
+    const after = base.before + each.change[row * places.length + at]!;
     const then = firstOf(row, at);
-    return { ...own, cover, why_not, after, first: then?.[2] ?? "", first_value: then?.[3] ?? after };
+    return { ...base, cover, why_not, after, first: then?.[2] ?? "", first_value: then?.[3] ?? after };
   };
   const none = { ...nothing, why_not: NEEDS_PYTHON };
   const cell = `${tokenName(overview, query)} → ${tokenName(overview, key)}`;
@@ -38,7 +38,7 @@ export function matterOf(each: Each, overview: Overview, place: WhyPlace & Targe
     rows: [
       {
         ...{ asked: ["off", layer, head], label: `${headLabel(layer, head)} off` },
-        ...{ code: `whatif.off(${layer}, ${head})`, ...made(rows[0]) },
+        ...{ code: `whatif.off(${layer}, ${head})`, ...effectOf(rows[0]) },
       },
       {
         ...{ asked: ["cut", layer, head, query, key], label: `${headLabel(layer, head)}: ${cell} cut` },
@@ -46,7 +46,7 @@ export function matterOf(each: Each, overview: Overview, place: WhyPlace & Targe
       },
       {
         ...{ asked: ["hide", key], label: `${tokenName(overview, key)} hidden` },
-        ...{ code: `whatif.hide(${key})`, ...made(rows[1]) },
+        ...{ code: `whatif.hide(${key})`, ...effectOf(rows[1]) },
       },
     ],
   };

@@ -69,8 +69,8 @@ function RunButton({ row, show }: { row: EffectRow; show: () => void }) {
   const view = useView();
   const isLive = view.link.kernel.value;
   if (row.refused || view.link.now.value.state === "saved") return null;
-  const last = view.overview.changes.at(-1)?.id;
-  const back = () => (row.takeBack === undefined || row.takeBack === last ? undo(view) : remove(view, row.takeBack));
+  const latest = view.overview.changes.at(-1)?.id;
+  const back = () => (row.takeBack === undefined || row.takeBack === latest ? undo(view) : remove(view, row.takeBack));
   const [text, about, act] = row.isShown
     ? (["Undo", `Take back: ${row.label}`, back] as const)
     : (["show this run", `The whole page of the run with this change: ${row.label}`, show] as const);

@@ -48,8 +48,8 @@ export const FAITHFUL: Kind<{ rows: FaithfulRow[] }, "faithful"> = {
 
 /** The smallest and the largest of the numbers and 0. */
 export function endsOf(values: Float64Array): [low: number, high: number] {
-  const there = values.filter((value) => !Number.isNaN(value));
-  return [Math.min(0, ...there), Math.max(0, ...there)];
+  const numbers = values.filter((value) => !Number.isNaN(value));
+  return [Math.min(0, ...numbers), Math.max(0, ...numbers)];
 }
 
 /** A number with its sign; all with three decimals, or as many as give the largest two digits. */
@@ -71,9 +71,9 @@ export const ordered = (values: Float64Array): number[] =>
 export function most(values: Float64Array): { raise: number[]; lowers: number | null } {
   const order = ordered(values);
   const raise = order.slice(0, NAMED).filter((n) => values[n]! > 0 && !isNothing(values[n]!));
-  const last = order.at(-1);
+  const lowest = order.at(-1);
   const beyond = raise.length ? values[raise[0]!]! : 0;
-  const lowers = last !== undefined && -values[last]! > beyond && !isNothing(values[last]!) ? last : null;
+  const lowers = lowest !== undefined && -values[lowest]! > beyond && !isNothing(values[lowest]!) ? lowest : null;
   return { raise, lowers };
 }
 

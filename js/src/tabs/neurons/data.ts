@@ -1,11 +1,11 @@
 // The numbers of the neuron view: what it paints, and what its table and its file hold.
 import { cellFacts, type NeuronSheet, neuronSheet } from "../../compute/neuronsheet";
-import { apart, type Figures, type Numbers } from "../../parts/picturetable";
+import { distinct, type Figures, type Numbers } from "../../parts/picturetable";
 import type { View } from "../../state/view";
 
 /** The sheet as the view's choices ask for it; also what an export prints. */
-export function sheetOf({ page, shown, grid, focus }: View): NeuronSheet {
-  return neuronSheet(shown.slice, cellFacts(shown.slice, focus.query, focus.key), {
+export function sheetOf({ page, shownHead, grid, focus }: View): NeuronSheet {
+  return neuronSheet(shownHead.slice, cellFacts(shownHead.slice, focus.query, focus.key), {
     neurons: page.neuronOrder.value,
     keys: page.keyOrder.value,
     all: page.allKeys.value,
@@ -25,7 +25,7 @@ const MOST_KEYS = 12; // whose columns a table has
 /** A row for each neuron: q, its part of the contrast, k and q × k of the keys listed. */
 export function neuronTable(sheet: NeuronSheet, { keyside }: View["overview"]): Figures {
   const [d, keys] = [sheet.neurons.length, sheet.keys.slice(0, MOST_KEYS)];
-  const names = apart(keyside.tokens);
+  const names = distinct(keyside.tokens);
   const column = (values: Float32Array, c: number) => keys.map((_, row) => values[row * d + c]!);
   return {
     columns: [
@@ -34,7 +34,7 @@ export function neuronTable(sheet: NeuronSheet, { keyside }: View["overview"]): 
       ...keys.map((j) => `q × k ${names[j]}`),
     ],
     rows: sheet.neurons.map((n, c) => [
-      ...[`neuron ${n}`, sheet.q[n]!, sheet.parts[n]!, sheet.marked[c] ? "yes" : "no"],
+      ...[`neuron ${n}`, sheet.q[n]!, sheet.terms[n]!, sheet.marked[c] ? "yes" : "no"],
       ...column(sheet.kShown, c),
       ...column(sheet.productsShown, c),
     ]),
@@ -44,7 +44,7 @@ export function neuronTable(sheet: NeuronSheet, { keyside }: View["overview"]): 
 
 /** The neurons of the query and of the keys that are listed. */
 export function neuronNumbers(view: View): Numbers {
-  const { slice, overview } = view.shown;
+  const { slice, overview } = view.shownHead;
   const { query, keys, neurons, q, scores, alpha } = sheetOf(view);
   const k = (j: number, n: number) => slice.k![j * slice.d + n]!;
   return {

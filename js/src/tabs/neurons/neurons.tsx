@@ -17,9 +17,12 @@ import { neuronTable, type SheetProps, sheetOf, unitsOf } from "./data";
 
 export function Neurons() {
   const view = useView();
-  const { shown, grid, focus, page, overview } = view;
+  const { shownHead, grid, focus, page, overview } = view;
   const choices = [page.neuronOrder.value, page.keyOrder.value, page.allKeys.value];
-  const sheet = useMemo(() => shown.slice.q && sheetOf(view), [shown.slice, grid, focus.query, focus.key, ...choices]);
+  const sheet = useMemo(
+    () => shownHead.slice.q && sheetOf(view),
+    [shownHead.slice, grid, focus.query, focus.key, ...choices],
+  );
   const colours = signedColours(view.dark);
   const asTable = useContext(AsTables);
   if (!sheet) return null; // between two traces
@@ -33,9 +36,9 @@ export function Neurons() {
         <span class="bl-muted">
           {focus.pinnedQuery
             ? "the pinned word"
-            : `the ${isLong(shown.slice.S, shown.slice.K) ? "first word of the text" : "clearest word of this head"}; click a cell to see another`}{" "}
-          · {headLabel(shown.layer, shown.head)}
-          {shown.layerMap && ", one head of the layer shown above"}
+            : `the ${isLong(shownHead.slice.S, shownHead.slice.K) ? "first word of the text" : "clearest word of this head"}; click a cell to see another`}{" "}
+          · {headLabel(shownHead.layer, shownHead.head)}
+          {shownHead.layerMap && ", one head of the layer shown above"}
         </span>
         <span class="bl-spacer" />
         <Controls keys={sheet.keys.length + sheet.hidden} hidden={sheet.hidden} />
@@ -56,15 +59,15 @@ export function Neurons() {
 
 /** How many neurons make the key stand out; whether they are few stands behind a question. */
 function Contrast({ sheet }: SheetProps) {
-  const { key, carried, weights: made, seen, alpha } = sheet;
-  const { slice, overview } = useView().shown;
+  const { key, carriers, weights: setWeights, keyCount, alpha } = sheet;
+  const { slice, overview } = useView().shownHead;
   const [isOpen, setOpen] = useState(false);
   const token = <Token text={overview.keyside.tokens[key]!} />;
   const text = (weight: number) => share(weight, digitsOf(slice));
-  const contrast = <Net carried={carried} />;
-  if (seen === 1)
+  const contrast = <Net carriers={carriers} />;
+  if (keyCount === 1)
     return <p data-testid="contrast">“{token}” is all that it can look at: there is nothing to compare.</p>;
-  if (Number.isNaN(carried.n80))
+  if (Number.isNaN(carriers.n80))
     return (
       <p data-testid="contrast">
         “{token}” does not stand out here, so no neurons are marked. <span class="bl-muted">({contrast})</span>
@@ -74,39 +77,39 @@ function Contrast({ sheet }: SheetProps) {
     <div data-testid="contrast">
       <p>
         <b>
-          {carried.n80} of the {slice.d} neurons
+          {carriers.n80} of the {slice.d} neurons
         </b>{" "}
-        {carried.n80 === 1 ? "makes" : "make"} “{token}” stand out. With {carried.n80 === 1 ? "it" : "these"} alone the
-        weight would be <b>{text(made!.alone)}</b> (it is {text(alpha[key]!)}); with the others alone {text(made!.rest)}
-        .
+        {carriers.n80 === 1 ? "makes" : "make"} “{token}” stand out. With {carriers.n80 === 1 ? "it" : "these"} alone
+        the weight would be <b>{text(setWeights!.alone)}</b> (it is {text(alpha[key]!)}); with the others alone{" "}
+        {text(setWeights!.rest)}.
       </p>
       <details class="bl-muted" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary>Is {carried.n80} few?</summary>
+        <summary>Is {carriers.n80} few?</summary>
         {isOpen && <Few sheet={sheet} />}
       </details>
     </div>
   );
 }
 
-const Net = ({ carried }: Pick<SheetProps["sheet"], "carried">) => (
+const Net = ({ carriers }: Pick<SheetProps["sheet"], "carriers">) => (
   <>
-    <Term name="contrast" /> {signed(carried.net)}
+    <Term name="contrast" /> {signed(carriers.net)}
   </>
 );
 
 /** What is drawn at random or looked for in other queries, which takes longer than the rest of the view. */
 function Few({ sheet }: SheetProps) {
-  const { query, key, carried, weights: made, seen, rank } = sheet;
-  const { slice, weights } = useView().shown;
+  const { query, key, carriers, weights: setWeights, keyCount, rank } = sheet;
+  const { slice, weights } = useView().shownHead;
   const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
   const chance = sheet.chance();
   return (
     <>
       {chance
-        ? `Vectors at random need ${chance.median} (${chance.low} to ${chance.high} in 90 %) for a key at place ${counted(rank)} of ${counted(seen)} by score.`
+        ? `Vectors at random need ${chance.median} (${chance.low} to ${chance.high} in 90 %) for a key at place ${counted(rank)} of ${counted(keyCount)} by score.`
         : "Vectors at random hardly ever make such a key stand out."}{" "}
-      With {carried.n80} neurons picked at random the weight would be {share(made!.lot, digitsOf(slice))}. They carry 80
-      % of what sets the key apart from the other keys (<Net carried={carried} />
+      With {carriers.n80} neurons picked at random the weight would be {share(setWeights!.lot, digitsOf(slice))}. They
+      carry 80 % of what sets the key apart from the other keys (<Net carriers={carriers} />
       ).{" "}
       {used.others < slice.S - 1
         ? `The sets of ${used.others} queries spread over the text`
@@ -147,7 +150,7 @@ function Controls({ keys, hidden }: { keys: number; hidden: number }) {
 
 /** From q·k to α with this cell's numbers. */
 function Formula({ sheet }: SheetProps) {
-  const { slice, overview } = useView().shown;
+  const { slice, overview } = useView().shownHead;
   const steps = softmaxSteps(slice, sheet);
   const pair = (
     <b>

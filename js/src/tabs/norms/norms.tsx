@@ -38,7 +38,7 @@ interface NormView {
 const NORM_VIEW: Kind<NormView, "norm_view"> = { op: "norm_view", needs: "norms", read: fieldsAndArrays<NormView> };
 
 export function Norms() {
-  const { overview, shown, dark } = useView();
+  const { overview, shownHead, dark } = useView();
   const answer = useAnswer(NORM_VIEW, {});
   if (answer.state !== "answered") return <Waiting answer={answer} doing="computing the norms" />;
   const data = answer.value;
@@ -49,7 +49,7 @@ export function Norms() {
     const label = CATEGORIES[name]?.label ?? name;
     return at >= 0 && queries.special[at] ? `${label} ${tokenText(queries.tokens[at]!)}` : label;
   });
-  const label = headLabel(shown.layer, shown.head);
+  const label = headLabel(shownHead.layer, shownHead.head);
   return (
     <div class="bl-norms" data-testid="norms">
       <Section title="Weight against norm" about={`${label}, one point per query and key; click a point to pin it`}>
@@ -74,7 +74,7 @@ interface DataProps {
 
 /** Spearman's ρ of weight and norm per kind of token: pooled, and within heads. They answer different questions. */
 function Cancelling({ data: { within, pooled, per }, names }: DataProps & { names: string[] }) {
-  const { layer, head, overview } = useView().shown;
+  const { layer, head, overview } = useView().shownHead;
   const C = names.length;
   return (
     <div class="bl-note">
@@ -96,12 +96,12 @@ function Cancelling({ data: { within, pooled, per }, names }: DataProps & { name
 /** A point for each query and key of the head. */
 function Scatter({ data: { norms: all, category, categories } }: DataProps) {
   const view = useView();
-  const { layer, head, weights, overview } = view.shown;
+  const { layer, head, weights, overview } = view.shownHead;
   const K = overview.keyside.tokens.length;
   const at = layer * overview.n_heads + head;
   const norms = all.subarray(at * K, (at + 1) * K);
-  const most = Math.max(...norms);
-  const x = scale(0, most * 1.05, MARGIN.left, 480 - MARGIN.right);
+  const peak = Math.max(...norms);
+  const x = scale(0, peak * 1.05, MARGIN.left, 480 - MARGIN.right);
   const y = scale(0, 1, 300 - MARGIN.bottom, MARGIN.top);
   const cells = useLargest(weights, MOST_POINTS) ?? [];
   const alpha = (cell: number) => weights.at(Math.floor(cell / K), cell % K);
@@ -125,7 +125,7 @@ function Scatter({ data: { norms: all, category, categories } }: DataProps) {
         label={`α against the norm of f(x), ${headLabel(layer, head)}`}
         table={table}
       >
-        <EqualNorms x={x} y={y} most={most} stroke={inks(view.dark).muted} />
+        <EqualNorms x={x} y={y} peak={peak} stroke={inks(view.dark).muted} />
         {cells.map((cell) => (
           // biome-ignore lint/a11y/noStaticElementInteractions: the same cells are reachable by keyboard in the matrix
           <path
@@ -154,17 +154,17 @@ function Scatter({ data: { norms: all, category, categories } }: DataProps) {
 }
 
 /** Curves of equal ‖αf(x)‖. */
-const EqualNorms = ({ x, y, most, stroke }: { x: Scale; y: Scale; most: number; stroke: string }) => (
+const EqualNorms = ({ x, y, peak, stroke }: { x: Scale; y: Scale; peak: number; stroke: string }) => (
   <g fill="none" stroke={stroke} stroke-dasharray="3 4" opacity="0.6">
     {[0.1, 0.25, 0.5, 1].map((part) => {
-      const norms = upTo(40).map((n) => most * (part + ((1.05 - part) * n) / 39));
-      return <path key={part} d={curvePath(norms.map((norm) => [x(norm), y((part * most) / norm)]))} />;
+      const norms = upTo(40).map((n) => peak * (part + ((1.05 - part) * n) / 39));
+      return <path key={part} d={curvePath(norms.map((norm) => [x(norm), y((part * peak) / norm)]))} />;
     })}
   </g>
 );
 
 function PointTip({ cell, norm }: { cell: number; norm: number }) {
-  const { weights, overview } = useView().shown;
+  const { weights, overview } = useView().shownHead;
   const { queries, keyside } = overview;
   const K = keyside.tokens.length;
   const alpha = weights.at(Math.floor(cell / K), cell % K);
@@ -178,7 +178,7 @@ function PointTip({ cell, norm }: { cell: number; norm: number }) {
 
 /** Shares of attention and of norm by kind of token, two bars a layer. */
 function Shares({ data: { categories, shares } }: DataProps) {
-  const { shown, dark } = useView();
+  const { shownHead, dark } = useView();
   const C = categories.length;
   const L = shares.length / (2 * C);
   const width = Math.max(320, 50 * L + 60);
@@ -193,8 +193,8 @@ function Shares({ data: { categories, shares } }: DataProps) {
     rows: upTo(L).map((l) => [`L${l}`, ...shares.subarray(2 * l * C, 2 * (l + 1) * C)]),
   });
   const bars = (l: number, which: number) => {
-    const parts = shares.subarray((l * 2 + which) * C, (l * 2 + which + 1) * C);
-    const below = (c: number) => parts.subarray(0, c).reduce((a, b) => a + b, 0);
+    const bands = shares.subarray((l * 2 + which) * C, (l * 2 + which + 1) * C);
+    const below = (c: number) => bands.subarray(0, c).reduce((a, b) => a + b, 0);
     return categories.map((name, c) => (
       <rect
         key={name}
@@ -205,7 +205,7 @@ function Shares({ data: { categories, shares } }: DataProps) {
         fill={seriesColour(c, dark)}
         fill-opacity={which ? 1 : 0.6}
       >
-        <title>{`L${l}, ${which ? "norm" : "attention"}, ${CATEGORIES[name]?.label ?? name}: ${percent(parts[c]!)}`}</title>
+        <title>{`L${l}, ${which ? "norm" : "attention"}, ${CATEGORIES[name]?.label ?? name}: ${percent(bands[c]!)}`}</title>
       </rect>
     ));
   };
@@ -227,8 +227,8 @@ function Shares({ data: { categories, shares } }: DataProps) {
               y={220 - MARGIN.bottom + 15}
               font-size="11"
               text-anchor="middle"
-              fill={l === shown.layer ? inks(dark).select : inks(dark).muted}
-              font-weight={l === shown.layer ? 700 : 400}
+              fill={l === shownHead.layer ? inks(dark).select : inks(dark).muted}
+              font-weight={l === shownHead.layer ? 700 : 400}
             >
               L{l}
             </text>

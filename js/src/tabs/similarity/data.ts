@@ -151,8 +151,8 @@ const ownOf = (units: Unit[]) => upTo(units.length).filter((n) => units[n]!.own)
 /** What is not the text's own, in a word or two. */
 const templateLabel = (units: Unit[], special: boolean[]): string => {
   const names = units.map(({ label, at }) => (label === "bias" || special[at[0]!] ? label : "prompt"));
-  const each = [...new Set(names)];
-  return each.length > 3 ? "template" : each.join(" ");
+  const labels = [...new Set(names)];
+  return labels.length > 3 ? "template" : labels.join(" ");
 };
 
 /**
@@ -164,27 +164,27 @@ export function foldedOf({ a, b, cells }: Split, sides: Similar["sides"], most =
   const cell = (i: number, j: number) => cells[i * b.length + j]!;
   const [ownA, ownB] = [ownOf(a), ownOf(b)];
   const lines = (units: Unit[], own: number[], weight: (n: number) => number, special: boolean[]): Line[] => {
-    const kept =
+    const selection =
       own.length <= most
         ? own
         : sorted(own, weight, true)
             .slice(0, most)
             .sort((x, y) => x - y);
-    const others = own.filter((n) => !kept.includes(n));
-    const rest = upTo(units.length).filter((n) => !units[n]!.own);
-    const all: Line[] = [
-      ...kept.map((n): Line => ({ label: units[n]!.label, units: [n], kind: "unit" })),
-      { label: `${others.length} others`, units: others, kind: "others" },
+    const bundle = own.filter((n) => !selection.includes(n));
+    const template = upTo(units.length).filter((n) => !units[n]!.own);
+    const axis: Line[] = [
+      ...selection.map((n): Line => ({ label: units[n]!.label, units: [n], kind: "unit" })),
+      { label: `${bundle.length} others`, units: bundle, kind: "others" },
       {
         label: templateLabel(
-          rest.map((n) => units[n]!),
+          template.map((n) => units[n]!),
           special,
         ),
-        units: rest,
+        units: template,
         kind: "template",
       },
     ];
-    return all.filter((line) => line.units.length > 0);
+    return axis.filter((line) => line.units.length > 0);
   };
   const rows = lines(a, ownA, (i) => sum(ownB.map((j) => Math.abs(cell(i, j)))), sides[0].special);
   const cols = lines(b, ownB, (j) => sum(ownA.map((i) => Math.abs(cell(i, j)))), sides[1].special);
@@ -202,24 +202,29 @@ export function foldedOf({ a, b, cells }: Split, sides: Similar["sides"], most =
 export function triedOf(without: Matrix, a: Unit, b: Unit): Tried | null {
   if (a.word === null || b.word === null) return null;
   const at = (i: number, j: number) => without.data[i * without.shape[1]! + j]!;
-  const [none, one, other, both] = [at(0, 0), at(a.word + 1, 0), at(0, b.word + 1), at(a.word + 1, b.word + 1)];
-  return { none, a: one, b: other, both, own: none - one - other + both };
+  const [none, withoutA, withoutB, withoutBoth] = [
+    at(0, 0),
+    at(a.word + 1, 0),
+    at(0, b.word + 1),
+    at(a.word + 1, b.word + 1),
+  ];
+  return { none, a: withoutA, b: withoutB, both: withoutBoth, own: none - withoutA - withoutB + withoutBoth };
 }
 
 /** The pairs with the largest parts, or, where there are none, the largest own effects, beyond rounding; what others have. */
 export function largestOf({ a, b, cells }: Split, without: Matrix | null, most = LISTED): Largest {
   const [ownA, ownB] = [ownOf(a), ownOf(b)];
-  const all = ownA.flatMap((i) => ownB.map((j) => [i, j] as const));
-  const part = (i: number, j: number) => cells && cells[i * b.length + j]!;
+  const places = ownA.flatMap((i) => ownB.map((j) => [i, j] as const));
+  const partOf = (i: number, j: number) => cells && cells[i * b.length + j]!;
   const tried = (i: number, j: number) => without && triedOf(without, a[i]!, b[j]!);
-  const by = all.map(([i, j]) => part(i, j) ?? tried(i, j)?.own ?? Number.NaN);
-  const chosen = largest(by, most).positions.flatMap((n) => (isNothing(by[n]!) ? [] : [all[n]!]));
-  const pairs = chosen.map(([i, j]) => ({ a: i, b: j, part: part(i, j), tried: tried(i, j) }));
-  const own = sum(all.map(([i, j]) => part(i, j) ?? 0));
+  const by = places.map(([i, j]) => partOf(i, j) ?? tried(i, j)?.own ?? Number.NaN);
+  const top = largest(by, most).positions.flatMap((n) => (isNothing(by[n]!) ? [] : [places[n]!]));
+  const pairs = top.map(([i, j]) => ({ a: i, b: j, part: partOf(i, j), tried: tried(i, j) }));
+  const ownSum = sum(places.map(([i, j]) => partOf(i, j) ?? 0));
   return {
     pairs,
-    others: { count: all.length - pairs.length, sum: own - sum(pairs.map((pair) => pair.part ?? 0)) },
-    template: sum(cells ?? []) - own,
+    others: { count: places.length - pairs.length, sum: ownSum - sum(pairs.map((pair) => pair.part ?? 0)) },
+    template: sum(cells ?? []) - ownSum,
   };
 }
 
@@ -243,8 +248,8 @@ export const digitsFor = (size: number): number => (Math.abs(size) >= 100 ? 1 : 
 
 /** As many as give the largest part two. */
 export function digitsOfParts({ pairs }: Largest): number {
-  const most = Math.abs(pairs[0]?.part ?? 0);
-  return most > 0 ? Math.min(6, 1 - Math.floor(Math.log10(most))) : 0;
+  const peak = Math.abs(pairs[0]?.part ?? 0);
+  return peak > 0 ? Math.min(6, 1 - Math.floor(Math.log10(peak))) : 0;
 }
 
 export const exponent = (value: number) =>
@@ -255,22 +260,23 @@ export function gapWords({ terms, gap, value, pairs }: Similar): string {
   if (!terms || gap === undefined || !pairs) return "";
   const digits = digitsFor(value) + 1;
   const total = gap + (terms.length > 1 ? -(value ** 2) : value);
-  const said = signed(value, digits);
+  const modelText = signed(value, digits);
   if (terms.length > 1) {
     const names = terms.map(([name]) => name).join(" ");
     const numbers = terms.map(([, term], n) => (n ? signed(term, digits).replace("−", "− ") : signed(term, digits)));
-    return `The parts add up to ${terms[0]![0]}. −d² = ${names.replaceAll(" −", " − ")} = ${numbers.join(" ")} = ${signed(total, digits)}; the model’s own number is −d, ${said} (gap ${exponent(gap)}).`;
+    return `The parts add up to ${terms[0]![0]}. −d² = ${names.replaceAll(" −", " − ")} = ${numbers.join(" ")} = ${signed(total, digits)}; the model’s own number is −d, ${modelText} (gap ${exponent(gap)}).`;
   }
-  const found = signed(total, digits);
-  return found === said
-    ? `The parts add up to the model’s own ${said}, gap ${exponent(gap)}.`
-    : `The parts add up to ${found}, the model’s own number is ${said}: gap ${exponent(gap)}.`;
+  const sumText = signed(total, digits);
+  return sumText === modelText
+    ? `The parts add up to the model’s own ${modelText}, gap ${exponent(gap)}.`
+    : `The parts add up to ${sumText}, the model’s own number is ${modelText}: gap ${exponent(gap)}.`;
 }
 
 // What is asked
 
-const read = ({ fields, arrays }: Read): Similar => ({ ...fields, pairs: arrays.pairs ?? null }) as unknown as Similar;
-const SIMILAR: Kind<Similar, "similar"> = { op: "similar", read };
+const readSimilar = ({ fields, arrays }: Read): Similar =>
+  ({ ...fields, pairs: arrays.pairs ?? null }) as unknown as Similar;
+const SIMILAR: Kind<Similar, "similar"> = { op: "similar", read: readSimilar };
 const WITHOUT: Kind<Matrix, "similar_without"> = {
   op: "similar_without",
   read: ({ arrays }) => arrays.without as unknown as Matrix,
@@ -282,7 +288,7 @@ export function typedOf({ page }: View): string[] | null {
   return a && b ? [a, b, task_a, task_b] : null;
 }
 
-export const asked = (view: View) => {
+export const questionOf = (view: View) => {
   const texts = typedOf(view);
   return (texts ? { texts } : {}) as { texts: string[] };
 };
@@ -290,11 +296,11 @@ export const asked = (view: View) => {
 /** The two texts that are shown; null where there is one only. */
 export function similarOf(view: View): Answer<Similar> | null {
   const { overview, answers } = view;
-  if (typedOf(view)) return answers.get(SIMILAR, overview, asked(view));
+  if (typedOf(view)) return answers.get(SIMILAR, overview, questionOf(view));
   const fields = overview.similar;
   if (!fields) return null;
   const pairs = overview.arrays["similar.pairs"];
-  return { state: "answered", value: read({ fields, arrays: pairs ? { pairs } : {} }) };
+  return { state: "answered", value: readSimilar({ fields, arrays: pairs ? { pairs } : {} }) };
 }
 
 const INPUT: Kind<Pick<Similar, "pairs" | "gap">, "similar_input"> = {
@@ -304,17 +310,17 @@ const INPUT: Kind<Pick<Similar, "pairs" | "gap">, "similar_input"> = {
 
 /** Which split is shown; null where none is, or one that takes work is not asked for. */
 export function splitNameOf({ page }: View, data: Similar): SplitName | null {
-  const wanted = page.similarOf.value;
-  if (data.splits.includes(wanted as SplitName)) return wanted as SplitName;
+  const choice = page.similarOf.value;
+  if (data.splits.includes(choice as SplitName)) return choice as SplitName;
   if (data.splits.includes("output")) return "output";
-  return data.splits.includes("input") && wanted !== "none" && isCheap(data) ? "input" : null;
+  return data.splits.includes("input") && choice !== "none" && isCheap(data) ? "input" : null;
 }
 
 /** The two texts with the split that is shown. */
 export function withSplit(view: View, data: Similar): Answer<Similar> {
   const name = splitNameOf(view, data);
   if (name !== "input") return { state: "answered", value: name ? data : { ...data, pairs: null } };
-  const answer = view.answers.get(INPUT, view.overview, asked(view));
+  const answer = view.answers.get(INPUT, view.overview, questionOf(view));
   return answer.state === "answered" ? { ...answer, value: { ...data, ...answer.value, why_not: "" } } : answer;
 }
 
@@ -328,16 +334,16 @@ const LAYERS: Kind<ByLayer, "similar_layers"> = {
   op: "similar_layers",
   read: ({ fields }) => fields as unknown as ByLayer,
 };
-export const layersOf = (view: View): Answer<ByLayer> => view.answers.get(LAYERS, view.overview, asked(view));
+export const layersOf = (view: View): Answer<ByLayer> => view.answers.get(LAYERS, view.overview, questionOf(view));
 
 /** What is left of the number without each word. */
-export const withoutOf = (view: View): Answer<Matrix> => view.answers.get(WITHOUT, view.overview, asked(view));
+export const withoutOf = (view: View): Answer<Matrix> => view.answers.get(WITHOUT, view.overview, questionOf(view));
 
 /** Every pair of units, a line each, with its experiment where that is there. */
 export async function similarNumbers(view: View): Promise<Numbers> {
   if (!similarOf(view)) throw new Error("nothing is compared yet");
-  const told = await arrived(() => similarOf(view)!);
-  const data = await arrived(() => withSplit(view, told));
+  const similar = await arrived(() => similarOf(view)!);
+  const data = await arrived(() => withSplit(view, similar));
   const tried = isCheap(data) && !data.removable ? await arrived(() => withoutOf(view)).catch(() => null) : null;
   const split = splitOf(data, view.page.similarBy.value === "words");
   const { a, b, cells } = split;
@@ -345,8 +351,8 @@ export async function similarNumbers(view: View): Promise<Numbers> {
     columns: ["a_index", "a", "b_index", "b", "part", "without_a", "without_b", "without_both", "own"],
     rows: a.flatMap((row, i) =>
       b.map((col, j) => {
-        const found = tried && triedOf(tried, row, col);
-        const experiment = found ? [found.a, found.b, found.both, found.own] : [null, null, null, null];
+        const trial = tried && triedOf(tried, row, col);
+        const experiment = trial ? [trial.a, trial.b, trial.both, trial.own] : [null, null, null, null];
         return [row.at[0]!, row.label, col.at[0]!, col.label, cells ? cells[i * b.length + j]! : null, ...experiment];
       }),
     ),
@@ -366,7 +372,7 @@ export async function similarPdf(view: View): Promise<Blob> {
   if (!of) throw new Error("there is no split to draw");
   const { trace, map } = view.overview;
   const split = { of, words: view.page.similarBy.value === "words" };
-  const { buffers } = await view.request("similar_pdf", { trace, map, split, ...asked(view) });
+  const { buffers } = await view.request("similar_pdf", { trace, map, split, ...questionOf(view) });
   return new Blob([buffers[0] as BlobPart]);
 }
 
@@ -387,4 +393,4 @@ const BASELINE: Kind<Baseline, "similar_baseline"> = {
   read: ({ fields }) => fields as unknown as Baseline,
 };
 
-export const baselineOf = (view: View): Answer<Baseline> => view.answers.get(BASELINE, view.overview, asked(view));
+export const baselineOf = (view: View): Answer<Baseline> => view.answers.get(BASELINE, view.overview, questionOf(view));

@@ -6,12 +6,12 @@ import { signed, upTo } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
-import type { Chosen, Place } from "./chosen";
+import type { ChosenPair, Place } from "./chosen";
 import {
-  asked,
   digitsFor,
   exponent,
   type Late,
+  questionOf,
   type Similar,
   type Split,
   similarNumbers,
@@ -51,7 +51,7 @@ export function lateSplit({ sides }: Similar, { scored, kinds, best, parts }: La
 /** Every match, the largest part first. */
 export function matchesOf({ scored, kinds, best, cosines, parts }: Late): Match[] {
   const total = parts.reduce((sum, part) => sum + part, 0);
-  const all = best.map((b, a) => ({
+  const matches = best.map((b, a) => ({
     a,
     b,
     kind: kinds[0][scored[0][a]!]!,
@@ -59,7 +59,7 @@ export function matchesOf({ scored, kinds, best, cosines, parts }: Late): Match[
     part: parts[a]!,
     share: parts[a]! / total,
   }));
-  return sorted(all, ({ part }) => part, true);
+  return sorted(matches, ({ part }) => part, true);
 }
 
 /** Which tokens are drawn, in their order: of the query those with the largest parts, of the passage what these found
@@ -70,35 +70,35 @@ export function drawnOf(data: Similar, { best, parts }: Late, most = MOST): { ro
   const rows = up([...largest(parts, Math.min(n, most)).positions]);
   const won = new Set(rows.map((i) => best[i]!));
   const highest = upTo(m).map((j) => Math.max(...rows.map((i) => data.pairs!.data[i * m + j]!)));
-  const others = sorted(
+  const runnersUp = sorted(
     upTo(m).filter((j) => !won.has(j)),
     (j) => highest[j]!,
     true,
   );
-  return { rows, cols: up([...won, ...others].slice(0, Math.max(most, won.size))) };
+  return { rows, cols: up([...won, ...runnersUp].slice(0, Math.max(most, won.size))) };
 }
 
 /** The chosen pair, at first the largest match, and how pairs are said. */
-export function lateChosen({ page }: View, data: Similar, late: Late, split: Split): Chosen {
+export function lateChosen({ page }: View, data: Similar, late: Late, split: Split): ChosenPair {
   const { a, b } = split;
   const place = ([p, q]: number[]): Place | null => {
     const [i, j] = [late.scored[0].indexOf(p!), late.scored[1].indexOf(q!)];
     return i < 0 || j < 0 ? null : { a: i, b: j };
   };
-  const first = matchesOf(late)[0]!;
+  const match = matchesOf(late)[0]!;
   const product = (i: number, j: number) => signed(data.pairs!.data[i * b.length + j]!, DIGITS);
   return {
-    pair: place(page.similarPair.value) ?? { a: first.a, b: first.b },
+    pair: place(page.similarPair.value) ?? { a: match.a, b: match.b },
     template: "",
     words: (pair) => {
       if (!pair) return "";
-      const [one, other] = [tokenText(a[pair.a]!.label), tokenText(b[pair.b]!.label)];
+      const [tokenA, tokenB] = [tokenText(a[pair.a]!.label), tokenText(b[pair.b]!.label)];
       const best = late.best[pair.a]!;
       const named = late.normal ? "cosine" : "product";
       if (best !== pair.b)
-        return `${one} – ${other}: ${named} ${product(pair.a, pair.b)}, its best is ${tokenText(b[best]!.label)} with ${product(pair.a, best)}`;
-      const whole = signed(data.value, digitsFor(data.value));
-      return `${one} → ${other}: ${named} ${product(pair.a, best)}, ${signed(late.parts[pair.a]!, DIGITS)} of ${whole}`;
+        return `${tokenA} – ${tokenB}: ${named} ${product(pair.a, pair.b)}, its best is ${tokenText(b[best]!.label)} with ${product(pair.a, best)}`;
+      const total = signed(data.value, digitsFor(data.value));
+      return `${tokenA} → ${tokenB}: ${named} ${product(pair.a, best)}, ${signed(late.parts[pair.a]!, DIGITS)} of ${total}`;
     },
     choose: (pair) => {
       page.similarPair.value = [a[pair.a]!.at[0]!, b[pair.b]!.at[0]!];
@@ -110,26 +110,26 @@ export function lateChosen({ page }: View, data: Similar, late: Late, split: Spl
 export function sumWords(data: Similar, { parts, normal }: Late): string {
   const number = signed(data.value, digitsFor(data.value) + 1);
   const [n, isMean] = [parts.length, data.function !== GROWS];
-  const one = normal ? "cosine" : "product of vectors";
-  const many = normal ? "cosines" : "products of vectors";
+  const singular = normal ? "cosine" : "product of vectors";
+  const plural = normal ? "cosines" : "products of vectors";
   const tail = `the model’s own ${number}, gap ${exponent(data.gap!)}.`;
   return n === 1
-    ? `The one token of the query that is scored has its best one of the passage; their ${one} is ${tail}`
-    : `For each of the query’s ${n} tokens its best one of the passage; the ${isMean ? "mean" : "sum"} of their ${many} is ${tail}`;
+    ? `The one token of the query that is scored has its best one of the passage; their ${singular} is ${tail}`
+    : `For each of the query’s ${n} tokens its best one of the passage; the ${isMean ? "mean" : "sum"} of their ${plural} is ${tail}`;
 }
 
 /** Tokens that are not scored, of either text. */
 export function skippedWords({ sides }: Similar, { scored }: Late): string {
   const of = (n: 0 | 1) => {
-    const kept = new Set(scored[n]);
-    return [...new Set(sides[n]!.tokens.filter((_, at) => !kept.has(at)))].map((token) => `“${tokenText(token)}”`);
+    const places = new Set(scored[n]);
+    return [...new Set(sides[n]!.tokens.filter((_, at) => !places.has(at)))].map((token) => `“${tokenText(token)}”`);
   };
-  const said = (["query", "passage"] as const).map((name, n) => {
-    const [list, rest] = [of(n as 0 | 1).slice(0, 6), of(n as 0 | 1).length - 6];
-    return list.length > 0 ? `of the ${name} ${list.join(" ")}${rest > 0 ? ` and ${rest} more` : ""}` : "";
+  const lists = (["query", "passage"] as const).map((name, n) => {
+    const [list, surplus] = [of(n as 0 | 1).slice(0, 6), of(n as 0 | 1).length - 6];
+    return list.length > 0 ? `of the ${name} ${list.join(" ")}${surplus > 0 ? ` and ${surplus} more` : ""}` : "";
   });
-  const each = said.filter((one) => one);
-  return each.length > 0 ? `Not scored: ${each.join(", ")}.` : "";
+  const nonEmpty = lists.filter((one) => one);
+  return nonEmpty.length > 0 ? `Not scored: ${nonEmpty.join(", ")}.` : "";
 }
 
 /** That a part of long texts is drawn. */
@@ -152,8 +152,8 @@ export const KINDS: Record<TokenKind, string> = {
 
 /** Every pair of tokens that are scored, a line each. */
 export async function pairNumbers(view: View): Promise<Numbers> {
-  const shown = similarOf(view);
-  const data = shown && (await arrived(() => similarOf(view)!));
+  const answer = similarOf(view);
+  const data = answer && (await arrived(() => similarOf(view)!));
   if (!data?.late) return similarNumbers(view);
   const { late } = data;
   const { a, b, cells } = lateSplit(data, late);
@@ -186,15 +186,15 @@ export async function pairNumbers(view: View): Promise<Numbers> {
 
 /** The matrix of parts, the maxima ringed, as a file of letters and paths. */
 export async function pairPdf(view: View): Promise<Blob> {
-  const shown = similarOf(view);
-  const data = shown && (await arrived(() => similarOf(view)!));
+  const answer = similarOf(view);
+  const data = answer && (await arrived(() => similarOf(view)!));
   if (!data?.late) return similarPdf(view);
   const { trace, map } = view.overview;
   const { buffers } = await view.request("similar_pdf", {
     trace,
     map,
     split: { of: "output", words: false },
-    ...asked(view),
+    ...questionOf(view),
   });
   return new Blob([buffers[0] as BlobPart]);
 }

@@ -9,7 +9,7 @@ import { widest } from "../../parts/textwidth";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Cell } from "./cell";
-import type { Chosen } from "./chosen";
+import type { ChosenPair } from "./chosen";
 import type { Late, Similar, Split } from "./data";
 
 const [SIZE, SMALL] = [11, 10]; // px of letters
@@ -26,11 +26,11 @@ interface Props {
   split: Split;
   rows: number[];
   cols: number[];
-  chosen: Chosen;
+  choice: ChosenPair;
   width: number;
 }
 
-export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, width }: Props) {
+export function LateMatrix({ data, late, split: { a, b }, rows, cols, choice, width }: Props) {
   const view = useView();
   const paper = useContext(Paper);
   const ink = inks(view.dark);
@@ -40,15 +40,15 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, wi
     rows.map((i) => shortText(a[i]!.label, CHARACTERS)),
     cols.map((j) => shortText(b[j]!.label, CHARACTERS)),
   ];
-  const left = Math.ceil(widest(names[0]!, SIZE)) + 8;
-  const wide = Math.max(LEAST, Math.min(48, (width - left - SUM - 8) / cols.length));
+  const gutter = Math.ceil(widest(names[0]!, SIZE)) + 8;
+  const wide = Math.max(LEAST, Math.min(48, (width - gutter - SUM - 8) / cols.length));
   const tall = Math.max(LEAST, Math.min(22, HIGHEST / rows.length));
   const isTilted = names[1]!.some((name) => widest([name], SIZE) > wide - 4);
   const degrees = wide < UPRIGHT ? 90 : 45;
   const angle = (degrees * Math.PI) / 180;
   const head = isTilted ? Math.ceil(widest(names[1]!, SIZE) * Math.sin(angle)) + 10 : 18;
   const small = Math.min(SMALL, 0.9 * tall);
-  const [right, foot] = [left + cols.length * wide, head + rows.length * tall];
+  const [right, foot] = [gutter + cols.length * wide, head + rows.length * tall];
   const overhang = isTilted ? Math.ceil(widest(names[1]!.slice(-1), SIZE) * Math.cos(angle)) : 0;
   const look = (own: boolean, isOn: boolean) =>
     isOn && paper?.selection !== false ? { fill: ink.select, "font-weight": 600 } : { fill: own ? ink.ink : ink.muted };
@@ -65,11 +65,11 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, wi
       {rows.map((i, r) => (
         <text
           key={i}
-          x={left - 6}
+          x={gutter - 6}
           y={head + (r + 0.5) * tall + 0.35 * Math.min(SIZE, tall)}
           font-size={Math.min(SIZE, tall)}
           text-anchor="end"
-          {...look(a[i]!.own, chosen.pair?.a === i)}
+          {...look(a[i]!.own, choice.pair?.a === i)}
         >
           {names[0]![r]}
         </text>
@@ -79,9 +79,9 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, wi
           key={j}
           font-size={Math.min(SIZE, Math.max(7, wide))}
           {...(isTilted
-            ? { transform: `translate(${left + (c + 0.5) * wide + 3} ${head - 5}) rotate(-${degrees})` }
-            : { x: left + (c + 0.5) * wide, y: head - 6, "text-anchor": "middle" })}
-          {...look(b[j]!.own, chosen.pair?.b === j)}
+            ? { transform: `translate(${gutter + (c + 0.5) * wide + 3} ${head - 5}) rotate(-${degrees})` }
+            : { x: gutter + (c + 0.5) * wide, y: head - 6, "text-anchor": "middle" })}
+          {...look(b[j]!.own, choice.pair?.b === j)}
         >
           {names[1]![c]}
         </text>
@@ -91,8 +91,8 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, wi
           const value = product(i, j);
           const fill = cssColor(value, -scale, scale, signedColours(view.dark));
           const isBest = late.best[i] === j;
-          const isChosen = chosen.pair?.a === i && chosen.pair.b === j && paper?.selection !== false;
-          const [x, y] = [left + c * wide, head + r * tall];
+          const isChosen = choice.pair?.a === i && choice.pair.b === j && paper?.selection !== false;
+          const [x, y] = [gutter + c * wide, head + r * tall];
           return (
             <Cell
               key={`${i}-${j}`}
@@ -100,8 +100,8 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, wi
               at={[x, y]}
               size={[wide, tall]}
               {...{ fill, isChosen }}
-              about={() => chosen.words({ a: i, b: j })}
-              choose={() => chosen.choose({ a: i, b: j })}
+              about={() => choice.words({ a: i, b: j })}
+              choose={() => choice.choose({ a: i, b: j })}
             >
               {isBest && (
                 <rect

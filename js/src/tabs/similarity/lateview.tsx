@@ -35,12 +35,12 @@ export function LateInteraction({ data, late }: Props) {
   const { rows, cols } = useMemo(() => drawnOf(data, late), [data]);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const chosen = lateChosen(view, data, late, split);
-  const pair = chosen.pair!;
+  const choice = lateChosen(view, data, late, split);
+  const pair = choice.pair!;
   const isOn = ({ a, b }: Place) => a === pair.a && b === pair.b;
   const go = (to: Place) => {
-    chosen.choose(to);
-    view.page.said.value = chosen.words(to);
+    choice.choose(to);
+    view.page.announcement.value = choice.words(to);
   };
   const inMatrix = onGridKey(
     { rows: rows.length, cols: cols.length },
@@ -58,11 +58,11 @@ export function LateInteraction({ data, late }: Props) {
         <div ref={box}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from match to match */}
           <div role="group" tabIndex={0} aria-label="Matches as lines: arrow keys choose" onKeyDown={inList}>
-            <Links {...{ split, rows, cols, chosen, width }} all />
+            <Links {...{ split, rows, cols, choice: choice, width }} all />
           </div>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from cell to cell */}
           <div role="group" tabIndex={0} aria-label="All pairs of tokens: arrow keys choose" onKeyDown={inMatrix}>
-            <LateMatrix {...{ data, late, split, rows, cols, chosen, width }} />
+            <LateMatrix {...{ data, late, split, rows, cols, choice: choice, width }} />
           </div>
         </div>
         <div class="bl-similar-side">
@@ -107,7 +107,7 @@ export function LateInteraction({ data, late }: Props) {
               },
             ]}
           />
-          <p data-testid="late-pair">{chosen.words(pair)}.</p>
+          <p data-testid="late-pair">{choice.words(pair)}.</p>
           {!view.link.alone.value && <WhyEach {...{ data, late, pair }} />}
         </div>
       </div>
@@ -160,12 +160,12 @@ function WhyEach({ data, late, pair }: Props & { pair: Place }) {
 export function LateFigure({ data, late }: Props) {
   const view = useView();
   const split = lateSplit(data, late);
-  const drawn = drawnOf(data, late);
-  const given = { split, ...drawn, chosen: lateChosen(view, data, late, split), width: 560 };
+  const axes = drawnOf(data, late);
+  const shared = { split, ...axes, choice: lateChosen(view, data, late, split), width: 560 };
   return (
     <>
-      <Links {...given} all />
-      <LateMatrix {...given} data={data} late={late} />
+      <Links {...shared} all />
+      <LateMatrix {...shared} data={data} late={late} />
     </>
   );
 }

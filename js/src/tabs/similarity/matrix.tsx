@@ -9,7 +9,7 @@ import { widest } from "../../parts/textwidth";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Cell } from "./cell";
-import type { Chosen } from "./chosen";
+import type { ChosenPair } from "./chosen";
 import type { Folded, Line } from "./data";
 
 const [SIZE, SMALL] = [11, 10]; // px of letters
@@ -22,12 +22,12 @@ const LARGE = 0.2; // of the largest cell: its number is written
 
 export function SumMatrix({
   folded,
-  chosen,
+  choice,
   width,
   digits,
 }: {
   folded: Folded;
-  chosen: Chosen;
+  choice: ChosenPair;
   width: number;
   digits: number;
 }) {
@@ -37,21 +37,21 @@ export function SumMatrix({
   const { rows, cols, cells, rowSums, colSums } = folded;
   const units = cols.filter(({ kind }) => kind === "unit").length;
   const label = ({ label }: Line) => shortText(label, CHARACTERS);
-  const [left, rest] = [Math.ceil(widest(rows.map(label), SIZE)) + 8, (cols.length - units) * SUM];
-  const wide = Math.max(LEAST, Math.min(64, (width - left - rest - SUM - 12) / Math.max(1, units)));
+  const [gutter, sums] = [Math.ceil(widest(rows.map(label), SIZE)) + 8, (cols.length - units) * SUM];
+  const wide = Math.max(LEAST, Math.min(64, (width - gutter - sums - SUM - 12) / Math.max(1, units)));
   const tall = Math.max(LEAST, Math.min(22, HIGHEST / rows.length));
   const names = cols.map(label);
   const degrees = wide < UPRIGHT ? 90 : 45;
   const angle = (degrees * Math.PI) / 180;
   const isTilted = names.some((name, n) => widest([name], SIZE) > (n < units ? wide : SUM) - 4);
   const head = isTilted ? Math.ceil(widest(names, SIZE) * Math.sin(angle)) + 10 : 18;
-  const xOf = (n: number) => left + (n < units ? n * wide : units * wide + 6 + (n - units) * SUM);
+  const xOf = (n: number) => gutter + (n < units ? n * wide : units * wide + 6 + (n - units) * SUM);
   const wideOf = (n: number) => (n < units ? wide : SUM);
   const unitRows = rows.filter(({ kind }) => kind === "unit").length;
   const yOf = (n: number) => head + n * tall + (n >= unitRows ? 4 : 0);
   const [right, foot] = [xOf(cols.length) + 6, yOf(rows.length) + 4];
-  const most = Math.max(0, ...cells.slice(0, unitRows).flatMap((row) => row.slice(0, units).map(Math.abs)));
-  const scale = most || 1;
+  const peak = Math.max(0, ...cells.slice(0, unitRows).flatMap((row) => row.slice(0, units).map(Math.abs)));
+  const scale = peak || 1;
   const small = Math.min(SMALL, 0.9 * tall);
   const text = (value: number) => signed(value, digits);
   const slanted = wide < READABLE;
@@ -71,11 +71,11 @@ export function SumMatrix({
         {rows.map((line, r) => (
           <text
             key={r}
-            x={left - 6}
+            x={gutter - 6}
             y={yOf(r) + 0.5 * tall + 0.35 * Math.min(SIZE, tall)}
             font-size={Math.min(SIZE, tall)}
             text-anchor="end"
-            {...look(line, chosen.pair?.a)}
+            {...look(line, choice.pair?.a)}
           >
             {label(line)}
           </text>
@@ -87,7 +87,7 @@ export function SumMatrix({
             {...(isTilted
               ? { transform: `translate(${xOf(c) + wideOf(c) / 2 + 3} ${head - 5}) rotate(-${degrees})` }
               : { x: xOf(c) + wideOf(c) / 2, y: head - 6, "text-anchor": "middle" })}
-            {...look(line, chosen.pair?.b)}
+            {...look(line, choice.pair?.b)}
           >
             {label(line)}
           </text>
@@ -99,10 +99,10 @@ export function SumMatrix({
           const isCell = row.kind === "unit" && col.kind === "unit";
           const fill = isCell ? cssColor(value, -scale, scale, signedColours(view.dark)) : ink.soft;
           const [a, b] = [row.units[0]!, col.units[0]!];
-          const isChosen = isCell && chosen.pair?.a === a && chosen.pair.b === b && paper?.selection !== false;
+          const isChosen = isCell && choice.pair?.a === a && choice.pair.b === b && paper?.selection !== false;
           const isWritten = wideOf(c) >= READABLE && (!isCell || Math.abs(value) >= LARGE * scale || isChosen);
           const about = () =>
-            isCell ? chosen.words({ a, b }) : `${row.label} – ${col.label}: ${text(value)} of ${text(total)}`;
+            isCell ? choice.words({ a, b }) : `${row.label} – ${col.label}: ${text(value)} of ${text(total)}`;
           return (
             <Cell
               key={`${r}-${c}`}
@@ -110,7 +110,7 @@ export function SumMatrix({
               at={[xOf(c), yOf(r)]}
               size={[wideOf(c), tall]}
               {...{ fill, isChosen, about }}
-              choose={() => isCell && chosen.choose({ a, b })}
+              choose={() => isCell && choice.choose({ a, b })}
             >
               {isWritten && (
                 <text
@@ -156,7 +156,7 @@ export function SumMatrix({
         <text x={right + SUM - 6} y={head - 6} text-anchor="end">
           sum
         </text>
-        <text x={left - 6} y={foot + 8} text-anchor="end">
+        <text x={gutter - 6} y={foot + 8} text-anchor="end">
           sum
         </text>
       </g>

@@ -10,17 +10,17 @@ export function placesOf(
   dot = 12,
 ): { x: number; written: boolean }[] {
   let room = width - dot * wide.length;
-  const written = new Set<number>();
+  const labels = new Set<number>();
   for (const n of sorted(upTo(wide.length), (n) => weights[n]!, true)) {
     if (wide[n]! - dot > room) continue;
     room -= wide[n]! - dot;
-    written.add(n);
+    labels.add(n);
   }
   const gap = Math.max(0, room) / Math.max(1, wide.length);
   let x = 0;
   return wide.map((own, n) => {
-    const slot = (written.has(n) ? own : dot) + gap;
+    const slot = (labels.has(n) ? own : dot) + gap;
     x += slot;
-    return { x: x - slot / 2, written: written.has(n) };
+    return { x: x - slot / 2, written: labels.has(n) };
   });
 }

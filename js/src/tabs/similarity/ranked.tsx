@@ -20,7 +20,7 @@ export function shownPassage({ overview, page }: View, { crosses, query, rows }:
 export function Ranked({ ranking }: { ranking: Ranking }) {
   const view = useView();
   const { query, crosses } = ranking;
-  const shown = shownPassage(view, ranking);
+  const selection = shownPassage(view, ranking);
   const live = view.link.kernel.value;
   const rows = ranking.rows.map(([passage, score, words], n): Row => ({ rank: n + 1, passage, score, words }));
   const open = (passage: string) => {
@@ -39,7 +39,7 @@ export function Ranked({ ranking }: { ranking: Ranking }) {
           </>
         }
         rows={rows}
-        pinned={({ passage }) => passage === shown}
+        pinned={({ passage }) => passage === selection}
         columns={[
           { name: "rank", value: ({ rank }) => rank },
           {
@@ -49,8 +49,8 @@ export function Ranked({ ranking }: { ranking: Ranking }) {
               <button
                 type="button"
                 class="bl-link"
-                aria-pressed={passage === shown}
-                disabled={(!live && passage !== shown) || !passage.trim()}
+                aria-pressed={passage === selection}
+                disabled={(!live && passage !== selection) || !passage.trim()}
                 title={live ? "Why does it have this score?" : view.link.needs.value}
                 onClick={() => open(passage)}
               >

@@ -40,10 +40,10 @@ import { compareTexts, openRun } from "./run";
 export function Similarity() {
   const view = useView();
   const answer = similarOf(view);
-  const last = useRef<Similar | null>(null);
-  if (answer?.state === "answered") last.current = answer.value;
+  const memo = useRef<Similar | null>(null);
+  if (answer?.state === "answered") memo.current = answer.value;
   const isAsking = answer?.state === "asking";
-  const data = answer?.state === "answered" || isAsking ? last.current : null;
+  const data = answer?.state === "answered" || isAsking ? memo.current : null;
   return (
     <div class="bl-similarity" data-testid="similarity">
       <Texts data={data} isAsking={isAsking} />
@@ -71,15 +71,15 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
   const view = useView();
   const { page, link, overview, synced } = view;
   const typed = page.similarTo.value;
-  const shown = (n: 0 | 1) => data?.sides[n].text ?? (typed["ab"[n] as "a" | "b"] || (n ? "" : overview.text));
-  const texts = [useSignal(shown(0)), useSignal(shown(1))] as const;
-  const written = useRef(data); // whose texts stand in the fields; an effect after the first paint would undo what was typed
+  const textOf = (n: 0 | 1) => data?.sides[n].text ?? (typed["ab"[n] as "a" | "b"] || (n ? "" : overview.text));
+  const texts = [useSignal(textOf(0)), useSignal(textOf(1))] as const;
+  const source = useRef(data); // whose texts stand in the fields; an effect after the first paint would undo what was typed
   useEffect(() => {
-    if (written.current === data) return;
-    written.current = data;
+    if (source.current === data) return;
+    source.current = data;
     batch(() => {
-      texts[0].value = shown(0);
-      texts[1].value = shown(1);
+      texts[0].value = textOf(0);
+      texts[1].value = textOf(1);
     });
   }, [data]);
   const second = useRef<HTMLInputElement>(null);
@@ -154,19 +154,19 @@ function Why({ data: told }: { data: Similar }) {
   const folded = useMemo(() => foldedOf(split, data.sides), [split]);
   const { tried, ask } = useTried(data);
   const without = tried?.state === "answered" ? tried.value : null;
-  const found = useMemo(() => largestOf(split, without), [split, without]);
+  const largest = useMemo(() => largestOf(split, without), [split, without]);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const whole = data.terms?.[0]?.[1] ?? data.value;
-  const digits = Math.max(digitsFor(whole), digitsOfParts(found));
-  const chosen = chosenOf(view, data, split, found.pairs[0] ?? null, digits);
-  const { pair } = chosen;
+  const total = data.terms?.[0]?.[1] ?? data.value;
+  const digits = Math.max(digitsFor(total), digitsOfParts(largest));
+  const choice = chosenOf(view, data, split, largest.pairs[0] ?? null, digits);
+  const { pair } = choice;
   const [rows, cols] = [folded?.rows ?? [], folded?.cols ?? []].map((lines) =>
     lines.filter(({ kind }) => kind === "unit").map(({ units }) => units[0]!),
   ) as [number[], number[]];
   const go = (to: Place) => {
-    chosen.choose(to);
-    page.said.value = chosen.words(to);
+    choice.choose(to);
+    page.announcement.value = choice.words(to);
   };
   const inMatrix = onGridKey(
     { rows: rows.length, cols: cols.length },
@@ -174,15 +174,15 @@ function Why({ data: told }: { data: Similar }) {
     ({ row, col }) => go({ a: rows[row]!, b: cols[col]! }),
   );
   const inList = onGridKey(
-    { rows: 1, cols: found.pairs.length, count: found.pairs.length },
+    { rows: 1, cols: largest.pairs.length, count: largest.pairs.length },
     () => ({
       row: 0,
       col: Math.max(
         0,
-        found.pairs.findIndex(({ a, b }) => a === pair?.a && b === pair.b),
+        largest.pairs.findIndex(({ a, b }) => a === pair?.a && b === pair.b),
       ),
     }),
-    ({ col }) => go(found.pairs[col]!),
+    ({ col }) => go(largest.pairs[col]!),
   );
   const experiment = pair && without && triedOf(without, split.a[pair.a]!, split.b[pair.b]!);
   return (
@@ -192,13 +192,13 @@ function Why({ data: told }: { data: Similar }) {
           {folded && rows.length > 0 && cols.length > 0 && (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from pair to pair
             <div role="group" tabIndex={0} aria-label="Pairs as lines: arrow keys choose" onKeyDown={inList}>
-              <Links {...{ split, rows, cols, chosen }} width={width} />
+              <Links {...{ split, rows, cols, choice: choice }} width={width} />
             </div>
           )}
           {folded && (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from cell to cell
             <div role="group" tabIndex={0} aria-label="Parts of all pairs: arrow keys choose" onKeyDown={inMatrix}>
-              <SumMatrix {...{ folded, chosen, width, digits }} />
+              <SumMatrix {...{ folded, choice: choice, width, digits }} />
             </div>
           )}
           {!data.pairs && data.why_not && (
@@ -207,10 +207,10 @@ function Why({ data: told }: { data: Similar }) {
             </p>
           )}
           <Progress answer={answer} />
-          {data.terms && <ByLayer whole={whole} />}
+          {data.terms && <ByLayer whole={total} />}
         </div>
         <div class="bl-similar-side">
-          <Pairs {...{ data, split, found, chosen, tried, ask, digits }} />
+          <Pairs {...{ data, split, largest: largest, choice: choice, tried, ask, digits }} />
           {pair && experiment && (
             <TriedWords
               a={split.a[pair.a]!.label}
@@ -315,20 +315,20 @@ export function SimilarityFigure() {
   const answer = similarOf(view);
   if (answer?.state !== "answered") return null;
   if (answer.value.late) return <LateFigure data={answer.value} late={answer.value.late} />;
-  const shown = withSplit(view, answer.value);
-  if (shown.state !== "answered") return null;
-  const data = shown.value;
+  const splitAnswer = withSplit(view, answer.value);
+  if (splitAnswer.state !== "answered") return null;
+  const data = splitAnswer.value;
   const split = splitOf(data, view.page.similarBy.value === "words");
   const folded = foldedOf(split, data.sides);
   if (!folded) return null;
   const digits = digitsFor(data.terms![0]![1]);
-  const chosen = chosenOf(view, data, split, null, digits);
+  const choice = chosenOf(view, data, split, null, digits);
   const unitsIn = (lines: typeof folded.rows) =>
     lines.filter(({ kind }) => kind === "unit").map(({ units }) => units[0]!);
   return (
     <>
-      <Links split={split} rows={unitsIn(folded.rows)} cols={unitsIn(folded.cols)} chosen={chosen} width={560} />
-      <SumMatrix folded={folded} chosen={chosen} width={560} digits={digits} />
+      <Links split={split} rows={unitsIn(folded.rows)} cols={unitsIn(folded.cols)} choice={choice} width={560} />
+      <SumMatrix folded={folded} choice={choice} width={560} digits={digits} />
     </>
   );
 }

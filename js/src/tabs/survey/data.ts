@@ -139,12 +139,12 @@ export function readSurvey(answer: { fields: Record<string, unknown>; arrays: Ar
     },
     headMap: (arrays.map?.data as Float32Array) ?? null,
     nearest: (l, h) => {
-      const [heads, apart] = [arrays.nearest!, arrays.apart!.data];
+      const [heads, distances] = [arrays.nearest!, arrays.apart!.data];
       const k = heads.shape[1]!;
       return Array.from(heads.data.subarray((l * H + h) * k, (l * H + h + 1) * k), (n, at) => ({
         layer: Math.floor(n / H),
         head: n % H,
-        apart: apart[(l * H + h) * k + at]!,
+        apart: distances[(l * H + h) * k + at]!,
       }));
     },
     guesses: (arrays.guesses?.data as Int32Array) ?? null,
@@ -158,29 +158,30 @@ export const aboutOf = (name: string): string => STATISTICS[name]?.about ?? "";
 
 /** Where a value lies among bins, in bins from the left; values beyond the last edge lie in the last bin. */
 export function binOf(value: number, edges: ArrayLike<number>): number {
-  const last = edges.length - 2;
+  const end = edges.length - 2;
   let bin = 0;
-  while (bin < last && value >= edges[bin + 1]!) bin++;
+  while (bin < end && value >= edges[bin + 1]!) bin++;
   const [from, to] = [edges[bin]!, edges[bin + 1]!];
   return bin + Math.max(0, Math.min(1, (value - from) / (to - from)));
 }
 
 const tokens = ([from, to]: Span) => `${from === to ? from : `${from} to ${to}`} tokens`;
-export const many = (n: number, segments = 1) =>
+export const textCount = (n: number, segments = 1) =>
   `${n.toLocaleString("en")} ${segments === 2 ? "pair" : "text"}${n === 1 ? "" : "s"}`;
 
 /** Which texts the text is compared with. */
-export const alikeOf = ({ alike: { texts, segments, span } }: Survey) => `${many(texts, segments)} of ${tokens(span)}`;
+export const alikeOf = ({ alike: { texts, segments, span } }: Survey) =>
+  `${textCount(texts, segments)} of ${tokens(span)}`;
 /** Which texts there are. */
-export const allOf = ({ texts, span }: Survey) => `${many(texts)} of ${tokens(span)}`;
+export const allOf = ({ texts, span }: Survey) => `${textCount(texts)} of ${tokens(span)}`;
 
 /** Which texts the gates are counted in: they depend on the length. */
 export const gatesOf = (data: Survey) => (data.gates_alike ? alikeOf(data) : allOf(data));
 
 /** A head's most frequent gate: that of most texts, or of more than any other. */
 export function mostly(data: Survey, l: number, h: number): string {
-  const part = data.shares[l]![h]!;
-  return `${part > 0.5 ? "mostly" : "most often"} ${data.gates[l]![h]}, in ${percent(part)} of ${gatesOf(data)}`;
+  const portion = data.shares[l]![h]!;
+  return `${portion > 0.5 ? "mostly" : "most often"} ${data.gates[l]![h]}, in ${percent(portion)} of ${gatesOf(data)}`;
 }
 
 /** That there are too few texts to compare with; "" where there are enough. */
@@ -190,7 +191,7 @@ export const fewOf = ({ alike: { fewest } }: Survey, texts: number) =>
 /** That there are too few texts of this length to compare with, and what to do. */
 export function tooFew({ alike: { texts, segments, span, fewest }, span: known }: Survey): string {
   return (
-    `The corpus has ${many(texts, segments)} of ${tokens(span)}, and at least ${fewest} are needed to say what is usual: trace a text ` +
+    `The corpus has ${textCount(texts, segments)} of ${tokens(span)}, and at least ${fewest} are needed to say what is usual: trace a text ` +
     `of another length (the corpus has ${tokens(known)}), or take statistics of more texts of this one (survey.head_stats).`
   );
 }
@@ -200,28 +201,28 @@ export function tooFew({ alike: { texts, segments, span, fewest }, span: known }
  * this length, on average and at most in 9 of 10, as flags come in clumps; or that there are too few texts.
  */
 export function flagsOf(data: Survey, by: By, of: string | HeadName): string {
-  const one = typeof of === "string";
-  const among = one ? data.all.map((at) => [of, at] as const) : data.counted.map((name) => [name, of] as const);
+  const isStatistic = typeof of === "string";
+  const among = isStatistic ? data.all.map((at) => [of, at] as const) : data.counted.map((name) => [name, of] as const);
   const compared = among.filter(
     ([name, at]) => !Number.isNaN(data.inText(name, by, ...at) - data.alikes("mean", name, by, ...at)),
   );
-  const few = fewOf(data, Math.max(...among.map(([name]) => data.count(name, by))));
-  if (!few && compared.length === 0) return "this text has no such tokens";
+  const shortage = fewOf(data, Math.max(...among.map(([name]) => data.count(name, by))));
+  if (!shortage && compared.length === 0) return "this text has no such tokens";
   const unusual = compared.filter(([name, at]) => data.unusual(name, by, ...at)).length;
-  const [mean, most] = data.ownFlags(by, of);
+  const [mean, upper] = data.ownFlags(by, of);
   const texts = Math.max(...compared.map(([name]) => data.alike.own[by][data.names.indexOf(name)]!));
-  const usual = Number.isNaN(most)
+  const usual = Number.isNaN(upper)
     ? ""
-    : `; the corpus’s own of ${tokens(data.alike.own_span[by])} have ${signed(mean, 1)} on average, and 9 of 10 of them at most ${most} (n = ${counted(texts)})`;
-  const what = one ? "heads" : "statistics";
-  return few || `${unusual} of ${compared.length} ${what} unusual beside ${alikeOf(data)}${usual}`;
+    : `; the corpus’s own of ${tokens(data.alike.own_span[by])} have ${signed(mean, 1)} on average, and 9 of 10 of them at most ${upper} (n = ${counted(texts)})`;
+  const what = isStatistic ? "heads" : "statistics";
+  return shortage || `${unusual} of ${compared.length} ${what} unusual beside ${alikeOf(data)}${usual}`;
 }
 
 /** How many of the texts of this length lie lower, as exactly as is known. */
 export function rankOf(data: Survey, by: By, name: string, [l, h]: HeadName): string {
-  const [least, most] = data.lower(name, by, l, h);
-  const lower = least === most ? least : `${least} to ${most}`;
-  return `${lower} of ${many(data.count(name, by), data.alike.segments)} of this length ${most === 1 ? "lies" : "lie"} lower`;
+  const [low, high] = data.lower(name, by, l, h);
+  const lower = low === high ? low : `${low} to ${high}`;
+  return `${lower} of ${textCount(data.count(name, by), data.alike.segments)} of this length ${high === 1 ? "lies" : "lie"} lower`;
 }
 
 /** Every head's statistics over the corpus and in the text. */

@@ -30,9 +30,9 @@ function scaleOf({ data, name, by, average, colour }: Choice): { value: OfHead; 
   const mean: OfHead = (l, h) => data.mean(name, by, average, l, h);
   const inText: OfHead = (l, h) => data.inText(name, by, l, h);
   const difference: OfHead = (l, h) => inText(l, h) - data.alikes("mean", name, by, l, h);
-  const most = (value: OfHead) => largestSize(data.all.map(([l, h]) => value(l, h))) || 1e-9;
-  if (colour === "difference") return { value: difference, low: -most(difference), high: most(difference) };
-  return { value: colour === "text" ? inText : mean, low: 0, high: Math.max(most(mean), most(inText)) };
+  const peakOf = (value: OfHead) => largestSize(data.all.map(([l, h]) => value(l, h))) || 1e-9;
+  if (colour === "difference") return { value: difference, low: -peakOf(difference), high: peakOf(difference) };
+  return { value: colour === "text" ? inText : mean, low: 0, high: Math.max(peakOf(mean), peakOf(inText)) };
 }
 
 export function HeadGrid(props: Choice) {
@@ -59,8 +59,8 @@ function Heads(props: Choice & { value: OfHead; paint: (layer: number, head: num
   const { data, value, paint, pick } = props;
   const view = useView();
   const { layer, head } = view.synced;
-  const chosen = () => ({ row: layer.value, col: head.value });
-  const move = onGridKey({ rows: data.n_layers, cols: data.n_heads }, chosen, ({ row, col }) => {
+  const position = () => ({ row: layer.value, col: head.value });
+  const move = onGridKey({ rows: data.n_layers, cols: data.n_heads }, position, ({ row, col }) => {
     pick(row, col);
     view.root.current?.querySelector<HTMLElement>(`[data-survey-head="${row}-${col}"]`)?.focus();
   });

@@ -24,7 +24,7 @@ export function SurveyTab() {
     put: (change) => into(page.corpus)({ ...page.corpus.value, ...change }),
     pick: (layer, head) => synced.put({ layer, head, layer_map: "" }),
   };
-  const few = fewOf(data, data.alike.texts) !== ""; // a sentence instead of a picture
+  const isShort = fewOf(data, data.alike.texts) !== ""; // a sentence instead of a picture
   return (
     <div data-testid="survey">
       <Controls {...shared} />
@@ -36,9 +36,9 @@ export function SurveyTab() {
           <HeadGrid {...shared} />
           <LayerCurves {...shared} />
         </div>
-        {!few && <Story {...shared} />}
+        {!isShort && <Story {...shared} />}
         {data.headMap && data.map && <HeadMap {...shared} places={data.headMap} trust={data.map} />}
-        {few ? (
+        {isShort ? (
           <div class={data.headMap ? "bl-stack bl-few" : "bl-stack"}>
             <Story {...shared} />
             <HeadTable {...shared} across={false} />

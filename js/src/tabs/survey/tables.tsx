@@ -10,10 +10,10 @@ import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation }
 
 export function HeadTable(props: Choice & { across: boolean }) {
   const { data, name, by, average, pick, across } = props;
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const column = (title: string, about: string, value: (l: number, h: number) => number, digits = 3) =>
     numbers<HeadName>(title, ([l, h]) => value(l, h), { title: about, digits });
-  const alike = (what: "mean" | "sd" | "z") => (l: number, h: number) => data.alikes(what, name, by, l, h);
+  const peers = (what: "mean" | "sd" | "z") => (l: number, h: number) => data.alikes(what, name, by, l, h);
   const flags = flagsOf(data, by, name);
   return (
     <Table<HeadName>
@@ -26,10 +26,10 @@ export function HeadTable(props: Choice & { across: boolean }) {
       columns={[
         { name: "head", value: ([l, h]) => headLabel(l, h), show: (at) => <HeadLink at={at} pick={pick} /> },
         column("corpus", `mean over ${average}s: ${allOf(data)}`, (l, h) => data.mean(name, by, average, l, h)),
-        column("this length", `mean of the ${alikeOf(data)}`, alike("mean")),
-        column("± sd", `standard deviation of the ${alikeOf(data)}`, alike("sd")),
+        column("this length", `mean of the ${alikeOf(data)}`, peers("mean")),
+        column("± sd", `standard deviation of the ${alikeOf(data)}`, peers("sd")),
         column("this text", `in the text shown, ${data.alike.tokens} tokens`, (l, h) => data.inText(name, by, l, h)),
-        column("z", "this text less the mean of the texts of its length, in standard deviations", alike("z"), 1),
+        column("z", "this text less the mean of the texts of its length, in standard deviations", peers("z"), 1),
         {
           name: "gate",
           title: `most frequent gate in ${gatesOf(data)}, full view (names after Bonino et al. 2025, scores are bertlens’ own)`,
@@ -57,7 +57,7 @@ const HELD_OUT = "words right, counted on one half of the sentences by the best 
 const FLATTERED = "words right, in the sentences that the head is the best of: flattered, see best_heads";
 
 export function RelationTable({ data, put, pick }: Choice) {
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const heldOut = data.relations.some(({ low }) => low !== undefined);
   const percents = (name: string, title: string, value: (row: Relation) => number | undefined) =>
     numbers<Relation>(name, (row) => 100 * (value(row) ?? Number.NaN), { title, digits: 1 });

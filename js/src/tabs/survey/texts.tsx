@@ -11,7 +11,7 @@ import type { CorpusChoice } from "../../state/page";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
 import { StatisticChoice } from "./choice";
-import { labelOf, many } from "./data";
+import { labelOf, textCount } from "./data";
 
 const CHARACTERS = 160; // characters of a text
 
@@ -41,7 +41,7 @@ const TEXTS: Kind<Texts, "survey_texts"> = {
 export function HeadTexts() {
   const view = useView();
   const { page, link, running, run } = view;
-  const { layer, head } = view.shown;
+  const { layer, head } = view.shownHead;
   const answer = useAnswer(TEXTS, { layer });
   const title = `Texts in which ${headLabel(layer, head)} does it most`;
   const data = answer.state === "answered" ? answer.value : null;
@@ -55,13 +55,13 @@ export function HeadTexts() {
   const put = (change: Partial<CorpusChoice>) => into(page.corpus)({ ...page.corpus.value, ...change });
   const by = data.by.includes(page.corpus.value.by) ? page.corpus.value.by : "weight";
   const [values, texts, means] = ["values", "texts", "means"].map((what) => data.arrays[`${by}.${what}`]!);
-  const [most, K, H] = values!.shape as [number, number, number];
+  const [perHead, K, H] = values!.shape as [number, number, number];
   const k = data.names.indexOf(name);
-  const highest = Array.from({ length: most }, (_, n) => (n * K + k) * H + head)
+  const highest = Array.from({ length: perHead }, (_, n) => (n * K + k) * H + head)
     .map((at) => ({ value: values!.data[at]!, text: data.texts[texts!.data[at]!]! }))
     .filter(({ value, text }) => text && !isNothing(value));
   const count = data.counts[by][k]!;
-  const about = `${labelOf(name)}, by ${by}: the highest of ${many(count)} of any length, whose mean is ${number(means!.data[k * H + head], 3)}`;
+  const about = `${labelOf(name)}, by ${by}: the highest of ${textCount(count)} of any length, whose mean is ${number(means!.data[k * H + head], 3)}`;
   return (
     <Section
       title={title}
@@ -75,7 +75,7 @@ export function HeadTexts() {
         {highest.map(({ value, text: { parts, tokens, whole } }) => {
           const words = visibleText(parts.join(" / "));
           const isCut = words.length > CHARACTERS || !whole;
-          const shown = <bdi dir="auto">{isCut ? `${words.slice(0, CHARACTERS)}…` : words}</bdi>;
+          const excerpt = <bdi dir="auto">{isCut ? `${words.slice(0, CHARACTERS)}…` : words}</bdi>;
           const [text, pair = ""] = parts;
           return (
             <li>
@@ -88,10 +88,10 @@ export function HeadTexts() {
                   disabled={running.value}
                   onClick={() => run(text, pair).catch(() => undefined)}
                 >
-                  {shown}
+                  {excerpt}
                 </button>
               ) : (
-                shown
+                excerpt
               )}{" "}
               <span class="bl-muted">{tokens} tokens</span>
             </li>

@@ -23,28 +23,28 @@ export const WHY: Kind<Split, "why"> = {
 export const PAIRS: Kind<Pairs, "why_pairs"> = { op: "why_pairs", ofOriginal: true, read: fieldsAndArrays<Pairs> };
 
 /** The cell that the tab is about: the pinned one, or the clearest of the head. */
-export const placeOf = ({ shown, focus }: View): WhyPlace => ({
-  layer: shown.layer,
-  head: shown.head,
+export const placeOf = ({ shownHead, focus }: View): WhyPlace => ({
+  layer: shownHead.layer,
+  head: shownHead.head,
   query: focus.query,
   key: focus.key,
 });
 
 /** The other keys that the query in focus sees. */
-export function otherKeys({ shown, focus }: View): number[] {
-  const keys = Array.from({ length: shown.slice.K }, (_, j) => j);
-  return keys.filter((j) => j !== focus.key && visible(shown.slice, focus.query, j));
+export function otherKeys({ shownHead, focus }: View): number[] {
+  const keys = Array.from({ length: shownHead.slice.K }, (_, j) => j);
+  return keys.filter((j) => j !== focus.key && visible(shownHead.slice, focus.query, j));
 }
 
 /** The question as the switches ask it. A key that this query does not see, or the pinned one, is nothing to be against. */
 export function asked(view: View) {
   const { side, against, opened } = view.page.why.choice.value;
-  const others = otherKeys(view);
-  const usual = others.length > 0 ? "others" : null;
+  const rivals = otherKeys(view);
+  const usual = rivals.length > 0 ? "others" : null;
   return {
     ...placeOf(view),
     side: side === "both" ? "query" : side,
-    against: against === null ? null : typeof against === "number" && others.includes(against) ? against : usual,
+    against: against === null ? null : typeof against === "number" && rivals.includes(against) ? against : usual,
     through_mlps: opened,
   };
 }
@@ -68,7 +68,7 @@ const tokens = ({ overview }: View, n: number) => `“${tokenText(overview.keysi
 /** What a cell's weights are compared with, in words. */
 export function otherWords(view: View, { against, seen }: Split): string {
   if (typeof against === "number") return `its weight on ${tokens(view, against)}`;
-  const sees = view.shown.slice.mask.kind === "full" ? "" : " that it sees";
+  const sees = view.shownHead.slice.mask.kind === "full" ? "" : " that it sees";
   if (seen === 2) return `its weight on the other token${sees}`;
   return `the geometric mean of its weights on the other ${counted(seen - 1)} tokens${sees}`;
 }
@@ -76,9 +76,9 @@ export function otherWords(view: View, { against, seen }: Split): string {
 /** The weights themselves: that of the cell, and what it is compared with. */
 export function weightWords(view: View, { weight, against, other_weight, seen }: Split): string {
   if (other_weight === null) return `weight ${ranked([weight])}`;
-  const [own, other] = ranked([weight, other_weight]);
-  if (typeof against === "number") return `weight ${own}; on ${tokens(view, against)} ${other}`;
-  return `weight ${own}; plain mean of the other ${counted(seen - 1)}: ${other}`;
+  const [cellText, rivalText] = ranked([weight, other_weight]);
+  if (typeof against === "number") return `weight ${cellText}; on ${tokens(view, against)} ${rivalText}`;
+  return `weight ${cellText}; plain mean of the other ${counted(seen - 1)}: ${rivalText}`;
 }
 
 /** The cell, for the caption of a file. */

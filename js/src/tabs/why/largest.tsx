@@ -20,12 +20,12 @@ export function trailOf(view: View): WhyPlace[] {
 export function Largest({ split, go }: { split: Split; go: Go | null }) {
   const view = useView();
   const { tokens } = view.overview.keyside;
-  const here = placeOf(view);
-  const most = largestSize([split.others.value, ...split.largest.map(({ value }) => value)]) || 1;
+  const place = placeOf(view);
+  const peak = largestSize([split.others.value, ...split.largest.map(({ value }) => value)]) || 1;
   const follow = ({ layer, head, token }: Part, go: Go) => {
     const trail = trailOf(view);
     const next = { layer: layer!, head: head!, query: readAt(split), key: token! };
-    go(next, [...(trail.length > 0 ? trail : [here]), next]);
+    go(next, [...(trail.length > 0 ? trail : [place]), next]);
   };
   const chip = (part: Part, go: Go) => (
     <button
@@ -43,7 +43,7 @@ export function Largest({ split, go }: { split: Split; go: Go | null }) {
       <span class="bl-score-track">
         <span
           class={value < 0 ? "bl-negative" : "bl-positive"}
-          style={{ "--part": `${(50 * Math.abs(value)) / most}%` }}
+          style={{ "--part": `${(50 * Math.abs(value)) / peak}%` }}
         />
       </span>
       <span class="bl-number" title={`${signed(value, 4)} nats`}>

@@ -40,27 +40,28 @@ export function tryOut(view: View, split: Split, part: Part): void {
     undo(view);
     return;
   }
-  const before = triedOf(view, split).find((one) => samePart(one.part, part));
-  const tried = { subject: overview.subject, split, part, after: before?.after ?? null };
-  page.whatif.tried.value = [...page.whatif.tried.value.filter((one) => one !== before), tried].slice(-MOST);
+  const trial = triedOf(view, split).find((one) => samePart(one.part, part));
+  const tried = { subject: overview.subject, split, part, after: trial?.after ?? null };
+  page.whatif.tried.value = [...page.whatif.tried.value.filter((one) => one !== trial), tried].slice(-MOST);
   page.tabChosen.value = true;
   put(view, () => [askedOf(part)]);
 }
 
 /** The score of the split's cell in the run shown, less that of what it is against. */
-function scoreNow({ shown }: View, { query, key, against }: Split): number {
-  const { slice } = shown;
+function scoreNow({ shownHead }: View, { query, key, against }: Split): number {
+  const { slice } = shownHead;
   const row = scores(slice, query);
   if (against === null) return row[key]!;
   if (typeof against === "number") return row[key]! - row[against]!;
-  const others = Array.from(row).filter((_, j) => j !== key && visible(slice, query, j));
-  return row[key]! - others.reduce((sum, one) => sum + one, 0) / others.length;
+  const rivals = Array.from(row).filter((_, j) => j !== key && visible(slice, query, j));
+  return row[key]! - rivals.reduce((sum, one) => sum + one, 0) / rivals.length;
 }
 
 /** The score without a part, once that run has been shown with the split's head. */
 function afterOf(view: View, { split, part, after }: Tried): number | null {
-  const { shown } = view;
-  const isHere = isOff(view, part) && shown.layer === split.layer && shown.head === split.head && shown.slice.q;
+  const { shownHead } = view;
+  const isHere =
+    isOff(view, part) && shownHead.layer === split.layer && shownHead.head === split.head && shownHead.slice.q;
   return isHere ? scoreNow(view, split) : after;
 }
 
@@ -72,20 +73,20 @@ export function TriedOut({ split }: { split: Split }) {
   const afters = tried.map((one) => afterOf(view, one));
   useEffect(() => {
     if (!tried.some((one, n) => one.after !== afters[n])) return;
-    const known = (one: Tried) => (tried.includes(one) ? { ...one, after: afters[tried.indexOf(one)]! } : one);
-    page.whatif.tried.value = page.whatif.tried.value.map(known);
+    const withScore = (one: Tried) => (tried.includes(one) ? { ...one, after: afters[tried.indexOf(one)]! } : one);
+    page.whatif.tried.value = page.whatif.tried.value.map(withScore);
   });
-  const made = tried.map((one, n) => ({ ...one, after: afters[n] ?? null })).filter(({ after }) => after !== null);
-  if (made.length === 0) return null;
-  const last = made.find(({ part }) => isOff(view, part)) ?? made.at(-1)!;
+  const trials = tried.map((one, n) => ({ ...one, after: afters[n] ?? null })).filter(({ after }) => after !== null);
+  if (trials.length === 0) return null;
+  const trial = trials.find(({ part }) => isOff(view, part)) ?? trials.at(-1)!;
   const token = (n: number) => `“${tokenText(overview.keyside.tokens[n]!)}”`;
   const cell = `${token(split.query)} at ${token(split.key)} in ${headLabel(split.layer, split.head)}`;
   return (
     <div data-testid="tried">
-      <p>{triedWords(split, last.part, last.after!)}</p>
+      <p>{triedWords(split, trial.part, trial.after!)}</p>
       <EffectTable
         caption={`Score of ${cell}${lessWords(view, split)}, nats`}
-        rows={made.map(({ part, after }) => ({
+        rows={trials.map(({ part, after }) => ({
           name: `${partName(part)} off`,
           before: signed(split.total),
           after: signed(after!),
@@ -93,7 +94,7 @@ export function TriedOut({ split }: { split: Split }) {
           label: `${partName(part)} off`,
           isShown: isOff(view, part),
         }))}
-        show={(n) => put(view, () => [askedOf(made[n]!.part)])}
+        show={(n) => put(view, () => [askedOf(trials[n]!.part)])}
       />
     </div>
   );

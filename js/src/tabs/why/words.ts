@@ -15,7 +15,7 @@ const cell = (view: View, { layer, head, query, key }: WhyPlace): string =>
 /** What the cell is compared with. */
 function atOthers(view: View, { against, seen }: Split): string {
   if (typeof against === "number") return `at ${quoted(view, against)}`;
-  const sees = view.shown.slice.mask.kind === "full" ? "" : " that it may look at";
+  const sees = view.shownHead.slice.mask.kind === "full" ? "" : " that it may look at";
   if (seen === 2) return `at the other one${sees}`;
   return `at a token with the mean score of the other ${counted(seen - 1)}${sees} (geometric mean of their weights)`;
 }
@@ -29,11 +29,11 @@ export const scoreWords = (view: View, sum: Sum): string => `${cell(view, sum)} 
 export function moreWords(view: View, split: Split): string {
   const { ratio, against } = split;
   if (against === null) return scoreWords(view, split);
-  const others = atOthers(view, split);
-  if (ratio === null) return `${cell(view, split)} about as much as ${others}.`;
-  if (ratio > 1e5) return `${cell(view, split)} over 100,000 times as much as ${others}.`;
-  if (ratio < 1e-4) return `${cell(view, split)} less than a ten-thousandth as much as ${others}.`;
-  return `${cell(view, split)} ${ratio < 1 ? "only " : ""}${rounded(ratio)} times as much as ${others}.`;
+  const rivals = atOthers(view, split);
+  if (ratio === null) return `${cell(view, split)} about as much as ${rivals}.`;
+  if (ratio > 1e5) return `${cell(view, split)} over 100,000 times as much as ${rivals}.`;
+  if (ratio < 1e-4) return `${cell(view, split)} less than a ten-thousandth as much as ${rivals}.`;
+  return `${cell(view, split)} ${ratio < 1 ? "only " : ""}${rounded(ratio)} times as much as ${rivals}.`;
 }
 
 /** The same for who knows the field: the exponential, the weights. */
@@ -51,17 +51,17 @@ export function whereWords({ kinds, total, spread }: Pick<Split, "kinds" | "tota
   const sign = Math.sign(total);
   const [kind, value] = kinds.reduce((best, one) => (one[1] * sign > best[1] * sign ? one : best));
   const name = `the ${SOURCES[kind]!.label}`;
-  const [part, whole] = [signed(value), signed(total)];
-  if (value * sign <= total * sign) return `The largest part comes from ${name}: ${part} of ${whole}.`;
-  return `${name[0]!.toUpperCase()}${name.slice(1)} alone would make ${part}; the other parts bring it ${sign > 0 ? "down" : "up"} to ${whole}.`;
+  const [portion, sum] = [signed(value), signed(total)];
+  if (value * sign <= total * sign) return `The largest part comes from ${name}: ${portion} of ${sum}.`;
+  return `${name[0]!.toUpperCase()}${name.slice(1)} alone would make ${portion}; the other parts bring it ${sign > 0 ? "down" : "up"} to ${sum}.`;
 }
 
 /** Whether the parts are all of it: they are added up again, and compared with what the model computed. */
 export function sumWords({ total, model }: Pick<Sum, "total" | "model">): string {
-  const [sum, own] = [signed(total, 4), signed(model, 4)];
-  return sum === own
-    ? `The parts add up to the model’s own ${own}.`
-    : `The parts add up to ${sum}; the model’s own is ${own}.`;
+  const [sum, modelText] = [signed(total, 4), signed(model, 4)];
+  return sum === modelText
+    ? `The parts add up to the model’s own ${modelText}.`
+    : `The parts add up to ${sum}; the model’s own is ${modelText}.`;
 }
 
 /** How much of a sum cancels. */
@@ -76,12 +76,12 @@ export function cancelWords({ absolute, spread, total }: Pick<Split, "absolute" 
 
 /** A part tried out: what the split said of it, and what the score became in the run without it. */
 export function triedWords({ total, against }: Split, part: Part, after: number): string {
-  const [value, before, now] = [part.value, signed(total), signed(after)];
+  const [value, previous, now] = [part.value, signed(total), signed(after)];
   const what = against === null ? "score" : "lead";
   const says = `In the split, ${partName(part)} ${value < 0 ? "takes away" : "adds"} ${signed(Math.abs(value))}. Switched off, the ${what}`;
   const expected = signed(total - value) === now;
-  if (now === before)
+  if (now === previous)
     return `${says} stays ${now}${expected ? ", as the split says" : ": later parts make up for it"}.`;
   const why = expected ? ", as the split says" : ": later parts change too";
-  return `${says} ${after > total ? "rises" : "falls"} from ${before} to ${now}${why}.`;
+  return `${says} ${after > total ? "rises" : "falls"} from ${previous} to ${now}${why}.`;
 }
