@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { strongestKey } from "../src/compute/attention";
 import { type Grid, grid as gridOf } from "../src/compute/grid";
-import { chooseLines, type Series } from "../src/compute/lines";
+import { chooseLines, type Series } from "../src/compute/linechoice";
 import { cellFacts, type KeyOrder, type NeuronOrder, neuronSheet, softmaxSteps } from "../src/compute/neuronsheet";
 import { heldCells, weightCells } from "../src/compute/windows";
 import { TRAIT_NAMES, type Traits } from "../src/generated/vocabulary";
 import { synced as bind } from "../src/kernel/synced";
-import { createHeadGrid } from "../src/state/display";
+import { createHeadGrid } from "../src/state/headgrid";
 import { bench, FakeModel, noise, overviewOf, TOKENS, totals, traitsOf } from "./fake";
 
 describe("display", () => {

@@ -1,7 +1,7 @@
 // Numbers of every head from the pinned query's row.
 import type { Unit } from "../compute/grid";
 import type { Measure } from "../generated/vocabulary";
-import { renormalized } from "../state/display";
+import { renormalized } from "../state/headgrid";
 import { entropyOf, rowsOf, unitValues, variationOf } from "../state/rows";
 import type { View } from "../state/view";
 

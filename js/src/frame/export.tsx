@@ -4,7 +4,7 @@ import { AtlasFigure } from "../atlas/atlasfigure";
 import { sentences } from "../atlas/headvalues";
 import { isLong } from "../compute/windows";
 import { type CsvCell, csv, type Facts } from "../export/csv";
-import { captionLines, facts } from "../export/facts";
+import { captionLines, facts } from "../export/provenance";
 import { MEASURES } from "../generated/vocabulary";
 import { LinesFigure, MapFigure } from "../head/headfigures";
 import { lookingAt, pixelWords, seenPart } from "../head/long/zoompart";

@@ -3,7 +3,7 @@ import { MEASURES } from "../generated/vocabulary";
 import { currentScale } from "../head/scale";
 import { headLabel } from "../paint/format";
 import { tokenText } from "../parts/token";
-import { renormalized } from "../state/display";
+import { renormalized } from "../state/headgrid";
 import { settingsOf, traitsOf } from "../state/snapshot";
 import type { View } from "../state/view";
 

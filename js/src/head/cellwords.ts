@@ -9,8 +9,8 @@ import { isNothing } from "../paint/ranked";
 import { nounOf, plural } from "../parts/nouns";
 import { isMuch } from "../parts/sentence";
 import { tokenText } from "../parts/token";
-import { renormalized } from "../state/display";
-import type { ShownHead } from "../state/displayed";
+import { renormalized } from "../state/headgrid";
+import type { ShownHead } from "../state/shownhead";
 import type { View } from "../state/view";
 import { currentScale, type Scale } from "./scale";
 

@@ -15,7 +15,7 @@ import { headingWords, meanHeading } from "./cellwords";
 import { FIND_FROM, Find } from "./find";
 import { Lines } from "./lines";
 import { ListFooter } from "./listfooter";
-import { Zoomed } from "./long/zoom";
+import { Zoomed } from "./long/longmap";
 import { Matrix } from "./matrix";
 import { AboveList } from "./patches";
 import { Running } from "./running";

@@ -1,7 +1,7 @@
 // The head view on paper: as the view shows it, but as a chart.
 import { useContext } from "preact/hooks";
 import { edges } from "../compute/grid";
-import { chooseLines } from "../compute/lines";
+import { chooseLines } from "../compute/linechoice";
 import { isLong } from "../compute/windows";
 import { indexed } from "../paint/colormap";
 import { share } from "../paint/format";

@@ -3,7 +3,7 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { included } from "../atlas/atlas";
 import { keyNorms, type Unit } from "../compute/grid";
-import { chooseLines, type Line, type Series } from "../compute/lines";
+import { chooseLines, type Line, type Series } from "../compute/linechoice";
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel, px, scaleEnd, share } from "../paint/format";
 import { headColour, headDash, signColour } from "../paint/palette";

@@ -5,7 +5,7 @@ import { counted, share } from "../paint/format";
 import { plural } from "../parts/nouns";
 import { More } from "../parts/term";
 import { tokenText } from "../parts/token";
-import { renormalized } from "../state/display";
+import { renormalized } from "../state/headgrid";
 import { useView, type View } from "../state/view";
 import { unitNoun } from "./cellwords";
 import { currentScale } from "./scale";

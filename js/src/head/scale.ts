@@ -5,7 +5,7 @@ import { MEASURES } from "../generated/vocabulary";
 import { headLabel, scaleEnd, share, signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
 import { tokenText } from "../parts/token";
-import type { ShownHead } from "../state/displayed";
+import type { ShownHead } from "../state/shownhead";
 import type { View } from "../state/view";
 
 export interface Scale {

@@ -4,13 +4,13 @@ import { useEffect } from "preact/hooks";
 import { headLabel, share } from "../paint/format";
 import { into, Submit } from "../parts/controls";
 import { Token } from "../parts/token";
-import { changesOf } from "../state/change";
+import { changesOf } from "../state/changequeue";
 import { type Done, doneIn, type Lesson, type Step } from "../state/lesson";
 import { useView, type View } from "../state/view";
 import { factsOf, headFor, isOfHeads } from "./facts";
 import { enter, go, keep } from "./go";
 import { Markdown } from "./markdown";
-import { Sheet } from "./sheet";
+import { Sheet } from "./steptable";
 import { choicesIn, outcomeOf } from "./truth";
 import { holds, type NumberTree, numberOf, TOLERANCE, type Tree, verdict } from "./verdict";
 

@@ -1,7 +1,7 @@
 // From step to step: the view in the state that a step names, and what was done in it.
 
 import { headLabel } from "../paint/format";
-import { change, changesOf } from "../state/change";
+import { change, changesOf } from "../state/changequeue";
 import { type Done, doneIn, type Lesson, type Step } from "../state/lesson";
 import { knownIn, restore, type State } from "../state/snapshot";
 import type { View } from "../state/view";

@@ -5,7 +5,7 @@ import type { KeyOrder, NeuronOrder } from "../compute/neuronsheet";
 import { SETTINGS } from "../generated/vocabulary";
 import { createLessonState, type LessonState } from "./lesson";
 import { createWhatIf, type WhatIfState } from "./whatif";
-import { createWhy, type WhyState } from "./why";
+import { createWhy, type WhyState } from "./whystate";
 
 export interface Cell {
   row: number; // row of the displayed grid

@@ -8,7 +8,7 @@ import { Answers, PATIENCE } from "../kernel/answers";
 import { ask, ConnectionError, GONE, type Reply } from "../kernel/kernel";
 import { Link } from "../kernel/link";
 import type { Synced } from "../kernel/synced";
-import { createShownHead, type Grown, type ShownHead } from "./displayed";
+import { createShownHead, type Grown, type ShownHead } from "./shownhead";
 
 export interface Store {
   synced: Synced;

@@ -2,13 +2,13 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { change, changesOf } from "./change";
-import { createHeadGrid, type HeadGrid } from "./display";
-import type { ShownHead } from "./displayed";
+import { change, changesOf } from "./changequeue";
+import { createHeadGrid, type HeadGrid } from "./headgrid";
 import { createHistory, type History } from "./history";
 import { aFrameLater } from "./nextframe";
 import type { Overview } from "./overview";
 import { createPage, type Page } from "./page";
+import type { ShownHead } from "./shownhead";
 import { applySettings, restore, stateOf } from "./snapshot";
 import type { Store } from "./store";
 

@@ -1,6 +1,6 @@
 // What was asked of changes on this page: which changes are on their way, how the atlas shows what they do.
 import { type Signal, signal } from "@preact/signals";
-import type { Part, Split, WhyPlace } from "./why";
+import type { Part, Split, WhyPlace } from "./whystate";
 
 /** A change as it is asked for: its number, where it is known, or what is done and to which part. */
 export type Asked = number | (string | number | null)[];

@@ -12,7 +12,7 @@ import { statistics } from "../parts/sentence";
 import { type Column, Table, tableCells } from "../parts/table";
 import type { HeadValue } from "../state/headvalue";
 import { useView, type View } from "../state/view";
-import { HeadTexts } from "./survey/texts";
+import { HeadTexts } from "./survey/headtexts";
 
 /** The heads of the atlas. */
 function headsOf({ overview, synced }: View): HeadName[] {

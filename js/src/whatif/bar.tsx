@@ -11,7 +11,7 @@ import { type AnswerRow, type Answers, answersOf, movedMost, targetOf } from "..
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
-import { Matters } from "./heads";
+import { Matters } from "./headeffects";
 import { PatchForm } from "./patch";
 import { amounts, Slopes } from "./slopes";
 

@@ -5,7 +5,7 @@ import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
 import { nounOf, plural } from "../parts/nouns";
 import { tokenText } from "../parts/token";
-import { change } from "../state/change";
+import { change } from "../state/changequeue";
 import type { Change } from "../state/overview";
 import type { View } from "../state/view";
 import type { Asked, Doing } from "../state/whatif";

@@ -10,7 +10,7 @@ import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
 import { digitsOf } from "../scale";
 import { Bars, barText, Vectors } from "./bars";
-import { nameOf } from "./found";
+import { nameOf } from "./rowquestion";
 import type { Step } from "./steps";
 
 const BARS = 8; // keys that have a bar

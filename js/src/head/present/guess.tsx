@@ -6,9 +6,9 @@ import type { View } from "../../state/view";
 import { legendOf, shadesOf } from "../running";
 import { currentScale } from "../scale";
 import { type Bar, Bars, barText } from "./bars";
-import { answerText, firstOf, nameOf, numberText, questionText, type Row } from "./found";
+import { answerText, firstOf, nameOf, numberText, questionText, type Row } from "./rowquestion";
+import { Words } from "./slidetext";
 import type { Step } from "./steps";
-import { Words } from "./words";
 
 const BARS = 6;
 

@@ -7,8 +7,8 @@ import { useView, type View } from "../../state/view";
 import { currentScale } from "../scale";
 import { fitted } from "./bars";
 import { computedSteps } from "./computed";
-import { type Row, rowOf } from "./found";
 import { guessSteps } from "./guess";
+import { type Row, rowOf } from "./rowquestion";
 import type { Step } from "./steps";
 import { Turn } from "./turn";
 

@@ -26,7 +26,7 @@ import {
   WORDS,
   wordCells,
   writer,
-} from "./words";
+} from "./answerwords";
 
 const METHODS = wordChoices(Object.keys(ATTRIBUTIONS), ATTRIBUTIONS);
 

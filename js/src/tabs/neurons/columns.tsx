@@ -11,7 +11,7 @@ import { Pixels } from "../../parts/pixels";
 import { Place, Token, tokenText } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type SheetProps, unitsOf } from "./data";
+import { type SheetProps, unitsOf } from "./headneurons";
 
 const ROW = 20; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank

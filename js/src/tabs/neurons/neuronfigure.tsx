@@ -11,7 +11,7 @@ import { Legend, signedEnds } from "../../parts/legend";
 import { widest } from "../../parts/textwidth";
 import { tokenText } from "../../parts/token";
 import { useView } from "../../state/view";
-import { sheetOf } from "./data";
+import { sheetOf } from "./headneurons";
 
 const [STEP, TOP, GAP] = [18, 46, 28]; // px of a key, above the keys, between the columns
 

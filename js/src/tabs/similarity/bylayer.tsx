@@ -3,7 +3,8 @@ import { useSignal } from "@preact/signals";
 import { signed } from "../../paint/format";
 import { Waiting } from "../../parts/section";
 import { useView } from "../../state/view";
-import { digitsFor, layersOf } from "./data";
+import { digitsFor } from "./splits";
+import { layersOf } from "./twotexts";
 
 /** `whole`: what either column adds up to. */
 export function ByLayer({ whole }: { whole: number }) {

@@ -8,9 +8,9 @@ import { textWidth } from "../../parts/textwidth";
 import { shortText, tokenText } from "../../parts/token";
 import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import type { ChosenPair } from "./chosen";
-import type { Split } from "./data";
-import { placesOf } from "./places";
+import type { ChosenPair } from "./chosenpair";
+import type { Split } from "./splits";
+import { placesOf } from "./tokenplaces";
 
 const [SIZE, TOP, HEIGHT] = [13, 14, 112]; // px
 const LINES = 12; // that are drawn

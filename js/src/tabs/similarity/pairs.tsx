@@ -4,18 +4,9 @@ import type { Answer } from "../../kernel/answers";
 import { counted, signed } from "../../paint/format";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
-import type { ChosenPair } from "./chosen";
-import {
-  functionWords,
-  isCheap,
-  type Largest,
-  type Pair,
-  type Similar,
-  type Split,
-  similarOf,
-  type Tried,
-  withoutOf,
-} from "./data";
+import type { ChosenPair } from "./chosenpair";
+import type { Largest, Pair, Split, Tried } from "./splits";
+import { functionWords, isCheap, type Similar, similarOf, withoutOf } from "./twotexts";
 
 interface PairsProps {
   data: Similar;

@@ -11,7 +11,7 @@ import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type Choice, labelOf, type MapTrust, mostly, type Near } from "./data";
+import { type Choice, labelOf, type MapTrust, mostly, type Near } from "./corpusheads";
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];
 const MOST_NAMES = 36; // heads that are all named

@@ -7,7 +7,7 @@ import { Select } from "../../parts/controls";
 import { curvePath } from "../../parts/curve";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
-import { type By, type Choice, labelOf } from "./data";
+import { type By, type Choice, labelOf } from "./corpusheads";
 
 const GROUPS: Record<string, [label: string, unit: string]> = {
   mixing: ["mixing ratio by method", "share that comes from other tokens"],

@@ -6,7 +6,7 @@ import { Drawing } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
-import type { Choice, Sentence } from "./data";
+import type { Choice, Sentence } from "./corpusheads";
 
 const DIRECTIONS = ["dep->head", "head->dep"];
 const NO_GUESS = -2;

@@ -6,7 +6,7 @@ import { inks } from "../../paint/palette";
 import { Chart, MARGIN, scale } from "../../parts/chart";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
-import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, tooFew } from "./data";
+import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, tooFew } from "./corpusheads";
 
 const [WIDTH, HEIGHT] = [440, 150];
 

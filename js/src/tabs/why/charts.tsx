@@ -14,8 +14,8 @@ import { textWidth, widest } from "../../parts/textwidth";
 import { tokenText } from "../../parts/token";
 import { showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import type { Part, Split } from "../../state/why";
-import { difference, nats, type Pairs, partName } from "./data";
+import type { Part, Split } from "../../state/whystate";
+import { difference, nats, type Pairs, partName } from "./scoresplit";
 
 const [STEP, BAR, WIDTH] = [24, 16, 240]; // px of a row, of its bar, from the lowest to the highest value
 

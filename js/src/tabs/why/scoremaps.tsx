@@ -15,7 +15,7 @@ import { More } from "../../parts/term";
 import { showTip } from "../../parts/tooltip";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
-import { difference, nats } from "./data";
+import { difference, nats } from "./scoresplit";
 
 const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
 const REST = 250; // ms

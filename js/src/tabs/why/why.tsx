@@ -12,10 +12,12 @@ import { More } from "../../parts/term";
 import { tokenText } from "../../parts/token";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
-import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/why";
+import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/whystate";
 import { changeNames, UndoChange } from "../../whatif/undochange";
-import { WithUnchanged } from "../compare/with";
+import { WithUnchanged } from "../compare/runchoice";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./charts";
+import { type Go, Largest, trailOf } from "./largestparts";
+import { ScoreMaps, ScoreMapsChart } from "./scoremaps";
 import {
   asked,
   cellWords,
@@ -27,11 +29,9 @@ import {
   placeWords,
   samePlace,
   WHY,
-} from "./data";
-import { type Go, Largest, trailOf } from "./largest";
-import { ScoreMaps, ScoreMapsChart } from "./scoremaps";
-import { canTry } from "./tried";
-import { exactWords, moreWords, scoreWords, sumWords, whereWords } from "./words";
+} from "./scoresplit";
+import { exactWords, moreWords, scoreWords, sumWords, whereWords } from "./splitwords";
+import { canTry } from "./trials";
 
 export function Why() {
   const view = useView();

@@ -4,7 +4,7 @@ import { signed } from "../../paint/format";
 import { isNothing } from "../../paint/ranked";
 import type { Numbers } from "../../parts/picturetable";
 import type { Overview } from "../../state/overview";
-import { tokenName } from "./data";
+import { tokenName } from "./cellverdict";
 
 const NAMED = 2; // tokens in the sentence
 

@@ -4,7 +4,7 @@ import type { Unit } from "../../compute/grid";
 import { counted, share, upTo } from "../../paint/format";
 import { plural } from "../../parts/nouns";
 import { tokenText } from "../../parts/token";
-import { renormalized } from "../../state/display";
+import { renormalized } from "../../state/headgrid";
 import type { View } from "../../state/view";
 import { unitNoun } from "../cellwords";
 import { shadesOf } from "../running";

@@ -5,8 +5,8 @@ import { strongestKey } from "../compute/attention";
 import { type Grid, grid, spanUnits, type TokenSide, type Unit, units } from "../compute/grid";
 import { type Cells, isLong } from "../compute/windows";
 import type { Synced } from "../kernel/synced";
-import type { ShownHead } from "./displayed";
 import type { Overview } from "./overview";
+import type { ShownHead } from "./shownhead";
 import type { Store } from "./store";
 
 export interface HeadGrid {

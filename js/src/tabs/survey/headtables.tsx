@@ -6,7 +6,7 @@ import { headLabel, percent } from "../../paint/format";
 import { HeadLink } from "../../parts/headlink";
 import { numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
-import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation } from "./data";
+import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation } from "./corpusheads";
 
 export function HeadTable(props: Choice & { across: boolean }) {
   const { data, name, by, average, pick, across } = props;

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
 import { createView } from "../src/state/view";
-import type { Part, Split } from "../src/state/why";
+import type { Part, Split } from "../src/state/whystate";
 import {
   cancelWords,
   exactWords,
@@ -12,7 +12,7 @@ import {
   sumWords,
   triedWords,
   whereWords,
-} from "../src/tabs/why/words";
+} from "../src/tabs/why/splitwords";
 import { bench, overviewOf, TOKENS } from "./fake";
 
 const view = createView(bench(overviewOf(TOKENS)).store, signal(false));

@@ -6,19 +6,10 @@ import { signed, upTo } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
-import type { ChosenPair, Place } from "./chosen";
-import {
-  digitsFor,
-  exponent,
-  type Late,
-  questionOf,
-  type Similar,
-  type Split,
-  similarNumbers,
-  similarOf,
-  similarPdf,
-  type TokenKind,
-} from "./data";
+import type { ChosenPair, Place } from "./chosenpair";
+import { similarNumbers, similarPdf } from "./similarityfiles";
+import { digitsFor, exponent, type Split } from "./splits";
+import { type Late, questionOf, type Similar, similarOf, type TokenKind } from "./twotexts";
 
 /** Unlike a mean, it grows with the query: numbers of other texts say nothing beside it. */
 export const GROWS = "MaxSim";

@@ -3,8 +3,8 @@ import { headLabel } from "../../paint/format";
 import type { Each, Target } from "../../state/effects";
 import type { Overview } from "../../state/overview";
 import type { Matter, MatterRow } from "../../state/whatif";
-import type { WhyPlace } from "../../state/why";
-import { tokenName } from "./data";
+import type { WhyPlace } from "../../state/whystate";
+import { tokenName } from "./cellverdict";
 
 const NEEDS_PYTHON = "needs Python: open the notebook";
 

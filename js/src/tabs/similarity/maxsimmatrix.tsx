@@ -8,9 +8,10 @@ import { Paper } from "../../parts/paper";
 import { widest } from "../../parts/textwidth";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
-import { Cell } from "./cell";
-import type { ChosenPair } from "./chosen";
-import type { Late, Similar, Split } from "./data";
+import type { ChosenPair } from "./chosenpair";
+import { Cell } from "./paircell";
+import type { Split } from "./splits";
+import type { Late, Similar } from "./twotexts";
 
 const [SIZE, SMALL] = [11, 10]; // px of letters
 const SUM = 50; // px of the column of parts

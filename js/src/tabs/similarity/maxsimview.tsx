@@ -6,8 +6,8 @@ import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
-import type { Place } from "./chosen";
-import type { Late, Similar } from "./data";
+import type { Place } from "./chosenpair";
+import { Links } from "./links";
 import {
   drawnOf,
   KINDS,
@@ -18,10 +18,10 @@ import {
   partWords,
   skippedWords,
   sumWords,
-} from "./late";
-import { LateMatrix } from "./latematrix";
-import { Links } from "./links";
+} from "./maxsim";
+import { LateMatrix } from "./maxsimmatrix";
 import { openRun } from "./run";
+import type { Late, Similar } from "./twotexts";
 
 interface Props {
   data: Similar;

@@ -5,11 +5,11 @@ import { headLabel, signed } from "../../paint/format";
 import { tokenText } from "../../parts/token";
 import { useView, type View } from "../../state/view";
 import type { Asked, Tried } from "../../state/whatif";
-import type { Part, Split } from "../../state/why";
+import type { Part, Split } from "../../state/whystate";
 import { put, undo } from "../../whatif/doing";
-import { EffectTable } from "../matter/table";
-import { partName, samePlace } from "./data";
-import { triedWords } from "./words";
+import { EffectTable } from "../matter/changetable";
+import { partName, samePlace } from "./scoresplit";
+import { triedWords } from "./splitwords";
 
 /** Whether a part can be switched off. */
 export const canTry = (view: View, { kind, layer }: Part): boolean =>

@@ -7,7 +7,7 @@ import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, headLabel } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";
-import { changesOf } from "../../state/change";
+import { changesOf } from "../../state/changequeue";
 import { EACH, type Each, targetOf } from "../../state/effects";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
@@ -15,6 +15,7 @@ import type { Matter as Answer } from "../../state/whatif";
 import { put } from "../../whatif/doing";
 import { AnswerChoice } from "../../whatif/target";
 import { UndoChange } from "../../whatif/undochange";
+import { withWords } from "./answerwords";
 import {
   amountOf,
   baseWords,
@@ -26,11 +27,10 @@ import {
   RULE,
   tokenName,
   verdict,
-} from "./data";
-import { matterOf } from "./saved";
-import { EffectTable } from "./table";
+} from "./cellverdict";
+import { EffectTable } from "./changetable";
+import { matterOf } from "./singlechanges";
 import { heldWords, WhichWords } from "./whichwords";
-import { withWords } from "./words";
 
 const COUNTS = ["No experiment", "One experiment", "Two experiments", "Three experiments"];
 

@@ -2,11 +2,11 @@
 import { largestSize } from "../../compute/largest";
 import { signed } from "../../paint/format";
 import { useView, type View } from "../../state/view";
-import type { Part, Split, WhyPlace } from "../../state/why";
+import type { Part, Split, WhyPlace } from "../../state/whystate";
 import { fromToken, othersName } from "./charts";
-import { partName, placeOf, readAt, samePlace } from "./data";
-import { canTry, isOff, TriedOut, tryOut } from "./tried";
-import { cancelWords } from "./words";
+import { partName, placeOf, readAt, samePlace } from "./scoresplit";
+import { cancelWords } from "./splitwords";
+import { canTry, isOff, TriedOut, tryOut } from "./trials";
 
 export type Go = (place: WhyPlace, places: WhyPlace[]) => void;
 

@@ -12,7 +12,7 @@ import { Section } from "../../parts/section";
 import { tipped } from "../../parts/tooltip";
 import type { OfHead } from "../../state/headvalue";
 import { useView } from "../../state/view";
-import { alikeOf, allOf, type Choice, fewOf, labelOf, mostly, type Survey } from "./data";
+import { alikeOf, allOf, type Choice, fewOf, labelOf, mostly, type Survey } from "./corpusheads";
 
 type Colour = Choice["colour"];
 const NAMES: Record<Colour, string> = { corpus: "Corpus", text: "This text", difference: "Difference" };

@@ -4,11 +4,11 @@ import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
-import { Answers } from "./answers";
-import { type Comparing, comparingOf, GAP, type Pair } from "./data";
-import { Heads } from "./heads";
-import { HeadMaps, RowTable } from "./maps";
-import { CompareWith, StopComparing } from "./with";
+import { Answers } from "./bothanswers";
+import { Heads } from "./headdistances";
+import { HeadMaps, RowTable } from "./headmaps";
+import { CompareWith, StopComparing } from "./runchoice";
+import { type Comparing, comparingOf, GAP, type Pair } from "./tworuns";
 
 export function Compare() {
   const view = useView();

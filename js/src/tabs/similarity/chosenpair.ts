@@ -2,7 +2,8 @@
 import { signed } from "../../paint/format";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
-import { pairAt, type Similar, type Split } from "./data";
+import { pairAt, type Split } from "./splits";
+import type { Similar } from "./twotexts";
 
 export interface Place {
   a: number;

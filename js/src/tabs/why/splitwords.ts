@@ -3,8 +3,8 @@ import { SOURCES } from "../../generated/vocabulary";
 import { counted, headLabel, signed } from "../../paint/format";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
-import type { Part, Split, Sum, WhyPlace } from "../../state/why";
-import { otherWords, partName, times, weightWords } from "./data";
+import type { Part, Split, Sum, WhyPlace } from "../../state/whystate";
+import { otherWords, partName, times, weightWords } from "./scoresplit";
 
 const quoted = ({ overview }: View, n: number) => `“${tokenText(overview.keyside.tokens[n]!)}”`;
 

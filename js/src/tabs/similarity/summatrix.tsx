@@ -8,9 +8,9 @@ import { Paper } from "../../parts/paper";
 import { widest } from "../../parts/textwidth";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
-import { Cell } from "./cell";
-import type { ChosenPair } from "./chosen";
-import type { Folded, Line } from "./data";
+import type { ChosenPair } from "./chosenpair";
+import { Cell } from "./paircell";
+import type { Folded, Line } from "./splits";
 
 const [SIZE, SMALL] = [11, 10]; // px of letters
 const SUM = 46; // px of a column of sums

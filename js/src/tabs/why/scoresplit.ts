@@ -6,7 +6,7 @@ import { counted, headLabel, signed } from "../../paint/format";
 import { ranked } from "../../paint/ranked";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
-import type { Part, Split, Sum, WhyPlace } from "../../state/why";
+import type { Part, Split, Sum, WhyPlace } from "../../state/whystate";
 
 /** The answer to "why_pairs": kinds of the query down, of the key across. */
 export interface Pairs extends Sum {

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { expect, it } from "vitest";
 import type { Each } from "../src/state/effects";
 import { createView } from "../src/state/view";
-import { matterOf } from "../src/tabs/matter/saved";
+import { matterOf } from "../src/tabs/matter/singlechanges";
 import { bench, HEADS, LAYERS, overviewOf, TOKENS } from "./fake";
 
 const overview = createView(bench(overviewOf(TOKENS)).store, signal(false)).overview;

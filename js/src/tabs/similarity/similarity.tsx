@@ -12,30 +12,24 @@ import { tokenText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
 import { ByLayer } from "./bylayer";
-import { chosenOf, type Place } from "./chosen";
+import { chosenOf, type Place } from "./chosenpair";
+import { Links } from "./links";
+import { GROWS } from "./maxsim";
+import { LateFigure, LateInteraction } from "./maxsimview";
+import { Pairs, TriedWords, useTried } from "./pairs";
+import { compareTexts, openRun } from "./run";
+import { digitsFor, digitsOfParts, foldedOf, gapWords, largestOf, splitOf, triedOf } from "./splits";
+import { SumMatrix } from "./summatrix";
 import {
   baselineOf,
-  digitsFor,
-  digitsOfParts,
-  foldedOf,
   functionWords,
-  gapWords,
-  largestOf,
   type Similar,
   SPLITS,
   type SplitName,
   similarOf,
   splitNameOf,
-  splitOf,
-  triedOf,
   withSplit,
-} from "./data";
-import { GROWS } from "./late";
-import { LateFigure, LateInteraction } from "./lateview";
-import { Links } from "./links";
-import { SumMatrix } from "./matrix";
-import { Pairs, TriedWords, useTried } from "./pairs";
-import { compareTexts, openRun } from "./run";
+} from "./twotexts";
 
 export function Similarity() {
   const view = useView();

@@ -5,13 +5,13 @@ import type { CorpusChoice } from "../../state/page";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
 import { StatisticChoice } from "./choice";
-import { aboutOf, allOf, type Choice, fewOf, labelOf, SURVEY } from "./data";
-import { HeadGrid } from "./grid";
+import { HeadGrid } from "./corpusatlas";
+import { aboutOf, allOf, type Choice, fewOf, labelOf, SURVEY } from "./corpusheads";
 import { HeadMap } from "./headmap";
+import { HeadTable, RelationTable } from "./headtables";
 import { LayerCurves } from "./layers";
 import { Parse } from "./parse";
 import { Story } from "./story";
-import { HeadTable, RelationTable } from "./tables";
 
 export function SurveyTab() {
   const { synced, page } = useView();

@@ -13,7 +13,7 @@ import { Term } from "../../parts/term";
 import { Place, Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Listed } from "./columns";
-import { neuronTable, type SheetProps, sheetOf, unitsOf } from "./data";
+import { neuronTable, type SheetProps, sheetOf, unitsOf } from "./headneurons";
 
 export function Neurons() {
   const view = useView();

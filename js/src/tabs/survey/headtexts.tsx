@@ -11,7 +11,7 @@ import type { CorpusChoice } from "../../state/page";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
 import { StatisticChoice } from "./choice";
-import { labelOf, textCount } from "./data";
+import { labelOf, textCount } from "./corpusheads";
 
 const CHARACTERS = 160; // characters of a text
 
