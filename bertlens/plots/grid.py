@@ -1,4 +1,4 @@
-"""What the Explorer's head view shows: a map of pieces, words or spans, filtered. As js/src/state/display.ts has it."""
+"""What the Explorer's head view shows: a map of pieces, words or spans, filtered. See js/src/state/headgrid.ts."""
 
 from __future__ import annotations
 

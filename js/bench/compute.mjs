@@ -37,7 +37,7 @@ console.log(`S = ${S}, d = ${d}`);
 slice.lse = Float64Array.from({ length: S }, (_, i) => code.scores(slice, i).reduce((sum, one) => sum + Math.exp(one), 0)).map(Math.log);
 const weights = (one) => code.weightCells(one);
 const cells = weights(slice);
-const attention = cells.held;
+const attention = cells.matrix;
 const units = Array.from({ length: S }, (_, n) => ({ label: "", pieces: [n], segment: 0, special: false }));
 const pixels = new Uint8ClampedArray(4 * S * S);
 const table = code.table("weight", "light");

@@ -161,17 +161,17 @@ describe("what is kept", () => {
   it("has room for two heads: the third is refused in words, and nothing is asked for in a circle", async () => {
     const b = bench(undefined, selected, 2 * HEAD);
     expect(await b.drain()).toEqual(["head 1/0"]);
-    const { layer, head, overlays, refused } = b.store.shown.value;
+    const { layer, head, overlays, refused } = b.store.shownHead.value;
     expect([layer, head, overlays]).toEqual([1, 0, []]);
     expect(refused).toMatch(/^3 heads of 5 tokens need \d+ MB, the page holds \d+ MB: fewer heads$/);
     b.synced.put({ heads: three.slice(0, 2) });
     expect(await b.drain()).toEqual(["head 1/1"]);
-    expect([b.store.shown.value.overlays.length, b.store.shown.value.refused]).toEqual([1, ""]);
+    expect([b.store.shownHead.value.overlays.length, b.store.shownHead.value.refused]).toEqual([1, ""]);
   });
   it("has room for three heads where they fit, each asked for once", async () => {
     const b = bench(undefined, selected, 3 * HEAD);
     expect(await b.drain()).toEqual(["head 1/0", "head 1/1", "head 1/2"]);
-    expect([b.store.shown.value.overlays.length, b.store.shown.value.refused]).toEqual([2, ""]);
+    expect([b.store.shownHead.value.overlays.length, b.store.shownHead.value.refused]).toEqual([2, ""]);
   });
   it("never lets go of what is looked at, even beyond the limit", async () => {
     const b = bench(overviewOf(TOKENS, { measures: ["weight", "norm"] }), {}, 2 * HEAD);
@@ -183,7 +183,7 @@ describe("what is kept", () => {
       return { ...thumbs, fields: { ...thumbs.fields, arrays: [...thumbs.fields.arrays, THUMB_MAX] } };
     });
     expect(asked.sort()).toEqual(["head 1/0", "head 2/0", "norms 1", "norms 2", "thumbs "]);
-    expect(b.store.shown.value).toMatchObject({ layer: 1, measure: "norm", overlays: [{ layer: 2 }] });
+    expect(b.store.shownHead.value).toMatchObject({ layer: 1, measure: "norm", overlays: [{ layer: 2 }] });
     b.synced.put({ heads: [[2, 0]] });
     expect(await b.drain()).toEqual([]);
   });
@@ -204,11 +204,11 @@ describe("what is kept", () => {
   });
   it("is one answer that is too large alone, until the next one comes", async () => {
     const b = bench(undefined, {}, 1);
-    expect(b.store.shown.value.layer).toBe(0);
+    expect(b.store.shownHead.value.layer).toBe(0);
     for (const layer of [1, 2, 1]) {
       b.synced.put({ layer });
       expect(await b.drain()).toEqual([`head ${layer}/0`]);
-      expect(b.store.shown.value.layer).toBe(layer);
+      expect(b.store.shownHead.value.layer).toBe(layer);
     }
   });
 });

@@ -169,8 +169,8 @@ describe("a row or a column", () => {
   it("is never told of a map of a layer as what it is not", async () => {
     const view = await viewOf({ query: THE }, { map: { said_as: "", values: WEIGHTS } });
     expect(statusText(view)).toBe("L0 Mine: “the” has its largest number with “cat”, 0.500.");
-    expect(headingWords(view.shown, "the", false).join("")).toBe("row of the");
-    expect(headingWords(view.shown, "the", true).join("")).toBe("column of the");
+    expect(headingWords(view.shownHead, "the", false).join("")).toBe("row of the");
+    expect(headingWords(view.shownHead, "the", true).join("")).toBe("column of the");
     expect(meanHeading(view)).toBe("mean over the rows");
     expect(mostWords(view, shadesOf(view, true)!)).toContain("largest number");
   });

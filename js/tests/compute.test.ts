@@ -101,7 +101,7 @@ describe.each(vectors.heads)("$name", (head) => {
   });
 
   it("attention of all queries, in float32", () => {
-    expectClose(weightCells(slice).held!, numbers(head.attention), 6e-8);
+    expectClose(weightCells(slice).matrix!, numbers(head.attention), 6e-8);
   });
 
   it("attention of any window, without the rest of its rows", () => {
@@ -184,7 +184,7 @@ describe("not a number", () => {
       k: Float32Array.of(1, 0, 0, 1),
       lse,
     };
-    const found = weightCells(slice).held!;
+    const found = weightCells(slice).matrix!;
     expect([found[0], found[1]]).toEqual([Number.NaN, Number.NaN]);
     expect(found[2]! + found[3]!).toBeCloseTo(1, 6);
   });
@@ -201,7 +201,7 @@ describe("a model without q and k", () => {
   const slice = sliceFrom({}, { attention: { dtype: "float32", shape: [3, 2], data: attention } });
   it("shows its attention as it is and says why there is nothing more", () => {
     expect([slice.S, slice.K]).toEqual([3, 2]);
-    expect(weightCells(slice).held).toEqual(attention);
+    expect(weightCells(slice).matrix).toEqual(attention);
     expect([...rowWeights(slice, 1)]).toEqual([1, 0]);
     expect(() => scores(slice, 0)).toThrow("attention only");
     expect(() => contrast(slice, 0, 0)).toThrow("attention only");
@@ -226,18 +226,18 @@ describe.each(vectors.grids[0]!.cases)("grid, words $words, special hidden $hide
   });
   it("sums columns, averages rows, and says what the shown columns hold", () => {
     const found = grid(heldCells(Float32Array.from(numbers(attention)), n), shown, shown);
-    expectClose(found.values.held!, numbers(wanted.values), 1e-7);
-    expect(found.most).toBe(Math.max(...found.values.held!));
+    expectClose(found.values.matrix!, numbers(wanted.values), 1e-7);
+    expect(found.peak).toBe(Math.max(...found.values.matrix!));
     expectClose(rowSums(found), numbers(wanted.row_sum), 2e-7);
     const renormalized = grid(heldCells(Float32Array.from(numbers(attention)), n), shown, shown, { renormalize: true });
-    expectClose(renormalized.values.held!, numbers(wanted.renormalized), 1e-7);
+    expectClose(renormalized.values.matrix!, numbers(wanted.renormalized), 1e-7);
   });
 });
 
 it("leaves a row that holds nothing at 0 when renormalising", () => {
   const one = (label: string, piece: number) => ({ label, pieces: [piece], segment: 0, special: false });
   const found = grid(heldCells(Float32Array.of(1, 0), 2), [one("a", 0)], [one("b", 1)], { renormalize: true });
-  expect([...found.values.held!]).toEqual([0]);
+  expect([...found.values.matrix!]).toEqual([0]);
 });
 
 it("does not merge words of the two sentences that carry the same number", () => {
@@ -256,15 +256,15 @@ describe("extremes", () => {
 
   it("is the largest size, and the colours of a small map end there", () => {
     expect(extremes(Float32Array.of(0.1, -0.8, 0.5, 0.2), 2)).toEqual({
-      most: Math.fround(0.8),
+      peak: Math.fround(0.8),
       top: Math.fround(0.8),
     });
-    expect(extremes(new Float32Array(0), 0)).toEqual({ most: 0, top: 0 });
+    expect(extremes(new Float32Array(0), 0)).toEqual({ peak: 0, top: 0 });
   });
 
   it("does not let one cell pale a map of many rows", () => {
     const values = map(65, (r) => [r === 7 ? 0.5 : 0.25 / 16, 0]);
-    expect(extremes(values, 65)).toEqual({ most: 0.5, top: 0.5 / 16 });
+    expect(extremes(values, 65)).toEqual({ peak: 0.5, top: 0.5 / 16 });
     expect(extremes(values.subarray(0, 128), 64).top).toBe(0.5);
   });
 

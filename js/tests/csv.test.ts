@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { csv, numberText } from "../src/export/csv";
 import { fileName } from "../src/export/download";
-import { captionLines, facts } from "../src/export/facts";
+import { captionLines, facts } from "../src/export/provenance";
 import { HOSTILE } from "./samples";
 
 /** A plain RFC 4180 reader: records of fields, and whether each was quoted. */

@@ -243,7 +243,7 @@ describe("what is exported", () => {
       .filter((line) => !line.startsWith("#"));
     expect(lines).toHaveLength(1 + TOKENS.length ** 2);
     expect(lines[0]).toBe('"query_index","query","key_index","key","attention"');
-    expect(Number(lines[1 + 7]!.split(",")[4])).toBeCloseTo(one.shown.weights.at(0, 7), 9);
+    expect(Number(lines[1 + 7]!.split(",")[4])).toBeCloseTo(one.shownHead.weights.at(0, 7), 9);
   });
   it("is an error in words while nothing is drawn", () => {
     expect(() => svgFile(ABOUT, null)).toThrow("nothing is drawn yet");

@@ -83,7 +83,7 @@ it("thumbnails by another measure come layer by layer, in turn with the weights'
   while (b.asked().length > 0) {
     expect(b.asked()).toHaveLength(1);
     order.push(await b.give());
-    const { thumbs } = b.store.shown.value;
+    const { thumbs } = b.store.shownHead.value;
     const came = order.filter((one) => one.startsWith("thumbs")).map((one) => Number(one.at(-1)));
     if (came.length === 0) continue;
     expect(thumbs.measure).toBe("norm");
@@ -112,7 +112,7 @@ it("are asked for no more when another measure is shown, and again when it comes
   const again: string[] = [];
   while (b.asked().length > 0) again.push(await b.give());
   expect(again).toEqual(ALL.map((l) => `thumbs ${l}`));
-  expect(b.store.shown.value.thumbs.pending).toEqual([]);
+  expect(b.store.shownHead.value.thumbs.pending).toEqual([]);
 });
 
 it("are asked for no more when there is another text", async () => {
@@ -124,8 +124,8 @@ it("are asked for no more when there is another text", async () => {
   b.model.set("overview", overviewOf(["[CLS]", "x", "[SEP]"], { trace: "other" }));
   await settled();
   while (b.asked().length > 0) await b.give();
-  expect(b.store.shown.value.overview.trace).toBe("other");
-  expect(b.store.shown.value.thumbs.data[0]).not.toBe(50);
+  expect(b.store.shownHead.value.overview.trace).toBe("other");
+  expect(b.store.shownHead.value.thumbs.data[0]).not.toBe(50);
 });
 
 it("the head's layer goes first, then those in sight, last those that are left out", async () => {
@@ -146,7 +146,7 @@ it("what is of a text that came whole is asked for at once", async () => {
 
 it("gates have labels of the layers that are here, and are whole when all are", async () => {
   const b = await open({}, [2]);
-  const { overview } = b.store.shown.value;
+  const { overview } = b.store.shownHead.value;
   const seen: unknown[] = [];
   const end = effect(() => {
     const answer = b.store.answers.get(GATE_LABELS, overview, USUAL);
@@ -180,7 +180,7 @@ it("gates have labels of the layers that are here, and are whole when all are", 
 
 it("a sentence by norm is of norms where they are here, else of weights", async () => {
   const b = await open({}, [1, 2]);
-  const { overview } = b.store.shown.value;
+  const { overview } = b.store.shownHead.value;
   const view = { overview, answers: b.store.answers, grid: { rows: [], cols: [] } } as unknown as View;
   const end = effect(() => void b.store.answers.get(STATS, overview, { by: "norm" }).state);
   await settled();
@@ -207,5 +207,5 @@ it("a layer of which only some heads are done is asked for again, in turn with o
   const said = [first!.message.op];
   while (b.asked().length > 0) said.push((await b.give()).replace(/ \d/, ""));
   expect(said.filter((op) => op === first!.message.op)).toHaveLength(LAYERS + 1);
-  expect(b.store.shown.value.overview.pending).toEqual([]);
+  expect(b.store.shownHead.value.overview.pending).toEqual([]);
 });

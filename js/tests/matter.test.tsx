@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import type { Overview } from "../src/state/overview";
 import { createView, ViewContext } from "../src/state/view";
 import type { Matter } from "../src/state/whatif";
-import { baseWords, changeText, matterCells, numberName, verdict } from "../src/tabs/matter/data";
-import { Matter as Tab } from "../src/tabs/matter/matter";
+import { baseWords, changeText, matterCells, numberName, verdict } from "../src/tabs/matter/cellverdict";
+import { Matter as Tab } from "../src/tabs/matter/doesitmatter";
 import { bench, hello, overviewOf, settled, TOKENS } from "./fake";
 
 const WORDS = ["[CLS]", "it", "[MASK]", "it", "[MASK]", "[SEP]"];

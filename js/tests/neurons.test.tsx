@@ -6,7 +6,7 @@ import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import { blockOf, gapsBefore, rowsInView } from "../src/compute/neuronsheet";
 import { createView, ViewContext } from "../src/state/view";
-import { Neurons } from "../src/tabs/neurons/neurons";
+import { Neurons } from "../src/tabs/neurons/neuronview";
 import { bench, overviewOf } from "./fake";
 
 const MOST = 16_000; // pixels a side that browsers still give a canvas

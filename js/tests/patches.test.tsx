@@ -71,7 +71,7 @@ describe("an image of patches", () => {
       view.synced.put({ query: 2, key: 3 });
       image.dispatchEvent(key(name));
       expect([view.synced.query.value, view.synced.key.value]).toEqual([query, null]);
-      expect(view.page.said.value).toBe(`query ${TOKENS[query]}`);
+      expect(view.page.announcement.value).toBe(`query ${TOKENS[query]}`);
     }
     expect(image.getAttribute("aria-activedescendant")).toBe(host.querySelector("[role=gridcell]")!.id);
   });

@@ -1,7 +1,7 @@
 // What Present says of a guess, for every measure and every kind of row; and how a text fills a slide.
 import { expect, test } from "vitest";
 import { fill, LINE } from "../src/head/present/fill";
-import { answerText, numberText, questionText, type Row } from "../src/head/present/found";
+import { answerText, numberText, questionText, type Row } from "../src/head/present/rowquestion";
 import { share, signed, upTo } from "../src/paint/format";
 
 const WORDS = ["cat", "mat", "the", "it", "the"];

@@ -7,10 +7,10 @@ import type { Traits } from "../src/generated/vocabulary";
 import { LinesFigure, MapFigure } from "../src/head/headfigures";
 import { svgFile } from "../src/parts/figure";
 import { createView, type View, ViewContext } from "../src/state/view";
-import type { Split } from "../src/state/why";
+import type { Split } from "../src/state/whystate";
 import { NeuronFigure } from "../src/tabs/neurons/neuronfigure";
 import { EarlierLayers, LargestChart, PairsChart, Waterfall } from "../src/tabs/why/charts";
-import { cellWords, type Pairs, placeWords } from "../src/tabs/why/data";
+import { cellWords, type Pairs, placeWords } from "../src/tabs/why/scoresplit";
 import { bench, overviewOf } from "./fake";
 
 export const HOSTILE = [

@@ -8,14 +8,12 @@ import {
   gapWords,
   largestOf,
   pairAt,
-  type Similar,
-  splitNameOf,
   splitOf,
   triedOf,
   unitsOf,
-  withSplit,
-} from "../src/tabs/similarity/data";
-import { placesOf } from "../src/tabs/similarity/places";
+} from "../src/tabs/similarity/splits";
+import { placesOf } from "../src/tabs/similarity/tokenplaces";
+import { type Similar, splitNameOf, withSplit } from "../src/tabs/similarity/twotexts";
 
 /** [CLS] un ##fit cats [SEP], a word of two pieces. */
 const side = (prompt = false) => ({

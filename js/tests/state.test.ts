@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { strongestKey } from "../src/compute/attention";
 import { type Grid, grid as gridOf } from "../src/compute/grid";
-import { chooseLines, type Series } from "../src/compute/lines";
+import { chooseLines, type Series } from "../src/compute/linechoice";
 import { cellFacts, type KeyOrder, type NeuronOrder, neuronSheet, softmaxSteps } from "../src/compute/neuronsheet";
 import { heldCells, weightCells } from "../src/compute/windows";
 import { TRAIT_NAMES, type Traits } from "../src/generated/vocabulary";
 import { synced as bind } from "../src/kernel/synced";
-import { createDisplay } from "../src/state/display";
+import { createHeadGrid } from "../src/state/headgrid";
 import { bench, FakeModel, noise, overviewOf, TOKENS, totals, traitsOf } from "./fake";
 
 describe("display", () => {
@@ -20,15 +20,15 @@ describe("display", () => {
   };
   const open = (more: Partial<Traits> = {}) => {
     const b = bench(pairOverview(), more);
-    const { weights } = b.store.shown.value;
-    return { ...b, display: createDisplay(b.store), alpha: (i: number, j: number) => weights.at(i, j) };
+    const { weights } = b.store.shownHead.value;
+    return { ...b, display: createHeadGrid(b.store), alpha: (i: number, j: number) => weights.at(i, j) };
   };
   const labels = (grid: Grid) => [grid.rows.map((u) => u.label), grid.cols.map((u) => u.label)];
 
   it("is the head's weights as they are", () => {
     const { display, store } = open();
     expect(labels(display.grid.value)).toEqual([PAIR, PAIR]);
-    expect(display.grid.value.values).toEqual(store.shown.value.weights);
+    expect(display.grid.value.values).toEqual(store.shownHead.value.weights);
     for (let i = 0; i < 7; i++) expect(display.grid.value.values.row(i).reduce((a, b) => a + b)).toBeCloseTo(1, 6);
   });
   const [A, B] = [
@@ -44,7 +44,7 @@ describe("display", () => {
   ] as const)("filters sentence pairs: %s", (pair_filter, rows, cols) => {
     const { display, alpha } = open({ pair_filter });
     expect(labels(display.grid.value)).toEqual([rows.map((i) => PAIR[i]), cols.map((j) => PAIR[j])]);
-    expect([...display.grid.value.values.held!]).toEqual(rows.flatMap((i) => cols.map((j) => alpha(i, j))));
+    expect([...display.grid.value.values.matrix!]).toEqual(rows.flatMap((i) => cols.map((j) => alpha(i, j))));
   });
   it("merges words: columns summed, rows averaged", () => {
     const { display, alpha } = open({ units: "words" });
@@ -81,7 +81,7 @@ describe("display", () => {
     const words = [1, 2, 3, 5];
     const cells = words.flatMap((i) => words.filter((j) => j !== i).map((j) => [i, j] as const));
     const [clearest] = cells.reduce((a, b) => (alpha(b[0], b[1]) > alpha(a[0], a[1]) ? b : a));
-    const key = strongestKey(store.shown.value.weights.row(clearest));
+    const key = strongestKey(store.shownHead.value.weights.row(clearest));
     expect(display.focus.value).toEqual({ query: clearest, key, pinnedQuery: false, pinnedKey: false });
     synced.put({ query: 3, key: 0 });
     expect(display.focus.value).toEqual({ query: 3, key: 0, pinnedQuery: true, pinnedKey: true });
@@ -123,11 +123,11 @@ describe("neurons", () => {
     const total = scores.reduce((sum, s) => sum + Math.exp(s), 0);
     expect(facts.alpha[7]).toBeCloseTo(Math.exp(scores[7]!) / total, 9);
     const others = (scores.reduce((a, b) => a + b) - scores[7]!) / (S - 1);
-    expect(facts.parts.reduce((a, b) => a + b)).toBeCloseTo(scores[7]! - others, 5);
-    expect(facts.carried.net).toBeCloseTo(scores[7]! - others, 5);
+    expect(facts.terms.reduce((a, b) => a + b)).toBeCloseTo(scores[7]! - others, 5);
+    expect(facts.carriers.net).toBeCloseTo(scores[7]! - others, 5);
   });
   it("orders neurons by contribution, by index and by |q|, and the strips with them", () => {
-    expect(falls(sheet("contribution").neurons.map((n) => facts.parts[n]!))).toBe(true);
+    expect(falls(sheet("contribution").neurons.map((n) => facts.terms[n]!))).toBe(true);
     expect(sheet("index").neurons).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(falls(sheet("query").neurons.map((n) => Math.abs(facts.q[n]!)))).toBe(true);
     for (const order of ["contribution", "index", "query"] as const) {
@@ -136,7 +136,7 @@ describe("neurons", () => {
         expect(qShown[column]).toBe(slice.q[2 * d + n]);
         expect(kShown[3 * d + column]).toBe(slice.k[keys[3]! * d + n]);
         expect(productsShown[3 * d + column]).toBeCloseTo(slice.q[2 * d + n]! * slice.k[keys[3]! * d + n]!, 5);
-        expect(marked[column]).toBe(facts.carried.set.includes(n));
+        expect(marked[column]).toBe(facts.carriers.set.includes(n));
       });
     }
   });

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ask, GONE, KernelError, NEEDS_MODEL } from "../src/kernel/kernel";
 import { bench, FakeModel, floats, headAnswer, hello, noise, overviewOf, settled, TOKENS } from "./fake";
 
-const shownHead = ({ store }: ReturnType<typeof bench>) => `${store.shown.value.layer}/${store.shown.value.head}`;
+const shownHead = ({ store }: ReturnType<typeof bench>) =>
+  `${store.shownHead.value.layer}/${store.shownHead.value.head}`;
 const said = ({ store }: ReturnType<typeof bench>) => store.link.now.value;
 
 beforeEach(() => {
@@ -17,7 +18,7 @@ describe("link", () => {
   it("is saved until a kernel says hello, then live", async () => {
     const b = bench();
     expect(said(b).state).toBe("saved");
-    expect(b.store.shown.value.overview.queries.tokens).toEqual(TOKENS);
+    expect(b.store.shownHead.value.overview.queries.tokens).toEqual(TOKENS);
     await hello(b);
     expect(said(b).state).toBe("live");
     expect(b.store.link.kernel.value).toBe(true);
@@ -36,7 +37,7 @@ describe("link", () => {
     expect([said(b), b.model.asked]).toEqual([{ state: "saved", text: "saved page" }, []]);
     b.synced.put({ layer: 2, head: 3, measure: "norm" });
     await settled();
-    const { layer, head } = b.store.shown.value;
+    const { layer, head } = b.store.shownHead.value;
     expect([b.synced.layer.value, b.synced.head.value, b.synced.measure.value]).toEqual([layer, head, "weight"]);
     expect(said(b).text).toBe(`this page holds only L${layer}·H${head}: run the notebook for others`);
     expect(b.model.asked).toEqual([]);
@@ -324,9 +325,9 @@ describe("newest selection", () => {
     }); // the selected head is not drawn twice
     expect(b.heads()).toEqual(["1/0", "2/1"]);
     await b.answer(2, 1);
-    expect(b.store.shown.value.overlays).toEqual([]);
+    expect(b.store.shownHead.value.overlays).toEqual([]);
     await b.answer(1, 0);
-    expect(b.store.shown.value.overlays.map(({ layer, head }) => [layer, head])).toEqual([
+    expect(b.store.shownHead.value.overlays.map(({ layer, head }) => [layer, head])).toEqual([
       [1, 0],
       [2, 1],
     ]);
@@ -348,17 +349,17 @@ describe("a measure", () => {
     const b = bench(overviewOf(TOKENS, { measures }));
     b.synced.put({ layer: 1, head: 2, measure: "norm" });
     await b.answer(1, 2);
-    expect([shownHead(b), b.store.shown.value.measure]).toEqual(["0/0", "weight"]);
+    expect([shownHead(b), b.store.shownHead.value.measure]).toEqual(["0/0", "weight"]);
     const { fields, buffers } = norms(1);
     b.take("norms", { layer: 1 }).give(fields, buffers);
     await settled();
-    const { weights, values, measure, slice } = b.store.shown.value;
+    const { weights, values, measure, slice } = b.store.shownHead.value;
     expect([shownHead(b), measure]).toEqual(["1/2", "norm"]);
     const ofHead = noise(4 * TOKENS.length, 2)
       .map(Math.abs)
       .subarray(2 * slice.K, 3 * slice.K);
-    expect(Array.from(values.held!)).toEqual(
-      Array.from(weights.held!, (w, n) => Math.fround(w * ofHead[n % slice.K]!)),
+    expect(Array.from(values.matrix!)).toEqual(
+      Array.from(weights.matrix!, (w, n) => Math.fround(w * ofHead[n % slice.K]!)),
     );
     b.synced.put({ head: 1 });
     expect(b.heads()).toEqual(["1/1"]);
@@ -366,7 +367,7 @@ describe("a measure", () => {
   });
   it("that is not offered is the weight", () => {
     const b = bench(overviewOf(TOKENS), { measure: "norm" });
-    expect(b.store.shown.value.measure).toBe("weight");
+    expect(b.store.shownHead.value.measure).toBe("weight");
     expect(b.model.asked.map(({ message }) => message.op)).toEqual(["hello"]);
   });
 });
@@ -376,15 +377,15 @@ describe("a map of a whole layer", () => {
   it("is shown instead of the head when it is here, under its own name", async () => {
     const b = bench(overviewOf(TOKENS, { layer_maps }));
     b.synced.put({ layer_map: "rollout" });
-    expect(b.store.shown.value.layerMap).toBeNull();
+    expect(b.store.shownHead.value.layerMap).toBeNull();
     const values = noise(TOKENS.length ** 2, 5);
     const { fields, buffers } = floats("values", [TOKENS.length, TOKENS.length], values);
     b.take("layer_map", { layer: 0, kind: "rollout" }).give(fields, buffers);
     await settled();
-    const { layerMap } = b.store.shown.value;
-    expect([layerMap?.word, layerMap?.values.held]).toEqual([layer_maps[0], values]);
+    const { layerMap } = b.store.shownHead.value;
+    expect([layerMap?.word, layerMap?.values.matrix]).toEqual([layer_maps[0], values]);
     b.synced.put({ layer_map: "unknown" });
-    expect(b.store.shown.value.layerMap).toBeNull();
+    expect(b.store.shownHead.value.layerMap).toBeNull();
   });
 });
 
@@ -395,12 +396,12 @@ describe("another overview", () => {
     const tokens = ["[CLS]", "new", "[SEP]"];
     b.model.set("overview", overviewOf(tokens, { trace: "t2", layer: 2, head: 3 }));
     expect(shownHead(b)).toBe("2/3");
-    expect(b.store.shown.value.slice.S).toBe(3);
+    expect(b.store.shownHead.value.slice.S).toBe(3);
     await b.answer(1, 0); // five tokens, of the old text; the new one is asked for too
-    expect(b.store.shown.value.slice.S).toBe(3);
+    expect(b.store.shownHead.value.slice.S).toBe(3);
     await b.answer(1, 0, tokens);
     expect(shownHead(b)).toBe("1/0");
-    expect(b.store.shown.value.slice.S).toBe(3);
+    expect(b.store.shownHead.value.slice.S).toBe(3);
   });
   it("of another map is asked for once", async () => {
     const maps = ["encoder", "decoder"];
@@ -411,12 +412,12 @@ describe("another overview", () => {
     const other = overviewOf(["▁Das", "▁Haus"], { map: "decoder", maps, trace: "d", layer: 1, head: 2 });
     question.give(other.header, [other.data]);
     await settled();
-    expect(b.store.shown.value.overview.map).toBe("decoder");
-    expect(b.store.shown.value.slice.S).toBe(2);
+    expect(b.store.shownHead.value.overview.map).toBe("decoder");
+    expect(b.store.shownHead.value.slice.S).toBe(2);
     b.synced.put({ map: "encoder" });
-    expect(b.store.shown.value.overview.map).toBe("encoder");
+    expect(b.store.shownHead.value.overview.map).toBe("encoder");
     b.synced.put({ map: "decoder" });
-    expect(b.store.shown.value.overview.map).toBe("decoder");
+    expect(b.store.shownHead.value.overview.map).toBe("decoder");
     expect(b.model.asked.filter(({ message }) => message.op === "overview")).toEqual([]);
   });
   it("of a map of the old trace does not paint when it comes late", async () => {
@@ -428,11 +429,11 @@ describe("another overview", () => {
     const late = overviewOf(TOKENS, { map: "decoder", maps, trace: "e" });
     b.take("overview", { trace: "e" }).give(late.header, [late.data]);
     await settled();
-    expect(b.store.shown.value.overview).toMatchObject({ trace: "e2", map: "encoder" });
+    expect(b.store.shownHead.value.overview).toMatchObject({ trace: "e2", map: "encoder" });
     const wanted = overviewOf(tokens, { map: "decoder", maps, trace: "e2" });
     b.take("overview", { trace: "e2" }).give(wanted.header, [wanted.data]);
     await settled();
-    expect(b.store.shown.value.overview).toMatchObject({ trace: "e2", map: "decoder" });
+    expect(b.store.shownHead.value.overview).toMatchObject({ trace: "e2", map: "decoder" });
   });
 });
 

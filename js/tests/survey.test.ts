@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { sorted } from "../src/compute/sorted";
 import { headColour, layerMarker } from "../src/paint/palette";
 import { markerPath } from "../src/parts/chart";
-import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/tabs/survey/data";
+import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/tabs/survey/corpusheads";
 import { trustText } from "../src/tabs/survey/headmap";
 
 const edges = [0, 1, 4, 9];

@@ -24,7 +24,7 @@ async function open(selected = {}) {
   const give = async () => {
     const one = asked()[0]!;
     b.model.asked.splice(b.model.asked.indexOf(one), 1);
-    const { stats } = b.store.shown.value.overview;
+    const { stats } = b.store.shownHead.value.overview;
     const { fields, buffers } = pictures(one.message.layer as number, stats.length);
     one.give(fields, buffers);
     await settled();
@@ -46,10 +46,10 @@ it("are asked for one layer at a time, the open head's first", async () => {
 
 it("are drawn as they arrive, and nothing else changes", async () => {
   const { asked, give, store } = await open();
-  const { thumbs, overview, weights } = store.shown.value;
+  const { thumbs, overview, weights } = store.shownHead.value;
   expect(statistics(overview)).toEqual(overview.stats);
   await give();
-  const now = store.shown.value;
+  const now = store.shownHead.value;
   expect(now.thumbs).not.toBe(thumbs); // who looks at it draws again
   expect(now.weights).toBe(weights);
   expect(now.overview.pending).toEqual([1, 2]);
@@ -59,7 +59,7 @@ it("are drawn as they arrive, and nothing else changes", async () => {
   expect(now.thumbs.max[0]).toBe(0.5);
   expect(now.overview.statistic(0, HEADS - 1, overview.stats[0]!)).toBe(0);
   await give();
-  expect(store.shown.value.overview.statistic(1, 0, overview.stats[0]!)).toBeCloseTo(0.1);
+  expect(store.shownHead.value.overview.statistic(1, 0, overview.stats[0]!)).toBeCloseTo(0.1);
   expect(asked()).toHaveLength(1);
 });
 
@@ -68,7 +68,7 @@ it("are asked for no more when the view is closed or has another text", async ()
   closed.end();
   await closed.give();
   expect(closed.asked()).toEqual([]);
-  expect(closed.store.shown.value.overview.pending).toEqual([0, 1, 2]);
+  expect(closed.store.shownHead.value.overview.pending).toEqual([0, 1, 2]);
 
   const changed = await open();
   const late = changed.asked()[0]!;
@@ -78,5 +78,5 @@ it("are asked for no more when the view is closed or has another text", async ()
   late.give(fields, buffers);
   await settled();
   expect(changed.asked()).toEqual([]);
-  expect(changed.store.shown.value.overview.trace).toBe("other");
+  expect(changed.store.shownHead.value.overview.trace).toBe("other");
 });

@@ -7,7 +7,7 @@ import { answersOf, changeValues, effect, movedMost, spearman, strongest } from 
 import { createView, useView, ViewContext } from "../src/state/view";
 import { tagsWords } from "../src/whatif/bar";
 import { toggle, toSelected, undo } from "../src/whatif/doing";
-import { Matters } from "../src/whatif/heads";
+import { Matters } from "../src/whatif/headeffects";
 import { spread } from "../src/whatif/slopes";
 import { floats as answerOf, bench, HEADS, hello, LAYERS, overviewOf, settled, TOKENS } from "./fake";
 

@@ -4,7 +4,6 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { describe, expect, it } from "vitest";
 import { createView, ViewContext } from "../src/state/view";
-import { WhichWords } from "../src/tabs/matter/whichwords";
 import {
   type Attributed,
   type FaithfulRow,
@@ -13,7 +12,8 @@ import {
   restsOn,
   withWords,
   writer,
-} from "../src/tabs/matter/words";
+} from "../src/tabs/matter/answerwords";
+import { WhichWords } from "../src/tabs/matter/whichwords";
 import { bench, hello, overviewOf, pack, settled } from "./fake";
 
 const WORDS = ["[CLS]", "not", "it", "it", "[SEP]"];

@@ -81,7 +81,7 @@ describe.each(["full", "causal", "band"] as const)("a head of 4,096 tokens, mask
   const weights = weightCells(slice(mask));
   it.each(["weight", "norm", "difference"] as const)("has its cells by %s", (measure) => {
     const cells = measuredCells(weights, norms, measure);
-    expect(cells.held).toBeUndefined();
+    expect(cells.matrix).toBeUndefined();
     for (let n = 0; n < 200; n++) {
       const i = Math.floor(draw() * S);
       // every other one at the edge of what the query sees
@@ -116,8 +116,8 @@ describe("a long grid", () => {
   it("merges words and hides tokens where it is looked at, as a short one does", () => {
     const words = units(size, 2).slice(1);
     const found = grid(weights, words, words, { renormalize: true });
-    expect(found.values.held).toBeUndefined();
-    expect(found.most).toBe(Number.POSITIVE_INFINITY); // not known yet
+    expect(found.values.matrix).toBeUndefined();
+    expect(found.peak).toBe(Number.POSITIVE_INFINITY); // not known yet
     for (const r of [0, 7, 1498]) {
       const rows = words[r]!.pieces.map((i) => reference("causal", i, "weight", size));
       const mean = words.map((word) => word.pieces.reduce((sum, j) => sum + (rows[0]![j]! + rows[1]![j]!) / 2, 0));
@@ -160,9 +160,9 @@ describe("a sweep of a long map", () => {
   const state = emptySweep(cells);
   run(sweep(cells, state));
   it("knows what is true of all cells", () => {
-    const { most, largest, sums } = cells.swept.value!;
+    const { peak, largest, sums } = cells.swept.value!;
     const sorted = all.map(Math.abs).sort().reverse();
-    expect(near(most, sorted[0]!)).toBe(true);
+    expect(near(peak, sorted[0]!)).toBe(true);
     expect(largest.map((n) => Math.abs(all[n]!))).toEqual([...sorted.subarray(0, 1000)]);
     expect(largest).toHaveLength(1000);
     for (const j of [0, 700, ROWS - 1]) {
@@ -257,7 +257,7 @@ describe("work in slices", () => {
     expect(cells.swept.value).toBeNull();
     inSlices(job);
     vi.advanceTimersByTime(100 * ROWS);
-    expect(state.done).toBe(ROWS);
+    expect(state.rowsDone).toBe(ROWS);
     expect(cells.swept.value).not.toBeNull();
   });
   it("does what is wanted first before what waits", () => {

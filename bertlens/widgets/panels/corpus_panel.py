@@ -82,7 +82,7 @@ class CorpusPanel(Panel):
         return offers(trace)["gates"]  # square and without NaN
 
     def answer(self, trace: Trace) -> Answer:
-        """Everything for the page: see js/src/tabs/survey/data.ts. Raises InputError where `why_not` says why.
+        """Everything for the page: see js/src/tabs/survey/corpusheads.ts. Raises InputError where `why_not` says why.
 
         Of a long text in turns: "again", see turns.
         """
@@ -145,7 +145,7 @@ class CorpusPanel(Panel):
         return fields, arrays
 
     def texts(self, trace: Trace, layer: int) -> Answer:
-        """The texts in which each head of a layer has a statistic most, for js/src/tabs/survey/texts.tsx.
+        """The texts in which each head of a layer has a statistic most, for js/src/tabs/survey/headtexts.tsx.
 
         "held" False, and no more, where the statistics hold no texts. Raises InputError where `why_not` says why.
         """

@@ -15,7 +15,7 @@ NO_SPLIT = (
 
 
 def told(found: LateSimilarity) -> Answer:
-    """As `similarity_panel.told`, and `late`: js/src/tabs/similarity/late.ts. Array pairs: the products, (n, m)."""
+    """As `similarity_panel.told`, and `late`: js/src/tabs/similarity/maxsim.ts. Array pairs: the products, (n, m)."""
     table = found.matches()
     scored = [[at for at, is_in in enumerate(_read(side).scored) if is_in] for side in found.sides]
     places = {at: n for n, at in enumerate(scored[1])}

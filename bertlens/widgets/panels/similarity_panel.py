@@ -127,7 +127,7 @@ def reads_apart(trace: Trace) -> bool:
 
 
 def told(found: AnySimilarity) -> Answer:
-    """A similarity as the page draws it: js/src/tabs/similarity/data.ts. Array pairs: its split, (S_a, S_b).
+    """A similarity as the page draws it: js/src/tabs/similarity/twotexts.ts. Array pairs: its split, (S_a, S_b).
 
     Where it has none, `why_not` says why, and there is no array; biases are a last row and column.
     """

@@ -43,30 +43,30 @@ function countsOf(gates: Gates | null, heads: HeadName[]): Record<string, number
 export function Atlas() {
   const view = useView();
   const { page, synced, overview } = view;
-  const measure = useComputed(() => view.shown.thumbs.measure).value;
+  const measure = useComputed(() => view.shownHead.thumbs.measure).value;
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
   const gatesSoFar = useGates();
   const gates = gatesSoFar?.pending?.length ? null : gatesSoFar; // of all layers: for counts and for the order
   const order = page.atlasOrder.value;
   const isPlain = order === "position" || order === "gate";
-  const asked = changeColour(view); // colours and bars show it, whatever the order
-  const stat = useHeadValue(asked || (isPlain ? page.atlasStat.value : order));
+  const changeName = changeColour(view); // colours and bars show it, whatever the order
+  const stat = useHeadValue(changeName || (isPlain ? page.atlasStat.value : order));
   const by = useHeadValue(isPlain ? page.atlasStat.value : order);
   const says = useSentences();
-  const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
+  const allHeads = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
   const labels = gatesSoFar?.labels.full;
-  const byValue = () => (by ? sorted(all, ([l, h]) => by.of(l, h), order !== "row") : all); // a sharp row has a small entropy
-  const names = order === "position" ? null : order !== "gate" ? byValue() : gates ? byGate(all, gates) : all;
+  const byValue = () => (by ? sorted(allHeads, ([l, h]) => by.of(l, h), order !== "row") : allHeads); // a sharp row has a small entropy
+  const names = order === "position" ? null : order !== "gate" ? byValue() : gates ? byGate(allHeads, gates) : allHeads;
   return (
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
       <header class="bl-panel-head">
-        <h3>{all.length === 1 ? "1 head" : `${counted(all.length)} heads`}</h3>
+        <h3>{allHeads.length === 1 ? "1 head" : `${counted(allHeads.length)} heads`}</h3>
         {measure !== "weight" && <span class="bl-muted">{MEASURES[measure].symbol}</span>}
         <Deferred instead={<span class="bl-button bl-wait">Find heads that … ▾</span>}>
-          <FindHeads counts={countsOf(gates, all)} value={stat} />
+          <FindHeads counts={countsOf(gates, allHeads)} value={stat} />
         </Deferred>
       </header>
-      {stat && (asked || page.atlasFill.value) && (
+      {stat && (changeName || page.atlasFill.value) && (
         <p class="bl-muted bl-colours" data-testid="colours">
           colour: {stat.label}
         </p>
@@ -94,12 +94,12 @@ function Grid(props: GridProps) {
   const { root, synced } = useView();
   const cells = names ?? layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
   const cols = names ? Math.min(heads.length, HEADS_PER_ROW) : heads.length;
-  const chosen = () => {
+  const position = () => {
     const at = cells.findIndex(([l, h]) => l === synced.layer.value && h === synced.head.value);
     return { row: Math.floor(at / cols), col: at % cols };
   };
   const grid = { rows: Math.ceil(cells.length / cols), cols, count: names?.length };
-  const move = onGridKey(grid, chosen, ({ row, col }) => {
+  const move = onGridKey(grid, position, ({ row, col }) => {
     const [layer, head] = cells[row * cols + col]!;
     synced.put({ layer, head });
     root.current?.querySelector<HTMLElement>(`[data-head="${layer}-${head}"]`)?.focus();
@@ -173,8 +173,8 @@ const ByPosition = (props: GridProps) => (
 function RowHeader({ layer, children }: { layer: number; children: ComponentChildren }) {
   const { synced, overview } = useView();
   const open = synced.layer.value === layer && synced.layer_map.value !== "";
-  const wanted = synced.layer_map.value || "attnresln-n";
-  const word = overview.layer_maps.find(({ name }) => name === wanted) ?? overview.layer_maps[0];
+  const mapName = synced.layer_map.value || "attnresln-n";
+  const word = overview.layer_maps.find(({ name }) => name === mapName) ?? overview.layer_maps[0];
   return (
     <span role="rowheader" class="bl-axis">
       {word && synced.parts.value.includes("head") ? (
@@ -204,14 +204,14 @@ function Summary({ layers, heads, stat, name }: GridProps & { name: string }) {
   const text = `${name}, mean ${stat.label}: ${stat.text(mean)}`;
   return (
     <span class="bl-summary" role="img" aria-label={text} title={text}>
-      <span style={{ "--part": `${(100 * Math.abs(mean)) / stat.most}%` }} />
+      <span style={{ "--part": `${(100 * Math.abs(mean)) / stat.peak}%` }} />
     </span>
   );
 }
 
 /** Named runs of tokens along the top of the thumbnails. */
 function SpanStrip({ overview: { spans, queries } }: { overview: Overview }) {
-  const part = (n: number) => `${(100 * n) / queries.tokens.length}%`;
+  const percentOf = (n: number) => `${(100 * n) / queries.tokens.length}%`;
   if (spans.length === 0) return null;
   return (
     <div class="bl-span-strip" role="img" aria-label={`Tokens run through ${spans.map(([name]) => name).join(", ")}`}>
@@ -219,7 +219,7 @@ function SpanStrip({ overview: { spans, queries } }: { overview: Overview }) {
         <span
           key={start}
           class={n % 2 ? "bl-span bl-odd" : "bl-span"}
-          style={{ left: part(start), width: part(end - start) }}
+          style={{ left: percentOf(start), width: percentOf(end - start) }}
           title={`${name}: tokens ${start} to ${end - 1}, along each side of a thumbnail`}
         >
           {end - start > queries.tokens.length / 24 ? name : ""}

@@ -15,9 +15,9 @@ const [LEFT, TOP, SIDE] = [34, 20, 44]; // px beside the thumbnails, above them,
 
 /** Layers down, heads across, one thumbnail each; all are one image. */
 export function AtlasFigure() {
-  const { overview, shown, page, synced, dark } = useView();
+  const { overview, shownHead, page, synced, dark } = useView();
   const sheet = useContext(Paper);
-  const { thumbs } = shown;
+  const { thumbs } = shownHead;
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
   const { symbol, signed } = MEASURES[thumbs.measure];
   const common = page.commonScale.value ? commonScale(thumbs) : 0;
@@ -55,8 +55,8 @@ export function AtlasFigure() {
 /** Names of layers and heads, and a frame around each thumbnail, that of the selected head a heavier one. */
 function Frames(props: { layers: number[]; heads: number[]; step: [down: number, right: number]; zoom: number }) {
   const { layers, heads, step, zoom } = props;
-  const { shown, dark } = useView();
-  const { layer, head, overview } = shown;
+  const { shownHead, dark } = useView();
+  const { layer, head, overview } = shownHead;
   const selection = useContext(Paper)?.selection !== false;
   const { muted, select, border } = inks(dark);
   const [height, width] = overview.thumbShape.map((cells) => cells * zoom) as [number, number];

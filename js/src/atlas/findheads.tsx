@@ -13,11 +13,11 @@ const GROUPS = ["Pinned", "Pattern", "Kind of head", "What if"] as const;
 
 /** What the chip says: the question, and from which value on heads are shown. */
 function chipWords(view: View, questions: HeadQuestion[], value: HeadValue | null): string {
-  const asked = askedNow(view);
-  const least = view.page.atlasMinimum.value;
-  const question = questions.find(({ name }) => name === asked);
-  const bound = least > 0 && value ? `at least ${value.text(least * value.most)} (${value.label})` : "";
-  return [question?.label ?? (asked && value ? value.label : ""), bound].filter(Boolean).join(", ");
+  const questionName = askedNow(view);
+  const minimum = view.page.atlasMinimum.value;
+  const question = questions.find(({ name }) => name === questionName);
+  const bound = minimum > 0 && value ? `at least ${value.text(minimum * value.peak)} (${value.label})` : "";
+  return [question?.label ?? (questionName && value ? value.label : ""), bound].filter(Boolean).join(", ");
 }
 
 /** `counts`: heads of each gate. `value`: the number that colours, bars and the least value are of. */
@@ -64,9 +64,9 @@ function AskCell({ view }: { view: View }) {
 
 function Questions({ questions }: { questions: HeadQuestion[] }) {
   const view = useView();
-  const wanted = useSignal("");
-  const asked = askedNow(view);
-  const words = wanted.value.trim().toLowerCase();
+  const filter = useSignal("");
+  const questionName = askedNow(view);
+  const words = filter.value.trim().toLowerCase();
   const fits = ({ label, term, about }: HeadQuestion) => `${label} ${term} ${about}`.toLowerCase().includes(words);
   const matching = useMemo(() => questions.filter(fits), [questions, words]);
   return (
@@ -76,27 +76,27 @@ function Questions({ questions }: { questions: HeadQuestion[] }) {
           type="search"
           aria-label="Search what heads do"
           placeholder="search: entropy, next, [SEP] …"
-          value={wanted.value}
-          onInput={(event) => into(wanted)(event.currentTarget.value)}
+          value={filter.value}
+          onInput={(event) => into(filter)(event.currentTarget.value)}
         />
       </div>
       {matching.length === 0 && <p>Nothing of that name: try “next”, “entropy” or “closed”.</p>}
       {GROUPS.map((group) => {
-        const own = matching.filter((question) => question.group === group);
-        if (own.length === 0) return null;
+        const members = matching.filter((question) => question.group === group);
+        if (members.length === 0) return null;
         return (
           <div key={group} role="group" aria-label={group}>
             <span class="bl-caps">{group}</span>
-            {own.map(({ name, label, term, about, needs, count }) => (
+            {members.map(({ name, label, term, about, needs, count }) => (
               <button
                 type="button"
                 key={name}
                 class="bl-question"
                 data-question={name}
-                aria-pressed={name === asked}
-                disabled={needs !== "" && name !== asked}
+                aria-pressed={name === questionName}
+                disabled={needs !== "" && name !== questionName}
                 title={about}
-                onClick={() => askHeads(view, name === asked ? "" : name)}
+                onClick={() => askHeads(view, name === questionName ? "" : name)}
               >
                 <span>{label}</span> <span class="bl-muted bl-number">{needs || (count ?? term)}</span>
               </button>
@@ -149,7 +149,7 @@ function Picture({ value }: { value: HeadValue | null }) {
           max={1}
           step={0.01}
           value={atlasMinimum.value}
-          text={value.text(atlasMinimum.value * value.most)}
+          text={value.text(atlasMinimum.value * value.peak)}
           onChange={into(atlasMinimum)}
         />
       )}

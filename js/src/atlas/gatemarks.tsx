@@ -37,16 +37,16 @@ export const USUAL = { threshold: GATE_THRESHOLD, margin: GATE_MARGIN };
 
 /** The labels of the same scores under other thresholds, as bertlens.measures.gates.label has them. */
 export function relabelled(gates: Gates, threshold: number, margin: number): Gates {
-  const { names, labels, full, content, least } = gates;
-  const needed = least === null ? null : least - gates.threshold + threshold; // short texts need more
-  const all = (scores: Float32Array) =>
+  const { names, labels, full, content, least: bound } = gates;
+  const needed = bound === null ? null : bound - gates.threshold + threshold; // short texts need more
+  const labelsOf = (scores: Float32Array) =>
     labels.full.map((heads, l) =>
       heads.map((_, h) => {
         const at = (l * heads.length + h) * names.length;
         return gateLabel(names, scores.subarray(at, at + names.length), needed, margin);
       }),
     );
-  return { ...gates, threshold, margin, least: needed, labels: { full: all(full), content: all(content) } };
+  return { ...gates, threshold, margin, least: needed, labels: { full: labelsOf(full), content: labelsOf(content) } };
 }
 
 /** What is known of the gates of the maps shown, under the thresholds chosen. */
@@ -72,7 +72,7 @@ export const atLength = (tokens: number): string => `at ${counted(tokens)} token
 /** Gates are of the weights, whatever measure is shown beside them. */
 export const useByWeight = (): string => {
   const view = useView();
-  return useComputed(() => (view.shown.measure === "weight" ? "" : ", by weight")).value;
+  return useComputed(() => (view.shownHead.measure === "weight" ? "" : ", by weight")).value;
 };
 
 /** Letter and mark of a gate: told apart without colour. */

@@ -58,14 +58,14 @@ const NoPicture = () => <span class="bl-fill bl-muted">{useView().link.kernel.va
 /** The picture by the measure shown; those that were shown before stay, hidden: measures are gone back to. */
 function Thumbnail({ n }: { n: number }) {
   const view = useView();
-  const thumbs = useComputed(() => view.shown.thumbs).value;
-  const seen = useRef(new Map<string, Thumbs>()).current;
-  if (seen.get("weight")?.data !== view.overview.thumbs.data) seen.clear(); // another text
-  seen.set("weight", view.overview.thumbs).set(thumbs.measure, thumbs);
+  const thumbs = useComputed(() => view.shownHead.thumbs).value;
+  const pictures = useRef(new Map<string, Thumbs>()).current;
+  if (pictures.get("weight")?.data !== view.overview.thumbs.data) pictures.clear(); // another text
+  pictures.set("weight", view.overview.thumbs).set(thumbs.measure, thumbs);
   if (thumbs.pending?.includes(Math.floor(n / view.overview.n_heads))) return <NoPicture />;
   return (
     <>
-      {[...seen.values()].map((one) => (
+      {[...pictures.values()].map((one) => (
         <Picture key={one.measure} thumbs={one} n={n} hidden={one.measure !== thumbs.measure} />
       ))}
     </>
@@ -90,17 +90,17 @@ interface HeadButtonProps {
 /** The class of a head that steps back, since it has another gate than the chosen one, or that is hidden, being below the least value. */
 function useStep({ layer, head, stat, gate }: HeadButtonProps): string {
   const { page } = useView();
-  const least = page.atlasMinimum.value;
-  if (least > 0 && stat && !(Math.abs(stat.of(layer, head)) >= least * stat.most)) return "bl-below";
+  const minimum = page.atlasMinimum.value;
+  if (minimum > 0 && stat && !(Math.abs(stat.of(layer, head)) >= minimum * stat.peak)) return "bl-below";
   return page.gateFilter.value && gate && gate !== page.gateFilter.value ? "bl-back" : "";
 }
 
 /** The head's value as a colour and a number. */
 function Fill({ value, stat, mark }: { value: number; stat: HeadValue; mark?: string }) {
   const { dark, page } = useView();
-  const { most } = stat;
+  const { peak } = stat;
   if (Number.isNaN(value)) return <span class="bl-fill bl-muted">{stat.text(value)}</span>;
-  const background = cssColor(value, stat.signed ? -most : 0, most, coloursOf(stat.signed, dark));
+  const background = cssColor(value, stat.signed ? -peak : 0, peak, coloursOf(stat.signed, dark));
   return (
     <span class="bl-fill" style={{ background, color: inkOn(background) }} data-mark={mark}>
       {page.atlasOrder.value === "position" && stat.text(value)}
@@ -113,14 +113,14 @@ function useClasses(props: HeadButtonProps): string[] {
   const view = useView();
   const { synced, overview } = view;
   const { layer, head } = props;
-  const chosen = useComputed(() => synced.layer.value === layer && synced.head.value === head).value;
+  const isSelected = useComputed(() => synced.layer.value === layer && synced.head.value === head).value;
   const ofLayer = useComputed(() => synced.layer_map.value !== "").value; // then no head is shown
   const overlaid = useComputed(() => synced.heads.value.some(([l, h]) => l === layer && h === head)).value;
   const off = isOff(overview, layer, head);
   return [
     "bl-thumb",
     off ? "bl-off" : "",
-    chosen ? (ofLayer ? "bl-current" : "bl-chosen") : overlaid ? "bl-overlaid" : "",
+    isSelected ? (ofLayer ? "bl-current" : "bl-chosen") : overlaid ? "bl-overlaid" : "",
     useStep(props),
   ];
 }
@@ -130,7 +130,7 @@ export function HeadButton(props: HeadButtonProps) {
   const view = useView();
   const { overview } = view;
   const classes = useClasses(props);
-  const chosen = classes.includes("bl-chosen");
+  const isSelected = classes.includes("bl-chosen");
   const absent = overview.pending.includes(layer) && !view.link.kernel.value;
   const [label, paper] = [headLabel(layer, head), paperName(layer, head)];
   const sentence = absent
@@ -152,12 +152,12 @@ export function HeadButton(props: HeadButtonProps) {
   );
   const tip = (event: { currentTarget: Element }) => showTip(view, event.currentTarget, content);
   return (
-    <div role="gridcell" aria-selected={chosen}>
+    <div role="gridcell" aria-selected={isSelected}>
       <button
         type="button"
         class={classes.join(" ")}
         data-head={`${layer}-${head}`}
-        tabIndex={chosen || classes.includes("bl-current") ? 0 : -1}
+        tabIndex={isSelected || classes.includes("bl-current") ? 0 : -1}
         aria-label={`${label}${caption ? ` ${caption},` : ""}${sentenceText(sentence).slice(label.length)} ${says ? `${says}, ` : ""}${paper}`}
         onClick={(event) => {
           if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);

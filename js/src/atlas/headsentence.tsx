@@ -11,7 +11,7 @@ import { useSentences } from "./headvalues";
 export function HeadSentence() {
   const labels = useGates()?.labels.full;
   const says = useSentences();
-  const { layer, head, layerMap, weights } = useView().shown;
+  const { layer, head, layerMap, weights } = useView().shownHead;
   const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
   return (
     <p class="bl-selected-head" data-testid="head-sentence">

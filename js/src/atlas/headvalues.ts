@@ -54,12 +54,12 @@ const NOTHING: OfHead = () => Number.NaN;
 const answered = <T>(answer: Answer<T>, of: (value: T) => OfHead, unit: string): HeadNumbers | null =>
   answer.state === "asking" ? null : { of: answer.state === "answered" ? of(answer.value) : NOTHING, unit };
 
-const less = (a: HeadNumbers | null, b: HeadNumbers | null): HeadNumbers | null =>
+const minus = (a: HeadNumbers | null, b: HeadNumbers | null): HeadNumbers | null =>
   a && b && { of: (l, h) => a.of(l, h) - b.of(l, h), unit: a.unit };
 
 /** Weight, norm, or the one less the other. */
 const byMeasure = (measure: Measure, by: (by: "weight" | "norm") => HeadNumbers | null): HeadNumbers | null =>
-  measure === "difference" ? less(by("weight"), by("norm")) : by(measure);
+  measure === "difference" ? minus(by("weight"), by("norm")) : by(measure);
 
 function statistic({ answers, overview }: View, name: string, by: "weight" | "norm"): HeadNumbers | null {
   const unit = STATISTICS[name]?.unit ?? "";
@@ -119,17 +119,17 @@ export function headValue(view: View, name: string, measure: Measure): HeadValue
   if (!numbers) return null;
   const { n_layers, n_heads } = view.overview;
   const isSigned = numbers.signed ?? (MEASURES[measure].signed && name !== "variation" && name !== "contrast");
-  const all = upTo(n_layers * n_heads).map((n) => numbers.of(Math.floor(n / n_heads), n % n_heads));
+  const values = upTo(n_layers * n_heads).map((n) => numbers.of(Math.floor(n / n_heads), n % n_heads));
   const plain = UNITS[numbers.unit] ?? UNITS.nats!;
   return {
     name,
     label: numbers.label ?? labelOf(view, name),
     signed: isSigned,
     mark: numbers.mark,
-    whole: !all.some(Number.isNaN),
+    whole: !values.some(Number.isNaN),
     absent: numbers.absent ?? false,
-    most: scaleEnd(largestSize(all)),
-    of: (l, h) => all[l * n_heads + h]!,
+    peak: scaleEnd(largestSize(values)),
+    of: (l, h) => values[l * n_heads + h]!,
     text:
       numbers.text ??
       ((value) => (Number.isNaN(value) ? "–" : `${isSigned && value > 0 ? "+" : ""}${plain(value).replace("-", "−")}`)),
@@ -145,23 +145,23 @@ export const changeColour = ({ page, overview }: View): string => {
 /** A value of the measure shown; the last one of these maps while it is on its way, null before. */
 export function useHeadValue(name: string): HeadValue | null {
   const view = useView();
-  const measure = useComputed(() => view.shown.measure).value;
-  const last = useRef<{ key: unknown[]; value: HeadValue } | null>(null);
+  const measure = useComputed(() => view.shownHead.measure).value;
+  const memo = useRef<{ key: unknown[]; value: HeadValue } | null>(null);
   const pin = OF_PIN.includes(name)
     ? [view.grid.rows[view.row ?? -1], view.grid.cols[view.col ?? -1], view.grid.cols]
     : [];
   const key = [view.overview, name, measure, ...pin];
-  const kept = last.current;
+  const stored = memo.current;
   if (
-    kept?.value.whole &&
+    stored?.value.whole &&
     !OF_CHANGE.includes(name) &&
-    key.every((one, n) => one === kept.key[n]) &&
-    key.length === kept.key.length
+    key.every((one, n) => one === stored.key[n]) &&
+    key.length === stored.key.length
   )
-    return kept.value;
+    return stored.value;
   const value = headValue(view, name, measure);
-  if (value) last.current = { key, value };
-  return value ?? (kept?.key[0] === view.overview ? kept.value : null);
+  if (value) memo.current = { key, value };
+  return value ?? (stored?.key[0] === view.overview ? stored.value : null);
 }
 
 /** Whether a change of the run switches a head off. */
@@ -180,7 +180,7 @@ const off = ({ lead, share, next, more }: Sentence, name: string): Sentence => (
 });
 
 /** How far a head takes from other places than it looks at, after where it looks most. */
-const apart = ({ lead, share, next, more }: Sentence, variation: number): Sentence => ({
+const withVariation = ({ lead, share, next, more }: Sentence, variation: number): Sentence => ({
   lead,
   share,
   next:
@@ -200,7 +200,7 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
     if (measure === "difference")
       return (l, h, weights) => {
         const variation = statistic(l, h, "variation");
-        return Number.isNaN(variation) ? byWeight(l, h, weights) : apart(byWeight(l, h, weights), variation);
+        return Number.isNaN(variation) ? byWeight(l, h, weights) : withVariation(byWeight(l, h, weights), variation);
       };
     const columns = (l: number, h: number) => {
       const received = receivedOf(norms, overview, l, h);
@@ -210,8 +210,8 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
   };
   return (l, h, weights) => {
     const isHere = value && !(answer?.state === "answered" && answer.pending?.includes(l));
-    const said = (isHere ? byNorm(value) : byWeight)(l, h, weights);
-    return isOff(overview, l, h) ? off(said, headLabel(l, h)) : said;
+    const sentence = (isHere ? byNorm(value) : byWeight)(l, h, weights);
+    return isOff(overview, l, h) ? off(sentence, headLabel(l, h)) : sentence;
   };
 }
 
@@ -219,7 +219,7 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
 export function useSentences(): Says {
   const view = useView();
   const { overview, answers } = view;
-  const measure = useComputed(() => view.shown.measure).value;
+  const measure = useComputed(() => view.shownHead.measure).value;
   const answer = measure === "weight" ? null : answers.get(STATS, overview, { by: "norm" });
   return useMemo(() => sentences(view, measure), [overview, measure, answer]);
 }

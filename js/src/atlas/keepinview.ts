@@ -4,13 +4,13 @@ import { useView } from "../state/view";
 
 /** Scrolls the atlas, never the page around it, to the chosen head, should it lie outside. */
 export function useKeepInView() {
-  const { root, page, shown } = useView();
+  const { root, page, shownHead } = useView();
   useEffect(() => {
     const frame = root.current?.querySelector(".bl-atlas .bl-scroll");
-    const chosen = frame?.querySelector(".bl-chosen")?.getBoundingClientRect();
-    if (!frame || !chosen) return;
+    const button = frame?.querySelector(".bl-chosen")?.getBoundingClientRect();
+    if (!frame || !button) return;
     const { top, bottom, left, right } = frame.getBoundingClientRect();
-    if (chosen.top < top || chosen.bottom > bottom) frame.scrollTop += (chosen.top + chosen.bottom - top - bottom) / 2;
-    if (chosen.left < left || chosen.right > right) frame.scrollLeft += (chosen.left + chosen.right - left - right) / 2;
-  }, [shown.layer, shown.head, page.atlasOrder.value]);
+    if (button.top < top || button.bottom > bottom) frame.scrollTop += (button.top + button.bottom - top - bottom) / 2;
+    if (button.left < left || button.right > right) frame.scrollLeft += (button.left + button.right - left - right) / 2;
+  }, [shownHead.layer, shownHead.head, page.atlasOrder.value]);
 }

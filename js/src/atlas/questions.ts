@@ -21,20 +21,20 @@ export interface HeadQuestion {
 const EFFECTS = ["moved", "matters"]; // of a change
 
 /** A question about weights, asked of the measure that is shown. */
-function asMeasured({ shown: { measure } }: View, label: string): string {
+function asMeasured({ shownHead: { measure } }: View, label: string): string {
   if (measure === "weight") return label;
   if (measure === "difference") return `${label}, more by weight than by norm`;
-  const taken = label.replace(/^(look at|rest on|stay in)/, "take from");
-  return taken === label ? `${label}, by norm` : taken;
+  const phrase = label.replace(/^(look at|rest on|stay in)/, "take from");
+  return phrase === label ? `${label}, by norm` : phrase;
 }
 
 /** Of the cell, row and token that are pinned, or what to pin for them. */
 function pinned(view: View): HeadQuestion[] {
-  const { grid, row, col, overview, shown } = view;
+  const { grid, row, col, overview, shownHead } = view;
   const noun = nounOf(overview);
   const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
   const [it, that] = [query, key].map((unit) => (unit ? `“${tokenText(unit.label)}”` : `a ${noun}`));
-  const byNorm = shown.measure === "norm";
+  const byNorm = shownHead.measure === "norm";
   const question = (name: string, label: string, about: string, needs: string): HeadQuestion => ({
     ...{ name, label, about, needs, group: "Pinned" },
     term: labelOf(view, name),

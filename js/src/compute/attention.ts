@@ -122,21 +122,21 @@ function lessTotal(slice: QueryKeySlice, top: number, bottom: number, left: numb
       for (let n = 0; n < d; n++) {
         const u = q[x + n]!;
         const v = q[y + n]!;
-        const one = k[k0 + n]!;
+        const key = k[k0 + n]!;
         const two = k[k1 + n]!;
-        a += u * one;
+        a += u * key;
         b += u * two;
-        c += v * one;
+        c += v * key;
         e += v * two;
       }
       const at = (i - top) * width + j - left;
       const below = y > x ? at + width : at;
-      const beside = k1 > k0 ? 1 : 0;
+      const step = k1 > k0 ? 1 : 0;
       out[at] = a * scaling - lse[i]!;
-      out[at + beside] = b * scaling - lse[i]!;
+      out[at + step] = b * scaling - lse[i]!;
       if (below === at) continue;
       out[below] = c * scaling - lse[i + 1]!;
-      out[below + beside] = e * scaling - lse[i + 1]!;
+      out[below + step] = e * scaling - lse[i + 1]!;
     }
   }
 }
@@ -177,11 +177,11 @@ function dot(q: Float32Array, from: number, k: Float32Array, at: number, d: numb
 
 /** In place. NaN and rows without a visible key come out as NaN, as in torch. */
 export function softmax(row: Float64Array): void {
-  let most = Number.NEGATIVE_INFINITY;
+  let peak = Number.NEGATIVE_INFINITY;
   let total = 0;
-  for (let j = 0; j < row.length; j++) if (row[j]! > most) most = row[j]!;
+  for (let j = 0; j < row.length; j++) if (row[j]! > peak) peak = row[j]!;
   for (let j = 0; j < row.length; j++) {
-    row[j] = Math.exp(row[j]! - most);
+    row[j] = Math.exp(row[j]! - peak);
     total += row[j]!;
   }
   for (let j = 0; j < row.length; j++) row[j]! /= total;

@@ -7,8 +7,8 @@ export function gateLabel(
   needed: number | null,
   margin: number,
 ): string {
-  const all = Array.from(scores);
-  if (needed === null || all.some(Number.isNaN)) return "undefined";
-  const [first, second] = [...all].sort((a, b) => b - a);
-  return first! >= needed && first! - second! >= margin ? names[all.indexOf(first!)]! : "mixed";
+  const list = Array.from(scores);
+  if (needed === null || list.some(Number.isNaN)) return "undefined";
+  const [best, second] = [...list].sort((a, b) => b - a);
+  return best! >= needed && best! - second! >= margin ? names[list.indexOf(best!)]! : "mixed";
 }

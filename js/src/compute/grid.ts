@@ -32,7 +32,7 @@ export interface Grid {
   rows: Unit[];
   cols: Unit[];
   values: Cells; // (rows·cols)
-  most: number; // the largest value, whatever its sign; infinite while it is not known
+  peak: number; // the largest value, whatever its sign; infinite while it is not known
   top: number; // where the colours end, see `extremes`
 }
 
@@ -41,10 +41,10 @@ export function units(side: TokenSide, words: boolean): Unit[] {
   const list: Unit[] = [];
   side.tokens.forEach((token, n) => {
     const [word, segment] = [side.words[n] ?? -1, side.segments[n] ?? 0];
-    const last = list.at(-1);
-    if (words && last && word >= 0 && n > 0 && side.words[n - 1] === word && last.segment === segment) {
-      last.label += token.length > 2 && token.startsWith("##") ? token.slice(2) : token;
-      last.pieces.push(n);
+    const unit = list.at(-1);
+    if (words && unit && word >= 0 && n > 0 && side.words[n - 1] === word && unit.segment === segment) {
+      unit.label += token.length > 2 && token.startsWith("##") ? token.slice(2) : token;
+      unit.pieces.push(n);
     } else list.push({ label: token, pieces: [n], segment, special: side.special[n] === 1 });
   });
   return list;
@@ -66,12 +66,12 @@ export const spanUnits = (side: TokenSide, spans: Span[]): Unit[] =>
  */
 export function grid(from: Cells, rows: Unit[], cols: Unit[], { renormalize = false } = {}): Grid {
   const [R, C] = [rows.length, cols.length];
-  const every = R === from.rows && C === from.cols; // units are in order, so that their number says it
-  const merged: Window = every ? from.window : (...part) => merge(from, rows, cols, part);
-  const held = new Map<number, number>(); // what a row's shown columns hold
+  const isFull = R === from.rows && C === from.cols; // units are in order, so that their number says it
+  const merged: Window = isFull ? from.window : (...part) => merge(from, rows, cols, part);
+  const totals = new Map<number, number>(); // what a row's shown columns hold
   const heldIn = (row: number) => {
-    if (!held.has(row)) held.set(row, merged(row, row + 1, 0, C).reduce((sum, value) => sum + value, 0) || 1);
-    return held.get(row)!;
+    if (!totals.has(row)) totals.set(row, merged(row, row + 1, 0, C).reduce((sum, value) => sum + value, 0) || 1);
+    return totals.get(row)!;
   };
   const scaled: Window = (top, bottom, left, right) => {
     const width = right - left;
@@ -80,29 +80,29 @@ export function grid(from: Cells, rows: Unit[], cols: Unit[], { renormalize = fa
   const window = renormalize ? scaled : merged;
   const compute = () =>
     isLong(R, C) ? cellsOf(R, C, window, renormalize || from.whole) : heldCells(window(0, R, 0, C), C);
-  const values = every && !renormalize ? from : compute();
+  const values = isFull && !renormalize ? from : compute();
   return { rows, cols, values, ...extentOf(values) };
 }
 
 const SAMPLE = 16; // rows of a long map that say where its colours end, until all are computed
 
-function extentOf(values: Cells): Pick<Grid, "most" | "top"> {
-  const { rows, cols, held, swept } = values;
-  if (!isLong(rows, cols)) return extremes(held!, rows);
+function extentOf(values: Cells): Pick<Grid, "peak" | "top"> {
+  const { rows, cols, matrix, swept } = values;
+  if (!isLong(rows, cols)) return extremes(matrix!, rows);
   if (swept.value) return swept.value;
-  const some = new Float32Array(SAMPLE * cols);
-  for (let n = 0; n < SAMPLE; n++) some.set(values.row(Math.floor(((n + 0.5) * rows) / SAMPLE)), n * cols);
-  return { most: Number.POSITIVE_INFINITY, top: colourEnd(largestOf(some, SAMPLE)) };
+  const sample = new Float32Array(SAMPLE * cols);
+  for (let n = 0; n < SAMPLE; n++) sample.set(values.row(Math.floor(((n + 0.5) * rows) / SAMPLE)), n * cols);
+  return { peak: Number.POSITIVE_INFINITY, top: colourEnd(largestOf(sample, SAMPLE)) };
 }
 
 /**
  * The largest size of a map's values, and where its colours end: there too, but in a map of many rows no higher than
  * twice the median of the rows' largest, since a single cell would leave all others white.
  */
-export function extremes(values: Float32Array, rows: number): { most: number; top: number } {
+export function extremes(values: Float32Array, rows: number): { peak: number; top: number } {
   const sizes = largestOf(values, rows);
-  const most = sizes.reduce((a, b) => Math.max(a, b), 0);
-  return { most, top: rows > MANY_ROWS ? Math.min(most, colourEnd(sizes)) : most };
+  const peak = sizes.reduce((a, b) => Math.max(a, b), 0);
+  return { peak, top: rows > MANY_ROWS ? Math.min(peak, colourEnd(sizes)) : peak };
 }
 
 /** The largest size in every row. */
@@ -110,12 +110,12 @@ export function largestOf(values: Float32Array, rows: number): Float32Array {
   const width = values.length / (rows || 1);
   const largest = new Float32Array(rows);
   for (let r = 0, n = 0; r < rows; r++) {
-    let most = 0;
+    let peak = 0;
     for (const end = n + width; n < end; n++) {
       const size = Math.abs(values[n]!);
-      if (size > most) most = size;
+      if (size > peak) peak = size;
     }
-    largest[r] = most;
+    largest[r] = peak;
   }
   return largest;
 }
@@ -132,17 +132,17 @@ function merge(from: Cells, rows: Unit[], cols: Unit[], [top, bottom, left, righ
   const values = new Float32Array((bottom - top) * width);
   if (values.length === 0) return values;
   const sum = new Float64Array(width);
-  const part = cols.slice(left, right);
-  const first = part[0]!.pieces[0]!;
-  const end = part.at(-1)!.pieces.at(-1)! + 1;
-  const pieces = Int32Array.from(part.flatMap((col) => col.pieces));
-  const owner = Int32Array.from(part.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
+  const span = cols.slice(left, right);
+  const start = span[0]!.pieces[0]!;
+  const end = span.at(-1)!.pieces.at(-1)! + 1;
+  const pieces = Int32Array.from(span.flatMap((col) => col.pieces));
+  const owner = Int32Array.from(span.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
   for (let r = top; r < bottom; r++) {
     const queries = rows[r]!.pieces;
     sum.fill(0);
     for (const i of queries) {
-      const row = from.window(i, i + 1, first, end);
-      for (let n = 0; n < pieces.length; n++) sum[owner[n]!]! += row[pieces[n]! - first]!;
+      const row = from.window(i, i + 1, start, end);
+      for (let n = 0; n < pieces.length; n++) sum[owner[n]!]! += row[pieces[n]! - start]!;
     }
     for (let c = 0; c < width; c++) values[(r - top) * width + c] = sum[c]! / queries.length;
   }
@@ -161,8 +161,8 @@ export function columnSums(values: Float32Array, cols: number): Float64Array {
 }
 
 /** Mean over the rows of every column, (cols); not known of a long map before all its rows have been computed. */
-export const columnMeans = ({ rows, cols, held, swept }: Cells): Float64Array | undefined =>
-  (held ? columnSums(held, cols) : swept.value?.sums)?.map((sum) => sum / rows);
+export const columnMeans = ({ rows, cols, matrix, swept }: Cells): Float64Array | undefined =>
+  (matrix ? columnSums(matrix, cols) : swept.value?.sums)?.map((sum) => sum / rows);
 
 /** Whether a unit begins in a span. */
 export const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start && unit.pieces[0]! < end;

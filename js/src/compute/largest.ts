@@ -25,9 +25,9 @@ export function largest(values: ArrayLike<number>, most: number, minimum = 0): {
 
 /** The largest size of some numbers; what is not a number is left out. */
 export const largestSize = (values: Iterable<number>): number => {
-  let most = 0;
-  for (const value of values) most = Math.max(most, Math.abs(value) || 0);
-  return most;
+  let peak = 0;
+  for (const value of values) peak = Math.max(peak, Math.abs(value) || 0);
+  return peak;
 };
 
 /** The n-th largest value, 0 the largest; the values change places (Hoare's selection). */

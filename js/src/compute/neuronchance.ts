@@ -22,9 +22,9 @@ function uniforms(): () => number {
 /** Independent standard normals, two of a pair of uniforms (Box and Muller 1958). */
 function normals(out: Float64Array, uniform: () => number): void {
   for (let n = 0; n < out.length; n += 2) {
-    const [far, turn] = [Math.sqrt(-2 * Math.log(1 - uniform())), 2 * Math.PI * uniform()];
-    out[n] = far * Math.cos(turn);
-    out[n + 1] = far * Math.sin(turn); // beyond the end of an odd one: nothing
+    const [radius, turn] = [Math.sqrt(-2 * Math.log(1 - uniform())), 2 * Math.PI * uniform()];
+    out[n] = radius * Math.cos(turn);
+    out[n + 1] = radius * Math.sin(turn); // beyond the end of an odd one: nothing
   }
 }
 
@@ -34,13 +34,13 @@ export interface Draws {
   high: number; // to here
 }
 
-const known = new Map<string, Draws | null>();
+const cache = new Map<string, Draws | null>();
 
 /** Neurons that carry 80 % where random q and k put a key at this rank (0 first) of K; null where none stands out. */
 export function n80Chance(d: number, K: number, rank: number): Draws | null {
   const name = `${d} ${K} ${rank}`;
-  if (!known.has(name)) known.set(name, K > 1 ? draw(d, K, rank) : null);
-  return known.get(name)!;
+  if (!cache.has(name)) cache.set(name, K > 1 ? draw(d, K, rank) : null);
+  return cache.get(name)!;
 }
 
 function draw(d: number, K: number, rank: number): Draws | null {
@@ -48,14 +48,14 @@ function draw(d: number, K: number, rank: number): Draws | null {
   const [q, k, along] = [new Float64Array(d), new Float64Array(d), new Float64Array(K)];
   const sizes: number[] = [];
   const wide = Math.sqrt(1 + 1 / (K - 1)); // the mean of the others varies too
-  for (let left = Math.min(DRAWS, Math.ceil(MOST_KEYS / K)); left > 0; left--) {
-    for (const part of [q, k, along]) normals(part, uniform);
-    const own = along.sort()[K - 1 - rank]!;
-    const apart = own - (along.reduce((a, b) => a + b) - own) / (K - 1);
+  for (let round = Math.min(DRAWS, Math.ceil(MOST_KEYS / K)); round > 0; round--) {
+    for (const vector of [q, k, along]) normals(vector, uniform);
+    const score = along.sort()[K - 1 - rank]!;
+    const gap = score - (along.reduce((a, b) => a + b) - score) / (K - 1);
     const length = Math.hypot(...q);
     let already = 0;
     for (let n = 0; n < d; n++) already += (q[n]! * wide * k[n]!) / length;
-    const { n80 } = contrastSet(q.map((x, n) => x * (wide * k[n]! + ((apart - already) * x) / length)));
+    const { n80 } = contrastSet(q.map((x, n) => x * (wide * k[n]! + ((gap - already) * x) / length)));
     if (n80 > 0) sizes.push(n80);
   }
   sizes.sort((a, b) => a - b);
@@ -73,26 +73,26 @@ export interface SetWeights {
 /** The weight of (i, j) by the neurons of the set alone, by the rest alone, and by as many picked at random, on average. */
 export function setWeights(slice: Slice, i: number, j: number, set: number[]): SetWeights {
   const { q, k, d, K, scaling } = needQueryKey(slice);
-  const parts = new Float64Array(d * K); // of every neuron in every key's score: a set is a sum of a few rows
+  const products = new Float64Array(d * K); // of every neuron in every key's score: a set is a sum of a few rows
   const bias = new Float64Array(K);
   for (let at = 0; at < K; at++) {
     bias[at] = biasOf(slice, i, at);
-    for (let n = 0; n < d; n++) parts[n * K + at] = scaling * q[i * d + n]! * k[at * d + n]!;
+    for (let n = 0; n < d; n++) products[n * K + at] = scaling * q[i * d + n]! * k[at * d + n]!;
   }
   const row = new Float64Array(K);
   const by = (neurons: number[]) => {
     row.set(bias);
-    for (const n of neurons) for (let at = 0; at < K; at++) row[at]! += parts[n * K + at]!;
+    for (const n of neurons) for (let at = 0; at < K; at++) row[at]! += products[n * K + at]!;
     softmax(row);
     return row[j]!;
   };
   const uniform = uniforms();
   const order = Array.from({ length: d }, (_, n) => n);
   let lot = 0;
-  for (let left = LOTS; left > 0; left--) {
+  for (let round = LOTS; round > 0; round--) {
     for (let n = 0; n < set.length; n++) {
-      const other = n + Math.floor(uniform() * (d - n));
-      [order[n], order[other]] = [order[other]!, order[n]!];
+      const swap = n + Math.floor(uniform() * (d - n));
+      [order[n], order[swap]] = [order[swap]!, order[n]!];
     }
     lot += by(order.slice(0, set.length)) / LOTS;
   }

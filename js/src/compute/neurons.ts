@@ -18,8 +18,8 @@ export function products(slice: Slice, i: number, j: number): Float64Array {
 
 /** scaling · q_i ∘ (k_j − mean of the other visible keys): (d). NaN if query i sees no other key. */
 export function contrast(slice: Slice, i: number, j: number): Float64Array {
-  const known = needQueryKey(slice);
-  return contrastWith(known, i, j, visibleSum(known, i));
+  const vectors = needQueryKey(slice);
+  return contrastWith(vectors, i, j, visibleSum(vectors, i));
 }
 
 /** Sum of the keys that query i sees, and how many they are. */
@@ -37,14 +37,14 @@ function visibleSum(slice: QueryKeySlice, i: number) {
 
 function contrastWith(slice: QueryKeySlice, i: number, j: number, { sum, count }: ReturnType<typeof visibleSum>) {
   const { q, k, d, scaling } = slice;
-  const counted = visible(slice, i, j) ? 1 : 0; // in the sum
-  const parts = new Float64Array(d);
+  const inSum = visible(slice, i, j) ? 1 : 0; // in the sum
+  const terms = new Float64Array(d);
   for (let n = 0; n < d; n++) {
     const key = k[j * d + n]!;
-    const mean = (sum[n]! - counted * key) / (count - counted); // 0/0 is NaN: nothing to compare with
-    parts[n] = scaling * q[i * d + n]! * (key - mean);
+    const mean = (sum[n]! - inSum * key) / (count - inSum); // 0/0 is NaN: nothing to compare with
+    terms[n] = scaling * q[i * d + n]! * (key - mean);
   }
-  return parts;
+  return terms;
 }
 
 /**
@@ -56,12 +56,12 @@ export function contrastSet(parts: Float64Array): ContrastSet {
   for (let n = 0; n < parts.length; n++) net += parts[n]!;
   if (!(net > 0)) return { set: [], n80: Number.NaN, net };
   const set: number[] = [];
-  const left = parts.slice();
-  for (let carried = 0; carried < NEURON_SHARE * net && set.length < parts.length; ) {
+  const pool = parts.slice();
+  for (let total = 0; total < NEURON_SHARE * net && set.length < parts.length; ) {
     let best = 0;
-    for (let n = 1; n < left.length; n++) if (left[n]! > left[best]!) best = n;
-    carried += parts[best]!;
-    left[best] = Number.NEGATIVE_INFINITY;
+    for (let n = 1; n < pool.length; n++) if (pool[n]! > pool[best]!) best = n;
+    total += parts[best]!;
+    pool[best] = Number.NEGATIVE_INFINITY;
     set.push(best);
   }
   return { set: set.sort((a, b) => a - b), n80: set.length, net };
@@ -81,8 +81,8 @@ export function reuse(
   const { d } = slice;
   const { set: marked } = contrastSet(contrast(slice, i, j));
   const sets = strongestSets(needQueryKey(slice), weights);
-  const others = sets.size - (sets.has(i) ? 1 : 0);
-  if (marked.length === 0 || others === 0) return { jaccard: Number.NaN, chance: Number.NaN, others };
+  const count = sets.size - (sets.has(i) ? 1 : 0);
+  if (marked.length === 0 || count === 0) return { jaccard: Number.NaN, chance: Number.NaN, others: count };
   const expected = new Map<number, number>(); // by the size of the other set
   let [jaccard, chance] = [0, 0];
   sets.forEach((set, other) => {
@@ -92,11 +92,11 @@ export function reuse(
     if (!expected.has(set.length)) expected.set(set.length, expectedJaccard(marked.length, set.length, d));
     chance += expected.get(set.length)!;
   });
-  return { jaccard: jaccard / others, chance: chance / others, others };
+  return { jaccard: jaccard / count, chance: chance / count, others: count };
 }
 
 const SAMPLE = 32; // queries of a long text
-const kept = new WeakMap<Cells, Map<number, number[]>>(); // every pin in a head asks for all of them
+const setCache = new WeakMap<Cells, Map<number, number[]>>(); // every pin in a head asks for all of them
 
 /** For every query, in a long text for some that are spread over it, the set toward its own most attended key. */
 function strongestSets(slice: QueryKeySlice, weights: Cells): Map<number, number[]> {
@@ -106,8 +106,8 @@ function strongestSets(slice: QueryKeySlice, weights: Cells): Map<number, number
     contrastSet(contrastWith(slice, i, strongestKey(weights.row(i)), common ?? visibleSum(slice, i))).set;
   const count = isLong(S, K) ? SAMPLE : S;
   const queries = Array.from({ length: count }, (_, n) => Math.floor(((n + 0.5) * S) / count));
-  if (!kept.has(weights)) kept.set(weights, new Map(queries.map((i) => [i, setOf(i)])));
-  return kept.get(weights)!;
+  if (!setCache.has(weights)) setCache.set(weights, new Map(queries.map((i) => [i, setOf(i)])));
+  return setCache.get(weights)!;
 }
 
 /** Expected Jaccard index of two random sets of sizes a and b out of d: exact, the overlap is hypergeometric. */

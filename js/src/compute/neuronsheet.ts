@@ -17,11 +17,11 @@ export interface CellFacts {
   q: Float32Array; // (d) the query vector
   scores: Float64Array; // (K)
   alpha: Float64Array; // (K)
-  parts: Float64Array; // (d) each neuron's share of the contrast
-  carried: ContrastSet;
+  terms: Float64Array; // (d) each neuron's share of the contrast
+  carriers: ContrastSet;
   weights: SetWeights | null; // of the cell by its set; null where there is no set
   chance: () => Draws | null; // neurons that random vectors need, drawn when asked for; null where there is no set
-  seen: number; // keys
+  keyCount: number; // keys
   rank: number; // of this key among them by score, 1 the first
 }
 
@@ -39,11 +39,11 @@ export interface NeuronSheet extends CellFacts {
   scoreScale: number;
 }
 
-const known = new WeakMap<Slice, Map<string, CellFacts>>(); // heads and cells are gone back to
+const factsCache = new WeakMap<Slice, Map<string, CellFacts>>(); // heads and cells are gone back to
 
 export function cellFacts(slice: Slice, query: number, key: number): CellFacts {
-  const cells = known.get(slice) ?? new Map<string, CellFacts>();
-  known.set(slice, cells);
+  const cells = factsCache.get(slice) ?? new Map<string, CellFacts>();
+  factsCache.set(slice, cells);
   const name = `${query} ${key}`;
   const facts = cells.get(name) ?? factsOf(slice, query, key);
   cells.delete(name);
@@ -53,14 +53,14 @@ export function cellFacts(slice: Slice, query: number, key: number): CellFacts {
 }
 
 /** What a cell takes; about the same for each of a head's. */
-const bytesOf = ({ scores, alpha, parts }: CellFacts): number =>
-  scores.byteLength + alpha.byteLength + parts.byteLength;
+const bytesOf = ({ scores, alpha, terms }: CellFacts): number =>
+  scores.byteLength + alpha.byteLength + terms.byteLength;
 
 function factsOf(slice: Slice, query: number, key: number): CellFacts {
-  const parts = contrast(slice, query, key);
+  const terms = contrast(slice, query, key);
   const row = scores(slice, query);
-  const carried = contrastSet(parts);
-  const seen = row.filter((s) => s > Number.NEGATIVE_INFINITY).length;
+  const carriers = contrastSet(terms);
+  const keyCount = row.filter((s) => s > Number.NEGATIVE_INFINITY).length;
   const rank = 1 + row.filter((s) => s > row[key]!).length;
   return {
     query,
@@ -68,11 +68,11 @@ function factsOf(slice: Slice, query: number, key: number): CellFacts {
     q: slice.q!.subarray(query * slice.d, (query + 1) * slice.d),
     scores: row,
     alpha: rowWeights(slice, query),
-    parts,
-    carried,
-    weights: carried.set.length > 0 ? setWeights(slice, query, key, carried.set) : null,
-    chance: () => (carried.n80 > 0 ? n80Chance(slice.d, seen, rank - 1) : null),
-    seen,
+    terms,
+    carriers,
+    weights: carriers.set.length > 0 ? setWeights(slice, query, key, carriers.set) : null,
+    chance: () => (carriers.n80 > 0 ? n80Chance(slice.d, keyCount, rank - 1) : null),
+    keyCount,
     rank,
   };
 }
@@ -95,7 +95,7 @@ export function neuronSheet(
     });
   });
   const qShown = Float32Array.from(neurons, (n) => facts.q[n]!);
-  const set = new Set(facts.carried.set);
+  const set = new Set(facts.carriers.set);
   return {
     ...facts,
     neurons,
@@ -111,9 +111,9 @@ export function neuronSheet(
   };
 }
 
-function orderNeurons(order: NeuronOrder, { parts, q }: CellFacts): number[] {
+function orderNeurons(order: NeuronOrder, { terms, q }: CellFacts): number[] {
   const neurons = Array.from(q.keys());
-  if (order === "contribution") neurons.sort((a, b) => parts[b]! - parts[a]! || a - b);
+  if (order === "contribution") neurons.sort((a, b) => terms[b]! - terms[a]! || a - b);
   if (order === "query") neurons.sort((a, b) => Math.abs(q[b]!) - Math.abs(q[a]!) || a - b);
   return neurons;
 }
@@ -125,13 +125,13 @@ function orderKeys(
 ): { keys: number[]; hidden: number } {
   const candidates = left.includes(key) ? left : [...left, key];
   const by = (values: Float64Array) => (a: number, b: number) => values[b]! - values[a]! || a - b;
-  const chosen = new Set(all ? candidates : [key, ...[...candidates].sort(by(alpha)).slice(0, FIRST_KEYS)]);
+  const selection = new Set(all ? candidates : [key, ...[...candidates].sort(by(alpha)).slice(0, FIRST_KEYS)]);
   const orders: Record<KeyOrder, (a: number, b: number) => number> = {
     position: (a, b) => a - b,
     attention: by(alpha),
     score: by(scores),
   };
-  const keys = candidates.filter((j) => chosen.has(j)).sort(orders[order]);
+  const keys = candidates.filter((j) => selection.has(j)).sort(orders[order]);
   return { keys, hidden: candidates.length - keys.length };
 }
 
@@ -139,9 +139,9 @@ function orderKeys(
 export function gapsBefore(keys: readonly number[], left: readonly number[]): number[] {
   let at = 0;
   return keys.map((key) => {
-    const begun = at;
+    const start = at;
     while (at < left.length && left[at]! < key) at++;
-    const hidden = at - begun;
+    const hidden = at - start;
     if (left[at] === key) at++;
     return hidden;
   });
@@ -151,8 +151,8 @@ const BLOCK = 100; // rows that are drawn or left out together
 
 /** The rows to draw of so many, three blocks around the one that is scrolled to: all of a short list. */
 export function rowsInView(block: number, count: number): { from: number; to: number } {
-  const last = Math.max(0, Math.ceil(count / BLOCK) - 1);
-  const from = BLOCK * Math.max(0, Math.min(block, last - 1) - 1);
+  const lastBlock = Math.max(0, Math.ceil(count / BLOCK) - 1);
+  const from = BLOCK * Math.max(0, Math.min(block, lastBlock - 1) - 1);
   return { from, to: Math.min(count, from + 3 * BLOCK) };
 }
 
@@ -163,9 +163,9 @@ export const blockOf = (row: number): number => Math.max(0, Math.floor(row / BLO
 export function softmaxSteps(slice: Slice, { query, key, q, scores, alpha }: CellFacts) {
   let dot = 0;
   for (let n = 0; n < slice.d; n++) dot += q[n]! * slice.k![key * slice.d + n]!;
-  const seen = scores.filter((s) => s !== Number.NEGATIVE_INFINITY);
-  const most = seen.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  const shift = most > 20 ? most : 0;
+  const finite = scores.filter((s) => s !== Number.NEGATIVE_INFINITY);
+  const peak = finite.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  const shift = peak > 20 ? peak : 0;
   return {
     query,
     masked: scores[key] === Number.NEGATIVE_INFINITY,
@@ -173,9 +173,9 @@ export function softmaxSteps(slice: Slice, { query, key, q, scores, alpha }: Cel
     scaled: dot * slice.scaling,
     bias: slice.mask.kind === "bias" ? slice.mask.bias[query * slice.K + key]! : 0,
     score: scores[key]!,
-    seen: seen.length,
+    seen: finite.length,
     shift,
-    sum: seen.reduce((total, s) => total + Math.exp(s - shift), 0),
+    sum: finite.reduce((total, s) => total + Math.exp(s - shift), 0),
     alpha: alpha[key]!,
   };
 }

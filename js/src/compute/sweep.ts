@@ -39,7 +39,7 @@ export function blocksOf(values: Float32Array, width: number, edge: number): Blo
 
 export interface Sweep {
   blocks: Blocks;
-  done: number; // rows
+  rowsDone: number; // rows
 }
 
 /** A sweep as it goes; at its end the map's `swept` is known. Steps take about a millisecond for 4,096 keys of size 64. */
@@ -50,13 +50,13 @@ export function* sweep(cells: Cells, state: Sweep): Generator<void> {
   const sums = new Float64Array(cols);
   const sizes = new Float32Array(rows);
   let cellsKept: [position: number, value: number][] = [];
-  let least = 0; // of the largest so far
+  let bound = 0; // of the largest so far
   const keep = (count: number) => {
     const { positions } = largest(
       cellsKept.map(([, value]) => value),
       KEPT,
     );
-    if (cellsKept.length >= KEPT) least = Math.abs(cellsKept[positions.at(-1)!]![1]);
+    if (cellsKept.length >= KEPT) bound = Math.abs(cellsKept[positions.at(-1)!]![1]);
     cellsKept = positions.slice(0, count).map((n) => cellsKept[n]!);
   };
   for (let top = 0; top < rows; top += edge) {
@@ -64,13 +64,13 @@ export function* sweep(cells: Cells, state: Sweep): Generator<void> {
     const strip = new Float32Array((bottom - top) * cols);
     for (let row = top; row < bottom; row += SWEEP_ROWS) {
       const end = Math.min(bottom, row + SWEEP_ROWS);
-      const part = cells.window(row, end, 0, cols);
-      strip.set(part, (row - top) * cols);
-      sizes.set(largestOf(part, end - row), row);
-      for (let n = 0; n < part.length; ) {
+      const values = cells.window(row, end, 0, cols);
+      strip.set(values, (row - top) * cols);
+      sizes.set(largestOf(values, end - row), row);
+      for (let n = 0; n < values.length; ) {
         for (let j = 0; j < cols; j++, n++) {
-          sums[j]! += part[n]!;
-          if (Math.abs(part[n]!) > least) cellsKept.push([row * cols + n, part[n]!]);
+          sums[j]! += values[n]!;
+          if (Math.abs(values[n]!) > bound) cellsKept.push([row * cols + n, values[n]!]);
         }
       }
       if (cellsKept.length > 4 * KEPT) keep(KEPT);
@@ -80,13 +80,13 @@ export function* sweep(cells: Cells, state: Sweep): Generator<void> {
     const at = (top / edge) * blocks.cols;
     blocks.max.set(max, at);
     blocks.sum.set(sum, at);
-    state.done = bottom;
+    state.rowsDone = bottom;
   }
   keep(KEPT);
-  const most = sizes.reduce((a, b) => Math.max(a, b), 0);
+  const peak = sizes.reduce((a, b) => Math.max(a, b), 0);
   cells.swept.value = {
-    ...{ most, sums },
-    top: Math.min(most, colourEnd(sizes)) || most,
+    ...{ peak, sums },
+    top: Math.min(peak, colourEnd(sizes)) || peak,
     largest: cellsKept.map(([position]) => position),
   };
 }
@@ -95,5 +95,5 @@ export function emptySweep(cells: Cells): Sweep {
   const edge = blockEdge(cells);
   const [rows, cols] = [Math.ceil(cells.rows / edge), Math.ceil(cells.cols / edge)];
   const empty = () => new Float32Array(rows * cols).fill(Number.NaN);
-  return { blocks: { edge, rows, cols, max: empty(), sum: empty() }, done: 0 };
+  return { blocks: { edge, rows, cols, max: empty(), sum: empty() }, rowsDone: 0 };
 }

@@ -13,7 +13,7 @@ export type Window = (top: number, bottom: number, left: number, right: number) 
 
 /** What is known of all of a long map once every row has been computed, see compute/sweep.ts. */
 export interface Swept {
-  most: number; // the largest size of a value
+  peak: number; // the largest size of a value
   top: number; // where the colours end, see `extremes`
   sums: Float64Array; // of every column
   largest: number[]; // positions of the largest values, the largest first
@@ -22,7 +22,7 @@ export interface Swept {
 export interface Cells {
   rows: number;
   cols: number;
-  held?: Float32Array; // all of them, (rows·cols)
+  matrix?: Float32Array; // all of them, (rows·cols)
   window: Window;
   at(row: number, col: number): number;
   row(row: number): Float32Array; // (cols)
@@ -31,10 +31,10 @@ export interface Cells {
   swept: Signal<Swept | null>;
 }
 
-export function cellsOf(rows: number, cols: number, window: Window, whole = false, held?: Float32Array): Cells {
+export function cellsOf(rows: number, cols: number, window: Window, whole = false, matrix?: Float32Array): Cells {
   const swept: Cells["swept"] = signal(null);
   return {
-    ...{ rows, cols, held, window, whole, swept },
+    ...{ rows, cols, matrix, window, whole, swept },
     at: (row, col) => window(row, row + 1, col, col + 1)[0]!,
     row: (row) => window(row, row + 1, 0, cols),
     column: (col) => (whole && !swept.value ? new Float32Array(rows).fill(Number.NaN) : window(0, rows, col, col + 1)),

@@ -19,15 +19,15 @@ interface Size {
 /** From the whole map on `side` pixels to single cells. */
 export function levelsOf(size: Size, side: number): Level[] {
   const base = blockEdge(size); // whose blocks the sweep makes
-  const all = base * blockEdge({ rows: size.rows / base, cols: size.cols / base }, side / LEAST);
-  const first = { edge: all, px: side / blockEdge(size, all) };
-  const after: Level[] = ENLARGED.map((px) => ({ edge: 1, px }));
-  for (let edge = 2; edge < all; edge *= 2) after.unshift({ edge, px: 1 });
-  return [first, ...after.filter(({ edge, px }) => NEXT * edge * first.px < all * px)];
+  const widestEdge = base * blockEdge({ rows: size.rows / base, cols: size.cols / base }, side / LEAST);
+  const coarsest = { edge: widestEdge, px: side / blockEdge(size, widestEdge) };
+  const finer: Level[] = ENLARGED.map((px) => ({ edge: 1, px }));
+  for (let edge = 2; edge < widestEdge; edge *= 2) finer.unshift({ edge, px: 1 });
+  return [coarsest, ...finer.filter(({ edge, px }) => NEXT * edge * coarsest.px < widestEdge * px)];
 }
 
 /** A window of blocks: first row and column, and how many rows and columns of cells. */
-export interface Part {
+export interface Region {
   row: number;
   col: number;
   rows: number;
@@ -35,16 +35,16 @@ export interface Part {
 }
 
 /** The part of a map that is seen from a row and a column on, moved so that it is full of cells and begins with a block. */
-export function partAt({ rows, cols }: Size, { edge, px }: Level, side: number, row: number, col: number): Part {
-  const seen = Math.max(1, Math.floor(side / px + 1e-6)) * edge;
+export function partAt({ rows, cols }: Size, { edge, px }: Level, side: number, row: number, col: number): Region {
+  const span = Math.max(1, Math.floor(side / px + 1e-6)) * edge;
   const from = (at: number, count: number) =>
-    edge * Math.ceil(Math.max(0, Math.min(Math.round(at / edge) * edge, count - seen)) / edge);
+    edge * Math.ceil(Math.max(0, Math.min(Math.round(at / edge) * edge, count - span)) / edge);
   const [top, left] = [from(row, rows), from(col, cols)];
-  return { row: top, col: left, rows: Math.min(seen, rows - top), cols: Math.min(seen, cols - left) };
+  return { row: top, col: left, rows: Math.min(span, rows - top), cols: Math.min(span, cols - left) };
 }
 
 /** First row and column at another level, so that the cell at a pixel of the picture stays there. */
-export function around(part: Part, before: Level, after: Level, x: number, y: number): { row: number; col: number } {
+export function around(part: Region, before: Level, after: Level, x: number, y: number): { row: number; col: number } {
   const to = (from: number, at: number) => from + (at / before.px) * before.edge - (at / after.px) * after.edge;
   return { row: to(part.row, y), col: to(part.col, x) };
 }
@@ -70,7 +70,7 @@ export class Tiles {
   }
 
   /** Compute the tiles of a part that are not here, in steps; `came` after each. */
-  *fill({ edge }: Level, part: Part, came?: () => void): Generator<void> {
+  *fill({ edge }: Level, part: Region, came?: () => void): Generator<void> {
     const { rows, cols, window } = this.cells;
     if (edge % blockEdge(this.cells) === 0) return; // the sweep makes these
     for (const [r, c] of tilesOf(part)) {
@@ -96,7 +96,7 @@ export class Tiles {
 }
 
 /** The tiles that a part touches, as rows and columns of tiles. */
-function tilesOf({ row, col, rows, cols }: Part): [row: number, col: number][] {
+function tilesOf({ row, col, rows, cols }: Region): [row: number, col: number][] {
   const list: [number, number][] = [];
   for (let r = Math.floor(row / TILE); r * TILE < row + rows; r++)
     for (let c = Math.floor(col / TILE); c * TILE < col + cols; c++) list.push([r, c]);
@@ -109,7 +109,7 @@ export function picture(
   base: Blocks,
   tiles: Tiles,
   { edge }: Level,
-  part: Part,
+  part: Region,
   by: "max" | "mean",
 ): { values: Float32Array; rows: number; cols: number } {
   const [rows, cols] = [Math.ceil(part.rows / edge), Math.ceil(part.cols / edge)];
@@ -150,6 +150,6 @@ export function picture(
 /** Blocks of blocks. */
 function pooled({ edge, cols, max, sum }: Blocks, times: number): Blocks {
   if (times === 1) return { edge, rows: max.length / cols, cols, max, sum };
-  const [large, whole] = [blocksOf(max, cols, times), blocksOf(sum, cols, times)];
-  return { ...large, edge: edge * times, sum: whole.sum };
+  const [large, sums] = [blocksOf(max, cols, times), blocksOf(sum, cols, times)];
+  return { ...large, edge: edge * times, sum: sums.sum };
 }

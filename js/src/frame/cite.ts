@@ -18,11 +18,11 @@ const OF_TABS: Partial<Record<TabName, string[]>> = {
 };
 
 /** Names of papers, as sentences on screen have them. */
-function named({ shown, synced, page }: View, tab: string): string[] {
+function named({ shownHead, synced, page }: View, tab: string): string[] {
   const has = (part: string) => synced.parts.value.includes(part);
-  const ofHead = shown.layerMap
-    ? [shown.layerMap.word.about, ...(shown.layerMap.word.name === "attn-w" ? [VASWANI] : [])]
-    : [...(shown.measure === "norm" ? [] : [VASWANI]), ...(shown.measure === "weight" ? [] : [NORMS])];
+  const ofHead = shownHead.layerMap
+    ? [shownHead.layerMap.word.about, ...(shownHead.layerMap.word.name === "attn-w" ? [VASWANI] : [])]
+    : [...(shownHead.measure === "norm" ? [] : [VASWANI]), ...(shownHead.measure === "weight" ? [] : [NORMS])];
   return [
     ...(has("head") || has("atlas") ? ofHead : []),
     ...(has("atlas") && page.atlasOrder.value === "gate" ? [GATES] : []),

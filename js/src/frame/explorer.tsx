@@ -2,8 +2,8 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Atlas } from "../atlas/atlas";
+import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
-import { Pictures } from "../atlas/thumbnails";
 import { INKS, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
 import { digitsOf } from "../head/scale";
@@ -18,8 +18,8 @@ import { afterFrame } from "../state/nextframe";
 import type { Tab } from "../state/overview";
 import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
-import { Refused } from "../tabs/refused";
-import { Ranked } from "../tabs/similarity/ranked";
+import { Refused } from "../tabs/refusal";
+import { Ranked } from "../tabs/similarity/passages";
 import { Task } from "../tabs/task/task";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
@@ -36,15 +36,15 @@ const COLOURS = { light: variables("light"), dark: variables("dark") };
 
 export function Explorer({ view }: { view: View }) {
   const { synced, link, root, page, dark, history } = view;
-  const parts = synced.parts.value;
-  const has = (name: string) => parts.includes(name);
+  const panes = synced.parts.value;
+  const has = (name: string) => panes.includes(name);
   const picture = has("atlas") || has("head");
   useEffect(() => view.history.watch(), []);
   useEffect(() => afterFrame(() => into(view.painted)(true)), []);
   useSignalEffect(() => {
     const { text, text_pair } = view.overview;
-    const others = page.texts.peek().filter(([a, b]) => a !== text || b !== text_pair);
-    page.texts.value = [[text, text_pair] as [string, string], ...others].slice(0, TEXTS);
+    const history = page.texts.peek().filter(([a, b]) => a !== text || b !== text_pair);
+    page.texts.value = [[text, text_pair] as [string, string], ...history].slice(0, TEXTS);
   });
   return (
     <ViewContext.Provider value={view}>
@@ -78,7 +78,7 @@ export function Explorer({ view }: { view: View }) {
       >
         <WithLesson>
           {has("header") ? <Header /> : <Problem />}
-          {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
+          {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
           {has("examples") && (
             <section class="bl-panel" aria-label="Examples">
               <Task />
@@ -98,7 +98,7 @@ export function Explorer({ view }: { view: View }) {
           </div>
         </WithLesson>
         <div class="bl-hidden" aria-live="polite">
-          {page.said.value}
+          {page.announcement.value}
         </div>
         <Tooltip />
       </div>
@@ -108,9 +108,9 @@ export function Explorer({ view }: { view: View }) {
 
 /** A question's answer stands beside the picture where there is room: see base.css. */
 function isBeside(view: View): boolean {
-  const parts = view.synced.parts.value;
+  const panes = view.synced.parts.value;
   const open = openTab(view);
-  return parts.includes("atlas") && parts.includes("head") && open !== undefined && open.name in QUESTIONS;
+  return panes.includes("atlas") && panes.includes("head") && open !== undefined && open.name in QUESTIONS;
 }
 
 function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
@@ -160,7 +160,7 @@ function Details() {
   const tabs = tabsOf(view);
   const hasHead = synced.parts.value.includes("head");
   const asks = tabs.filter(({ name }) => hasHead && name in QUESTIONS);
-  const others = tabs.filter((tab) => !asks.includes(tab) && isOffered(view, tab));
+  const asides = tabs.filter((tab) => !asks.includes(tab) && isOffered(view, tab));
   if (tabs.length === 0) return null;
   const choose = (name: string) => {
     isClicked.current = true;
@@ -172,7 +172,7 @@ function Details() {
       {(hasHead || tabs.length > 1) && (
         <div class="bl-asking">
           {asks.length > 0 && <TabList tabs={asks} open={open} choose={choose} label="Questions" />}
-          {others.length > 0 && <TabList tabs={others} open={open} choose={choose} label="More" />}
+          {asides.length > 0 && <TabList tabs={asides} open={open} choose={choose} label="More" />}
         </div>
       )}
       {open && (
@@ -205,10 +205,10 @@ interface TabListProps {
 function TabList({ tabs, open, choose, label }: TabListProps) {
   const view = useView();
   const bar = useRef<HTMLDivElement>(null);
-  const chosen = tabs.findIndex(({ name }) => name === open?.name);
+  const openIndex = tabs.findIndex(({ name }) => name === open?.name);
   const move = onGridKey(
     { rows: 1, cols: tabs.length },
-    () => ({ row: 0, col: Math.max(0, chosen) }),
+    () => ({ row: 0, col: Math.max(0, openIndex) }),
     ({ col }) => {
       if (tabs[col]!.name !== open?.name) choose(tabs[col]!.name);
       (bar.current!.children[col] as HTMLElement).focus();
@@ -230,7 +230,7 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
           class={tab.why_not ? "bl-without" : ""}
           data-tab={tab.name}
           aria-selected={tab.name === open?.name}
-          tabIndex={n === Math.max(0, chosen) ? 0 : -1}
+          tabIndex={n === Math.max(0, openIndex) ? 0 : -1}
           title={tab.why_not || tab.about}
           onClick={({ detail }) => {
             if (detail > 0 || tab.name !== open?.name) choose(tab.name); // a key that came to it does not close it
@@ -254,7 +254,7 @@ const QUESTIONS: Record<string, { asks: (number: string) => string; hint: string
 };
 
 /** A tab's name; under a head a question about the number that is in focus. */
-function labelOf({ focus, shown, synced }: View, { name, label }: Tab): string {
+function labelOf({ focus, shownHead, synced }: View, { name, label }: Tab): string {
   const question = synced.parts.value.includes("head") ? QUESTIONS[name] : undefined;
-  return question?.asks(share(shown.weights.row(focus.query)[focus.key] ?? 0, digitsOf(shown.slice))) ?? label;
+  return question?.asks(share(shownHead.weights.row(focus.query)[focus.key] ?? 0, digitsOf(shownHead.slice))) ?? label;
 }

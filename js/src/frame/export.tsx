@@ -4,7 +4,7 @@ import { AtlasFigure } from "../atlas/atlasfigure";
 import { sentences } from "../atlas/headvalues";
 import { isLong } from "../compute/windows";
 import { type CsvCell, csv, type Facts } from "../export/csv";
-import { captionLines, facts } from "../export/facts";
+import { captionLines, facts } from "../export/provenance";
 import { MEASURES } from "../generated/vocabulary";
 import { LinesFigure, MapFigure } from "../head/headfigures";
 import { lookingAt, pixelWords, seenPart } from "../head/long/zoompart";
@@ -21,8 +21,8 @@ import { type View, ViewContext } from "../state/view";
 import { tabOf } from "../tabs/tabs";
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
-function provenance({ shown, synced }: View, measure: string, more: Facts = []): Facts {
-  const { overview, layer, head } = shown;
+function provenance({ shownHead, synced }: View, measure: string, more: Facts = []): Facts {
+  const { overview, layer, head } = shownHead;
   const { units, hide_special, renormalize, pair_filter } = synced;
   const map = overview.map === "self" ? "" : `, ${overview.map}`;
   const filters = [
@@ -52,16 +52,16 @@ const figure = (
   );
 
 export function headFigure(view: View, sheet = SCREEN): string {
-  const { layer, head, layerMap, measure, weights } = view.shown;
+  const { layer, head, layerMap, measure, weights } = view.shownHead;
   const { name, symbol, title } = currentScale(view);
   const description = layerMap ? layerMap.word.about : sentenceText(sentences(view, measure)(layer, head, weights));
   const mode = view.synced.mode.value;
   const shades = mode === "text" && shadesOf(view);
   const body = shades ? <RunningFigure /> : mode === "lines" ? <LinesFigure /> : <MapFigure />;
-  const shown = `${name}, ${symbol === "α" ? "attention" : symbol}`;
+  const caption = `${name}, ${symbol === "α" ? "attention" : symbol}`;
   const by = shades && `“${tokenText(shades.unit.label)}”`;
   const about = {
-    title: by ? `${shown}: ${shades.to ? `who looks at ${by}` : `what ${by} looks at`}` : shown,
+    title: by ? `${caption}: ${shades.to ? `who looks at ${by}` : `what ${by} looks at`}` : caption,
     description: shades ? shadesInWords(view, shades) : description,
     measure: title,
   };
@@ -69,7 +69,7 @@ export function headFigure(view: View, sheet = SCREEN): string {
 }
 
 export function atlasFigure(view: View, sheet = SCREEN): string {
-  const { symbol, title } = MEASURES[view.shown.thumbs.measure];
+  const { symbol, title } = MEASURES[view.shownHead.thumbs.measure];
   const measure = `${title}; each pixel the largest of the cells under it`;
   const about = { title: `Atlas of heads, ${symbol}`, description: `A thumbnail for each head: ${title}.`, measure };
   return figure(view, about, <AtlasFigure />, sheet);
@@ -78,7 +78,7 @@ export function atlasFigure(view: View, sheet = SCREEN): string {
 /** The charts of a tab. */
 export function tabFigure(view: View, tab: Tab, sheet = SCREEN): string {
   const { measure, figure: Figure } = tabOf(tab.name);
-  const title = `${headLabel(view.shown.layer, view.shown.head)}: ${tab.label}`;
+  const title = `${headLabel(view.shownHead.layer, view.shownHead.head)}: ${tab.label}`;
   const about = { title, description: tab.about, measure: measure || tab.about };
   return figure(view, about, Figure && <Figure tab={tab} />, sheet);
 }
@@ -86,24 +86,24 @@ export function tabFigure(view: View, tab: Tab, sheet = SCREEN): string {
 /** The numbers of a tab. */
 export async function tabCsv(view: View, tab: Tab): Promise<string> {
   const { measure, numbers } = tabOf(tab.name);
-  const { columns, rows, facts: more } = await numbers(view, tab);
-  return csv(provenance(view, measure || tab.about, more), columns, rows);
+  const { columns, rows, facts: extra } = await numbers(view, tab);
+  return csv(provenance(view, measure || tab.about, extra), columns, rows);
 }
 
 /** The displayed grid, every cell a line; beside the measure shown, the weight and ‖f(x)‖ that it is made of. */
 export function headCsv(view: View): string {
   const isPart = isLong(view.grid.rows.length, view.grid.cols.length);
-  const { level, part } = lookingAt(view);
+  const { level, region } = lookingAt(view);
   const { rows, cols, values } = isPart ? seenPart(view) : view.grid;
-  const [top, left, edge] = isPart ? [part.row, part.col, level.edge] : [0, 0, 1];
-  const { norms, weights, layerMap } = view.shown;
+  const [top, left, edge] = isPart ? [region.row, region.col, level.edge] : [0, 0, 1];
+  const { norms, weights, layerMap } = view.shownHead;
   const { column, title } = currentScale(view);
   const keyNorms = !layerMap && edge === 1 && view.synced.units.value === "pieces" ? norms : null;
-  const parts = (i: number, j: number) => (keyNorms ? [weights.at(i, j), keyNorms[j]!] : []);
+  const factors = (i: number, j: number) => (keyNorms ? [weights.at(i, j), keyNorms[j]!] : []);
   const cells = rows.flatMap((row, i) =>
     cols.map((col, j): CsvCell[] => [
       ...[top + i * edge, row.label, left + j * edge, col.label, values.at(i, j)],
-      ...parts(row.pieces[0]!, col.pieces[0]!),
+      ...factors(row.pieces[0]!, col.pieces[0]!),
     ]),
   );
   const names = ["query_index", "query", "key_index", "key", column, ...(keyNorms ? ["attention", "norm_of_f"] : [])];

@@ -20,7 +20,7 @@ type Kind = [extension: string, make: Make, title?: string];
 
 /** Make a file and hand it over; what goes wrong is said in the view. */
 async function save(view: View, what: string, extension: string, make: Make): Promise<void> {
-  const { overview, layer, head } = view.shown;
+  const { overview, layer, head } = view.shownHead;
   const headName = what === "atlas" ? [] : [`L${layer}H${head}`];
   try {
     const name = fileName(["bertlens", overview.model.split("/").at(-1)!, ...headName, what], extension);
@@ -42,7 +42,7 @@ const asPdf = (make: Make): Kind => [
 /** Of the map or of the running text that is shown. */
 const headPdf = (view: View): Kind =>
   asPdf(async () => {
-    const { overview } = view.shown;
+    const { overview } = view.shownHead;
     const shades = view.synced.mode.value === "text" ? shadesOf(view) : null;
     const by = { query: null, key: null, ...(shades ? { [shades.to ? "key" : "query"]: shades.unit.pieces[0] } : {}) };
     const { mm, points, dark } = wish.value;
@@ -110,7 +110,7 @@ function Wish() {
 export function ExportMenu() {
   const view = useView();
   const { synced, request } = view;
-  const { layer } = view.shown;
+  const { layer } = view.shownHead;
   const has = (name: string) => synced.parts.value.includes(name);
   const head = () => headFigure(view, wish.value);
   const atlas = () => atlasFigure(view, wish.value);

@@ -141,8 +141,8 @@ function TextForm() {
   const view = useView();
   const { synced, link, running, run, page } = view;
   const isApart = useComputed(() => view.overview.apart && !page.together.value);
-  const other = useComputed(() => (isApart.value ? page.similarTo.value.b : synced.text_pair.value));
-  const [text, pair] = [useField(synced.text), useField(other)];
+  const secondText = useComputed(() => (isApart.value ? page.similarTo.value.b : synced.text_pair.value));
+  const [text, pair] = [useField(synced.text), useField(secondText)];
   const second = useSignal(false);
   const live = link.kernel.value;
   const box = (label: string, placeholder: string, { value, ...hands }: ReturnType<typeof useField>, focus = false) => (
@@ -165,7 +165,7 @@ function TextForm() {
       pair.onFocus();
     },
   };
-  const hasPair = other.value !== "" || pair.value.value !== "";
+  const hasPair = secondText.value !== "" || pair.value.value !== "";
   const submit = () => {
     second.value = false;
     const [a, b] = [text.value.value, pair.value.value];
@@ -216,13 +216,13 @@ function TextForm() {
 
 /** What went wrong, in the kernel's own words; what is drawn stays what its captions say. */
 export function Problem() {
-  const { link, shown } = useView();
+  const { link, shownHead } = useView();
   const { state, text, behind } = link.now.value;
   if (state !== "error" && state !== "slow") return null;
   const until = state === "slow" ? "Until it answers" : "Until then";
   return (
     <div class="bl-problem" role="alert" data-testid="problem">
-      <span>{behind ? `${text}. ${until} ${headLabel(shown.layer, shown.head)} stays.` : text}</span>
+      <span>{behind ? `${text}. ${until} ${headLabel(shownHead.layer, shownHead.head)} stays.` : text}</span>
       {state === "error" && <Close label="Close this message" onClick={() => link.close()} />}
     </div>
   );

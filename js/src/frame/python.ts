@@ -3,7 +3,7 @@ import { MEASURES } from "../generated/vocabulary";
 import { currentScale } from "../head/scale";
 import { headLabel } from "../paint/format";
 import { tokenText } from "../parts/token";
-import { renormalized } from "../state/display";
+import { renormalized } from "../state/headgrid";
 import { settingsOf, traitsOf } from "../state/snapshot";
 import type { View } from "../state/view";
 
@@ -26,11 +26,11 @@ const named = (values: object): string =>
 
 /** The call that opens this state; layer and head are always named. */
 function exploring(view: View): string {
-  const { layer, head } = view.shown;
+  const { layer, head } = view.shownHead;
   const settings = settingsOf(view);
-  const given = { layer, head, ...traitsOf(view), ...(Object.keys(settings).length > 0 ? { settings } : {}) };
+  const args = { layer, head, ...traitsOf(view), ...(Object.keys(settings).length > 0 ? { settings } : {}) };
   const { compared, similar } = view.overview;
-  return `${compared ? "comparison" : similar ? "similarity" : "trace"}.explore(${named(given)})`;
+  return `${compared ? "comparison" : similar ? "similarity" : "trace"}.explore(${named(args)})`;
 }
 
 /** The similarity of two texts. */
@@ -42,10 +42,13 @@ function ofTexts({ sides, tasks }: Record<string, unknown>): string {
 
 /** The run: the model, the texts, the changes. */
 function running({ overview }: View): { imports: string[]; lines: string[] } {
-  const { made, text, text_pair, changes, compared, similar } = overview;
+  const { made: source, text, text_pair, changes, compared, similar } = overview;
   if (similar)
-    return { imports: [], lines: [...(made.lens ? [`lens = ${made.lens}`] : []), `similarity = ${ofTexts(similar)}`] };
-  const texts = made.trace.includes("(text")
+    return {
+      imports: [],
+      lines: [...(source.lens ? [`lens = ${source.lens}`] : []), `similarity = ${ofTexts(similar)}`],
+    };
+  const texts = source.trace.includes("(text")
     ? [`text = ${python(text)}`, ...(text_pair ? [`text_pair = ${python(text_pair)}`] : [])]
     : [];
   const isKnown = changes.every(({ code }) => code);
@@ -55,9 +58,9 @@ function running({ overview }: View): { imports: string[]; lines: string[] } {
   return {
     imports: isKnown && changes.length > 0 ? ["from bertlens import whatif"] : [],
     lines: [
-      ...(made.lens ? [`lens = ${made.lens}`] : []),
+      ...(source.lens ? [`lens = ${source.lens}`] : []),
       ...texts,
-      `trace = ${made.trace}`,
+      `trace = ${source.trace}`,
       ...changed,
       ...(compared ? ["comparison = bl.compare(trace, other)  # other: the second run"] : []),
     ],
@@ -66,21 +69,21 @@ function running({ overview }: View): { imports: string[]; lines: string[] } {
 
 /** How Python has the number in a cell: what it imports, and the expression. */
 function expression(view: View, row: number, col: number): { from: string; code: string } {
-  const { synced, shown, grid, overview } = view;
-  const { layer, head, layerMap, measure } = shown;
+  const { synced, shownHead, grid, overview } = view;
+  const { layer, head, layerMap, measure } = shownHead;
   const trace = overview.map === "self" ? "trace" : `trace.maps[${python(overview.map)}]`;
   const [query, key] = [grid.rows[row]!.pieces[0], grid.cols[col]!.pieces[0]];
   const cell = `[${head}, ${query}, ${key}]`;
-  const isRenormalized = renormalized(synced, shown);
+  const isRenormalized = renormalized(synced, shownHead);
   if (synced.units.value !== "pieces" || isRenormalized || (measure === "difference" && !layerMap)) {
-    const given = {
+    const args = {
       ...(layerMap ? { layer_map: layerMap.word.name } : measure === "weight" ? {} : { measure }),
       ...(synced.units.value === "pieces" ? {} : { units: synced.units.value }),
       ...(overview.pair && synced.pair_filter.value !== "all" ? { pair_filter: synced.pair_filter.value } : {}),
       ...(synced.hide_special.value ? { hide_special: true } : {}),
       ...(isRenormalized ? { renormalize: true } : {}),
     };
-    const options = Object.keys(given).length > 0 ? `, ${named(given)}` : "";
+    const options = Object.keys(args).length > 0 ? `, ${named(args)}` : "";
     const code = `shown_grid(${trace}, ${layer}, ${head}${options}).values[${row}, ${col}]`;
     return { from: "from bertlens.plots.grid import shown_grid", code };
   }
@@ -95,18 +98,18 @@ function expression(view: View, row: number, col: number): { from: string; code:
 
 /** The number of the pinned cell, as the page says it and as Python has it; none where no cell is pinned. */
 function number(view: View): { imports: string[]; lines: string[] } {
-  const { row, col, shown, grid, overview } = view;
+  const { row, col, shownHead, grid, overview } = view;
   if (row === null || col === null || overview.compared || overview.similar) return { imports: [], lines: [] };
-  const { layer, head, layerMap, measure } = shown;
+  const { layer, head, layerMap, measure } = shownHead;
   const [what, where] = layerMap
     ? [layerMap.word.label, `L${layer}`]
     : [MEASURES[measure].title, headLabel(layer, head)];
   const [query, key] = [grid.rows[row]!, grid.cols[col]!].map(({ label }) => `"${tokenText(label)}"`);
-  const said = currentScale(view).text(grid.values.at(row, col));
+  const text = currentScale(view).text(grid.values.at(row, col));
   const { from, code } = expression(view, row, col);
   return {
     imports: from ? [from] : [],
-    lines: [`# ${what} ${query} → ${key} in ${where}: ${said}`, `value = float(${code})`],
+    lines: [`# ${what} ${query} → ${key} in ${where}: ${text}`, `value = float(${code})`],
   };
 }
 

@@ -13,7 +13,7 @@ export const linkTo = (view: View): string => {
 
 export function Share() {
   const view = useView();
-  const [said, copyText] = useCopy();
+  const [message, copyText] = useCopy();
   // the menu stays open, to say what came of it
   const button = (label: string, text: () => string) => (
     <button type="button" data-stays onClick={() => copyText(text())}>
@@ -25,7 +25,7 @@ export function Share() {
       {button("Copy as Python", () => pythonLines(view))}
       {button("Cite (BibTeX)", () => citations(view))}
       {linkTo(view) && button("Copy a link to this state", () => linkTo(view))}
-      <p role="status">{said}</p>
+      <p role="status">{message}</p>
     </>
   );
 }

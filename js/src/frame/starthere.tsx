@@ -11,7 +11,7 @@ const ENOUGH = 2; // clicks on heads, words or questions
 const clicks = signal(0); // of all views of the document
 
 /** What a shade in a small picture means, in this theme and by the measure shown. */
-function shadeWords({ dark, shown: { measure } }: View): string {
+function shadeWords({ dark, shownHead: { measure } }: View): string {
   if (measure === "difference") return `: ${POSITIVE} = it looks more than it takes`;
   return `: ${dark ? "bright" : "dark"} = it ${measure === "norm" ? "takes from" : "looks"} there`;
 }
@@ -19,18 +19,18 @@ function shadeWords({ dark, shown: { measure } }: View): string {
 export function StartHere() {
   const view = useView();
   const { root, synced } = view;
-  const known = clicks.value >= ENOUGH;
+  const isFamiliar = clicks.value >= ENOUGH;
   useEffect(() => {
-    if (known) return;
+    if (isFamiliar) return;
     const count = (event: Event) => {
       const [at] = event.composedPath() as Element[];
       if (at?.closest(".bl-main, .bl-asking")) clicks.value++;
     };
     root.current!.addEventListener("click", count);
     return () => root.current?.removeEventListener("click", count);
-  }, [known]);
-  const parts = synced.parts.value;
-  if (known || openTab(view) || !parts.includes("atlas") || !parts.includes("head")) return null;
+  }, [isFamiliar]);
+  const panes = synced.parts.value;
+  if (isFamiliar || openTab(view) || !panes.includes("atlas") || !panes.includes("head")) return null;
   return (
     <p class="bl-start" data-testid="start">
       <b>Start here.</b> Each picture is a head{shadeWords(view)}. Click one, then click a {nounOf(view.overview)}.

@@ -151,20 +151,20 @@ const unitChoices = ({ spans }: Overview) =>
 
 /** Layer and head, where no atlas chooses them. */
 function HeadSelects() {
-  const { synced, shown, overview } = useView();
+  const { synced, shownHead, overview } = useView();
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
   const numbers = (list: number[]) => list.map((n) => ({ value: String(n), label: String(n) }));
   return (
     <>
       <Select
         label="layer"
-        value={String(shown.layer)}
+        value={String(shownHead.layer)}
         choices={numbers(layers)}
         onChange={(value) => synced.put({ layer: Number(value) })}
       />
       <Select
         label="head"
-        value={String(shown.head)}
+        value={String(shownHead.head)}
         choices={numbers(heads)}
         onChange={(value) => synced.put({ head: Number(value) })}
       />

@@ -11,42 +11,42 @@ const CHARACTERS = 60; // characters of a text
 export function Texts() {
   const { page, link, running, run, synced, overview } = useView();
   const isEncoder = overview.tabs.some(({ name, why_not }) => name === "similarity" && why_not === "");
-  const before = link.kernel.value ? page.texts.value.slice(1) : [];
-  const given = link.texts.value;
-  const isGiven = ([text, pair]: Pair) => given.some((one) => one[0] === text && one[1] === pair);
-  const others = before.filter((one) => !isGiven(one));
-  if (!link.kernel.value && given.length === 0) return null;
+  const history = link.kernel.value ? page.texts.value.slice(1) : [];
+  const pageTexts = link.texts.value;
+  const isGiven = ([text, pair]: Pair) => pageTexts.some((one) => one[0] === text && one[1] === pair);
+  const recent = history.filter((one) => !isGiven(one));
+  if (!link.kernel.value && pageTexts.length === 0) return null;
   const words = ([text, pair]: Pair) => {
-    const whole = visibleText(pair ? `${text} / ${pair}` : text);
-    return whole.length > CHARACTERS ? `${whole.slice(0, CHARACTERS)}…` : whole;
+    const line = visibleText(pair ? `${text} / ${pair}` : text);
+    return line.length > CHARACTERS ? `${line.slice(0, CHARACTERS)}…` : line;
   };
-  const again = ([text, pair]: Pair) => run(text, pair).catch(() => undefined); // the link says why
+  const rerun = ([text, pair]: Pair) => run(text, pair).catch(() => undefined); // the link says why
   const list = (texts: readonly Pair[]) =>
     texts.map((text) => (
-      <button type="button" key={text.join("\0")} disabled={running.value} onClick={() => again(text)}>
+      <button type="button" key={text.join("\0")} disabled={running.value} onClick={() => rerun(text)}>
         <bdi dir="auto">{words(text)}</bdi>
       </button>
     ));
   return (
     <>
-      {before[0] && (
+      {history[0] && (
         <button
           type="button"
           class="bl-link"
           disabled={running.value}
-          title={`Run again: ${words(before[0])}`}
-          onClick={() => again(before[0]!)}
+          title={`Run again: ${words(history[0])}`}
+          onClick={() => rerun(history[0]!)}
         >
           Text before
         </button>
       )}
       <Menu label="" title="Texts" name="bl-texts">
-        {given.length > 0 && <p>Texts of this page</p>}
-        {list(given)}
-        {others.length > 0 && <p>Run before</p>}
-        {list(others)}
-        {given.length === 0 && <p>Examples</p>}
-        {given.length === 0 && list(EXAMPLES)}
+        {pageTexts.length > 0 && <p>Texts of this page</p>}
+        {list(pageTexts)}
+        {recent.length > 0 && <p>Run before</p>}
+        {list(recent)}
+        {pageTexts.length === 0 && <p>Examples</p>}
+        {pageTexts.length === 0 && list(EXAMPLES)}
         <button
           type="button"
           title="Another text, or this one without its changes, beside it: word by word and head by head"

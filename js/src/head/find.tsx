@@ -16,9 +16,9 @@ export function matches(units: Unit[], wanted: string): number[] {
     units.flatMap(({ label }, n) => (test(tokenText(label).toLowerCase()) ? [n] : []));
   const place = /^#?\d+$/.test(text) ? Number(text.replace("#", "")) : -1;
   const at = units.findIndex(({ pieces }) => pieces.includes(place));
-  const same = where((label) => label === text);
+  const equals = where((label) => label === text);
   const holds = where((label) => label.includes(text));
-  return [...new Set([...(at < 0 ? [] : [at]), ...same, ...holds])];
+  return [...new Set([...(at < 0 ? [] : [at]), ...equals, ...holds])];
 }
 
 /** Bring what is pinned into its own frame; the page itself is not moved. */
@@ -37,8 +37,8 @@ export function Find() {
   const view = useView();
   useSignalEffect(() => {
     if (view.row === null && view.col === null) return;
-    const shown = requestAnimationFrame(() => reveal(view.root.current));
-    return () => cancelAnimationFrame(shown);
+    const frame = requestAnimationFrame(() => reveal(view.root.current));
+    return () => cancelAnimationFrame(frame);
   });
   const { grid, page } = view;
   const text = useSignal("");
@@ -56,7 +56,7 @@ export function Find() {
     went.value = { text: text.value, n };
     const [row, col] = isKey ? [view.row, places[n]!] : [places[n]!, view.col];
     if (view.row !== row || view.col !== col) pinCell(view, row, col); // a second time would unpin it
-    page.said.value = `${n + 1} of ${places.length}`;
+    page.announcement.value = `${n + 1} of ${places.length}`;
   };
   const n = went.value.text === text.value ? went.value.n + 1 : 0;
   return (

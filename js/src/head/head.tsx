@@ -15,7 +15,7 @@ import { headingWords, meanHeading } from "./cellwords";
 import { FIND_FROM, Find } from "./find";
 import { Lines } from "./lines";
 import { ListFooter } from "./listfooter";
-import { Zoomed } from "./long/zoom";
+import { Zoomed } from "./long/longmap";
 import { Matrix } from "./matrix";
 import { AboveList } from "./patches";
 import { Running } from "./running";
@@ -110,9 +110,9 @@ function HeadPicture({ mode, long }: { mode: Traits["mode"]; long: boolean }) {
 function itemsOf({ grid, row, col }: View, means?: ArrayLike<number>): Item[] {
   const { rows, cols, values } = grid;
   const ofColumn = row === null && col !== null;
-  const own = row !== null ? values.row(row) : ofColumn ? values.column(col) : means;
-  if (!own) return [];
-  const items = (ofColumn ? rows : cols).map((unit, n) => ({ unit, n, value: own[n]! }));
+  const numbers = row !== null ? values.row(row) : ofColumn ? values.column(col) : means;
+  if (!numbers) return [];
+  const items = (ofColumn ? rows : cols).map((unit, n) => ({ unit, n, value: numbers[n]! }));
   return items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
 }
 
@@ -123,13 +123,14 @@ function RowList({ most: listed }: { most: number }) {
   const means = useMemo(() => columnMeans(grid.values), [grid]);
   const items = useMemo(() => itemsOf(view, means), [grid, means, row, col]);
   const scale = currentScale(view);
-  const most = scaleEnd(Math.abs(items[0]?.value ?? 0), scale.digits);
-  const part = (value: number) => Math.abs(Number(value.toFixed(scale.digits))) / most; // a number that reads 0 has no bar
+  const peak = scaleEnd(Math.abs(items[0]?.value ?? 0), scale.digits);
+  const barOf = (value: number) => Math.abs(Number(value.toFixed(scale.digits))) / peak; // a number that reads 0 has no bar
   const ofColumn = row === null && col !== null;
   const pinned = items.findIndex(({ n }) => !ofColumn && n === col);
-  const told = items.filter(({ value }) => part(value) > 0).length; // what reads 0.000 is among the others
-  const room = Math.min(listed, Math.max(told, 1));
-  const shown = pinned < room ? items.slice(0, room) : [...items.slice(0, Math.min(room, listed - 1)), items[pinned]!];
+  const bars = items.filter(({ value }) => barOf(value) > 0).length; // what reads 0.000 is among the others
+  const room = Math.min(listed, Math.max(bars, 1));
+  const listing =
+    pinned < room ? items.slice(0, room) : [...items.slice(0, Math.min(room, listed - 1)), items[pinned]!];
   const side = ofColumn ? grid.rows : grid.cols;
   return (
     <aside class="bl-list" aria-label="Largest weights" data-testid="row-list">
@@ -139,8 +140,8 @@ function RowList({ most: listed }: { most: number }) {
       <Deferred>
         <AboveList items={items} />
       </Deferred>
-      <ol class={shown.some(({ unit }) => unit.label.length > LONG_TOKEN) ? "bl-long" : ""}>
-        {shown.map(({ n, value }, place) => (
+      <ol class={listing.some(({ unit }) => unit.label.length > LONG_TOKEN) ? "bl-long" : ""}>
+        {listing.map(({ n, value }, place) => (
           <li key={place}>
             <button
               type="button"
@@ -149,7 +150,7 @@ function RowList({ most: listed }: { most: number }) {
             >
               <Place units={side} n={n} />
               <span class="bl-bar-track">
-                <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${100 * part(value)}%` }} />
+                <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${100 * barOf(value)}%` }} />
               </span>
               <span class="bl-number">{scale.text(value)}</span>
             </button>
@@ -157,7 +158,7 @@ function RowList({ most: listed }: { most: number }) {
         ))}
       </ol>
       <Deferred>
-        <ListFooter items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
+        <ListFooter items={items} rest={items.filter((item) => !listing.includes(item))} ofColumn={ofColumn} />
       </Deferred>
     </aside>
   );
@@ -166,12 +167,12 @@ function RowList({ most: listed }: { most: number }) {
 /** Whose numbers they are, in the measure's own words. */
 function Heading() {
   const view = useView();
-  const { grid, row, col, shown } = view;
+  const { grid, row, col, shownHead } = view;
   if (row === null && col === null) return <>{meanHeading(view)}</>;
   const token = (
     <b class="bl-selected">
       <Place units={row !== null ? grid.rows : grid.cols} n={row ?? col!} />
     </b>
   );
-  return <>{headingWords(shown, token, row === null)}</>;
+  return <>{headingWords(shownHead, token, row === null)}</>;
 }

@@ -2,7 +2,7 @@
 
 import { useContext } from "preact/hooks";
 import { edges } from "../compute/grid";
-import { chooseLines } from "../compute/lines";
+import { chooseLines } from "../compute/linechoice";
 import { isLong } from "../compute/windows";
 import { MISSING } from "../generated/vocabulary";
 import { indexed } from "../paint/colormap";
@@ -14,7 +14,7 @@ import { Paper } from "../parts/paper";
 import { widest } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
-import { drawnLines, lineColour } from "./lines";
+import { lineColour, linesChart } from "./lines";
 import { linesPart } from "./long/linespart";
 import { lookingAt, pixelWords, scaleAt, seenPart } from "./long/zoompart";
 import { MapLegend } from "./matrix";
@@ -26,23 +26,23 @@ export function MapFigure() {
   const { row, col, dark, overview } = view;
   const sheet = useContext(Paper);
   const isPart = isLong(view.grid.rows.length, view.grid.cols.length);
-  const { level, part } = lookingAt(view);
+  const { level, region } = lookingAt(view);
   const grid = isPart ? seenPart(view) : view.grid;
   const scale = isPart ? scaleAt(view, level) : currentScale(view);
-  const [top, left] = isPart ? [part.row, part.col] : [0, 0];
+  const [top, left] = isPart ? [region.row, region.col] : [0, 0];
   const inPart = (n: number | null, from: number) => (n === null || (isPart && level.edge > 1) ? null : n - from);
   const [rows, cols] = [grid.rows, grid.cols].map((units) => units.map(({ label }) => label));
   const cell = sheet?.inner
     ? cellWithin(sheet.inner, rows!.map(tokenText), cols!.map(tokenText))
     : Math.max(6, Math.min(18, Math.floor(720 / Math.max(rows!.length, cols!.length, 1))));
-  const { entries, palette, hasNaN } = indexed(grid.values.held!, scale.lo, scale.hi, scale.colours);
+  const { entries, palette, hasNaN } = indexed(grid.values.matrix!, scale.lo, scale.hi, scale.colours);
   return (
     <>
       <HeatChart
         label={scale.name}
         rows={rows!}
         cols={cols!}
-        values={grid.values.held!}
+        values={grid.values.matrix!}
         {...{ entries, palette, dark }}
         axes={["query", "key"]}
         edges={{ rows: edges(overview.spans, grid.rows), cols: edges(overview.spans, grid.cols) }}
@@ -63,16 +63,16 @@ const [STEP, MIDDLE] = [18, 260]; // px of a token, between the tokens
 /** Tokens left (queries) and right (keys), joined by lines whose opacity is the weight. */
 export function LinesFigure() {
   const view = linesPart(useView());
-  const drawn = drawnLines(view);
-  const { series, scale, full, minimum } = drawn;
+  const chart = linesChart(view);
+  const { series, scale, full, minimum } = chart;
   const { dark } = view;
   const sheet = useContext(Paper);
   const { muted, ink, select } = inks(dark);
   const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => tokenText(label)));
-  const left = Math.ceil(widest([...rows!, "query"], 11)) + 8;
-  const room = (sheet?.inner ?? 0) - left - widest([...cols!, "key"], 11) - 8;
-  const right = left + (sheet?.inner ? Math.max(60, room) : MIDDLE);
-  const bend = 0.4 * (right - left);
+  const gutter = Math.ceil(widest([...rows!, "query"], 11)) + 8;
+  const room = (sheet?.inner ?? 0) - gutter - widest([...cols!, "key"], 11) - 8;
+  const right = gutter + (sheet?.inner ? Math.max(60, room) : MIDDLE);
+  const bend = 0.4 * (right - gutter);
   const top = 16 * series.length + 26;
   const height = top + STEP * Math.max(rows!.length, cols!.length) + 20;
   const legend = `opacity and width: ${scale.signed ? "size of " : ""}${scale.symbol}, from ${share(minimum)} to ${share(full)}`;
@@ -91,14 +91,14 @@ export function LinesFigure() {
   const dash = (n: number) => headDash(n).join(" ") || undefined;
   return (
     <Drawing
-      width={Math.max(right + widest([...cols!, "key"], 11) + 8, left + widest([legend], 11))}
+      width={Math.max(right + widest([...cols!, "key"], 11) + 8, gutter + widest([legend], 11))}
       height={height}
       label={scale.name}
       table={null}
     >
       <g font-size="11" fill={ink}>
         {series.map(({ name }, n) => (
-          <g key={n} transform={`translate(${left} ${16 * n + 6})`}>
+          <g key={n} transform={`translate(${gutter} ${16 * n + 6})`}>
             <path d="M0 0H26" stroke={headColour(n, dark)} stroke-width="3" stroke-dasharray={dash(n)} />
             <text x="34" y="4">
               {name}
@@ -106,13 +106,13 @@ export function LinesFigure() {
           </g>
         ))}
         <g fill={muted}>
-          <text x={left - 4} y={top - 8} text-anchor="end">
+          <text x={gutter - 4} y={top - 8} text-anchor="end">
             query
           </text>
           <text x={right + 4} y={top - 8}>
             key
           </text>
-          <text x={left} y={height - 4}>
+          <text x={gutter} y={height - 4}>
             {legend}
           </text>
         </g>
@@ -120,8 +120,8 @@ export function LinesFigure() {
           {chooseLines(series, minimum, null, null).lines.map((line, n) => (
             <path
               key={n}
-              d={`M${left + 4} ${y(line.row)}C${left + bend} ${y(line.row)} ${right - bend} ${y(line.col)} ${right - 4} ${y(line.col)}`}
-              stroke={lineColour(drawn, line.series, line.weight, dark)}
+              d={`M${gutter + 4} ${y(line.row)}C${gutter + bend} ${y(line.row)} ${right - bend} ${y(line.col)} ${right - 4} ${y(line.col)}`}
+              stroke={lineColour(chart, line.series, line.weight, dark)}
               stroke-opacity={Math.max(0.03, Math.min(1, Math.abs(line.weight) / full)).toFixed(3)}
               stroke-width={(0.75 + 2.25 * Math.min(1, Math.abs(line.weight) / full)).toFixed(2)}
               stroke-dasharray={dash(line.series)}
@@ -130,13 +130,13 @@ export function LinesFigure() {
         </g>
         <g stroke={muted} data-edges>
           {edges(view.overview.spans, view.grid.rows).map((n) => (
-            <path key={n} d={`M0 ${y(n - 0.5)}H${left}`} />
+            <path key={n} d={`M0 ${y(n - 0.5)}H${gutter}`} />
           ))}
           {edges(view.overview.spans, view.grid.cols).map((n) => (
             <path key={n} d={`M${right} ${y(n - 0.5)}h${widest(cols!, 11) + 4}`} />
           ))}
         </g>
-        <g text-anchor="end">{column(rows!, left - 4, view.row)}</g>
+        <g text-anchor="end">{column(rows!, gutter - 4, view.row)}</g>
         <g>{column(cols!, right + 4, view.col)}</g>
       </g>
     </Drawing>

@@ -3,7 +3,7 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { included } from "../atlas/atlas";
 import { keyNorms, type Unit } from "../compute/grid";
-import { chooseLines, type Line, type Series } from "../compute/lines";
+import { chooseLines, type Line, type Series } from "../compute/linechoice";
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel, px, scaleEnd, share } from "../paint/format";
 import { headColour, headDash, signColour } from "../paint/palette";
@@ -23,7 +23,7 @@ const [ROOM, LOWEST, HIGHEST] = [300, 14, 20]; // px: what the rows should not p
 const FAINT = 0.18; // strength of the other lines while a token is in focus
 
 /** What is drawn as lines, and how. */
-interface Drawn {
+interface LinesChart {
   series: Series[];
   full: number; // the value that is drawn opaque
   minimum: number; // the value from which lines are drawn
@@ -31,17 +31,17 @@ interface Drawn {
   digits: number; // of the weights beside the tokens: two of them for the largest
 }
 
-export function drawnLines(view: View): Drawn {
-  const { grid, overlays, shown, page } = view;
+export function linesChart(view: View): LinesChart {
+  const { grid, overlays, shownHead, page } = view;
   const scale = currentScale(view);
-  const names = shown.overlays.map(({ layer, head }, n) => ({ name: headLabel(layer, head), grid: overlays[n]! }));
-  const all = [{ name: scale.name, grid }, ...(shown.layerMap ? [] : names)];
-  const series = all.map((one): Series => ({ ...one, muted: page.muted.value.has(one.name) }));
+  const names = shownHead.overlays.map(({ layer, head }, n) => ({ name: headLabel(layer, head), grid: overlays[n]! }));
+  const grids = [{ name: scale.name, grid }, ...(shownHead.layerMap ? [] : names)];
+  const series = grids.map((one): Series => ({ ...one, muted: page.muted.value.has(one.name) }));
   const full =
-    scale.symbol === "α" && !view.from ? 1 : scaleEnd(Math.max(...series.map((s) => s.grid.most)), scale.digits);
+    scale.symbol === "α" && !view.from ? 1 : scaleEnd(Math.max(...series.map((s) => s.grid.peak)), scale.digits);
   const digits = Math.min(
     Math.max(2, 1 - Math.floor(Math.log10(full))),
-    shown.slice.decimals ?? Number.POSITIVE_INFINITY,
+    shownHead.slice.decimals ?? Number.POSITIVE_INFINITY,
   );
   return { series, full, minimum: page.lineMinimum.value * full, scale, digits };
 }
@@ -57,41 +57,41 @@ function useFocus(): Ends {
 }
 
 export function Lines() {
-  const whole = useView();
-  const view = useLinesPart(whole);
+  const fullView = useView();
+  const view = useLinesPart(fullView);
   return (
     <ViewContext.Provider value={view}>
-      <LinesOf whole={whole} />
+      <LinesOf fullView={fullView} />
     </ViewContext.Provider>
   );
 }
 
 const rowHeight = (rows: number) => Math.max(LOWEST, Math.min(HIGHEST, Math.floor(ROOM / Math.max(1, rows))));
 
-function LinesOf({ whole }: { whole: View }) {
+function LinesOf({ fullView }: { fullView: View }) {
   const view = useView();
-  const { grid, shown, page, dark } = view;
+  const { grid, shownHead, page, dark } = view;
   const { rows, cols } = grid;
-  const changes = [shown, grid, view.overlays, page.muted.value, page.lineMinimum.value, dark];
-  const drawn = useMemo(() => drawnLines(view), changes);
-  const { lines, passed } = useMemo(() => chooseLines(drawn.series, drawn.minimum, null, null), [drawn]);
+  const changes = [shownHead, grid, view.overlays, page.muted.value, page.lineMinimum.value, dark];
+  const chart = useMemo(() => linesChart(view), changes);
+  const { lines, passed } = useMemo(() => chooseLines(chart.series, chart.minimum, null, null), [chart]);
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const focus = useFocus();
   const isFocused = focus.row !== null || focus.col !== null;
-  const norms = shown.layerMap || !shown.norms ? null : keyNorms(shown.norms, cols);
+  const norms = shownHead.layerMap || !shownHead.norms ? null : keyNorms(shownHead.norms, cols);
   const caption = lines.length < passed ? `the ${lines.length} strongest of ${passed} lines` : `${passed} lines`;
-  const active = drawn.series.filter((s) => !s.muted).length;
+  const active = chart.series.filter((s) => !s.muted).length;
   const word = WORD + (norms ? BAR : 0);
-  const number = 6 + 8 * beside(drawn, drawn.full).length;
+  const number = 6 + 8 * numberText(chart, chart.full).length;
   const crowded = active > MOST_NUMBERS || 2 * (word + active * number) + LEAST_LINES + 14 > width;
   const column = Math.max(word + (crowded ? Math.min(48, 9 * active) : active * number), Math.min(130, width * 0.22));
   const middle = Math.max(LEAST_LINES, width - 2 * column - 14);
-  const shared = { drawn, focus, crowded, height: rowHeight(Math.max(rows.length, cols.length)) };
+  const shared = { chart, focus, crowded, height: rowHeight(Math.max(rows.length, cols.length)) };
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
-      <LineKey series={drawn.series} scale={drawn.scale} />
-      {view.from && <PartOfLines view={whole} minimum={drawn.minimum} />}
+      <LineKey series={chart.series} scale={chart.scale} />
+      {view.from && <PartOfLines view={fullView} minimum={chart.minimum} />}
       <div class="bl-scroll bl-lines-scroll">
         <div class="bl-lines-sheet" style={{ gridTemplateColumns: `${column}px ${middle}px ${column}px` }}>
           <small class="bl-lines-from">query (from)</small>
@@ -109,12 +109,12 @@ function LinesOf({ whole }: { whole: View }) {
           max={0.5}
           step={0.005}
           value={page.lineMinimum.value}
-          text={drawn.scale.text(drawn.minimum)}
+          text={chart.scale.text(chart.minimum)}
           onChange={into(page.lineMinimum)}
         />
         <span class="bl-muted">
-          {isFocused ? "all its lines" : caption}, opacity = {drawn.scale.symbol}
-          {drawn.full === 1 ? "" : ` / ${drawn.scale.text(drawn.full)}`}{" "}
+          {isFocused ? "all its lines" : caption}, opacity = {chart.scale.symbol}
+          {chart.full === 1 ? "" : ` / ${chart.scale.text(chart.full)}`}{" "}
           {norms && <More about={`The grey bars beside keys are ‖f(x)‖, the longest ${share(Math.max(...norms))}.`} />}
         </span>
       </div>
@@ -127,33 +127,33 @@ interface Sheet {
   height: number; // of a row
   rows: number;
   dark: boolean;
-  drawn: Drawn;
+  chart: LinesChart;
 }
 
 /** All lines, and over them those of the token in focus. */
 function Canvases(props: Omit<Sheet, "rows" | "dark"> & { lines: Line[]; focus: Ends; caption: string }) {
-  const { drawn, lines, width, height, caption } = props;
+  const { chart, lines, width, height, caption } = props;
   const { row, col } = props.focus;
   const { dark, grid } = useView();
-  const [all, focused] = [useRef<HTMLCanvasElement>(null), useRef<HTMLCanvasElement>(null)];
+  const [backdrop, focused] = [useRef<HTMLCanvasElement>(null), useRef<HTMLCanvasElement>(null)];
   const rows = Math.max(1, grid.rows.length, grid.cols.length);
   const isFocused = row !== null || col !== null;
-  const sheet: Sheet = { width, height, rows, dark, drawn };
-  const layout = [width, height, rows, dark, drawn];
+  const sheet: Sheet = { width, height, rows, dark, chart: chart };
+  const layout = [width, height, rows, dark, chart];
   useLayoutEffect(() => {
-    const active = drawn.series.filter((s) => !s.muted).length || 1;
-    draw(all, sheet, lines, 1 / Math.sqrt(active));
+    const active = chart.series.filter((s) => !s.muted).length || 1;
+    draw(backdrop, sheet, lines, 1 / Math.sqrt(active));
   }, [lines, ...layout]);
   useLayoutEffect(() => {
-    const { series, full } = drawn;
+    const { series, full } = chart;
     draw(focused, sheet, isFocused ? chooseLines(series, 0.0005 * full, row, col).lines : [], 1.15);
   }, [row, col, ...layout]);
   return (
     <div class="bl-line-canvases" style={{ height: px(rows * height) }}>
       <canvas
-        ref={all}
+        ref={backdrop}
         role="img"
-        aria-label={`${caption} from queries to keys; opacity is the ${drawn.scale.title}`}
+        aria-label={`${caption} from queries to keys; opacity is the ${chart.scale.title}`}
         style={{ opacity: isFocused ? FAINT : 1 }}
       />
       <canvas ref={focused} />
@@ -164,18 +164,18 @@ function Canvases(props: Omit<Sheet, "rows" | "dark"> & { lines: Line[]; focus: 
 function draw({ current: canvas }: RefObject<HTMLCanvasElement | null>, sheet: Sheet, lines: Line[], strength: number) {
   const context = canvas?.getContext("2d");
   if (!canvas || !context) return;
-  const { width, height, rows, dark, drawn } = sheet;
+  const { width, height, rows, dark, chart } = sheet;
   const density = Math.min(2, window.devicePixelRatio || 1, 16000 / (rows * height)); // canvases end near 16,000 pixels
   canvas.width = Math.round(width * density);
   canvas.height = Math.round(rows * height * density);
   context.scale(density, density);
   for (const { series, row, col, weight } of lines) {
-    const part = Math.abs(weight) / drawn.full;
+    const portion = Math.abs(weight) / chart.full;
     const [from, to] = [(row + 0.5) * height, (col + 0.5) * height];
     context.beginPath();
-    context.strokeStyle = lineColour(drawn, series, weight, dark);
-    context.globalAlpha = Math.min(1, strength * part);
-    context.lineWidth = 0.75 + 2.25 * Math.min(1, part);
+    context.strokeStyle = lineColour(chart, series, weight, dark);
+    context.globalAlpha = Math.min(1, strength * portion);
+    context.lineWidth = 0.75 + 2.25 * Math.min(1, portion);
     context.setLineDash(headDash(series));
     context.moveTo(2, from);
     context.bezierCurveTo(width * 0.4, from, width * 0.6, to, width - 2, to);
@@ -184,12 +184,12 @@ function draw({ current: canvas }: RefObject<HTMLCanvasElement | null>, sheet: S
 }
 
 /** The head's colour, or the sign's. */
-export const lineColour = ({ scale }: Drawn, series: number, weight: number, dark: boolean): string =>
+export const lineColour = ({ scale }: LinesChart, series: number, weight: number, dark: boolean): string =>
   scale.signed ? signColour(weight, dark) : headColour(series, dark);
 
 /** One chip per head drawn: a click switches it off and on, a double click isolates it. */
-function LineKey({ series, scale }: Pick<Drawn, "series" | "scale">) {
-  const { page, dark, shown } = useView();
+function LineKey({ series, scale }: Pick<LinesChart, "series" | "scale">) {
+  const { page, dark, shownHead } = useView();
   const { muted } = page;
   const toggle = (name: string) => {
     const next = new Set(muted.value);
@@ -197,8 +197,8 @@ function LineKey({ series, scale }: Pick<Drawn, "series" | "scale">) {
     if (series.some((s) => !next.has(s.name))) muted.value = next; // the last one stays on
   };
   const isolate = (name: string) => {
-    const others = series.map((s) => s.name).filter((other) => other !== name);
-    muted.value = new Set(others.every((other) => muted.value.has(other)) ? [] : others);
+    const otherNames = series.map((s) => s.name).filter((other) => other !== name);
+    muted.value = new Set(otherNames.every((other) => muted.value.has(other)) ? [] : otherNames);
   };
   return (
     <>
@@ -224,22 +224,22 @@ function LineKey({ series, scale }: Pick<Drawn, "series" | "scale">) {
               />
             </svg>
             {one.name}
-            <span class="bl-number bl-muted">max {scale.text(one.grid.most)}</span>
+            <span class="bl-number bl-muted">max {scale.text(one.grid.peak)}</span>
           </button>
         ))}
         <MoreOrFewer first={series[0]!.name} />
       </div>
-      {shown.refused && <p class="bl-note">{shown.refused}</p>}
+      {shownHead.refused && <p class="bl-note">{shownHead.refused}</p>}
     </>
   );
 }
 
 /** To all heads of the layer, and back to one. */
 function MoreOrFewer({ first }: { first: string }) {
-  const { synced, overview, shown } = useView();
+  const { synced, overview, shownHead } = useView();
   const { heads } = included(overview, null, synced.include_heads.value);
   const several = synced.heads.value.length > 0;
-  const all = heads.map((h): HeadName => [shown.layer, h]);
+  const allHeads = heads.map((h): HeadName => [shownHead.layer, h]);
   return (
     <button
       type="button"
@@ -247,9 +247,9 @@ function MoreOrFewer({ first }: { first: string }) {
       title={
         !several && synced.parts.value.includes("atlas") ? "or shift-click heads in the atlas to draw several" : ""
       }
-      onClick={() => synced.put({ heads: several ? [] : all })}
+      onClick={() => synced.put({ heads: several ? [] : allHeads })}
     >
-      {several ? `only ${first}` : `all heads of L${shown.layer}`}
+      {several ? `only ${first}` : `all heads of L${shownHead.layer}`}
     </button>
   );
 }
@@ -257,7 +257,7 @@ function MoreOrFewer({ first }: { first: string }) {
 interface TokensProps {
   units: Unit[];
   isQuery: boolean;
-  drawn: Drawn;
+  chart: LinesChart;
   focus: Ends;
   crowded: boolean;
   height: number;
@@ -265,18 +265,18 @@ interface TokensProps {
 }
 
 /** A weight beside a token. */
-const beside = ({ scale, digits }: Drawn, weight: number) =>
+const numberText = ({ scale, digits }: LinesChart, weight: number) =>
   scale.signed ? scale.text(weight) : weight.toFixed(digits);
 
 /** The tokens at one end of the lines; a click pins one. */
-function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: TokensProps) {
+function Tokens({ units, isQuery, chart, focus, crowded, height, norms }: TokensProps) {
   const view = useView();
   const { row, col, page, grid, from } = view;
-  const { row: first, col: second } = page.cursor.value; // where Tab leads to, on one of the sides
-  const stop = { row: Math.min(first, grid.rows.length - 1), col: Math.min(second, grid.cols.length - 1) };
+  const { row: tabRow, col: tabCol } = page.cursor.value; // where Tab leads to, on one of the sides
+  const stop = { row: Math.min(tabRow, grid.rows.length - 1), col: Math.min(tabCol, grid.cols.length - 1) };
   const isStop = (n: number) => page.keySide.value === !isQuery && n === (isQuery ? stop.row : stop.col);
   const [pinned, lit] = isQuery ? [row, focus.row] : [col, focus.col];
-  const most = Math.max(1e-9, ...(norms ?? []));
+  const peak = Math.max(1e-9, ...(norms ?? []));
   const token = ({ label, pieces }: Unit, n: number) => (
     <button
       type="button"
@@ -291,12 +291,12 @@ function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: Tokens
       onPointerLeave={() => into(page.hover)(null)}
       onClick={() => pinToken(view, isQuery, n)}
     >
-      {isQuery && <Beside drawn={drawn} crowded={crowded} row={n} col={focus.col} />}
+      {isQuery && <Beside chart={chart} crowded={crowded} row={n} col={focus.col} />}
       <Token text={label} />
       {norms && (
-        <span class="bl-key-norm" title={`‖f(x)‖ ${share(norms[n]!)}`} style={{ width: px((18 * norms[n]!) / most) }} />
+        <span class="bl-key-norm" title={`‖f(x)‖ ${share(norms[n]!)}`} style={{ width: px((18 * norms[n]!) / peak) }} />
       )}
-      {!isQuery && <Beside drawn={drawn} crowded={crowded} row={focus.row} col={n} />}
+      {!isQuery && <Beside chart={chart} crowded={crowded} row={focus.row} col={n} />}
     </button>
   );
   const box = useRef<HTMLDivElement>(null);
@@ -318,13 +318,13 @@ function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: Tokens
 }
 
 /** Per head, the weight beside a token while the one at the other end is in focus: numbers, or squares where these lack the room. */
-function Beside({ drawn, crowded, row, col }: { drawn: Drawn; crowded: boolean } & Ends) {
+function Beside({ chart, crowded, row, col }: { chart: LinesChart; crowded: boolean } & Ends) {
   const { dark } = useView();
-  const { series, full, scale, digits } = drawn;
+  const { series, full, scale, digits } = chart;
   if (row === null || col === null) return <span class="bl-line-numbers" />;
-  const one = ({ name, grid, muted }: Series, n: number) => {
+  const weightOf = ({ name, grid, muted }: Series, n: number) => {
     const weight = grid.values.at(row, col);
-    const colour = lineColour(drawn, n, weight, dark);
+    const colour = lineColour(chart, n, weight, dark);
     if (muted || (!crowded && Number(Math.abs(weight).toFixed(digits)) === 0)) return null;
     return crowded ? (
       <i
@@ -334,9 +334,9 @@ function Beside({ drawn, crowded, row, col }: { drawn: Drawn; crowded: boolean }
       />
     ) : (
       <span key={name} class="bl-number" style={{ color: `color-mix(in srgb, ${colour} 75%, var(--ink))` }}>
-        {beside(drawn, weight)}
+        {numberText(chart, weight)}
       </span>
     );
   };
-  return <span class="bl-line-numbers">{series.map(one)}</span>;
+  return <span class="bl-line-numbers">{series.map(weightOf)}</span>;
 }

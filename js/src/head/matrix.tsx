@@ -2,7 +2,7 @@
 import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { edges, keyNorms, type Unit } from "../compute/grid";
-import type { Part } from "../compute/zoom";
+import type { Region } from "../compute/zoom";
 import { counted, px, share } from "../paint/format";
 import { choicesOf, into, Select } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
@@ -38,11 +38,11 @@ function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
   const { page, grid, overview } = useView();
   const width = useWidth(frame);
   const { rows, cols } = grid;
-  const chosen = page.cellSize.value;
+  const cellSize = page.cellSize.value;
   return useMemo(() => {
     const wide = textWidths(frame.current, cols);
-    const beside = 1.1 * Math.max(...textWidths(frame.current, rows)) + 12; // the pinned one is bold
-    const labels = Math.max(LEAST_LABELS, Math.min(0.33 * width, beside));
+    const labelWidth = 1.1 * Math.max(...textWidths(frame.current, rows)) + 12; // the pinned one is bold
+    const labels = Math.max(LEAST_LABELS, Math.min(0.33 * width, labelWidth));
     const strip = overview.measures.includes("norm") ? STRIP : 0;
     const above = Math.ceil(Math.max(...wide) * Math.sin(TILT)) + 8 + strip;
     const beyond = (cell: number) => {
@@ -55,11 +55,11 @@ function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
       return labels + cols.length * cell + beyond(cell) + bar <= width;
     };
     let cell =
-      chosen ||
+      cellSize ||
       Math.min(LARGEST, Math.max(COMFORTABLE, Math.floor((width < NARROW ? LOW : TALL) / (rows.length || 1))));
-    while (!chosen && cell > 1 && !fits(cell)) cell--;
+    while (!cellSize && cell > 1 && !fits(cell)) cell--;
     return { cell, labels, above, strip, beyond: beyond(cell) };
-  }, [rows, cols, width, chosen]);
+  }, [rows, cols, width, cellSize]);
 }
 
 /** How wide the labels of some tokens are drawn. */
@@ -76,14 +76,14 @@ const labelStep = (cell: number, isRow: boolean) => Math.max(1, Math.ceil((isRow
 
 export function Matrix() {
   const view = useView();
-  const { grid, shown, overview, page } = view;
+  const { grid, shownHead, overview, page } = view;
   const { rows, cols } = grid;
   const frame = useRef<HTMLDivElement>(null);
   const layout = useLayout(frame);
   const { cell, labels, above, strip, beyond } = layout;
   const width = px(labels + cols.length * cell + beyond);
   const sheet = { "--labels": px(labels), "--above": px(above), "--strip": px(strip), width };
-  const norms = shown.layerMap ? null : shown.norms;
+  const norms = shownHead.layerMap ? null : shownHead.norms;
   const scale = currentScale(view);
   return (
     <div class="bl-matrix" ref={frame}>
@@ -135,9 +135,9 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
   /** A label stays within the picture, which would cut it: of small rows not the first but the next that fits is named. */
   const within = (at: number) => (isRow ? Math.max(half, Math.min(length - half, at)) : at);
   const place = (n: number) => within((n + 0.5) * cell);
-  const first = isRow ? Math.max(0, Math.ceil(half / cell - 0.5)) % step : 0;
+  const phase = isRow ? Math.max(0, Math.ceil(half / cell - 0.5)) % step : 0;
   const isNamed = (n: number) =>
-    n % step === first &&
+    n % step === phase &&
     place(n) === (n + 0.5) * cell &&
     (pinned === null || Math.abs(place(n) - place(pinned)) >= step * cell);
   return (
@@ -169,7 +169,7 @@ function Cells({ scale, cell }: { scale: Scale; cell: number }) {
   const { grid, page, overview } = view;
   const { rows, cols } = grid;
   const mark = markOf({ row: 0, col: 0, rows: rows.length, cols: cols.length }, cell);
-  const paint = usePaint(grid.values.held!, scale);
+  const paint = usePaint(grid.values.matrix!, scale);
   const row = Math.min(page.cursor.value.row, rows.length - 1);
   const col = Math.min(page.cursor.value.col, cols.length - 1);
   return (
@@ -240,7 +240,7 @@ export function CellGrid(
 function useCursor(): (event: KeyboardEvent) => void {
   const view = useView();
   const { row, col, grid } = view;
-  const { cursor, said } = view.page;
+  const { cursor, announcement } = view.page;
   useLayoutEffect(() => {
     if (row !== null) cursor.value = { row, col: col ?? cursor.value.col };
   }, [row, col]);
@@ -251,13 +251,13 @@ function useCursor(): (event: KeyboardEvent) => void {
   });
   const move = onGridKey(size, at, (cell) => {
     cursor.value = cell;
-    said.value = cellText(view, cell.row, cell.col);
+    announcement.value = cellText(view, cell.row, cell.col);
   });
   return (event) => {
     if (event.key !== "Enter" && event.key !== " ") return move(event);
     event.preventDefault();
     pinCell(view, at().row, at().col);
-    said.value = cellText(view, at().row, at().col);
+    announcement.value = cellText(view, at().row, at().col);
   };
 }
 
@@ -308,7 +308,7 @@ type MarkOf = ReturnType<typeof markOf>;
 
 /** Frames of a row, a column or `count` by `count` cells, in pixels of the part that is drawn; none where they lie outside. */
 export const markOf =
-  (part: Part, cell: number, least = 0) =>
+  (part: Region, cell: number, least = 0) =>
   (name: string, row: number | null, col: number | null, count = 1) => {
     const isOut = (n: number | null, from: number, all: number) => n !== null && (n + count <= from || n >= from + all);
     if (isOut(row, part.row, part.rows) || isOut(col, part.col, part.cols)) return null;

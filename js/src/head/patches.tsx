@@ -41,11 +41,11 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
   const ofColumn = row === null && col !== null;
   const at = tokens.indexOf(pieceOf(ofColumn ? grid.cols[col] : grid.rows[row ?? -1]));
   const values = useMemo(() => {
-    const known = new Map(items.map(({ unit, value }) => [pieceOf(unit), value]));
-    return Float32Array.from(tokens, (piece) => known.get(piece) ?? Number.NaN);
+    const byPiece = new Map(items.map(({ unit, value }) => [pieceOf(unit), value]));
+    return Float32Array.from(tokens, (piece) => byPiece.get(piece) ?? Number.NaN);
   }, [items, tokens]);
   const hi = scaleEnd(largestSize(values));
-  const others = items.filter(({ unit }) => !tokens.includes(pieceOf(unit)));
+  const outside = items.filter(({ unit }) => !tokens.includes(pieceOf(unit)));
   const sum = (some: Item[]) => scale.text(some.reduce((total, { value }) => total + value, 0));
   return (
     <div class="bl-patches" data-testid="patches">
@@ -70,10 +70,10 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
         />
       )}
       <p class="bl-muted bl-number">
-        {items.length - others.length} patches: {sum(items.filter((item) => !others.includes(item)))}
-        {others.length > MOST_OTHERS
-          ? `, ${others.length} other tokens ${sum(others)}`
-          : others.map(({ unit, value }) => (
+        {items.length - outside.length} patches: {sum(items.filter((item) => !outside.includes(item)))}
+        {outside.length > MOST_OTHERS
+          ? `, ${outside.length} other tokens ${sum(outside)}`
+          : outside.map(({ unit, value }) => (
               <span key={pieceOf(unit)}>
                 ,{" "}
                 <button type="button" class="bl-link" onClick={() => choose(view, pieceOf(unit))}>
@@ -108,17 +108,17 @@ function PatchGrid({ patches, values, hi, isSeen, query, cell }: PatchGridProps)
       if (!isSeen) return;
       // the least value lets most of the picture through, the largest nothing; all alike let it be seen
       const sizes = values.map(Math.abs);
-      const known = sizes.filter((size) => !Number.isNaN(size));
-      const [least, most] = [Math.min(...known), Math.max(...known)];
-      for (const [n, size] of sizes.entries()) out[4 * n + 3] = 50 + (205 * (size - least)) / (most - least || 1);
+      const numbers = sizes.filter((size) => !Number.isNaN(size));
+      const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+      for (const [n, size] of sizes.entries()) out[4 * n + 3] = 50 + (205 * (size - low)) / (high - low || 1);
     },
     [values, scale.colours, isSeen],
   );
   const label = (n: number) => tokenText(view.overview.queries.tokens[tokens[n]!]!);
   const cellOf = (event: MouseEvent): number => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
-    const part = (from: number, size: number, n: number) => Math.max(0, Math.min(n - 1, Math.floor((from / size) * n)));
-    return part(event.clientY - box.top, box.height, rows) * cols + part(event.clientX - box.left, box.width, cols);
+    const slot = (from: number, size: number, n: number) => Math.max(0, Math.min(n - 1, Math.floor((from / size) * n)));
+    return slot(event.clientY - box.top, box.height, rows) * cols + slot(event.clientX - box.left, box.width, cols);
   };
   const mark = (n: number, name: string) =>
     n >= 0 && (
@@ -132,7 +132,7 @@ function PatchGrid({ patches, values, hi, isSeen, query, cell }: PatchGridProps)
         }}
       />
     );
-  const here = Math.max(0, query);
+  const position = Math.max(0, query);
   return (
     <div
       class="bl-cells"
@@ -146,11 +146,11 @@ function PatchGrid({ patches, values, hi, isSeen, query, cell }: PatchGridProps)
       onClick={(event) => choose(view, tokens[cellOf(event)]!)}
       onKeyDown={onGridKey(
         { rows, cols },
-        () => ({ row: Math.floor(here / cols), col: here % cols }),
+        () => ({ row: Math.floor(position / cols), col: position % cols }),
         (cell) => {
           const n = cell.row * cols + cell.col;
           choose(view, tokens[n]!);
-          view.page.said.value = `query ${label(n)}`;
+          view.page.announcement.value = `query ${label(n)}`;
         },
       )}
       onPointerMove={(event) => {
@@ -168,9 +168,9 @@ function PatchGrid({ patches, values, hi, isSeen, query, cell }: PatchGridProps)
       <Pixels width={cols} height={rows} paint={paint} />
       {mark(query, "cell")}
       {mark(cell, "row")}
-      <div role="row" aria-rowindex={Math.floor(here / cols) + 1} class="bl-hidden">
-        <span role="gridcell" id={id} aria-colindex={(here % cols) + 1} aria-selected={query >= 0}>
-          {label(here)}: {scale.text(values[here]!)}
+      <div role="row" aria-rowindex={Math.floor(position / cols) + 1} class="bl-hidden">
+        <span role="gridcell" id={id} aria-colindex={(position % cols) + 1} aria-selected={query >= 0}>
+          {label(position)}: {scale.text(values[position]!)}
         </span>
       </div>
     </div>

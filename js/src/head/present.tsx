@@ -9,17 +9,17 @@ export function Present() {
   useEffect(() => {
     if (!open) return;
     const full = document.documentElement.requestFullscreen?.() ?? Promise.reject();
-    const left = () => document.fullscreenElement || setOpen(false); // Escape left the full screen
+    const exit = () => document.fullscreenElement || setOpen(false); // Escape left the full screen
     let mine = false;
     full
       .then(() => {
         mine = true;
-        document.addEventListener("fullscreenchange", left);
+        document.addEventListener("fullscreenchange", exit);
       })
       .catch(() => undefined) // a frame that may not: then all of the frame
       .then(() => dialog.current?.showModal());
     return () => {
-      document.removeEventListener("fullscreenchange", left);
+      document.removeEventListener("fullscreenchange", exit);
       if (mine && document.fullscreenElement) document.exitFullscreen().catch(() => undefined);
     };
   }, [open]);

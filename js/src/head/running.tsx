@@ -37,18 +37,18 @@ export function shadesOf(view: View, to = view.page.textSide.value === "to", hov
   const at = side[hover] ? hover : (pinned ?? Math.max(0, inFocus));
   const unit = side[at];
   if (!unit || units.length === 0) return null;
-  const own = to ? values.column(at) : values.row(at);
+  const numbers = to ? values.column(at) : values.row(at);
   const scale = currentScale(view);
-  const most = scaleEnd(largestSize(own), scale.digits);
-  return { to, at, unit, units, values: own, scale: { ...scale, lo: scale.signed ? -most : 0, hi: most } };
+  const peak = scaleEnd(largestSize(numbers), scale.digits);
+  return { to, at, unit, units, values: numbers, scale: { ...scale, lo: scale.signed ? -peak : 0, hi: peak } };
 }
 
 /** What a piece is in running text, and whether it stands apart from the piece before. */
-export function written({ tokens, words }: TokenSide, { label, pieces }: Unit): { text: string; apart: boolean } {
+export function written({ tokens, words }: TokenSide, { label, pieces }: Unit): { text: string; hasBlank: boolean } {
   const n = pieces[0]!;
   const goesOn = n > 0 && words[n]! >= 0 && words[n] === words[n - 1];
   const text = goesOn && label.length > 2 && label.startsWith("##") ? label.slice(2) : label;
-  return { text, apart: n > 0 && !goesOn && !CLOSES.test(tokens[n]!) };
+  return { text, hasBlank: n > 0 && !goesOn && !CLOSES.test(tokens[n]!) };
 }
 
 interface StripProps {
@@ -77,22 +77,22 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
     0,
     units.findIndex((_, n) => marked(n)),
   );
-  const [first, setFirst] = useState(0); // of those that are there
-  const last = Math.min(units.length, first + TOKENS_AT_ONCE);
-  const show = (n: number) => (n < first || n >= last) && setFirst(Math.max(0, n - (TOKENS_AT_ONCE >> 1)));
+  const [start, setFirst] = useState(0); // of those that are there
+  const end = Math.min(units.length, start + TOKENS_AT_ONCE);
+  const show = (n: number) => (n < start || n >= end) && setFirst(Math.max(0, n - (TOKENS_AT_ONCE >> 1)));
   useEffect(() => void show(stop), [stop, units.length]);
   const starts = new Set(edges(overview.spans, units));
   const buttons = () => [...box.current!.querySelectorAll<HTMLElement>("[data-n]")];
   const at = () => ({
     row: 0,
-    col: first + Math.max(0, buttons().indexOf(document.activeElement as HTMLElement)),
+    col: start + Math.max(0, buttons().indexOf(document.activeElement as HTMLElement)),
   });
   const move = onGridKey({ rows: 1, cols: units.length }, at, ({ col }) => {
     show(col);
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-n="${col}"]`)?.focus());
   });
   const word = (unit: Unit, n: number) => {
-    const { text, apart } = written(side, unit);
+    const { text, hasBlank } = written(side, unit);
     const value = shades?.values[n] ?? Number.NaN;
     const background = shades && cssColor(value, shades.scale.lo, shades.scale.hi, shades.scale.colours);
     const shared = {
@@ -103,7 +103,7 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
     const content = <bdi dir="auto">{tokenText(text)}</bdi>;
     return (
       <>
-        {starts.has(n) ? <br /> : apart && " "}
+        {starts.has(n) ? <br /> : hasBlank && " "}
         {pick ? (
           <button
             type="button"
@@ -127,9 +127,9 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
   };
   return (
     <div ref={box} class="bl-running" role="group" aria-label={label} onKeyDown={pick && move}>
-      {first > 0 && <More from={Math.max(0, first - TOKENS_AT_ONCE)} to={first} go={setFirst} />}
-      {units.slice(first, last).map((unit, n) => word(unit, first + n))}
-      {last < units.length && <More from={last} to={Math.min(units.length, last + TOKENS_AT_ONCE)} go={setFirst} />}
+      {start > 0 && <More from={Math.max(0, start - TOKENS_AT_ONCE)} to={start} go={setFirst} />}
+      {units.slice(start, end).map((unit, n) => word(unit, start + n))}
+      {end < units.length && <More from={end} to={Math.min(units.length, end + TOKENS_AT_ONCE)} go={setFirst} />}
     </div>
   );
 }
@@ -138,9 +138,9 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
 export function shadesInWords(view: View, { to, unit, units, values, scale }: Shades): string {
   const { positions } = largest(values, TOKENS_NAMED);
   const named = positions.map((n) => `${tokenText(units[n]!.label)} ${scale.text(values[n]!)}`).join(", ");
-  const rest = units.length - positions.length;
-  const less = rest > 0 ? `; the other ${counted(rest)} ${scale.signed ? "differ " : ""}less` : "";
-  return `${headingWords(view.shown, `“${tokenText(unit.label)}”`, to).join("")}: ${named}${less}`;
+  const count = units.length - positions.length;
+  const tail = count > 0 ? `; the other ${counted(count)} ${scale.signed ? "differ " : ""}less` : "";
+  return `${headingWords(view.shownHead, `“${tokenText(unit.label)}”`, to).join("")}: ${named}${tail}`;
 }
 
 /** The colours of the shades. */
@@ -166,7 +166,7 @@ export function Running() {
     into(page.hover)(n === null ? null : to ? { row: -1, col: n } : { row: n, col: -1 });
   const marked = (n: number) => n === shades.at;
   const from = { side: overview.queries, units: rows };
-  const [own, other] = to
+  const [shadedSide, plainSide] = to
     ? [{ side: overview.keyside, units: cols }, from]
     : [from, { side: overview.keyside, units: cols }];
   return (
@@ -179,11 +179,11 @@ export function Running() {
       />
       <div class="bl-scroll bl-running-scroll">
         {isOne ? (
-          <Strip label={to ? "keys" : "queries"} {...own} shades={shades} {...{ marked, pick, hover }} />
+          <Strip label={to ? "keys" : "queries"} {...shadedSide} shades={shades} {...{ marked, pick, hover }} />
         ) : (
           <>
-            <Strip label={to ? "keys" : "queries"} {...own} shades={null} {...{ marked, pick, hover }} />
-            <Strip label={to ? "queries" : "keys"} {...other} shades={shades} marked={() => false} />
+            <Strip label={to ? "keys" : "queries"} {...shadedSide} shades={null} {...{ marked, pick, hover }} />
+            <Strip label={to ? "queries" : "keys"} {...plainSide} shades={shades} marked={() => false} />
           </>
         )}
       </div>

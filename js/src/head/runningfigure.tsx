@@ -24,10 +24,10 @@ export function RunningFigure() {
   const starts = edges(overview.spans, units);
   let [x, y] = [0, 0];
   const words = units.map((unit, n) => {
-    const { text, apart } = written(to ? overview.queries : overview.keyside, unit);
+    const { text, hasBlank } = written(to ? overview.queries : overview.keyside, unit);
     const label = tokenText(text);
     const width = textWidth(label, LETTER) + 2;
-    if (n > 0 && apart) x += BLANK;
+    if (n > 0 && hasBlank) x += BLANK;
     if (starts.includes(n) || (x > 0 && x + width > inner)) [x, y] = [0, y + LINE];
     const fill = cssColor(values[n]!, scale.lo, scale.hi, scale.colours);
     const word = (

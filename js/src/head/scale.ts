@@ -5,7 +5,7 @@ import { MEASURES } from "../generated/vocabulary";
 import { headLabel, scaleEnd, share, signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
 import { tokenText } from "../parts/token";
-import type { Displayed } from "../state/displayed";
+import type { ShownHead } from "../state/shownhead";
 import type { View } from "../state/view";
 
 export interface Scale {
@@ -23,9 +23,9 @@ export interface Scale {
 }
 
 /** Decimals of weights: an even part of 4,096 is 0.0002. */
-export const digitsOf = ({ S, K, decimals }: Displayed["slice"]): number => decimals ?? (isLong(S, K) ? 4 : 3);
+export const digitsOf = ({ S, K, decimals }: ShownHead["slice"]): number => decimals ?? (isLong(S, K) ? 4 : 3);
 
-function scaleOf({ layer, head, layerMap, measure, slice }: Displayed, { top, most }: Grid, dark: boolean): Scale {
+function scaleOf({ layer, head, layerMap, measure, slice }: ShownHead, { top, peak }: Grid, dark: boolean): Scale {
   const word = layerMap?.word;
   const isSigned = !word && MEASURES[measure].signed;
   const digits = digitsOf(slice);
@@ -41,17 +41,17 @@ function scaleOf({ layer, head, layerMap, measure, slice }: Displayed, { top, mo
     lo: isSigned ? -end : 0,
     hi: end,
     digits,
-    beyond: top < most ? `, larger ones alike${most < Number.POSITIVE_INFINITY ? ` (up to ${text(most)})` : ""}` : "",
+    beyond: top < peak ? `, larger ones alike${peak < Number.POSITIVE_INFINITY ? ` (up to ${text(peak)})` : ""}` : "",
     colours: coloursOf(isSigned, dark),
     text,
   };
 }
 
-export const currentScale = ({ shown, grid, dark }: View): Scale => scaleOf(shown, grid, dark);
+export const currentScale = ({ shownHead, grid, dark }: View): Scale => scaleOf(shownHead, grid, dark);
 
 /** A cell of the displayed grid in words. */
-export const cellText = ({ shown, grid }: View, row: number, col: number): string => {
-  const scale = scaleOf(shown, grid, false);
+export const cellText = ({ shownHead, grid }: View, row: number, col: number): string => {
+  const scale = scaleOf(shownHead, grid, false);
   const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label];
   const value = scale.text(grid.values.at(row, col));
   return `query ${tokenText(query)} → key ${tokenText(key)}: ${value}, ${scale.name}`;
@@ -60,11 +60,11 @@ export const cellText = ({ shown, grid }: View, row: number, col: number): strin
 /** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */
 export function pinCell(view: View, row: number | null, col: number | null): void {
   const { synced, grid, page } = view;
-  const same = view.row === row && view.col === col;
-  const query = same || row === null ? null : (grid.rows[row]?.pieces[0] ?? null);
-  const key = same || col === null ? null : (grid.cols[col]?.pieces[0] ?? null);
+  const isPinned = view.row === row && view.col === col;
+  const query = isPinned || row === null ? null : (grid.rows[row]?.pieces[0] ?? null);
+  const key = isPinned || col === null ? null : (grid.cols[col]?.pieces[0] ?? null);
   synced.put({ query, key });
-  if (query !== null && key !== null) page.said.value = cellText(view, row!, col!);
+  if (query !== null && key !== null) page.announcement.value = cellText(view, row!, col!);
 }
 
 /** Pin a query (`isRow`) or a key of the displayed grid; a second time unpins it. */

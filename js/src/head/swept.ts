@@ -31,14 +31,14 @@ export function sweeping(cells: Cells): () => void {
 
 /** Whether all of a map is known, which is seen to. */
 export function useSwept(cells: Cells, wanted = true): boolean {
-  const known = cells.held || cells.swept.value;
-  useEffect(() => (wanted && !cells.held ? sweeping(cells) : undefined), [cells, wanted]);
-  return Boolean(known);
+  const extent = cells.matrix || cells.swept.value;
+  useEffect(() => (wanted && !cells.matrix ? sweeping(cells) : undefined), [cells, wanted]);
+  return Boolean(extent);
 }
 
 /** Positions of the largest cells of all, null while they are not known. */
-export const largestCells = ({ held, swept }: Cells, most: number): number[] | null =>
-  held ? largest(held, most).positions : (swept.value?.largest.slice(0, most) ?? null);
+export const largestCells = ({ matrix, swept }: Cells, most: number): number[] | null =>
+  matrix ? largest(matrix, most).positions : (swept.value?.largest.slice(0, most) ?? null);
 
 export function useLargest(cells: Cells, most: number): number[] | null {
   useSwept(cells);

@@ -13,8 +13,8 @@ const LOADING = Symbol.for(`${BUNDLE_KEY} loading`);
 
 async function find(model: Model, signal: AbortSignal): Promise<Packed> {
   try {
-    const held = await model.widget_manager.get_model(model.get("bundle").replace("IPY_MODEL_", ""));
-    const packed = held.get("packed") as Packed | undefined;
+    const holder = await model.widget_manager.get_model(model.get("bundle").replace("IPY_MODEL_", ""));
+    const packed = holder.get("packed") as Packed | undefined;
     if (packed) return packed;
   } catch {
     // a host without models of models
@@ -43,12 +43,12 @@ async function load(model: Model, signal: AbortSignal): Promise<AnyWidget> {
 async function shared(model: Model, signal: AbortSignal): Promise<AnyWidget> {
   const loading = page[LOADING];
   if (loading) return loading.catch(() => shared(model, signal));
-  const own = load(model, signal);
-  page[LOADING] = own;
-  own.catch(() => {
+  const bundle = load(model, signal);
+  page[LOADING] = bundle;
+  bundle.catch(() => {
     page[LOADING] = undefined;
   });
-  return own;
+  return bundle;
 }
 
 export default {

@@ -70,11 +70,11 @@ const NO_SERVER =
   "The model of this page needs a web server: here, opened from a file, the page shows the text that it carries.";
 
 const refusal = (error: string): Reply => [{ error }];
-const read = <T>(name: string): T | null => JSON.parse(document.getElementById(name)?.textContent ?? "null");
+const readJson = <T>(name: string): T | null => JSON.parse(document.getElementById(name)?.textContent ?? "null");
 
 /** The same, and takes it out of the page: it is large. */
 function take<T>(name: string): T {
-  const content = read<T>(name)!;
+  const content = readJson<T>(name)!;
   document.getElementById(name)!.remove();
   return content;
 }
@@ -116,8 +116,8 @@ function createModel(state: Fields, reply: Answering) {
       listeners.set(name, [...(listeners.get(name) ?? []), listener]);
     },
     off(name: string, listener?: Listener) {
-      const others = (listeners.get(name) ?? []).filter((other) => listener && other !== listener);
-      listeners.set(name, others);
+      const remainder = (listeners.get(name) ?? []).filter((other) => listener && other !== listener);
+      listeners.set(name, remainder);
     },
     save_changes() {},
     async send(message: Fields) {
@@ -146,7 +146,7 @@ class SavedRuns {
   /** Show a text that the page carries, or without one what it opens on. */
   async open(other?: Text): Promise<Reply> {
     if (other) {
-      const { header, data } = read<Message>(`${other.trace} overview`)!;
+      const { header, data } = readJson<Message>(`${other.trace} overview`)!;
       this.show({ ...other, header, data: await unpack(data) });
     } else this.show(this.opening);
     return [{}];
@@ -156,18 +156,18 @@ class SavedRuns {
   show({ header, data, text, text_pair }: Shown): void {
     const { overview, query, key, measure } = this.page.state;
     const { pieces } = overview.header.queries;
-    const same = (n: unknown) => (n !== null && pieces[n as number] === header.queries.pieces[n as number] ? n : null);
-    const pinned = { query: same(query), key: same(key), layer_map: "" };
-    const shown = header.measures.includes(measure as string) ? {} : { measure: "weight" };
-    const changes = { ...pinned, ...shown, text, text_pair, overview: { header, data } };
+    const pinOf = (n: unknown) => (n !== null && pieces[n as number] === header.queries.pieces[n as number] ? n : null);
+    const pinned = { query: pinOf(query), key: pinOf(key), layer_map: "" };
+    const fallback = header.measures.includes(measure as string) ? {} : { measure: "weight" };
+    const changes = { ...pinned, ...fallback, text, text_pair, overview: { header, data } };
     for (const [name, value] of Object.entries(changes)) this.set(name, value);
   }
 
   /** A text that the page carries is shown at once, with or without the model. */
   private async bring({ text, text_pair }: Fields): Promise<Reply> {
     const is = (run: Shown | Text) => run.text === text && run.text_pair === (text_pair ?? "");
-    const other = this.page.others.find(is);
-    return other || is(this.opening) ? this.open(other) : refusal(STILL_LOADING);
+    const match = this.page.others.find(is);
+    return match || is(this.opening) ? this.open(match) : refusal(STILL_LOADING);
   }
 
   answer = async ({ id: _, trace, ...question }: Fields): Promise<Reply> => {
@@ -179,9 +179,9 @@ class SavedRuns {
     if (page.shown_by === name) return this.open();
     const opens = page.others.find(({ shown_by }) => shown_by === name);
     if (opens) return this.open(opens);
-    const other = this.find(trace);
-    const prefix = other ? `${trace} ` : "";
-    const message = op === "overview" && !other ? page.overviews[String(map)] : read<Message>(prefix + name);
+    const text = this.find(trace);
+    const prefix = text ? `${trace} ` : "";
+    const message = op === "overview" && !text ? page.overviews[String(map)] : readJson<Message>(prefix + name);
     if (message) return [message.header, [await unpack(message.data)]];
     const word = page.state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
     if (op === "layer_map" && word)
@@ -189,8 +189,8 @@ class SavedRuns {
         `${word.label} of layer ${layer} is not in this page, which holds those that were shown when it was saved`,
       );
     // every layer that is in the page is there with all of its heads
-    if (layer !== undefined && !read(prefix + nameOf({ op: "head", map, layer, head: 0 })))
-      return refusal(`layer ${layer} is not in this page, which holds ${(other ?? page).holds}`);
+    if (layer !== undefined && !readJson(prefix + nameOf({ op: "head", map, layer, head: 0 })))
+      return refusal(`layer ${layer} is not in this page, which holds ${(text ?? page).holds}`);
     return refusal(NEEDS_MODEL);
   };
 }
@@ -228,7 +228,7 @@ async function load(engine: Engine, page: Page, runs: SavedRuns, changed: () => 
 
 export async function start(widget: Widget, engine?: Engine): Promise<void> {
   const el = document.getElementById("bertlens")!;
-  const page = read<Page>("bertlens-data")!;
+  const page = readJson<Page>("bertlens-data")!;
   const { state } = page;
   const { header, data } = state.overview;
   const unpacks = !!globalThis.DecompressionStream;

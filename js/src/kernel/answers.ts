@@ -94,7 +94,7 @@ export class Answers {
       this.layers.then((ask) => ask(name, kind, subject, args));
       return;
     }
-    const asked = async (): Promise<{ value: T; bytes?: number } | null> => {
+    const pose = async (): Promise<{ value: T; bytes?: number } | null> => {
       const reply = this.plain(kind.op, subject, args, (answer) => {
         if (!answer.fields.again) return kind.read(answer, args);
         const { done, doing, said } = answer.fields;
@@ -105,10 +105,10 @@ export class Answers {
       this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
       const { value, bytes } = await reply;
       if (value !== null) return { value, bytes };
-      return this.isWanted(name) ? asked() : null; // part of it is done
+      return this.isWanted(name) ? pose() : null; // part of it is done
     };
-    const held = kind.instead?.() ?? Promise.resolve(null);
-    const reply = kind.instead ? held.then((value) => (value === null ? asked() : { value })) : asked();
+    const local = kind.instead?.() ?? Promise.resolve(null);
+    const reply = kind.instead ? local.then((value) => (value === null ? pose() : { value })) : pose();
     reply.then(
       (answer) => answer && this.settle(name, kind, answer.value, answer.bytes),
       (error: Error) => refuse(error.message),

@@ -38,8 +38,8 @@ export function ask(
   progress?: (here: number, of: number) => void,
 ): Promise<Reply> {
   let fields: Record<string, unknown> = {};
-  let whole: Uint8Array | undefined;
-  let here = 0;
+  let buffer: Uint8Array | undefined;
+  let bytes = 0;
   const id = `${page}-${++questions}`;
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
@@ -53,12 +53,12 @@ export function ask(
       fields = { ...fields, ...message };
       if ("of" in message) {
         const [piece, of] = [bytesOf(buffers[0]!), message.of as number];
-        whole ??= new Uint8Array(of);
-        whole.set(piece, message.at as number);
-        here += piece.length;
-        progress?.(here, of);
-        if (here < of) return;
-        buffers = [new DataView(whole.buffer)];
+        buffer ??= new Uint8Array(of);
+        buffer.set(piece, message.at as number);
+        bytes += piece.length;
+        progress?.(bytes, of);
+        if (bytes < of) return;
+        buffers = [new DataView(buffer.buffer)];
       }
       finish(() =>
         "error" in message

@@ -22,8 +22,8 @@ type Shelf<T> = Signal<ReadonlyMap<unknown, T>>;
 /** Put a value last, or take it out. */
 function put<T>(shelf: Shelf<T>, name: unknown, ...value: [T] | []): void {
   if (value.length === 0 && !shelf.peek().has(name)) return;
-  const others = [...shelf.peek()].filter(([other]) => other !== name);
-  shelf.value = new Map([...others, ...value.map((one) => [name, one] as [unknown, T])]);
+  const entries = [...shelf.peek()].filter(([other]) => other !== name);
+  shelf.value = new Map([...entries, ...value.map((one) => [name, one] as [unknown, T])]);
 }
 
 export class Link {
@@ -91,8 +91,8 @@ export class Link {
 
   /** `here` bytes of an answer have come, of `of`. */
   readonly load = (here: number, of: number): void => {
-    const [part, whole] = [here, of].map((bytes) => Math.round(bytes / 1e6));
-    this.loading.value = here < of ? `loading ${part} of ${whole} MB` : "";
+    const [loaded, total] = [here, of].map((bytes) => Math.round(bytes / 1e6));
+    this.loading.value = here < of ? `loading ${loaded} of ${total} MB` : "";
   };
 
   /** The kernel is gone, and the host says so. */

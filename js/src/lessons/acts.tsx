@@ -5,13 +5,13 @@ import { TOLERANCE } from "../generated/vocabulary";
 import { headLabel, share } from "../paint/format";
 import { into, Submit } from "../parts/controls";
 import { Token } from "../parts/token";
-import { changesOf } from "../state/change";
+import { changesOf } from "../state/changequeue";
 import { type Done, doneIn, type Lesson, type Step } from "../state/lesson";
 import { useView, type View } from "../state/view";
 import { factsOf, headFor, isOfHeads } from "./facts";
 import { enter, go, keep } from "./go";
 import { Markdown } from "./markdown";
-import { Sheet } from "./sheet";
+import { Sheet } from "./steptable";
 import { choicesIn, outcomeOf } from "./truth";
 import { holds, type NumberTree, numberOf, type Tree, verdict } from "./verdict";
 
@@ -22,21 +22,21 @@ interface ActProps {
 }
 
 /** What is shown is what is selected, and nothing is on its way. */
-const isSettled = ({ shown, synced, overview, running, page }: View) => {
+const isSettled = ({ shownHead, synced, overview, running, page }: View) => {
   const { layer, head, measure } = synced;
-  const isHead = shown.layer === layer.value && shown.head === head.value;
-  const isMeasure = shown.measure === measure.value || !overview.measures.includes(measure.value);
+  const isHead = shownHead.layer === layer.value && shownHead.head === head.value;
+  const isMeasure = shownHead.measure === measure.value || !overview.measures.includes(measure.value);
   return isHead && isMeasure && !running.value && !page.lesson.busy.value;
 };
 
-const placeOf = ({ shown, overview, focus }: View) =>
-  JSON.stringify([overview.subject, changesOf(overview), shown.layer, shown.head, focus]);
+const placeOf = ({ shownHead, overview, focus }: View) =>
+  JSON.stringify([overview.subject, changesOf(overview), shownHead.layer, shownHead.head, focus]);
 
 export function Act(props: ActProps) {
   const view = useView();
   const { lesson, step, n } = props;
   const { refused, busy, entered } = view.page.lesson;
-  const done = doneIn(view.synced, n);
+  const outcome = doneIn(view.synced, n);
   const settled = isSettled(view);
   useEffect(() => {
     if (settled && entered.value === null) entered.value = placeOf(view);
@@ -45,12 +45,12 @@ export function Act(props: ActProps) {
   if (busy.value) return <p class="bl-muted">one moment …</p>;
   return (
     <>
-      {step.act === "predict" && !done && <Predict {...props} />}
-      {(step.act === "find" || step.act === "change") && <Fulfil {...props} done={done} />}
-      {step.act === "write" && <Write key={n} {...props} done={done} />}
-      {done && <Outcome step={step} done={done} />}
-      {step.table && (step.act !== "predict" || done) && <Sheet table={step.table} />}
-      {step.act && !done && (
+      {step.act === "predict" && !outcome && <Predict {...props} />}
+      {(step.act === "find" || step.act === "change") && <Fulfil {...props} done={outcome} />}
+      {step.act === "write" && <Write key={n} {...props} done={outcome} />}
+      {outcome && <Outcome step={step} done={outcome} />}
+      {step.table && (step.act !== "predict" || outcome) && <Sheet table={step.table} />}
+      {step.act && !outcome && (
         <div class="bl-lesson-help">
           <Hints step={step} n={n} />
           {canShow(view, step) && (
@@ -76,22 +76,22 @@ export function Act(props: ActProps) {
 }
 
 function Hints({ step, n }: { step: Step; n: number }) {
-  const { hints: all } = useView().page.lesson;
+  const { hints: hintCounts } = useView().page.lesson;
   const hints = step.hints ?? [];
-  const seen = all.value[n] ?? 0;
-  const more = () => {
-    const counts = [...all.value];
-    counts[n] = seen + 1;
-    all.value = counts;
+  const count = hintCounts.value[n] ?? 0;
+  const showNext = () => {
+    const counts = [...hintCounts.value];
+    counts[n] = count + 1;
+    hintCounts.value = counts;
   };
   return (
     <>
-      {seen < hints.length && (
-        <button type="button" class="bl-button" onClick={more}>
+      {count < hints.length && (
+        <button type="button" class="bl-button" onClick={showNext}>
           Hint
         </button>
       )}
-      {hints.slice(0, seen).map((hint) => (
+      {hints.slice(0, count).map((hint) => (
         <p key={hint} class="bl-lesson-hint">
           {hint}
         </p>
@@ -102,20 +102,20 @@ function Hints({ step, n }: { step: Step; n: number }) {
 
 /** What was done: said once it is. */
 function Outcome({ step, done }: { step: Step; done: Done }) {
-  const { truth, right, said, skipped } = done;
+  const { truth, right, said: note, skipped } = done;
   return (
     <div class="bl-lesson-said" role="status" data-right={right ?? undefined}>
       {skipped ? (
         <p>Skipped.</p>
       ) : (
-        (truth || said) && (
+        (truth || note) && (
           <p>
             <b>
               {right === true && "✓ "}
               {truth}
-              {truth && said && "."}
+              {truth && note && "."}
             </b>{" "}
-            {said}
+            {note}
           </p>
         )
       )}
@@ -129,7 +129,7 @@ function Outcome({ step, done }: { step: Step; done: Done }) {
 function Predict({ lesson, step }: ActProps) {
   const view = useView();
   const typed = useSignal("");
-  const { shown } = view;
+  const { shownHead } = view;
   const refusedNow = outcomeOf(view, step, null);
   if (typeof refusedNow === "string" && !isSettled(view)) return <p class="bl-muted">one moment …</p>;
   if (typeof refusedNow === "string") return <p class="bl-lesson-said bl-lesson-wrong">{refusedNow}.</p>;
@@ -157,8 +157,12 @@ function Predict({ lesson, step }: ActProps) {
     );
   if (step.predict === "head")
     return (
-      <button type="button" class="bl-button bl-primary" onClick={() => take(headLabel(shown.layer, shown.head))}>
-        {headLabel(shown.layer, shown.head)} is my guess
+      <button
+        type="button"
+        class="bl-button bl-primary"
+        onClick={() => take(headLabel(shownHead.layer, shownHead.head))}
+      >
+        {headLabel(shownHead.layer, shownHead.head)} is my guess
       </button>
     );
   return (
@@ -183,22 +187,23 @@ function Predict({ lesson, step }: ActProps) {
 function Fulfil({ lesson, step, done }: ActProps & { done: Done | undefined }) {
   const view = useView();
   const { entered } = view.page.lesson;
-  const { shown, overview } = view;
+  const { shownHead, overview } = view;
   const facts = factsOf(view);
-  const found = verdict(step.tree as Tree, facts);
-  const here = step.tree![0] === ">" || step.tree![0] === "<" ? numberOf(step.tree![1] as NumberTree, facts) : null;
+  const check = verdict(step.tree as Tree, facts);
+  const number = step.tree![0] === ">" || step.tree![0] === "<" ? numberOf(step.tree![1] as NumberTree, facts) : null;
   const isNew = isSettled(view) && entered.value !== null && entered.value !== placeOf(view);
-  const isDone = isNew && holds(found) && (!done || done.skipped === true);
-  const where = step.act === "find" ? headLabel(shown.layer, shown.head) : overview.changes.map(({ label }) => label);
+  const isDone = isNew && holds(check) && (!done || done.skipped === true);
+  const where =
+    step.act === "find" ? headLabel(shownHead.layer, shownHead.head) : overview.changes.map(({ label }) => label);
   useEffect(() => {
     if (isDone) keep(view, lesson, { guess: String(where), truth: String(where), right: true, skipped: false });
   }, [isDone]);
   return (
-    <p class="bl-lesson-check" data-holds={holds(found)}>
+    <p class="bl-lesson-check" data-holds={holds(check)}>
       <code>{step.check}</code>
       <span>
-        {found.why || (holds(found) ? "holds here" : "does not hold here")}
-        {here !== null && `: ${share(here, 2)}`}
+        {check.why || (holds(check) ? "holds here" : "does not hold here")}
+        {number !== null && `: ${share(number, 2)}`}
       </span>
       {/[<>]|argmax/.test(step.check!) && (
         <small title={`A number within ${TOLERANCE} of its threshold counts.`}>± {TOLERANCE}</small>

@@ -7,8 +7,8 @@ import { doneIn, type Lesson, type Step } from "../state/lesson";
 import type { View } from "../state/view";
 import { type Facts, type Tree, verdict } from "./verdict";
 
-export function factsOf(view: View, layer = view.shown.layer, head = view.shown.head): Facts {
-  const { overview, shown, focus } = view;
+export function factsOf(view: View, layer = view.shownHead.layer, head = view.shownHead.head): Facts {
+  const { overview, shownHead, focus } = view;
   const words = (side: typeof overview.queries) =>
     units(side, true).map(({ label, pieces }): [string, number[]] => [label, pieces]);
   const statistics = Object.fromEntries(overview.stats.map((name) => [name, overview.statistic(layer, head, name)]));
@@ -17,8 +17,8 @@ export function factsOf(view: View, layer = view.shown.layer, head = view.shown.
     queries: words(overview.queries),
     keys: words(overview.keyside),
     special: overview.keyside.special.map((one) => one === 1),
-    weight: (i, j) => shown.weights.row(i)[j] ?? Number.NaN,
-    taken: shown.norms && ((i, j) => takenIn(shown.weights.row(i), shown.norms!)[j] ?? Number.NaN),
+    weight: (i, j) => shownHead.weights.row(i)[j] ?? Number.NaN,
+    taken: shownHead.norms && ((i, j) => takenIn(shownHead.weights.row(i), shownHead.norms!)[j] ?? Number.NaN),
     head: headLabel(layer, head),
     query: focus.pinnedQuery ? focus.query : null,
     key: focus.pinnedKey ? focus.key : null,
@@ -33,9 +33,9 @@ export function factsOf(view: View, layer = view.shown.layer, head = view.shown.
 
 /** Each key's share of what a row takes: ‖αf(x)‖ ÷ its sum. */
 function takenIn(row: Float32Array, norms: Float32Array): Float64Array {
-  const taken = Float64Array.from(row, (weight, j) => weight * norms[j]!);
-  const sum = taken.reduce((all, one) => all + one, 0);
-  return taken.map((one) => one / sum);
+  const amounts = Float64Array.from(row, (weight, j) => weight * norms[j]!);
+  const sum = amounts.reduce((all, one) => all + one, 0);
+  return amounts.map((one) => one / sum);
 }
 
 /** What the model says first without the changes and with them; null where it has no answer with a name. */
@@ -44,8 +44,8 @@ function firstAnswers(view: View): [before: string, after: string] | null {
   if (answer.state !== "answered" || answer.value.why_not) return null;
   if (!NAMED_ANSWERS.some((kind) => kind === answer.value.kind)) return null;
   const rows = answer.value.rows.filter(({ position }) => position === answer.value.rows[0]!.position);
-  const first = (of: "before" | "after") => rows.reduce((best, row) => (row[of] > best[of] ? row : best)).name;
-  return [first("before"), first("after")];
+  const leader = (of: "before" | "after") => rows.reduce((best, row) => (row[of] > best[of] ? row : best)).name;
+  return [leader("before"), leader("after")];
 }
 
 const OF_CELLS = ["weight", "taken", "key", "key is", "query is"];

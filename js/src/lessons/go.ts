@@ -1,7 +1,7 @@
 // From step to step: the view in the state that a step names, and what was done in it.
 
 import { headLabel } from "../paint/format";
-import { change, changesOf } from "../state/change";
+import { change, changesOf } from "../state/changequeue";
 import { type Done, doneIn, type Lesson, type Step } from "../state/lesson";
 import { knownIn, restore, type State } from "../state/snapshot";
 import type { View } from "../state/view";
@@ -13,7 +13,7 @@ export function go(view: View, lesson: Lesson, n: number): void {
   if (!step) return;
   const { page } = view;
   page.lesson.at.value = n;
-  page.said.value = `step ${n + 1} of ${lesson.steps.length}: ${step.title}`;
+  page.announcement.value = `step ${n + 1} of ${lesson.steps.length}: ${step.title}`;
   void enter(view, step.state, () => missing(view, step));
 }
 
@@ -47,14 +47,14 @@ export async function enter(view: View, state: State | undefined, why = () => ""
 async function bring(view: View, state: State, isLast: () => boolean): Promise<void> {
   const { text, text_pair = "", changes = [], ...selection } = state;
   const isOther = text !== undefined && (text !== view.overview.text || text_pair !== view.overview.text_pair);
-  const wanted = changes as Asked[];
-  if (isOther || wanted.length > 0 || changesOf(view.overview).length > 0) {
-    const isCarried = isOther && wanted.length === 0 && view.link.coming.peek() !== ""; // it may be: the page says
+  const target = changes as Asked[];
+  if (isOther || target.length > 0 || changesOf(view.overview).length > 0) {
+    const isCarried = isOther && target.length === 0 && view.link.coming.peek() !== ""; // it may be: the page says
     if (!view.link.kernel.peek() && !isCarried)
       throw new Error(`This step is of another run. ${view.link.needs.peek()}`);
     if (isOther) await view.run(text as string, text_pair as string);
     if (!isLast()) return;
-    if (wanted.length > 0 || changesOf(view.overview).length > 0) await change(view, () => wanted);
+    if (target.length > 0 || changesOf(view.overview).length > 0) await change(view, () => target);
   }
   if (isLast()) restore(view, { ...knownIn(selection), theme: view.synced.theme.peek() });
 }
@@ -63,9 +63,9 @@ async function bring(view: View, state: State, isLast: () => boolean): Promise<v
 export function keep(view: View, lesson: Lesson, given: Done): void {
   const { synced, page } = view;
   const n = page.lesson.at.peek();
-  const before = doneIn(synced, n);
-  const others = (synced.lesson_done.peek() ?? []).filter((one) => one !== before);
+  const previous = doneIn(synced, n);
+  const remainder = (synced.lesson_done.peek() ?? []).filter((one) => one !== previous);
   const hints = page.lesson.hints.peek()[n] ?? 0;
   const step = { step: n + 1, act: lesson.steps[n]!.act ?? "read", hints };
-  synced.put({ lesson_done: [...others, { ...before, ...step, ...given }] });
+  synced.put({ lesson_done: [...remainder, { ...previous, ...step, ...given }] });
 }

@@ -4,14 +4,14 @@ import type { ComponentChildren } from "preact";
 const MARKS = /\*\*([^*\n]+)\*\*|\*([^*\n]+)\*|`([^`\n]+)`/g;
 
 function inline(text: string): ComponentChildren[] {
-  const found: ComponentChildren[] = [];
+  const nodes: ComponentChildren[] = [];
   let from = 0;
   for (const { 0: all, 1: bold, 2: italic, 3: code, index } of text.matchAll(MARKS)) {
-    found.push(text.slice(from, index));
-    found.push(bold ? <b>{bold}</b> : italic ? <em>{italic}</em> : <code>{code}</code>);
+    nodes.push(text.slice(from, index));
+    nodes.push(bold ? <b>{bold}</b> : italic ? <em>{italic}</em> : <code>{code}</code>);
     from = index + all.length;
   }
-  return [...found, text.slice(from)];
+  return [...nodes, text.slice(from)];
 }
 
 export function Markdown({ text }: { text: string }) {

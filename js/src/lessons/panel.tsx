@@ -32,13 +32,13 @@ export function WithLesson({ children }: { children: ComponentChildren }) {
   const withheld = lesson ? withheldIn(view, lesson) : "";
   const needs = needsIn(lesson?.steps[n]);
   const isHidden = withheld === "key" || withheld === "number";
-  const before = useRef({ n: 0, withheld });
+  const previous = useRef({ n: 0, withheld });
   useEffect(() => {
-    const was = before.current;
-    before.current = { n, withheld };
+    const was = previous.current;
+    previous.current = { n, withheld };
     const isNext = was.n !== n;
-    const part = isNext ? partFor(withheld, needs) : was.withheld && !withheld ? partFor(was.withheld) : "";
-    if (part) frame.current?.querySelector(part)?.scrollIntoView({ block: "nearest" });
+    const selector = isNext ? partFor(withheld, needs) : was.withheld && !withheld ? partFor(was.withheld) : "";
+    if (selector) frame.current?.querySelector(selector)?.scrollIntoView({ block: "nearest" });
   }, [n, withheld]);
   if (!lesson) return <>{children}</>;
   return (

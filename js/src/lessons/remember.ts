@@ -21,12 +21,12 @@ export function remember({ synced, link }: View, lesson: Lesson): () => void {
   let isOver = false;
   void link.met.then((hasKernel) => {
     if (isOver || (hasKernel && !link.page.peek())) return;
-    const before = doneBefore(lesson);
-    if (before.length > 0 && !synced.lesson_done.peek()?.length) synced.put({ lesson_done: before });
+    const record = doneBefore(lesson);
+    if (record.length > 0 && !synced.lesson_done.peek()?.length) synced.put({ lesson_done: record });
     end = effect(() => {
-      const done = synced.lesson_done.value ?? [];
+      const record = synced.lesson_done.value ?? [];
       try {
-        if (done.length > 0) storage()?.setItem(nameOf(lesson), JSON.stringify(done));
+        if (record.length > 0) storage()?.setItem(nameOf(lesson), JSON.stringify(record));
         else storage()?.removeItem(nameOf(lesson));
       } catch {
         // it is full: what was done is in the page
@@ -41,9 +41,9 @@ export function remember({ synced, link }: View, lesson: Lesson): () => void {
 
 function doneBefore({ steps, ...lesson }: Lesson): Done[] {
   try {
-    const kept: unknown = JSON.parse(storage()?.getItem(nameOf({ ...lesson, steps })) ?? "[]");
+    const entries: unknown = JSON.parse(storage()?.getItem(nameOf({ ...lesson, steps })) ?? "[]");
     const isOf = (one: Done) => Number.isInteger(one?.step) && steps[Number(one.step) - 1] !== undefined;
-    return Array.isArray(kept) ? kept.filter(isOf) : [];
+    return Array.isArray(entries) ? entries.filter(isOf) : [];
   } catch {
     return [];
   }

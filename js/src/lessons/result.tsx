@@ -18,8 +18,8 @@ export function checksum(text: string): string {
 
 /** The line: a mark, what was done in base64, and a checksum of that. */
 export function lineOf({ title }: Lesson, name: string, done: Done[]): string {
-  const kept = done.map(({ said: _, ...one }) => one);
-  const bytes = new TextEncoder().encode(JSON.stringify({ lesson: title, name, done: kept }));
+  const outcomes = done.map(({ said: _, ...one }) => one);
+  const bytes = new TextEncoder().encode(JSON.stringify({ lesson: title, name, done: outcomes }));
   const body = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return `${MARK}:${body}:${checksum(body)}`;
 }
@@ -28,7 +28,7 @@ export function Result({ lesson }: { lesson: Lesson }) {
   const view = useView();
   const { synced, link, page } = view;
   const name = useSignal("");
-  const [said, copyText] = useCopy();
+  const [message, copyText] = useCopy();
   return (
     <div class="bl-lesson-guess">
       <input
@@ -46,7 +46,7 @@ export function Result({ lesson }: { lesson: Lesson }) {
       >
         Copy my result
       </button>
-      <span class="bl-muted">{said}</span>
+      <span class="bl-muted">{message}</span>
       <small>
         One line: the name, your guesses and what you wrote.{" "}
         {link.kernel.value && !link.page.value

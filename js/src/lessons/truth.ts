@@ -7,7 +7,7 @@ import { headLabel, share } from "../paint/format";
 import type { Step } from "../state/lesson";
 import type { View } from "../state/view";
 import { factsOf } from "./facts";
-import { type NumberTree, numberOf, same } from "./verdict";
+import { isSameWord, type NumberTree, numberOf } from "./verdict";
 
 /** The truth in words, whether the guess was right, and what is to be said of a wrong one. */
 export interface Outcome {
@@ -37,7 +37,7 @@ export function outcomeOf(view: View, step: Step, guess: string | null): Outcome
   if (facts.answer === null) return phrases.NO_ANSWER;
   return {
     truth: quoted(facts.answer),
-    right: same(facts.answer, guess ?? ""),
+    right: isSameWord(facts.answer, guess ?? ""),
     instead: `Your guess: ${quoted(guess ?? "")}.`,
   };
 }
@@ -49,10 +49,10 @@ function ofKey(view: View, step: Step, guess: string | null): Outcome | string {
   const strongest = ({ pieces }: Unit) => Math.max(...pieces.map((piece) => weight(query, piece)));
   const best = choices.reduce((most, one) => (strongest(one) > strongest(most) ? one : most));
   const guessed = choices.find(({ pieces }) => String(pieces[0]) === guess) ?? best;
-  const [most, got] = [strongest(best), strongest(guessed)];
+  const [peak, got] = [strongest(best), strongest(guessed)];
   return {
-    truth: `${quoted(best.label)}, ${share(most, 2)}`,
-    right: got >= most - TOLERANCE,
+    truth: `${quoted(best.label)}, ${share(peak, 2)}`,
+    right: got >= peak - TOLERANCE,
     instead: `${quoted(guessed.label)} got ${share(got, 2)}.`,
   };
 }

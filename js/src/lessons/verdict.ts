@@ -75,12 +75,12 @@ function truthOf([name, ...parts]: Tree, facts: Facts): number {
     case "query is":
       return isIn(chosenQuery(facts), facts.queries, word);
     case "head is":
-      return Number(same(facts.head.replaceAll("·", ""), word.replaceAll("·", "")));
+      return Number(isSameWord(facts.head.replaceAll("·", ""), word.replaceAll("·", "")));
     case "key":
       return largest(facts, word === "words");
   }
   if (facts.answer === null) throw new Unknown(phrases.NO_ANSWER);
-  return Number(name === "answer" ? same(facts.answer, word) : facts.answer !== facts.before);
+  return Number(name === "answer" ? isSameWord(facts.answer, word) : facts.answer !== facts.before);
 }
 
 const above = (gap: number) => (gap > TOLERANCE ? 1 : gap < -TOLERANCE ? 0 : 0.5);
@@ -90,10 +90,10 @@ const isIn = (place: number, words: Word[], word: string) => Number(named(words,
 function largest(facts: Facts, words: boolean): number {
   const [query, key] = [chosenQuery(facts), chosenKey(facts)];
   if (words && facts.special[key]) return 0;
-  const others = facts.special.flatMap((special, j) =>
+  const rivals = facts.special.flatMap((special, j) =>
     (words && special) || j === key ? [] : [facts.weight(query, j)],
   );
-  const gap = facts.weight(query, key) - Math.max(...others);
+  const gap = facts.weight(query, key) - Math.max(...rivals);
   return gap >= 0 ? 1 : gap >= -TOLERANCE ? 0.5 : 0;
 }
 
@@ -107,12 +107,13 @@ function chosenKey({ key }: Facts): number {
   return key;
 }
 
-export const same = (label: string, word: string): boolean => label.trim().toLowerCase() === word.trim().toLowerCase();
+export const isSameWord = (label: string, word: string): boolean =>
+  label.trim().toLowerCase() === word.trim().toLowerCase();
 
 function named(words: Word[], word: string): number[][] {
-  const found = words.flatMap(([label, pieces]) => (same(label, word) ? [pieces] : []));
-  if (found.length === 0) throw new Unknown(phrases.NO_SUCH_WORD({ word }));
-  return found;
+  const matches = words.flatMap(([label, pieces]) => (isSameWord(label, word) ? [pieces] : []));
+  if (matches.length === 0) throw new Unknown(phrases.NO_SUCH_WORD({ word }));
+  return matches;
 }
 
 function numberIn(tree: NumberTree, facts: Facts): number {

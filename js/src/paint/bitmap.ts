@@ -26,9 +26,9 @@ function adler32(bytes: Uint8Array): number {
 function join(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
+  for (const chunk of parts) {
+    out.set(chunk, at);
+    at += chunk.length;
   }
   return out;
 }
@@ -45,14 +45,14 @@ function chunk(name: string, body: Uint8Array): Uint8Array {
 
 /** zlib with stored blocks only: no compression, hence no code for it. */
 function stored(bytes: Uint8Array): Uint8Array {
-  const parts: Uint8Array[] = [Uint8Array.of(0x78, 0x01)];
+  const chunks: Uint8Array[] = [Uint8Array.of(0x78, 0x01)];
   for (let at = 0; at === 0 || at < bytes.length; at += 65535) {
     const block = bytes.subarray(at, at + 65535);
     const size = block.length;
-    const last = at + 65535 >= bytes.length ? 1 : 0;
-    parts.push(Uint8Array.of(last, size & 255, size >> 8, ~size & 255, (~size >> 8) & 255), block);
+    const isLast = at + 65535 >= bytes.length ? 1 : 0;
+    chunks.push(Uint8Array.of(isLast, size & 255, size >> 8, ~size & 255, (~size >> 8) & 255), block);
   }
-  return join(...parts, big(adler32(bytes)));
+  return join(...chunks, big(adler32(bytes)));
 }
 
 const palettes = new WeakMap<Uint8Array, Uint8Array>(); // as chunks: all thumbnails have the same

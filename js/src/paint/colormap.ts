@@ -21,8 +21,8 @@ function decode(nodes: readonly string[]): Table {
   for (let n = 0; n < 256; n++) {
     // a signed table is two arms of 128 entries, the negative one backwards
     const arm = arms.length === 1 ? arms[0]! : arms[n < 128 ? 0 : 1]!;
-    const part = arms.length === 1 ? n / 255 : n < 128 ? (127 - n) / 127 : (n - 128) / 127;
-    for (let c = 0; c < 3; c++) colours[3 * n + c] = between(arm, part, c);
+    const portion = arms.length === 1 ? n / 255 : n < 128 ? (127 - n) / 127 : (n - 128) / 127;
+    for (let c = 0; c < 3; c++) colours[3 * n + c] = between(arm, portion, c);
   }
   return colours;
 }
@@ -101,14 +101,14 @@ export function indexed(
   colors: Table,
 ): { entries: Uint8Array; palette: Table; hasNaN: boolean } {
   const entries = new Uint8Array(values.length);
-  const taken = new Set<number>();
+  const codes = new Set<number>();
   for (let n = 0; n < entries.length; n++) {
     entries[n] = entry(values[n]!, lo, hi); // -1 is 255
-    taken.add(Number.isNaN(values[n]!) ? -1 : entries[n]!);
+    codes.add(Number.isNaN(values[n]!) ? -1 : entries[n]!);
   }
-  if (!taken.has(-1)) return { entries, palette: colors, hasNaN: false };
+  if (!codes.has(-1)) return { entries, palette: colors, hasNaN: false };
   let free = 255; // an entry that no number has; where each has one, the last two are made one
-  while (free > 0 && taken.has(free)) free--;
+  while (free > 0 && codes.has(free)) free--;
   if (free === 0) free = 255;
   for (let n = 0; n < entries.length; n++) {
     if (Number.isNaN(values[n]!)) entries[n] = free;

@@ -53,6 +53,6 @@ export const paperName = (layer: number, head: number) => `paper: ${layer + 1}-$
 
 /** The mean of those that are numbers; NaN where none is. */
 export const meanOf = (values: number[]): number => {
-  const counted = values.filter((value) => !Number.isNaN(value));
-  return counted.reduce((sum, value) => sum + value, 0) / counted.length;
+  const numbers = values.filter((value) => !Number.isNaN(value));
+  return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 };

@@ -16,6 +16,6 @@ export function ranked(values: number[], digits = 3): string[] {
   const areAlike = (n: number, decimals: number) => text(n, decimals) === text(n - 1, decimals);
   const isBlurred = (n: number) => (n === 0 || !isZero(n)) && areAlike(n, digits) && !areAlike(n, FINEST_DECIMALS);
   while (values.some((_, n) => isBlurred(n))) digits++;
-  const least = `less than ${(10 ** -digits).toFixed(digits)}`;
-  return values.map((value, n) => (value && isZero(n) ? least : text(n, digits)));
+  const bound = `less than ${(10 ** -digits).toFixed(digits)}`;
+  return values.map((value, n) => (value && isZero(n) ? bound : text(n, digits)));
 }

@@ -161,16 +161,16 @@ export function Marks({ marks, label }: { marks: Mark[]; label?: string }) {
         ))}
       </ul>
     );
-  const most = paper.inner || 440;
+  const limit = paper.inner || 440;
   let [x, y] = [0, 0];
   const places = marks.map(({ text, fill }) => {
     const wide = (fill ? 15 : 0) + textWidth(text, 11) + 16;
-    if (x > 0 && x + wide > most) [x, y] = [0, y + LINE];
+    if (x > 0 && x + wide > limit) [x, y] = [0, y + LINE];
     x += wide;
     return { x: x - wide, y };
   });
   return (
-    <Drawing width={most} height={y + LINE} table={null}>
+    <Drawing width={limit} height={y + LINE} table={null}>
       <g font-size="11" fill={inks(paper.dark).ink} data-key>
         {marks.map(({ text, kind, fill }, n) => (
           <g key={text} transform={`translate(${places[n]!.x} ${places[n]!.y})`}>

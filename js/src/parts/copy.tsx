@@ -17,18 +17,18 @@ export function copy(text: string): Promise<void> {
 
 /** What came of the last copy, in words, and what copies. */
 export function useCopy(): [said: string, copyText: (text: string) => void] {
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const copyText = (text: string) => {
     copy(text).then(
-      () => setSaid("copied"),
-      () => setSaid("the browser does not allow copying here"),
+      () => setMessage("copied"),
+      () => setMessage("the browser does not allow copying here"),
     );
   };
-  return [said, copyText];
+  return [message, copyText];
 }
 
 export function CopyButton({ rows }: { rows: () => CsvCell[][] }) {
-  const [said, copyText] = useCopy();
+  const [message, copyText] = useCopy();
   const text = () =>
     rows()
       .map((row) => row.map((cell) => (typeof cell === "string" ? inert(cell) : cell)).join("\t"))
@@ -39,7 +39,7 @@ export function CopyButton({ rows }: { rows: () => CsvCell[][] }) {
         Copy
       </button>
       <span role="status" class="bl-muted">
-        {said}
+        {message}
       </span>
     </>
   );

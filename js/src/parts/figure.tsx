@@ -40,12 +40,12 @@ export function svgFile(about: About, body: ComponentChildren, sheet: Sheet = SC
   const charts = [...paper.querySelectorAll("svg.bl-chart")];
   if (charts.length === 0) throw new Error("nothing is drawn yet");
   const sizes = charts.map((chart) => {
-    const drawn = ["width", "height"].map((side) => Number(chart.getAttribute(side)));
-    const scale = inner ? Math.min(1, inner / drawn[0]!) : 1;
-    if (scale === 1) return drawn;
-    chart.setAttribute("width", String(drawn[0]! * scale));
-    chart.setAttribute("height", String(drawn[1]! * scale));
-    return drawn.map((side) => side * scale);
+    const size = ["width", "height"].map((side) => Number(chart.getAttribute(side)));
+    const scale = inner ? Math.min(1, inner / size[0]!) : 1;
+    if (scale === 1) return size;
+    chart.setAttribute("width", String(size[0]! * scale));
+    chart.setAttribute("height", String(size[1]! * scale));
+    return size.map((side) => side * scale);
   });
   const names = charts.map((chart) => chart.getAttribute("aria-label") ?? "");
   const isTitled = names.filter(Boolean).length > 1;
@@ -132,14 +132,14 @@ const RAMP = Uint8Array.from({ length: 256 }, (_, n) => n);
 
 /** A legend as a chart of its own, without a name. */
 function PaperLegend({ low, high, label, colours }: LegendProps) {
-  const left = textWidth(low, 11) + 6;
-  const right = left + 122 + textWidth(high, 11);
+  const offset = textWidth(low, 11) + 6;
+  const right = offset + 122 + textWidth(high, 11);
   return (
     <Drawing width={right + textWidth(label, 11)} height={12} table={null}>
-      <Embedded rows={1} cols={256} entries={RAMP} palette={colours} width={110} height={10} x={left} />
+      <Embedded rows={1} cols={256} entries={RAMP} palette={colours} width={110} height={10} x={offset} />
       <g font-size="11">
         <text y="9">{low}</text>
-        <text x={left + 116} y="9">
+        <text x={offset + 116} y="9">
           {high}
         </text>
         <text x={right} y="9">

@@ -49,12 +49,12 @@ export function PictureTable({ title, table }: { title: string; table: () => Fig
 }
 
 /** Names that come again get their place, so that every column has a name of its own. */
-export const apart = (names: string[]): string[] =>
+export const distinct = (names: string[]): string[] =>
   names.map((name, n) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${n})`));
 
 /** A heat map as rows and columns; of one with too many cells the largest, each with its row and column. */
 export function mapTable(rows: string[], cols: string[], values: ArrayLike<number>): Figures {
-  const [down, across] = [apart(rows), apart(cols)];
+  const [down, across] = [distinct(rows), distinct(cols)];
   const row = (r: number) => across.map((_, c) => values[r * cols.length + c]!);
   if (values.length <= MOST_CELLS)
     return { columns: ["row", ...across], rows: down.map((name, r) => [name, ...row(r)]) };

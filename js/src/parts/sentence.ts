@@ -75,13 +75,13 @@ type Value = (statistic: string) => number;
 
 /** The places that every head is told by, those of a statistic. */
 function fixedPlaces({ keyside }: Overview, noun: Noun, value: Value, even: Value): Place[] {
-  const first = tokenText(keyside.tokens[0] ?? "");
+  const token = tokenText(keyside.tokens[0] ?? "");
   const isSpecial = Boolean(keyside.special[0]);
   const names: [statistic: string, name: string, rests: boolean][] = [
     ["previous", `the previous ${noun}`, false],
     ["next", `the next ${noun}`, false],
     ["self", `the ${noun} itself`, false],
-    ["first", isSpecial ? first : `the first ${noun}, “${first}”`, isSpecial],
+    ["first", isSpecial ? token : `the first ${noun}, “${token}”`, isSpecial],
     ["separator", separatorNames(keyside), true],
   ];
   return names.map(([statistic, name, rests]) => ({ share: value(statistic), even: even(statistic), name, rests }));
@@ -91,11 +91,11 @@ function fixedPlaces({ keyside }: Overview, noun: Noun, value: Value, even: Valu
 function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells, even: number): Place[] {
   const means = columnMeans(weights);
   if (!means) return [];
-  const again = (j: number) => tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
+  const isRepeated = (j: number) => tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
   return upTo(tokens.length)
     .filter((j) => !special[j] && j > 0)
     .map((j) => {
-      const name = `“${tokenText(tokens[j]!)}”${again(j) ? ` (${j})` : ""}`;
+      const name = `“${tokenText(tokens[j]!)}”${isRepeated(j) ? ` (${j})` : ""}`;
       return { share: means[j]!, even, name, rests: false };
     });
 }
@@ -119,27 +119,27 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
   if (Number.isNaN(entropy)) return plain("is not a number: its attention holds NaN or infinity");
   const noun = nounOf(overview);
   if (overview.keyside.tokens.length === 1) return plain(`sees one ${noun}: there is no other to look at`);
-  let left = 1;
+  let remainder = 1;
   const column = Math.max(even("first"), even("self") || 0);
   const places = [...fixedPlaces(overview, noun, value, even), ...(rows ? columnsOf(overview, rows, column) : [])]
     .filter(({ share, even }) => share >= MENTION_SHARE && isMuch(share, even))
     .sort((a, b) => b.share - a.share)
     .filter(({ share }) => {
-      const fits = share < left + 0.005;
-      if (fits) left -= share;
+      const fits = share < remainder + 0.005;
+      if (fits) remainder -= share;
       return fits;
     })
     .slice(0, MOST_PLACES);
-  const [most, next, ...others] = places;
-  const said = most ? firstWords(most, by) : spreadWords(value("k90"), even("k90"), noun, by);
+  const [leader, next, ...others] = places;
+  const clause = leader ? firstWords(leader, by) : spreadWords(value("k90"), even("k90"), noun, by);
   return {
-    lead: `${name} ${said.lead}`,
-    share: said.share,
+    lead: `${name} ${clause.lead}`,
+    share: clause.share,
     next: next ? nextWords(next, by) : "",
     more: [
       ...others.map((place) => nextWords(place, by)),
       `entropy ${entropy.toFixed(1)} nats`,
-      `by ${by}, mean over all rows${most?.even ? `; even rows would give ${most.name} ${percent(most.even)}` : ""}`,
+      `by ${by}, mean over all rows${leader?.even ? `; even rows would give ${leader.name} ${percent(leader.even)}` : ""}`,
       RULE,
     ],
   };

@@ -51,11 +51,11 @@ export function Table<Row>(props: {
   const { title, columns, pinned } = props;
   const [order, setOrder] = useState<Order | null>(props.first ? { name: props.first, down: true } : null);
   const atFirst = props.rows.length > 2 * FIRST_ROWS ? FIRST_ROWS : 2 * FIRST_ROWS;
-  const [most, setMost] = useState(atFirst);
+  const [limit, setLimit] = useState(atFirst);
   const by = columns.find(({ name }) => name === order?.name);
   const places = props.rows.map((_, n) => n);
   const ordered = by ? sorted(places, (n) => by.value(props.rows[n]!), order!.down) : places;
-  const shown = columns.filter(({ copied }) => !copied);
+  const visible = columns.filter(({ copied }) => !copied);
   const copied = () => {
     const inOrder = ordered.map((n) => props.rows[n]!);
     const cells = tableCells(columns, inOrder);
@@ -76,35 +76,35 @@ export function Table<Row>(props: {
     () =>
       props.rows.map((row, n) => (
         <tr key={n} class={pinned?.(row) ? "bl-pinned" : ""}>
-          {shown.map((column, c) => cell(row, column, c))}
+          {visible.map((column, c) => cell(row, column, c))}
         </tr>
       )),
     [props.rows, columns, pinned],
   );
-  const more = ({ currentTarget: box }: { currentTarget: HTMLElement }) => {
-    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) setMost(most + FIRST_ROWS);
+  const grow = ({ currentTarget: box }: { currentTarget: HTMLElement }) => {
+    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) setLimit(limit + FIRST_ROWS);
   };
   const body = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it
-    <div class="bl-scroll bl-table-scroll" role="region" aria-label={`${title}, table`} tabIndex={0} onScroll={more}>
+    <div class="bl-scroll bl-table-scroll" role="region" aria-label={`${title}, table`} tabIndex={0} onScroll={grow}>
       <table aria-rowcount={ordered.length + 1}>
         <caption class={props.bare ? "bl-muted" : "bl-hidden"}>{title}</caption>
         <thead>
           <tr>
-            {shown.map((column) => (
+            {visible.map((column) => (
               <Head
                 key={column.name}
                 column={column}
                 order={order}
                 onOrder={(next) => {
                   setOrder(next);
-                  setMost(atFirst);
+                  setLimit(atFirst);
                 }}
               />
             ))}
           </tr>
         </thead>
-        <tbody>{(by ? ordered.slice(0, most) : ordered).map((n) => lines[n]!)}</tbody>
+        <tbody>{(by ? ordered.slice(0, limit) : ordered).map((n) => lines[n]!)}</tbody>
       </table>
     </div>
   );
@@ -132,13 +132,13 @@ interface HeadProps<Row> {
 
 /** A column's header; where there is an order, a click sorts by it, another one the other way round. */
 function Head<Row>({ column: { name, label = name, title }, order, onOrder }: HeadProps<Row>) {
-  const chosen = order?.name === name;
+  const isSorted = order?.name === name;
   return (
-    <th scope="col" title={title} aria-sort={chosen ? (order.down ? "descending" : "ascending") : undefined}>
+    <th scope="col" title={title} aria-sort={isSorted ? (order.down ? "descending" : "ascending") : undefined}>
       {order ? (
-        <button type="button" class="bl-sort" onClick={() => onOrder({ name, down: chosen ? !order.down : true })}>
+        <button type="button" class="bl-sort" onClick={() => onOrder({ name, down: isSorted ? !order.down : true })}>
           {label}
-          <span aria-hidden="true">{chosen ? (order.down ? " ▾" : " ▴") : ""}</span>
+          <span aria-hidden="true">{isSorted ? (order.down ? " ▾" : " ▴") : ""}</span>
         </button>
       ) : title ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: focus shows what the pointer shows

@@ -33,11 +33,11 @@ export const Token = ({ text, title }: { text: string; title?: string }) => (
 /** A token of a list; where its text stands there more than once, with its place. */
 export const Place = ({ units, n }: { units: { label: string }[]; n: number }) => {
   const { label } = units[n]!;
-  const again = units.some((unit, at) => at !== n && unit.label === label);
+  const isRepeated = units.some((unit, at) => at !== n && unit.label === label);
   return (
     <span class="bl-place">
       <Token text={label} />
-      {again && <sub data-n={n} />}
+      {isRepeated && <sub data-n={n} />}
     </span>
   );
 };

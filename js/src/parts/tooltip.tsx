@@ -11,17 +11,17 @@ export function Tooltip() {
   const { tip, root, overview } = view;
   const box = useRef<HTMLDivElement>(null);
   const [shift, setShift] = useState(0);
-  const shown = tip.value;
+  const balloon = tip.value;
   useLayoutEffect(() => {
     const width = box.current?.offsetWidth ?? 0;
     const room = root.current?.clientWidth ?? 0;
-    if (shown) setShift(Math.max(8 + width / 2, Math.min(room - 8 - width / 2, shown.x)));
-  }, [shown]);
+    if (balloon) setShift(Math.max(8 + width / 2, Math.min(room - 8 - width / 2, balloon.x)));
+  }, [balloon]);
   useEffect(() => hideTip(view), [overview]); // what it stood at may have moved
-  if (!shown) return null;
+  if (!balloon) return null;
   return (
-    <div ref={box} class="bl-tip" role="tooltip" style={{ left: px(shift || shown.x), top: px(shown.y + 6) }}>
-      {shown.content}
+    <div ref={box} class="bl-tip" role="tooltip" style={{ left: px(shift || balloon.x), top: px(balloon.y + 6) }}>
+      {balloon.content}
     </div>
   );
 }
@@ -36,8 +36,8 @@ export function showTip({ tip, root }: View, at: Element | PointerEvent, content
   const box = element.getBoundingClientRect();
   const around = (element.closest(".bl-scroll, svg") ?? element).getBoundingClientRect();
   const x = at instanceof Element ? box.left + box.width / 2 : at.clientX;
-  const beside = at instanceof Element ? box.bottom : at.clientY + 12;
-  const y = around.bottom + HIGHEST < innerHeight ? around.bottom : beside;
+  const foot = at instanceof Element ? box.bottom : at.clientY + 12;
+  const y = around.bottom + HIGHEST < innerHeight ? around.bottom : foot;
   tip.value = content ? { x: x - frame.left, y: y - frame.top, content } : null;
 }
 

@@ -39,19 +39,19 @@ const ANSWERS: Kind<Answers, "answers"> = { op: "answers", read: ({ fields }) =>
 /** The label or word that is asked about, as it is sent; nothing for the model's first answer. */
 export type Target = { target?: string; target_at?: number };
 
-const wanted = ({ page }: View): Target => {
+const pageTarget = ({ page }: View): Target => {
   const [target, target_at] = [page.target.value, page.targetAt.value];
   return { ...(target ? { target } : {}), ...(target && target_at >= 0 ? { target_at } : {}) };
 };
 
-const ofTarget = (view: View) => view.answers.get(ANSWERS, view.overview, wanted(view));
+const ofTarget = (view: View) => view.answers.get(ANSWERS, view.overview, pageTarget(view));
 
 /** What is asked about in the run shown: the model's first answer where it has not the one that was chosen. Null while
  * that is asked. */
 export function targetOf(view: View): Target | null {
   if (!view.page.target.value) return {};
   const { state } = ofTarget(view);
-  return state === "asking" ? null : state === "refused" ? {} : wanted(view);
+  return state === "asking" ? null : state === "refused" ? {} : pageTarget(view);
 }
 
 /** Why the answer that was chosen cannot be asked about here; "" where it can. */
@@ -63,10 +63,10 @@ export function targetRefused(view: View): string {
 /** The answers of the run shown, the chosen one first; those of a changed run came with it. */
 export function answersOf(view: View): Answer<Answers> {
   const { answers, overview, page } = view;
-  const chosen = page.target.value ? ofTarget(view) : null;
-  if (chosen && chosen.state !== "refused") return chosen;
-  const { answers: given } = overview;
-  return answers.get(ANSWERS, overview, {}, given && (() => answersFrom(given)));
+  const choice = page.target.value ? ofTarget(view) : null;
+  if (choice && choice.state !== "refused") return choice;
+  const { answers: fields } = overview;
+  return answers.get(ANSWERS, overview, {}, fields && (() => answersFrom(fields)));
 }
 
 const movedOf = ({ answers, overview }: View): Answer<Float32Array> => {
@@ -103,12 +103,12 @@ export const EACH: Kind<Each, "each_matters"> = { op: "each_matters", needs: "wh
 function heldSweep(view: View, metric: string): Sweep | null {
   const { answers, overview, link } = view;
   if (!link.carries.value) return null;
-  const each = answers.get(EACH, overview, targetOf(view) ?? {});
-  const at = each.state === "answered" && !each.value.why_not ? each.value.metrics.indexOf(metric) : -1;
-  if (each.state !== "answered" || at < 0) return null;
+  const singles = answers.get(EACH, overview, targetOf(view) ?? {});
+  const at = singles.state === "answered" && !singles.value.why_not ? singles.value.metrics.indexOf(metric) : -1;
+  if (singles.state !== "answered" || at < 0) return null;
   const exact = overview.n_layers * overview.n_heads;
-  const values = each.value.swept.subarray(at * exact, (at + 1) * exact);
-  return { values, exact, known: exact, isExact: () => true, estimated: null, unasked: true, refused: "" };
+  const values = singles.value.swept.subarray(at * exact, (at + 1) * exact);
+  return { values, exact, count: exact, isExact: () => true, estimated: null, unasked: true, refused: "" };
 }
 
 /** The number of the answer that heads are swept for; null before it is known, or where there is none. */
@@ -123,7 +123,7 @@ export function metricOf(view: View) {
 export interface Sweep {
   values: Float32Array; // (L·H)
   exact: number; // heads that are
-  known: number; // heads that have a number, if estimated
+  count: number; // heads that have a number, if estimated
   isExact(layer: number, head: number): boolean;
   estimated: Float32Array | null;
   unasked?: boolean; // whether there is an estimate is not known
@@ -136,22 +136,22 @@ export function sweep(view: View, metric: string): Sweep {
   const { n_layers, n_heads } = overview;
   const values = new Float32Array(n_layers * n_heads).fill(Number.NaN);
   const target = targetOf(view) ?? {};
-  const first = answers.get(ESTIMATED, overview, { metric, ...target });
-  if (first.state === "answered") values.set(first.value);
-  const estimated = first.state === "answered" && !first.value.every(Number.isNaN) ? first.value : null;
+  const estimate = answers.get(ESTIMATED, overview, { metric, ...target });
+  if (estimate.state === "answered") values.set(estimate.value);
+  const estimated = estimate.state === "answered" && !estimate.value.every(Number.isNaN) ? estimate.value : null;
   let layers = 0;
   let next: Answer<Float32Array> | null = null;
-  while (first.state !== "asking" && layers < n_layers) {
+  while (estimate.state !== "asking" && layers < n_layers) {
     next = answers.get(EXACT, overview, { metric, layer: layers, ...target });
     if (next.state !== "answered") break;
     values.set(next.value, layers++ * n_heads);
   }
-  const held = next?.state === "refused" ? heldSweep(view, metric) : null;
-  if (held) return held;
-  const refused = next?.state === "refused" ? next.reason : first.state === "refused" ? first.reason : "";
+  const singles = next?.state === "refused" ? heldSweep(view, metric) : null;
+  if (singles) return singles;
+  const refused = next?.state === "refused" ? next.reason : estimate.state === "refused" ? estimate.reason : "";
   const exact = layers * n_heads;
-  const known = values.filter((value) => !Number.isNaN(value)).length;
-  return { values, exact, known, isExact: (l) => l < layers, estimated, refused };
+  const count = values.filter((value) => !Number.isNaN(value)).length;
+  return { values, exact, count: count, isExact: (l) => l < layers, estimated, refused };
 }
 
 /** "moved" or "matters" of every head, for the atlas. */
@@ -173,14 +173,14 @@ export function changeValues(view: View, name: string): HeadNumbers | null {
   }
   const metric = metricOf(view);
   if (!metric) return null;
-  const { values, known, isExact, refused } = sweep(view, metric.name);
+  const { values, count, isExact, refused } = sweep(view, metric.name);
   const state = refused ? "not computed" : "being computed";
   return {
     of: (l, h) => values[at(l, h)]!,
     unit: "",
-    label: `${metric.label} without the head, change${known < values.length ? ` (${state})` : ""}`,
+    label: `${metric.label} without the head, change${count < values.length ? ` (${state})` : ""}`,
     signed: true,
-    absent: known === 0,
+    absent: count === 0,
     text: (value) => (Number.isNaN(value) && !refused ? "…" : effect(value)),
     mark: (l, h) => (isExact(l, h) ? "●" : "○"),
   };
@@ -194,11 +194,11 @@ export const effect = (value: number): string =>
 
 /** The heads with the largest values of one sign, at most five; none whose value is but rounding. */
 export function strongest(values: Float32Array, n_heads: number, sign: 1 | -1): { name: HeadName; value: number }[] {
-  const all = Array.from(values, (value, n) => ({
+  const heads = Array.from(values, (value, n) => ({
     name: [Math.floor(n / n_heads), n % n_heads] as HeadName,
     value,
   })).filter(({ value }) => sign * value > 0 && !isNothing(value));
-  return sorted(all, ({ value }) => Math.abs(value), true).slice(0, 5);
+  return sorted(heads, ({ value }) => Math.abs(value), true).slice(0, 5);
 }
 
 /** Rank correlation; equal values share their mean rank. NaN where either is constant. */
@@ -230,12 +230,12 @@ export function movedMost(view: View): string {
   const can = Array.from(answer.value).flatMap((value, n) =>
     Number.isNaN(value) ? [] : [Math.floor(n / overview.n_heads)],
   );
-  const most = strongest(answer.value, overview.n_heads, 1);
+  const top = strongest(answer.value, overview.n_heads, 1);
   const later = can.length < answer.value.length ? ` ${laterWords([...new Set(can)])}` : "";
   if (can.length === 0) return "This is the last layer: no later head can notice.";
-  if (most.length === 0) return `No head looks elsewhere.${later}`;
-  const texts = ranked(most.map(({ value }) => value));
-  const heads = most.map(({ name: [l, h] }, n) => `${headLabel(l, h)} ${texts[n]}`).join(", ");
+  if (top.length === 0) return `No head looks elsewhere.${later}`;
+  const texts = ranked(top.map(({ value }) => value));
+  const heads = top.map(({ name: [l, h] }, n) => `${headLabel(l, h)} ${texts[n]}`).join(", ");
   return `Heads that now look elsewhere: ${heads} (0 = the same, ${nats(Math.LN2)} = nowhere the same).${later}`;
 }
 

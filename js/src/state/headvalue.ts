@@ -7,7 +7,7 @@ export interface HeadValue {
   signed: boolean;
   whole: boolean; // every head has one: else more may be on its way
   absent: boolean; // none has one yet, or can: the atlas keeps its pictures
-  most: number; // the largest size of any head
+  peak: number; // the largest size of any head
   mark?: (layer: number, head: number) => string; // beside its number
   of(layer: number, head: number): number; // NaN where there is none
   text(value: number): string;

@@ -12,9 +12,9 @@ type Fields = Record<string, unknown> & { labels?: Record<string, unknown[]> };
 /** Room for all layers: not a number, or nothing, where none has come. */
 function roomFor(layers: number, part: Arrays): Arrays {
   const room = Object.entries(part).map(([name, { dtype, shape, data }]) => {
-    const all = new (data.constructor as Float32ArrayConstructor)(layers * data.length);
-    if (dtype.startsWith("f")) all.fill(Number.NaN);
-    return [name, { dtype, shape: [layers, ...shape.slice(1)], data: all }];
+    const stack = new (data.constructor as Float32ArrayConstructor)(layers * data.length);
+    if (dtype.startsWith("f")) stack.fill(Number.NaN);
+    return [name, { dtype, shape: [layers, ...shape.slice(1)], data: stack }];
   });
   return Object.fromEntries(room);
 }
@@ -36,7 +36,7 @@ export function layerQueue(
   isSeen: (layer: number) => boolean = () => true,
 ): LayerQueue {
   let turn: Promise<unknown> = Promise.resolve();
-  const far = (layer: number) => {
+  const distance = (layer: number) => {
     const isLeftOut = synced.include_layers.peek()?.includes(layer) === false;
     return layer === synced.layer.peek() ? 0 : isLeftOut ? 3 : isSeen(layer) ? 1 : 2;
   };
@@ -49,14 +49,14 @@ export function layerQueue(
     const refuse = (reason: string) => answers.put(name, { state: "refused", reason }, 0);
     const next = async () => {
       if (!answers.isWanted(name)) return false;
-      const layer = pending.reduce((best, one) => (far(one) < far(best) ? one : best));
+      const layer = pending.reduce((best, one) => (distance(one) < distance(best) ? one : best));
       const reply = answers.plain(kind.op, subject, { ...args, layer }, (answer) => answer);
       answers.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
-      const { value: part } = await reply;
-      if (part.fields.again) return true; // some of its heads are done
-      arrays ??= roomFor(overview.n_layers, part.arrays);
-      for (const [key, { data }] of Object.entries(part.arrays)) arrays[key]!.data.set(data, layer * data.length);
-      fields = joined(fields, part.fields, layer);
+      const { value: layerRead } = await reply;
+      if (layerRead.fields.again) return true; // some of its heads are done
+      arrays ??= roomFor(overview.n_layers, layerRead.arrays);
+      for (const [key, { data }] of Object.entries(layerRead.arrays)) arrays[key]!.data.set(data, layer * data.length);
+      fields = joined(fields, layerRead.fields, layer);
       pending = pending.filter((one) => one !== layer);
       const bytes = Object.values(arrays).reduce((sum, { data }) => sum + data.byteLength, 0);
       const value = kind.read({ fields, arrays, pending }, args);
@@ -64,10 +64,10 @@ export function layerQueue(
       return pending.length > 0;
     };
     try {
-      for (let more = true; more; ) {
-        const asked = turn.then(next);
-        turn = asked.catch(() => undefined);
-        more = await asked;
+      for (let isPending = true; isPending; ) {
+        const request = turn.then(next);
+        turn = request.catch(() => undefined);
+        isPending = await request;
       }
     } catch (error) {
       refuse((error as Error).message);

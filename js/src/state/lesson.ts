@@ -57,8 +57,8 @@ export const createLessonState = (): LessonState => ({
 
 /** The lesson beside a view, null where there is none. */
 export function lessonOf({ lesson }: Pick<Synced, "lesson">): Lesson | null {
-  const given = lesson.value as Partial<Lesson> | undefined;
-  return given?.steps?.length ? (given as Lesson) : null;
+  const trait = lesson.value as Partial<Lesson> | undefined;
+  return trait?.steps?.length ? (trait as Lesson) : null;
 }
 
 export const doneIn = ({ lesson_done }: Pick<Synced, "lesson_done">, step: number): Done | undefined =>

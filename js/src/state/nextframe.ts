@@ -29,7 +29,7 @@ export function aFrameLater<T extends Record<string, ReadonlySignal>>(signals: T
   const now = () => Object.entries(signals).map(([name, one]) => [name, one.value] as const);
   const copies = Object.fromEntries(untracked(now).map(([name, value]) => [name, signal(value)]));
   let cancel = () => {};
-  let before: unknown = subject.peek();
+  let previous: unknown = subject.peek();
   const follow = () => {
     cancel();
     batch(() => {
@@ -37,8 +37,8 @@ export function aFrameLater<T extends Record<string, ReadonlySignal>>(signals: T
     });
   };
   effect(() => {
-    const isOther = subject.value !== before;
-    before = subject.value;
+    const isOther = subject.value !== previous;
+    previous = subject.value;
     if (now().every(([name, value]) => copies[name]!.peek() === value)) return cancel();
     if (isOther) return follow();
     cancel();

@@ -5,7 +5,7 @@ import type { KeyOrder, NeuronOrder } from "../compute/neuronsheet";
 import { SETTINGS } from "../generated/vocabulary";
 import { createLessonState, type LessonState } from "./lesson";
 import { createWhatIf, type WhatIfState } from "./whatif";
-import { createWhy, type WhyState } from "./why";
+import { createWhy, type WhyState } from "./whystate";
 
 export interface Cell {
   row: number; // row of the displayed grid
@@ -79,7 +79,7 @@ export interface Page {
   texts: Signal<[text: string, pair: string][]>; // that were run, the one shown first
   help: Signal<boolean>;
   zoom: Signal<Zoom>;
-  said: Signal<string>; // the polite live region
+  announcement: Signal<string>; // the polite live region
   why: WhyState;
   whatif: WhatIfState;
   lesson: LessonState;
@@ -87,8 +87,8 @@ export interface Page {
 
 /** The pointer is on a cell, or on none; on the same as before is no change. */
 export function pointAt({ hover }: Page, cell: Cell | null): void {
-  const before = hover.peek();
-  if (cell?.row !== before?.row || cell?.col !== before?.col) hover.value = cell;
+  const previous = hover.peek();
+  if (cell?.row !== previous?.row || cell?.col !== previous?.col) hover.value = cell;
 }
 
 const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -110,7 +110,7 @@ export function createPage(): Page {
     texts: signal([]),
     help: signal(false),
     zoom: signal({ level: 0, row: 0, col: 0, side: 512, by: "max" }),
-    said: signal(""),
+    announcement: signal(""),
     lone: signal(null),
     why: createWhy(),
     whatif: createWhatIf(),

@@ -43,7 +43,7 @@ async function rowsFromHeads(
   const { n_layers, n_heads, keyside, measures } = overview;
   const [K, count] = [keyside.tokens.length, last - query + 1];
   const nothing = () => new Float32Array(n_layers * n_heads * K).fill(Number.NaN);
-  const held = (op: string, args: Record<string, unknown>) =>
+  const ask = (op: string, args: Record<string, unknown>) =>
     answers
       .plain(op, overview, args, (reply) => reply)
       .then(
@@ -52,15 +52,15 @@ async function rowsFromHeads(
       );
   const rows = { weight: nothing(), ...(measures.includes("norm") ? { norm: nothing(), share: nothing() } : {}) };
   for (let layer = 0; layer < n_layers; layer++) {
-    const lengths = rows.norm && (await held("norms", { layer }));
+    const lengths = rows.norm && (await ask("norms", { layer }));
     for (let head = 0; head < n_heads; head++) {
-      const answer = await held("head", { layer, head });
+      const answer = await ask("head", { layer, head });
       if (!answer) continue;
       const slice = sliceFrom(answer.fields, answer.arrays);
       const at = (layer * n_heads + head) * K;
       const [weight, norm, share] = [rows.weight, rows.norm, rows.share].map((one) => one?.subarray(at, at + K));
       const length = lengths && (lengths.arrays.norms!.data as Float32Array).subarray(head * K, (head + 1) * K);
-      for (const one of [weight, length && norm, length && share]) one?.fill(0);
+      for (const numbers of [weight, length && norm, length && share]) numbers?.fill(0);
       for (let i = query; i <= last; i++) {
         const row = rowWeights(slice, i);
         const total = length ? row.reduce((sum, one, j) => sum + one * length[j]!, 0) || 1 : 1;

@@ -11,11 +11,11 @@ interface Kept {
   page: Page;
 }
 
-const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+const isEqual = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 const entries = (record: object): [string, unknown][] => Object.entries(record);
 const changed = (known: object, current: (name: string) => unknown): State =>
   Object.fromEntries(
-    entries(known).flatMap(([name, value]) => (same(current(name), value) ? [] : [[name, current(name)]])),
+    entries(known).flatMap(([name, value]) => (isEqual(current(name), value) ? [] : [[name, current(name)]])),
   );
 
 export const traitsOf = ({ synced }: Pick<Kept, "synced">): State =>
@@ -38,7 +38,7 @@ export function applySettings(page: Page, settings: Partial<Settings>): void {
       else if (name === "corpus") setting.value = { ...SETTINGS.corpus, ...(value as object) };
       else if (name === "compare_with" || name === "similar_to")
         setting.value = { ...SETTINGS[name], ...(value as object) };
-      else if (!same(setting.peek(), value)) setting.value = value;
+      else if (!isEqual(setting.peek(), value)) setting.value = value;
     }
   });
 }
@@ -47,7 +47,9 @@ export function applySettings(page: Page, settings: Partial<Settings>): void {
 export function restore({ synced, page }: Kept, state: State): void {
   const pick = <T extends object>(known: T) =>
     Object.fromEntries(entries(known).map(([name, value]) => [name, name in state ? state[name] : value]));
-  const traits = entries(pick(DEFAULTS)).filter(([name, value]) => !same(synced[name as keyof Traits].peek(), value));
+  const traits = entries(pick(DEFAULTS)).filter(
+    ([name, value]) => !isEqual(synced[name as keyof Traits].peek(), value),
+  );
   batch(() => {
     synced.put(Object.fromEntries(traits));
     applySettings(page, pick(SETTINGS) as unknown as Settings);
@@ -62,8 +64,8 @@ export const fragmentOf = (view: Kept): string => MARK + encodeURIComponent(JSON
 export function stateFrom(hash: string): State | null {
   if (!hash.startsWith(MARK)) return null;
   try {
-    const given = JSON.parse(decodeURIComponent(hash.slice(MARK.length))) as State;
-    return knownIn(given);
+    const state = JSON.parse(decodeURIComponent(hash.slice(MARK.length))) as State;
+    return knownIn(state);
   } catch {
     return null;
   }
@@ -71,9 +73,9 @@ export function stateFrom(hash: string): State | null {
 
 /** What of a state is known, and of the kind that it should be. */
 export function knownIn(given: State): State {
-  const known = { ...DEFAULTS, ...SETTINGS } as State;
+  const defaults = { ...DEFAULTS, ...SETTINGS } as State;
   return Object.fromEntries(
-    entries(given).filter(([name, value]) => Object.hasOwn(known, name) && alike(name, value, known[name])),
+    entries(given).filter(([name, value]) => Object.hasOwn(defaults, name) && alike(name, value, defaults[name])),
   );
 }
 

@@ -8,12 +8,12 @@ import { Answers, PATIENCE } from "../kernel/answers";
 import { ask, ConnectionError, GONE, type Reply } from "../kernel/kernel";
 import { Link } from "../kernel/link";
 import type { Synced } from "../kernel/synced";
-import { createDisplayed, type Displayed, type Grown } from "./displayed";
+import { createShownHead, type Grown, type ShownHead } from "./shownhead";
 
 export interface Store {
   synced: Synced;
   answers: Answers;
-  shown: ReadonlySignal<Displayed>;
+  shownHead: ReadonlySignal<ShownHead>;
   grown: Grown;
   link: Link;
   running: ReadonlySignal<boolean>; // a text is on its way
@@ -48,18 +48,18 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   const greet = () => link.greet(send("hello", {}));
   greet();
   comm.follow(() => (comm.isGone() ? link.lose() : greet()), until);
-  const { shown, grown } = createDisplayed(synced, answers, link, until);
+  const { shownHead, grown } = createShownHead(synced, answers, link, until);
   const show: Store["show"] = async (op, fields) => {
-    let counted = 1;
+    let count = 1;
     const stop = () => {
-      runs.value -= counted;
-      counted = 0; // tired first, answered later
+      runs.value -= count;
+      count = 0; // tired first, answered later
     };
     runs.value++;
     await request(op, fields, 10 * PATIENCE, stop).finally(stop);
   };
   return {
-    ...{ synced, answers, shown, grown, link, running, request, show },
+    ...{ synced, answers, shownHead, grown, link, running, request, show },
     run: (text, text_pair) => show("trace", { text, text_pair }),
   };
 }

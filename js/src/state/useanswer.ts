@@ -20,9 +20,9 @@ export function useAnswer<T, Op extends string>(
     : wait
       ? { state: "asking" }
       : answers.get(kind, overview, args, known);
-  const last = useRef<{ overview: Overview; answer: Answer<T> } | null>(null);
-  if (answer.state === "answered") last.current = { overview, answer };
-  const before = last.current?.overview;
-  const stays = before === overview || (kind.ofOriginal && before?.subject === overview.subject);
-  return answer.state === "asking" && last.current && stays ? last.current.answer : answer;
+  const memo = useRef<{ overview: Overview; answer: Answer<T> } | null>(null);
+  if (answer.state === "answered") memo.current = { overview, answer };
+  const previous = memo.current?.overview;
+  const stays = previous === overview || (kind.ofOriginal && previous?.subject === overview.subject);
+  return answer.state === "asking" && memo.current && stays ? memo.current.answer : answer;
 }

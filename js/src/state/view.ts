@@ -2,13 +2,13 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { change, changesOf } from "./change";
-import { createDisplay, type Display } from "./display";
-import type { Displayed } from "./displayed";
+import { change, changesOf } from "./changequeue";
+import { createHeadGrid, type HeadGrid } from "./headgrid";
 import { createHistory, type History } from "./history";
 import { aFrameLater } from "./nextframe";
 import type { Overview } from "./overview";
 import { createPage, type Page } from "./page";
+import type { ShownHead } from "./shownhead";
 import { applySettings, restore, stateOf } from "./snapshot";
 import type { Store } from "./store";
 
@@ -21,8 +21,8 @@ interface Tip {
 type Values<T> = { readonly [K in keyof T]: T[K] extends ReadonlySignal<infer V> ? V : never };
 
 /** The store, with its signals as plain properties: a component that reads one is drawn again when it changes. */
-export interface View extends Omit<Store, "shown">, Values<Display> {
-  readonly shown: Displayed;
+export interface View extends Omit<Store, "shownHead">, Values<HeadGrid> {
+  readonly shownHead: ShownHead;
   readonly overview: Overview; // of what is shown; unlike that it does not change with every head
   readonly dark: boolean;
   from?: { row: number; col: number }; // of a part of a long text: its first query and key
@@ -36,37 +36,37 @@ export interface View extends Omit<Store, "shown">, Values<Display> {
 }
 
 export function createView(store: Store, dark: ReadonlySignal<boolean>, address: Location | null = null): View {
-  const { shown, ...others } = store;
-  const signals = { shown, overview: computed(() => shown.value.overview), ...createDisplay(store) };
-  const kept = { synced: store.synced, page: createPage() };
-  const { wanted } = kept.page.whatif;
+  const { shownHead, ...others } = store;
+  const signals = { shownHead, overview: computed(() => shownHead.value.overview), ...createHeadGrid(store) };
+  const source = { synced: store.synced, page: createPage() };
+  const { pending } = source.page.whatif;
   const now = {
-    ...{ request: store.request, page: kept.page },
+    ...{ request: store.request, page: source.page },
     get overview() {
-      return shown.peek().overview;
+      return shownHead.peek().overview;
     },
   };
   const history = createHistory(
     () => {
-      const changes = wanted.value ?? changesOf(shown.value.overview);
-      return { ...stateOf(kept), ...(changes.length > 0 ? { changes } : {}) };
+      const changes = pending.value ?? changesOf(shownHead.value.overview);
+      return { ...stateOf(source), ...(changes.length > 0 ? { changes } : {}) };
     },
-    () => shown.value.overview.subject,
+    () => shownHead.value.overview.subject,
     (state) => {
-      const { overview } = shown.peek();
+      const { overview } = shownHead.peek();
       const changes = (state.changes ?? []) as number[];
-      const isOther = String(changes) !== String(wanted.peek() ?? changesOf(overview));
-      if (isOther) wanted.value = changes; // the state is this one from now on, though its picture comes later
-      restore(kept, state);
-      const done = () => {
-        if (wanted.peek() === changes) wanted.value = null;
+      const isOther = String(changes) !== String(pending.peek() ?? changesOf(overview));
+      if (isOther) pending.value = changes; // the state is this one from now on, though its picture comes later
+      restore(source, state);
+      const settle = () => {
+        if (pending.peek() === changes) pending.value = null;
       };
-      if (isOther) change(now, () => changes).then(done, done);
+      if (isOther) change(now, () => changes).then(settle, settle);
     },
   );
-  store.synced.settings.subscribe((settings) => applySettings(kept.page, settings ?? {}));
+  store.synced.settings.subscribe((settings) => applySettings(source.page, settings ?? {}));
   const painted = signal(!["atlas", "head"].some((name) => store.synced.parts.peek().includes(name)));
-  const plain = { ...others, ...kept, history, address, tip: signal(null), painted, root: { current: null } };
+  const plain = { ...others, ...source, history, address, tip: signal(null), painted, root: { current: null } };
   const viewOf = (read: Record<string, ReadonlySignal>) => {
     const getters = Object.entries({ ...read, dark }).map(
       ([name, signal]) => [name, { enumerable: true, get: () => signal.value }] as const,

@@ -1,6 +1,6 @@
 // What was asked of changes on this page: which changes are on their way, how the atlas shows what they do.
 import { type Signal, signal } from "@preact/signals";
-import type { Part, Split, WhyPlace } from "./why";
+import type { Part, Split, WhyPlace } from "./whystate";
 
 /** A change as it is asked for: its number, where it is known, or what is done and to which part. */
 export type Asked = number | (string | number | null)[];
@@ -55,7 +55,7 @@ export interface MadeOf {
 
 export interface WhatIfState {
   menu: Signal<{ x: number; y: number; doings: Doing[] } | null>; // at the pointer, in the root's own pixels
-  wanted: Signal<number[] | null>; // changes that history asked for, until they are there
+  pending: Signal<number[] | null>; // changes that history asked for, until they are there
   colour: Signal<"" | "moved" | "matters">; // of the atlas
   metric: Signal<string>; // what heads are swept for, "" is the first
   past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
@@ -67,7 +67,7 @@ export interface WhatIfState {
 }
 
 export const createWhatIf = (): WhatIfState => ({
-  wanted: signal<number[] | null>(null),
+  pending: signal<number[] | null>(null),
   colour: signal<"" | "moved" | "matters">("moved"),
   metric: signal(""),
   past: signal({ subject: "", lists: [] as number[][] }),

@@ -12,7 +12,7 @@ import { statistics } from "../parts/sentence";
 import { type Column, Table, tableCells } from "../parts/table";
 import type { HeadValue } from "../state/headvalue";
 import { useView, type View } from "../state/view";
-import { HeadTexts } from "./survey/texts";
+import { HeadTexts } from "./survey/headtexts";
 
 /** The heads of the atlas. */
 function headsOf({ overview, synced }: View): HeadName[] {
@@ -50,14 +50,14 @@ function valueColumns(view: View): Column<HeadName>[] {
   };
   const measures = view.overview.measures.filter((name) => name !== "difference");
   return [
-    ...(["position", "gate", ...names].includes(order) ? [] : column(order, view.shown.measure)),
+    ...(["position", "gate", ...names].includes(order) ? [] : column(order, view.shownHead.measure)),
     ...measures.flatMap((name) => names.flatMap((stat) => column(stat, name, ` ${MEASURES[name].symbol}`))),
   ];
 }
 
 export function AtlasTable() {
   const view = useView();
-  const { layer, head } = view.shown;
+  const { layer, head } = view.shownHead;
   const gates = useGates();
   const columns = valueColumns(view);
   const pick = (layer: number, head: number) => view.synced.put({ layer, head, layer_map: "" });

@@ -19,8 +19,8 @@ const isOfferedUnasked = (view: View, { name, why_not }: Tab): boolean =>
 export function openTab(view: View): Tab | undefined {
   const tabs = tabsOf(view);
   const hasHead = view.synced.parts.value.includes("head");
-  const own = tabs.find(({ name }) => name === view.synced.view.value);
+  const choice = tabs.find(({ name }) => name === view.synced.view.value);
   if (hasHead && view.synced.view.value === "") return undefined;
-  if (own && (own.why_not === "" || view.page.tabChosen.value || !hasHead)) return own;
+  if (choice && (choice.why_not === "" || view.page.tabChosen.value || !hasHead)) return choice;
   return tabs.find((tab) => tab.why_not === "" && isOfferedUnasked(view, tab)) ?? tabs[0];
 }

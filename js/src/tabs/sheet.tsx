@@ -35,7 +35,7 @@ const kindOf = ({ questions }: Tab): Kind<Part[]> => ({
 });
 
 /** Layer and head of the selection, as far as the question takes them. */
-const selectionFor = ({ questions }: Tab, { shown: { layer, head } }: View) =>
+const selectionFor = ({ questions }: Tab, { shownHead: { layer, head } }: View) =>
   Object.fromEntries(Object.entries({ layer, head }).filter(([name]) => Object.values(questions)[0]!.includes(name)));
 
 export function Sheet({ tab }: { tab: Tab }) {
@@ -88,20 +88,20 @@ function SheetMap({ title, remark, rows, cols, values }: Part & { values: Float3
 function ends(values: Float32Array): [low: number, high: number] {
   const low = values.reduce((least, value) => Math.min(least, value || 0), 0);
   const high = values.reduce((most, value) => Math.max(most, value || 0), 0);
-  const most = Math.max(-low, high) || 1;
-  return [low < 0 ? -most : 0, most];
+  const peak = Math.max(-low, high) || 1;
+  return [low < 0 ? -peak : 0, peak];
 }
 
 /** Every number of a sheet on a line of its own: its section, where it stands there, its value. */
 export async function sheetNumbers(view: View, tab: Tab): Promise<Numbers> {
-  const asked = selectionFor(tab, view);
-  const parts = await arrived(() => view.answers.get(kindOf(tab), view.shown.overview, asked));
+  const selection = selectionFor(tab, view);
+  const sections = await arrived(() => view.answers.get(kindOf(tab), view.shownHead.overview, selection));
   const cells = ({ rows, cols, values, table }: Part): CsvCell[][] =>
     values
       ? rows.flatMap((row, r) => cols.map((col, c) => [row, col, values[r * cols.length + c]!]))
       : table.rows.flatMap((row, r) => row.map((value, c) => [r, table.head[c]!, value]));
   return {
     columns: ["section", "row", "column", "value"],
-    rows: parts.flatMap((part) => cells(part).map((cell) => [part.title, ...cell])),
+    rows: sections.flatMap((part) => cells(part).map((cell) => [part.title, ...cell])),
   };
 }

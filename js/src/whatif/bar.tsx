@@ -11,7 +11,7 @@ import { type AnswerRow, type Answers, answersOf, movedMost, targetOf } from "..
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
-import { Matters } from "./heads";
+import { Matters } from "./headeffects";
 import { PatchForm } from "./patch";
 import { amounts, Slopes } from "./slopes";
 
@@ -20,11 +20,11 @@ const ANSWERS_SHOWN = 3; // answers in the line
 /** The answer, the last one of this text while the next is on its way. */
 function useAnswers(): Answers | null {
   const view = useView();
-  const last = useRef<{ subject: string; value: Answers } | null>(null);
+  const memo = useRef<{ subject: string; value: Answers } | null>(null);
   const answer = answersOf(view);
   const { subject } = view.overview;
-  if (answer.state === "answered") last.current = { subject, value: answer.value };
-  return last.current?.subject === subject ? last.current.value : null;
+  if (answer.state === "answered") memo.current = { subject, value: answer.value };
+  return memo.current?.subject === subject ? memo.current.value : null;
 }
 
 export function WhatIf() {
@@ -133,34 +133,34 @@ export function AnswerLine() {
   const { overview } = view;
   const answers = useAnswers();
   if (!answers) return null;
-  const { kind, unit, said, rows, why_not } = answers;
+  const { kind, unit, said: note, rows, why_not } = answers;
   if (why_not || (kind === "embedding" && overview.changes.length === 0)) return null;
   const positions = [...new Set(rows.map(({ position }) => position))];
-  const [chosen, others] = targetOf(view)?.target ? [rows.slice(0, 1), rows.slice(1)] : [[], rows];
-  const best = [...chosen, ...(kind === "tags" ? others : others.toSorted((a, b) => b.after - a.after))];
-  const shown = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, ANSWERS_SHOWN);
+  const [target, candidates] = targetOf(view)?.target ? [rows.slice(0, 1), rows.slice(1)] : [[], rows];
+  const best = [...target, ...(kind === "tags" ? candidates : candidates.toSorted((a, b) => b.after - a.after))];
+  const listing = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, ANSWERS_SHOWN);
   const numbers = amounts(
-    shown.map(({ after }) => after),
+    listing.map(({ after }) => after),
     unit,
   );
-  const all = shown.length > 1 ? shown.map(({ name }, n) => `${name} ${numbers[n]}`).join(", ") : "";
+  const list = listing.length > 1 ? listing.map(({ name }, n) => `${name} ${numbers[n]}`).join(", ") : "";
   return (
     <span class="bl-group bl-answer" data-testid="answer">
       <span
         class="bl-caps"
-        title={`${isOfVectors(kind) ? vectorsName(answers) : `The model’s answer, ${unit}`}, in the run shown${all && `: ${all}`}`}
+        title={`${isOfVectors(kind) ? vectorsName(answers) : `The model’s answer, ${unit}`}, in the run shown${list && `: ${list}`}`}
       >
         {unit === "score" ? "score" : NAMES[kind]}
         {kind === "words" && positions.length > 1 && ` at ${positions[0]}`}
       </span>
-      {shown.map(({ name, position, after }, n) => (
-        <span key={n} title={`${name}: ${after.toFixed(4)} (${unit}${said && `, ${said}`})`}>
+      {listing.map(({ name, position, after }, n) => (
+        <span key={n} title={`${name}: ${after.toFixed(4)} (${unit}${note && `, ${note}`})`}>
           {kind === "tags" && <Token text={`${overview.queries.tokens[position]}:`} />}{" "}
           {!isOfVectors(kind) && !(unit === "score" && rows.length === 1) && <Token text={name} />}{" "}
           <b class="bl-number">{numbers[n]}</b>
         </span>
       ))}
-      {said && <span class="bl-muted"> {said}</span>}
+      {note && <span class="bl-muted"> {note}</span>}
     </span>
   );
 }
@@ -281,9 +281,9 @@ function pressed(view: View, event: KeyboardEvent): void {
   if (event.key !== "x" || event.altKey || event.ctrlKey || event.metaKey || element.closest("input, select, textarea"))
     return;
   const head = element.closest<HTMLElement>("[data-head]")?.dataset.head;
-  const first = head ? null : toElement(view, element, false)?.find(({ key }) => key);
+  const doing = head ? null : toElement(view, element, false)?.find(({ key }) => key);
   if (head) toggle(view, head.split("-").map(Number) as [number, number]);
-  else if (first) add(view, first.asked);
+  else if (doing) add(view, doing.asked);
 }
 
 function asked(view: View, event: MouseEvent): void {

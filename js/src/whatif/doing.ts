@@ -5,7 +5,7 @@ import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
 import { nounOf, plural } from "../parts/nouns";
 import { tokenText } from "../parts/token";
-import { change } from "../state/change";
+import { change } from "../state/changequeue";
 import type { Change } from "../state/overview";
 import type { View } from "../state/view";
 import type { Asked, Doing } from "../state/whatif";
@@ -19,18 +19,18 @@ export function put(view: View, list: (there: number[]) => Asked[], keep = true)
     link.say("change", reason);
     return;
   }
-  let before: number[] = [];
+  let previous: number[] = [];
   const noted = (there: number[]) => {
-    before = there;
+    previous = there;
     return list(there);
   };
   change(view, noted).then(
     (changes) => {
       const { subject, lists } = past.peek();
       if (keep)
-        past.value = { subject: overview.subject, lists: [...(subject === overview.subject ? lists : []), before] };
+        past.value = { subject: overview.subject, lists: [...(subject === overview.subject ? lists : []), previous] };
       if (colour.peek() === "") colour.value = "moved";
-      page.said.value = changes.length > 0 ? "the model was changed" : "the model is unchanged again";
+      page.announcement.value = changes.length > 0 ? "the model was changed" : "the model is unchanged again";
     },
     () => undefined, // the link says why
   );
@@ -41,10 +41,10 @@ export function undo(view: View): void {
   const { past } = view.page.whatif;
   const step = (there: number[]) => {
     const { subject, lists } = past.peek();
-    const last = lists.at(-1);
-    if (!last || subject !== view.overview.subject) return there.slice(0, -1);
+    const list = lists.at(-1);
+    if (!list || subject !== view.overview.subject) return there.slice(0, -1);
     past.value = { subject, lists: lists.slice(0, -1) };
-    return last;
+    return list;
   };
   put(view, step, false);
 }
@@ -82,7 +82,7 @@ export function toHead({ overview }: View, [layer, head]: HeadName): Doing[] {
 
 /** To the cells of some queries and keys, in the head shown. */
 export function toCell(view: View, queries: number[], keys: number[]): Doing[] {
-  const { layer, head } = view.shown;
+  const { layer, head } = view.shownHead;
   const name = `${token(view, queries)} → ${token(view, keys)} cut`;
   const cells = (of: number | null) => queries.flatMap((q) => keys.map((k): Asked => ["cut", layer, of, q, k]));
   return [
@@ -95,26 +95,26 @@ export const toToken = (view: View, pieces: number[]): Doing[] => [
   { label: `${token(view, pieces)} hidden from all heads`, asked: pieces.map((n): Asked => ["hide", n]), key: "x" },
 ];
 
-export function toNeuron({ shown }: View, n: number): Doing[] {
-  const { layer, head } = shown;
+export function toNeuron({ shownHead }: View, n: number): Doing[] {
+  const { layer, head } = shownHead;
   return [{ label: `neuron ${n} of ${headLabel(layer, head)} off`, asked: [["neuron", layer, head, n]] }];
 }
 
 /** What can be done to what is selected. */
 export function toSelected(view: View): Doing[] {
-  const { shown, synced, focus, row, col, grid } = view;
+  const { shownHead, synced, focus, row, col, grid } = view;
   const cell = row !== null && col !== null ? toCell(view, grid.rows[row]!.pieces, grid.cols[col]!.pieces) : [];
   const pinned = [...(col === null ? [] : [grid.cols[col]!.pieces]), ...(row === null ? [] : [grid.rows[row]!.pieces])];
   const tokens = [...new Map(pinned.map((pieces) => [String(pieces), pieces])).values()];
   const neuron = () => {
-    const { parts } = cellFacts(shown.slice, focus.query, focus.key);
-    return parts.reduce((best, part, n) => (Math.abs(part) > Math.abs(parts[best]!) ? n : best), 0);
+    const { terms } = cellFacts(shownHead.slice, focus.query, focus.key);
+    return terms.reduce((best, part, n) => (Math.abs(part) > Math.abs(terms[best]!) ? n : best), 0);
   };
   return [
     ...toHead(view, [synced.layer.value, synced.head.value]),
     ...cell.map((one) => ({ ...one, key: undefined })),
     ...tokens.flatMap((pieces) => toToken(view, pieces)).map((one) => ({ ...one, key: undefined })),
-    ...(shown.slice.q ? toNeuron(view, neuron()) : []),
+    ...(shownHead.slice.q ? toNeuron(view, neuron()) : []),
   ];
 }
 
@@ -126,7 +126,7 @@ export function toElement(view: View, element: Element, pointed: boolean): Doing
   if (tokens) return toToken(view, tokens.split(",").map(Number));
   const neuron = element.closest<HTMLElement>("[data-neuron]")?.dataset.neuron;
   if (neuron) return toNeuron(view, Number(neuron));
-  if (!element.closest(".bl-cells") || view.shown.layerMap) return null;
+  if (!element.closest(".bl-cells") || view.shownHead.layerMap) return null;
   const at = pointed ? view.page.hover.peek() : view.page.cursor.peek();
   const [row, col] = [view.grid.rows[at?.row ?? -1], view.grid.cols[at?.col ?? -1]];
   return row && col

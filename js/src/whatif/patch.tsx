@@ -7,19 +7,19 @@ import { add } from "./doing";
 
 export function PatchForm({ done }: { done: () => void }) {
   const view = useView();
-  const { focus, overview, shown } = view;
+  const { focus, overview, shownHead } = view;
   const text = useSignal(overview.text_pair || overview.text);
   const what = useSignal<"layer" | "attention" | "mlp">("layer");
   const token = useSignal(String(focus.query));
-  const other = useSignal("");
+  const place = useSignal("");
   const { tokens } = overview.queries;
   const close = () => {
     view.root.current?.focus({ preventScroll: true }); // what had the focus is not there any more
     done();
   };
   const submit = () => {
-    const at = other.value.trim() === "" ? null : Number(other.value);
-    add(view, [["patch", shown.layer, Number(token.value), what.value, text.value, at]]);
+    const at = place.value.trim() === "" ? null : Number(place.value);
+    add(view, [["patch", shownHead.layer, Number(token.value), what.value, text.value, at]]);
     close();
   };
   return (
@@ -29,7 +29,7 @@ export function PatchForm({ done }: { done: () => void }) {
       onKeyDown={(event) => event.key === "Escape" && close()}
     >
       <Select
-        label={`in L${shown.layer}`}
+        label={`in L${shownHead.layer}`}
         value={what.value}
         choices={choicesOf({ layer: "the layer’s output", attention: "what attention adds", mlp: "what the MLP adds" })}
         onChange={into(what)}
@@ -60,8 +60,8 @@ export function PatchForm({ done }: { done: () => void }) {
           min="0"
           placeholder={token.value}
           aria-label="Position in the other text"
-          value={other.value}
-          onInput={(event) => into(other)(event.currentTarget.value)}
+          value={place.value}
+          onInput={(event) => into(place)(event.currentTarget.value)}
         />
       </label>
       <Submit submit={submit}>Patch</Submit>

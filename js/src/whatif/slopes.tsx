@@ -15,10 +15,10 @@ const [FROM, TO] = [140, 206];
 export function spread(wanted: number[], low: number): number[] {
   const order = wanted.map((_, n) => n).sort((a, b) => wanted[a]! - wanted[b]!);
   const places = [...wanted];
-  let least = low;
+  let bound = low;
   for (const n of order) {
-    places[n] = Math.max(least, wanted[n]!);
-    least = places[n]! + LINE;
+    places[n] = Math.max(bound, wanted[n]!);
+    bound = places[n]! + LINE;
   }
   return places;
 }
@@ -37,8 +37,8 @@ export const amounts = (values: number[], unit: string) =>
 export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string; label: string }) {
   const { dark } = useView();
   const { ink, muted, accent, select, border } = inks(dark);
-  const all = rows.flatMap(({ before, after }) => [before, after]);
-  const [lo, hi] = [Math.min(...all), Math.max(...all)];
+  const values = rows.flatMap(({ before, after }) => [before, after]);
+  const [lo, hi] = [Math.min(...values), Math.max(...values)];
   const height = Math.max(1, rows.length - 1) * (LINE + 4);
   const y = hi - lo < 1e-9 ? () => TOP + height / 2 : scale(lo, hi, TOP + height, TOP, 0);
   const ends = (["before", "after"] as const).map((side) =>

@@ -16,15 +16,15 @@ export const isPart = ({ grid: { rows, cols } }: View): boolean => isLong(rows.l
 
 /** First query and key of the part. */
 const fromOf = ({ page }: View, { rows, cols }: Grid) => {
-  const first = (count: number) => Math.max(0, Math.min(page.zoom.value.row, count - TOKENS_DRAWN));
-  return { row: first(rows.length), col: first(cols.length) };
+  const start = (count: number) => Math.max(0, Math.min(page.zoom.value.row, count - TOKENS_DRAWN));
+  return { row: start(rows.length), col: start(cols.length) };
 };
 
 /** The view of the part that is drawn as lines, the whole one of a text that is not long. */
 export function linesPart(view: View): View {
   if (!isPart(view)) return view;
   const from = fromOf(view, view.grid);
-  const part = ({ rows, cols, values }: Grid): Grid => {
+  const clip = ({ rows, cols, values }: Grid): Grid => {
     const [queries, keys] = [
       rows.slice(from.row, from.row + TOKENS_DRAWN),
       cols.slice(from.col, from.col + TOKENS_DRAWN),
@@ -36,22 +36,22 @@ export function linesPart(view: View): View {
     n !== null && n >= first && n < first + TOKENS_DRAWN ? n - first : null;
   return {
     ...view,
-    grid: part(view.grid),
-    overlays: view.overlays.map(part),
+    grid: clip(view.grid),
+    overlays: view.overlays.map(clip),
     ...{ row: inside(view.row, from.row), col: inside(view.col, from.col), from },
   };
 }
 
 /** The same for a component. */
 export function useLinesPart(view: View): View {
-  const { grid, overlays, row, col, shown, dark, page } = view;
+  const { grid, overlays, row, col, shownHead, dark, page } = view;
   useEffect(() => {
-    const { row: first } = fromOf(view, grid);
+    const { row: start } = fromOf(view, grid);
     const at = row ?? col;
-    if (isPart(view) && at !== null && (at < first || at >= first + TOKENS_DRAWN)) goTo(view, at - TOKENS_DRAWN / 2);
+    if (isPart(view) && at !== null && (at < start || at >= start + TOKENS_DRAWN)) goTo(view, at - TOKENS_DRAWN / 2);
   }, [row, col]);
   const from = isPart(view) ? page.zoom.value.row : 0;
-  return useMemo(() => linesPart(view), [grid, overlays, row, col, shown, dark, from]);
+  return useMemo(() => linesPart(view), [grid, overlays, row, col, shownHead, dark, from]);
 }
 
 function goTo({ page, grid }: View, row: number): void {
@@ -105,13 +105,13 @@ export function PartOfLines({ view, minimum }: { view: View; minimum: number }) 
   const { text } = currentScale(view);
   const edge = (side: 0 | 1) => {
     const named = (side ? leading?.after : leading?.before) ?? [];
-    const all = leading?.counts[side] ?? 0;
+    const count = leading?.counts[side] ?? 0;
     return (
       leading &&
-      all > 0 && (
+      count > 0 && (
         <p class="bl-muted" data-testid={side ? "lines-after" : "lines-before"}>
-          {side ? "↓" : "↑"} {counted(all)} {all === 1 ? "line leads" : "lines lead"} to {side ? "later" : "earlier"}{" "}
-          keys:{" "}
+          {side ? "↓" : "↑"} {counted(count)} {count === 1 ? "line leads" : "lines lead"} to{" "}
+          {side ? "later" : "earlier"} keys:{" "}
           {named.map(([r, c, value], n) => (
             <>
               {n > 0 && ", "}
@@ -121,7 +121,7 @@ export function PartOfLines({ view, minimum }: { view: View; minimum: number }) 
               {text(value)}
             </>
           ))}
-          {all > named.length && " …"}
+          {count > named.length && " …"}
         </p>
       )
     );

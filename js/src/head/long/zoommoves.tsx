@@ -1,7 +1,7 @@
 // How the part of a long map that is looked at moves: by keys, pointer and fingers, and to what is pinned.
 import { useRef } from "preact/hooks";
 import { strongestKey } from "../../compute/attention";
-import { around, type Level, type Part } from "../../compute/zoom";
+import { around, type Level, type Region } from "../../compute/zoom";
 import { onGridKey } from "../../parts/gridkeys";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { type Cell, pointAt } from "../../state/page";
@@ -20,29 +20,29 @@ export function lookTo(view: View, to: Partial<View["page"]["zoom"]["value"]>, s
   const { page } = view;
   page.zoom.value = { ...page.zoom.peek(), ...to };
   const at = lookingAt(view);
-  page.zoom.value = { ...page.zoom.peek(), level: at.n, row: at.part.row, col: at.part.col };
-  if (spoken) page.said.value = partWords(view, at) + pixelWords(view, at.level);
+  page.zoom.value = { ...page.zoom.peek(), level: at.n, row: at.region.row, col: at.region.col };
+  if (spoken) page.announcement.value = partWords(view, at) + pixelWords(view, at.level);
 }
 
 /** Zoom by some levels; the cell at a pixel of the picture stays there, without one the cursor's or the middle. */
 export function zoom(view: View, by: number, point?: { x: number; y: number }): void {
-  const { levels, level, n, part } = lookingAt(view);
+  const { levels, level, n, region } = lookingAt(view);
   const to = Math.max(0, Math.min(levels.length - 1, n + by));
-  const after = levels[to]!;
+  const target = levels[to]!;
   const { cursor, zoom } = view.page;
   const { side } = zoom.value;
   if (to === n) return;
   const { row, col } = cursor.value;
-  if (point || !isIn(part, row, col)) {
+  if (point || !isIn(region, row, col)) {
     const { x, y } = point ?? { x: side / 2, y: side / 2 };
-    lookTo(view, { level: to, ...around(part, level, after, x, y) });
-  } else lookTo(view, { level: to, ...centred(after, side, row, col) });
+    lookTo(view, { level: to, ...around(region, level, target, x, y) });
+  } else lookTo(view, { level: to, ...centred(target, side, row, col) });
 }
 
 /** Whether a part holds a row and a column; null is in every part. */
-const isIn = (part: Part, row: number | null, col: number | null) =>
-  (row === null || (row >= part.row && row < part.row + part.rows)) &&
-  (col === null || (col >= part.col && col < part.col + part.cols));
+const isIn = (region: Region, row: number | null, col: number | null) =>
+  (row === null || (row >= region.row && row < region.row + region.rows)) &&
+  (col === null || (col >= region.col && col < region.col + region.cols));
 
 const centred = ({ edge, px }: Level, side: number, row: number, col: number) => {
   const half = ((side / px) * edge) / 2;
@@ -53,11 +53,11 @@ const centred = ({ edge, px }: Level, side: number, row: number, col: number) =>
 export function reveal(view: View, row: number | null, col: number | null): void {
   const { grid, page } = view;
   if (row === null && col === null) return;
-  const { levels, level, n, part } = lookingAt(view);
+  const { levels, level, n, region } = lookingAt(view);
   const key = col ?? strongestKey(grid.values.row(row!).map(Math.abs));
-  const query = row ?? part.row;
+  const query = row ?? region.row;
   page.cursor.value = { row: query, col: key };
-  if (level.px >= COLUMN_LABEL && isIn(part, row, col)) return;
+  if (level.px >= COLUMN_LABEL && isIn(region, row, col)) return;
   if (pinnedHere.has(page)) {
     pinnedHere.delete(page);
     return;
@@ -69,10 +69,10 @@ export function reveal(view: View, row: number | null, col: number | null): void
 const pinnedHere = new WeakSet<View["page"]>(); // by a click into the picture, which then stays as it is
 
 /** The keyboard's handler: arrows move over blocks or cells, and the picture with them. */
-export function keysOf(view: View, { level, part }: At): (event: KeyboardEvent) => void {
+export function keysOf(view: View, { level, region }: At): (event: KeyboardEvent) => void {
   const { page, grid } = view;
   const { edge, px } = level;
-  const { cursor, said } = page;
+  const { cursor, announcement } = page;
   const at = snapped(cursor.value, grid, edge);
   const size = { rows: Math.ceil(grid.rows.length / edge), cols: Math.ceil(grid.cols.length / edge) };
   const move = onGridKey(
@@ -81,9 +81,9 @@ export function keysOf(view: View, { level, part }: At): (event: KeyboardEvent) 
     (to) => {
       const cell = { row: to.row * edge, col: to.col * edge };
       cursor.value = cell;
-      if (!isIn(part, cell.row, cell.col))
+      if (!isIn(region, cell.row, cell.col))
         lookTo(view, centred({ edge, px }, page.zoom.value.side, cell.row, cell.col), false);
-      said.value = blockText(view, level, cell);
+      announcement.value = blockText(view, level, cell);
     },
   );
   return (event) => {
@@ -104,17 +104,17 @@ function pinAt(view: View, edge: number, { row, col }: Cell): void {
   const at = edge === 1 ? { row, col } : blockAt(view, edge, row, col).at;
   pinnedHere.add(view.page);
   pinCell(view, at.row, at.col);
-  view.page.said.value = cellText(view, at.row, at.col);
+  view.page.announcement.value = cellText(view, at.row, at.col);
 }
 
 /** The pointer's handlers: a click pins, a drag pans, the wheel (once the picture has the focus) and two fingers zoom. */
-export function usePointer({ level, part, n }: At, scale: Scale) {
+export function usePointer({ level, region, n }: At, scale: Scale) {
   const view = useView();
   const { page } = view;
   const { edge } = level;
   const cell = level.px / edge;
   const fingers = useRef(new Map<number, PointerEvent>());
-  const press = useRef<{ x: number; y: number; part: Part; moved: boolean } | null>(null);
+  const press = useRef<{ x: number; y: number; region: Region; moved: boolean } | null>(null);
   const spread = useRef(0);
   const wheeled = useRef(0);
   const pointOf = (event: Pick<MouseEvent, "currentTarget" | "clientX" | "clientY">) => {
@@ -123,8 +123,12 @@ export function usePointer({ level, part, n }: At, scale: Scale) {
   };
   const blockOf = (event: MouseEvent): Cell | null => {
     const { x, y } = pointOf(event);
-    const at = snapped({ row: part.row + Math.floor(y / cell), col: part.col + Math.floor(x / cell) }, view.grid, edge);
-    return x >= 0 && y >= 0 && at.row < part.row + part.rows && at.col < part.col + part.cols ? at : null;
+    const at = snapped(
+      { row: region.row + Math.floor(y / cell), col: region.col + Math.floor(x / cell) },
+      view.grid,
+      edge,
+    );
+    return x >= 0 && y >= 0 && at.row < region.row + region.rows && at.col < region.col + region.cols ? at : null;
   };
   const pinch = (event: PointerEvent) => {
     const [a, b] = [...fingers.current.values()];
@@ -145,7 +149,7 @@ export function usePointer({ level, part, n }: At, scale: Scale) {
   return {
     onPointerDown: (event: PointerEvent) => {
       fingers.current.set(event.pointerId, event);
-      press.current = { x: event.clientX, y: event.clientY, part, moved: fingers.current.size > 1 };
+      press.current = { x: event.clientX, y: event.clientY, region, moved: fingers.current.size > 1 };
     },
     onPointerMove: (event: PointerEvent) => {
       if (fingers.current.has(event.pointerId)) fingers.current.set(event.pointerId, event);
@@ -157,7 +161,7 @@ export function usePointer({ level, part, n }: At, scale: Scale) {
         if (!from.moved) (event.currentTarget as Element).setPointerCapture(event.pointerId);
         from.moved = true;
         hideTip(view);
-        return lookTo(view, { row: from.part.row - y / cell, col: from.part.col - x / cell }, false);
+        return lookTo(view, { row: from.region.row - y / cell, col: from.region.col - x / cell }, false);
       }
       const at = blockOf(event);
       pointAt(page, edge === 1 ? at : null);

@@ -2,7 +2,7 @@
 import { strongestKey } from "../../compute/attention";
 import { colourEnd, type Grid, largestOf, type Unit } from "../../compute/grid";
 import { type Cells, heldCells } from "../../compute/windows";
-import { type Level, levelsOf, type Part, partAt, picture, Tiles } from "../../compute/zoom";
+import { type Level, levelsOf, partAt, picture, type Region, Tiles } from "../../compute/zoom";
 import { counted } from "../../paint/format";
 import { tokenText } from "../../parts/token";
 import type { Cell } from "../../state/page";
@@ -10,27 +10,27 @@ import type { View } from "../../state/view";
 import { cellText, currentScale, type Scale } from "../scale";
 import { sweepOf } from "../swept";
 
-const kept = new WeakMap<Cells, Tiles>();
+const tileSets = new WeakMap<Cells, Tiles>();
 export function tilesFor(cells: Cells): Tiles {
-  if (!kept.has(cells)) kept.set(cells, new Tiles(cells));
-  return kept.get(cells)!;
+  if (!tileSets.has(cells)) tileSets.set(cells, new Tiles(cells));
+  return tileSets.get(cells)!;
 }
 
 export interface At {
   levels: Level[];
   level: Level;
   n: number; // of the level
-  part: Part;
+  region: Region;
 }
 
 /** What of a long map is looked at. */
 export function lookingAt({ grid, page }: View): At {
-  const { level: wanted, row, col, side } = page.zoom.value;
+  const { level: index, row, col, side } = page.zoom.value;
   const size = { rows: grid.rows.length, cols: grid.cols.length };
   const levels = levelsOf(size, side);
-  const n = Math.min(wanted, levels.length - 1);
+  const n = Math.min(index, levels.length - 1);
   const level = levels[n]!;
-  return { levels, level, n, part: partAt(size, level, side, row, col) };
+  return { levels, level, n, region: partAt(size, level, side, row, col) };
 }
 
 /** What a pixel is, in words; "" where it is a cell. */
@@ -48,11 +48,11 @@ export function scaleAt(view: View, { edge }: Level): Scale {
 }
 
 /** What part is seen, in words. */
-export function partWords({ grid }: View, { part }: Pick<At, "part">): string {
+export function partWords({ grid }: View, { region }: Pick<At, "region">): string {
   const of = (from: number, count: number) => `${counted(from)} – ${counted(from + count - 1)}`;
-  if (part.rows === grid.rows.length && part.cols === grid.cols.length)
-    return `all ${counted(part.rows)} queries and ${counted(part.cols)} keys`;
-  return `queries ${of(part.row, part.rows)}, keys ${of(part.col, part.cols)}`;
+  if (region.rows === grid.rows.length && region.cols === grid.cols.length)
+    return `all ${counted(region.rows)} queries and ${counted(region.cols)} keys`;
+  return `queries ${of(region.row, region.rows)}, keys ${of(region.col, region.cols)}`;
 }
 
 export const place = (units: Unit[], from: number, count: number) =>
@@ -61,17 +61,17 @@ export const place = (units: Unit[], from: number, count: number) =>
     : `${counted(from)} – ${counted(Math.min(from + count, units.length) - 1)}`;
 
 /** The numbers of the pixels, as far as they are here. */
-export const pixelsOf = ({ grid, page }: View, { level, part }: Pick<At, "level" | "part">) =>
-  picture(sizeOf(grid), sweepOf(grid.values).blocks, tilesFor(grid.values), level, part, page.zoom.value.by);
+export const pixelsOf = ({ grid, page }: View, { level, region }: Pick<At, "level" | "region">) =>
+  picture(sizeOf(grid), sweepOf(grid.values).blocks, tilesFor(grid.values), level, region, page.zoom.value.by);
 
 /** What is seen as a map of its own, of cells or of blocks: for files. An error while it is not all here. */
 export function seenPart(view: View): Grid {
   const { grid } = view;
-  const { level, part } = lookingAt(view);
+  const { level, region } = lookingAt(view);
   const { edge } = level;
   if (edge > 1 && !grid.values.swept.peek()) throw new Error("rows are still being computed: export again in a moment");
-  for (const job = tilesFor(grid.values).fill(level, part); !job.next().done; );
-  const { values, rows, cols } = pixelsOf(view, { level, part });
+  for (const job = tilesFor(grid.values).fill(level, region); !job.next().done; );
+  const { values, rows, cols } = pixelsOf(view, { level, region });
   const units = (all: Unit[], from: number, count: number) =>
     Array.from({ length: count }, (_, n) => {
       const at = from + n * edge;
@@ -79,10 +79,10 @@ export function seenPart(view: View): Grid {
     });
   const { hi } = scaleAt(view, level);
   return {
-    rows: units(grid.rows, part.row, rows),
-    cols: units(grid.cols, part.col, cols),
+    rows: units(grid.rows, region.row, rows),
+    cols: units(grid.cols, region.col, cols),
     values: heldCells(values, cols),
-    ...{ most: hi, top: hi },
+    ...{ peak: hi, top: hi },
   };
 }
 

@@ -29,8 +29,8 @@ export interface Bar {
 
 /** A number beside its bar: one that is not 0 does not read 0. */
 export function barText({ text, digits }: { text: (value: number) => string; digits: number }, value: number): string {
-  const least = 10 ** -digits;
-  return value > 0 && value < least / 2 ? `< ${least.toFixed(digits)}` : text(value);
+  const smallest = 10 ** -digits;
+  return value > 0 && value < smallest / 2 ? `< ${smallest.toFixed(digits)}` : text(value);
 }
 
 export function Bars({ bars, places = 0 }: { bars: Bar[]; places?: number }) {
@@ -67,22 +67,22 @@ interface Vector {
 /** Vectors on one scale, with its two ends as numbers. */
 export function Vectors({ vectors, text }: { vectors: Vector[]; text: (value: number) => string }) {
   const colours = coloursOf(true, useView().dark);
-  const most = Math.max(...vectors.map(({ values }) => largestSize(Array.from(values)))) || 1e-9;
+  const peak = Math.max(...vectors.map(({ values }) => largestSize(Array.from(values)))) || 1e-9;
   return (
     <div class="bl-vectors">
       {vectors.map(({ name, values }) => (
-        <div key={name} role="img" aria-label={`${name}: ${values.length} numbers, sizes up to ${text(most)}`}>
+        <div key={name} role="img" aria-label={`${name}: ${values.length} numbers, sizes up to ${text(peak)}`}>
           <b>{name}</b>
           <span>
             {Array.from(values, (value, n) => (
-              <i key={n} style={{ background: cssColor(value, -most, most, colours) }} />
+              <i key={n} style={{ background: cssColor(value, -peak, peak, colours) }} />
             ))}
           </span>
         </div>
       ))}
       <Legend
-        low={text(-most)}
-        high={`+${text(most)}`}
+        low={text(-peak)}
+        high={`+${text(peak)}`}
         label={`the numbers of ${vectors.map(({ name }) => name).join(" and ")}`}
         colours={colours}
       />

@@ -10,24 +10,24 @@ import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
 import { digitsOf } from "../scale";
 import { Bars, barText, Vectors } from "./bars";
-import { nameOf } from "./found";
+import { nameOf } from "./rowquestion";
 import type { Step } from "./steps";
 
 const BARS = 8; // keys that have a bar
 const LARGEST_POWER = 7; // e^7 is about 1,000: of larger scores the largest is taken off first
 
 /** The exponentials of a row's scores; `less` is what is taken off each score, 0 where they are neither huge nor tiny. */
-function exponentials(scores: Float64Array): { less: number; powers: Float64Array; sum: number } {
+function exponentials(scores: Float64Array): { shift: number; powers: Float64Array; sum: number } {
   const top = scores.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY);
-  const less = (top >= 0 && top <= LARGEST_POWER) || !Number.isFinite(top) ? 0 : top;
-  const powers = scores.map((score) => Math.exp(score - less));
-  return { less, powers, sum: powers.reduce((total, one) => total + one, 0) };
+  const shift = (top >= 0 && top <= LARGEST_POWER) || !Number.isFinite(top) ? 0 : top;
+  const powers = scores.map((score) => Math.exp(score - shift));
+  return { shift: shift, powers, sum: powers.reduce((total, one) => total + one, 0) };
 }
 
 /** "= 0.548", or how small it is where the digits do not say it. */
 function equals(value: number, digits: number): string {
-  const least = 10 ** -digits;
-  return value > 0 && value < least / 2 ? `< ${least.toFixed(digits)}` : `= ${signed(value, digits)}`;
+  const smallest = 10 ** -digits;
+  return value > 0 && value < smallest / 2 ? `< ${smallest.toFixed(digits)}` : `= ${signed(value, digits)}`;
 }
 
 const dotOf = ({ d, q, k }: Slice, query: number, key: number): number => {
@@ -37,9 +37,9 @@ const dotOf = ({ d, q, k }: Slice, query: number, key: number): number => {
 };
 
 export function computedSteps(view: View, query: number, key: number): Step[] {
-  const { overview, shown } = view;
-  const { slice } = shown;
-  const { q, scores, alpha, seen } = cellFacts(slice, query, key);
+  const { overview, shownHead } = view;
+  const { slice } = shownHead;
+  const { q, scores, alpha, keyCount } = cellFacts(slice, query, key);
   const k = slice.k!.subarray(key * slice.d, (key + 1) * slice.d);
   const digits = digitsOf(slice);
   const text = (value: number) => signed(value, digits);
@@ -55,10 +55,10 @@ export function computedSteps(view: View, query: number, key: number): Step[] {
   const dot = dotOf(slice, query, key);
   const score = scores[key]!;
   const bias = isHidden ? 0 : biasOf(slice, query, key);
-  const { less, powers, sum } = exponentials(scores);
+  const { shift, powers, sum } = exponentials(scores);
 
-  const first = largest(Float32Array.from(alpha), BARS).positions;
-  const keys = (first.includes(key) ? first : [key, ...first.slice(0, BARS - 1)]).sort((a, b) => a - b);
+  const top = largest(Float32Array.from(alpha), BARS).positions;
+  const keys = (top.includes(key) ? top : [key, ...top.slice(0, BARS - 1)]).sort((a, b) => a - b);
   const bars = (values: ArrayLike<number>) => (
     <>
       <Bars
@@ -69,15 +69,15 @@ export function computedSteps(view: View, query: number, key: number): Step[] {
           ...(j === key ? { kind: "key" as const } : {}),
         }))}
       />
-      {keys.length < seen && (
+      {keys.length < keyCount && (
         <p class="bl-muted">
-          {keys.length} of the {counted(seen)} {words} that {asks} sees: {offers} and those with the most attention
+          {keys.length} of the {counted(keyCount)} {words} that {asks} sees: {offers} and those with the most attention
         </p>
       )}
     </>
   );
-  const power = less ? `e^(${text(score)} ${less < 0 ? "+" : "−"} ${text(Math.abs(less))})` : `e^${text(score)}`;
-  const taken = less ? ` (The largest score is taken off each; that changes no weight.)` : "";
+  const power = shift ? `e^(${text(score)} ${shift < 0 ? "+" : "−"} ${text(Math.abs(shift))})` : `e^${text(score)}`;
+  const note = shift ? ` (The largest score is taken off each; that changes no weight.)` : "";
   const added = bias ? ` ${bias < 0 ? "−" : "+"} ${text(Math.abs(bias))} (position or mask)` : "";
   const vectors = [
     { name: "q", values: q },
@@ -91,8 +91,8 @@ export function computedSteps(view: View, query: number, key: number): Step[] {
       ? `${cannot}: its score is −∞, whatever q·k is.`
       : `${text(dot)} ${scalingText(slice.scaling)}${added} = ${text(score)}: the score of ${offers}.`,
     isHidden
-      ? `${cannot}: e^−∞ = 0. The ${counted(seen)} ${words} that ${asks} sees have ${text(sum)} together.`
-      : `${power} ${equals(powers[key]!, digits)}. All ${counted(seen)} ${words} that ${asks} sees have ${text(sum)} together.${taken}`,
+      ? `${cannot}: e^−∞ = 0. The ${counted(keyCount)} ${words} that ${asks} sees have ${text(sum)} together.`
+      : `${power} ${equals(powers[key]!, digits)}. All ${counted(keyCount)} ${words} that ${asks} sees have ${text(sum)} together.${note}`,
     isHidden
       ? `0 ÷ ${text(sum)} = 0: nothing of what ${asks} gives goes to ${offers}.`
       : `${powers[key]! < 10 ** -digits ? power : text(powers[key]!)} ÷ ${text(sum)} ${equals(alpha[key]!, digits)}: that part of the attention of ${asks} goes to ${offers}.`,

@@ -13,7 +13,7 @@ interface Filling {
 }
 
 /** The lines in which every word begins and ends: `widths` in ems with their blanks, `breaks` words that begin one. */
-function linesOf(widths: number[], breaks: Set<number>, room: number): { first: number; last: number }[] {
+function linesOf(widths: number[], breaks: Set<number>, room: number): { start: number; end: number }[] {
   let line = 0;
   let used = 0;
   return widths.map((width, n) => {
@@ -21,26 +21,26 @@ function linesOf(widths: number[], breaks: Set<number>, room: number): { first: 
       line++;
       used = 0;
     }
-    const first = line;
+    const start = line;
     line += Math.floor(width / room); // a word longer than a line goes on in the next
     used = width > room ? width % room : used + width;
-    return { first, last: line };
+    return { start, end: line };
   });
 }
 
 export function fill(widths: number[], breaks: Set<number>, { width, height }: Box): Filling {
   const fits = (size: number) => {
     const lines = linesOf(widths, breaks, width / size);
-    return ((lines.at(-1)?.last ?? 0) + 1) * LINE * size <= height;
+    return ((lines.at(-1)?.end ?? 0) + 1) * LINE * size <= height;
   };
   const size = SIZES.find(fits);
   if (size !== undefined) return { size, starts: [0] };
-  const least = SIZES.at(-1)!;
-  const most = Math.max(1, Math.floor(height / (LINE * least))); // lines of a part
+  const smallest = SIZES.at(-1)!;
+  const capacity = Math.max(1, Math.floor(height / (LINE * smallest))); // lines of a part
   const starts = [0];
-  const lines = linesOf(widths, breaks, width / least);
-  lines.forEach(({ last }, n) => {
-    if (last - lines[starts.at(-1)!]!.first >= most && n > starts.at(-1)!) starts.push(n);
+  const lines = linesOf(widths, breaks, width / smallest);
+  lines.forEach(({ end }, n) => {
+    if (end - lines[starts.at(-1)!]!.start >= capacity && n > starts.at(-1)!) starts.push(n);
   });
-  return { size: least, starts };
+  return { size: smallest, starts };
 }

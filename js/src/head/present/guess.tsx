@@ -6,9 +6,9 @@ import type { View } from "../../state/view";
 import { legendOf, shadesOf } from "../running";
 import { currentScale } from "../scale";
 import { type Bar, Bars, barText } from "./bars";
-import { answerText, firstOf, nameOf, numberText, questionText, type Row } from "./found";
+import { answerText, firstOf, nameOf, numberText, questionText, type Row } from "./rowquestion";
+import { Words } from "./slidetext";
 import type { Step } from "./steps";
-import { Words } from "./words";
 
 const BARS = 6;
 
@@ -23,12 +23,14 @@ const barsOf = (row: Row, guess: number | null): Bar[] =>
 
 /** What the bars leave out, of weights with their sum. */
 function restText(row: Row, shown: Bar[], guess: number | null): string {
-  const first = new Set(firstOf(row, BARS, guess));
-  const others = row.seen.filter((n) => !first.has(n));
-  if (others.length === 0 || shown.length === 0) return "";
-  const many = `${counted(others.length)} more ${plural(row.noun, others.length)}`;
-  const sum = others.reduce((total, n) => total + row.values[n]!, 0);
-  return row.kind === "weight" ? `${many} get ${numberText(row, sum)}${others.length > 1 ? " together" : ""}` : many;
+  const top = new Set(firstOf(row, BARS, guess));
+  const remainder = row.seen.filter((n) => !top.has(n));
+  if (remainder.length === 0 || shown.length === 0) return "";
+  const count = `${counted(remainder.length)} more ${plural(row.noun, remainder.length)}`;
+  const sum = remainder.reduce((total, n) => total + row.values[n]!, 0);
+  return row.kind === "weight"
+    ? `${count} get ${numberText(row, sum)}${remainder.length > 1 ? " together" : ""}`
+    : count;
 }
 
 export function guessSteps(view: View, row: Row, guess: number | null, choose: (n: number) => void): Step[] {
@@ -37,7 +39,7 @@ export function guessSteps(view: View, row: Row, guess: number | null, choose: (
   const legend = legendOf(shades);
   const key = <Legend {...legend} low={shades.scale.text(shades.scale.lo)} label={currentScale(view).symbol} />;
   const bars = barsOf(row, guess);
-  const rest = restText(row, bars, guess);
+  const remainder = restText(row, bars, guess);
   const words = (isShown: boolean) => (
     <Words
       side={overview.keyside}
@@ -78,7 +80,7 @@ export function guessSteps(view: View, row: Row, guess: number | null, choose: (
           </div>
           <div>
             <Bars bars={bars} />
-            <p class="bl-muted">{rest}</p>
+            <p class="bl-muted">{remainder}</p>
           </div>
         </div>
       ),

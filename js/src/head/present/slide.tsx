@@ -7,8 +7,8 @@ import { useView, type View } from "../../state/view";
 import { currentScale } from "../scale";
 import { fitted } from "./bars";
 import { computedSteps } from "./computed";
-import { type Row, rowOf } from "./found";
 import { guessSteps } from "./guess";
+import { type Row, rowOf } from "./rowquestion";
 import type { Step } from "./steps";
 import { Turn } from "./turn";
 
@@ -23,18 +23,18 @@ const queryOf = ({ grid, focus }: View, { at }: Row): number => {
 };
 
 /** The key that is looked at: the pinned one, else the one with the largest weight of those shown. */
-function keyOf({ grid, focus, shown }: View, query: number): number {
+function keyOf({ grid, focus, shownHead }: View, query: number): number {
   const keys = grid.cols.flatMap(({ pieces }) => pieces);
   if (focus.pinnedKey && keys.includes(focus.key)) return focus.key;
-  const weights = shown.weights.row(query);
+  const weights = shownHead.weights.row(query);
   return keys.reduce((best, j) => (weights[j]! > weights[best]! ? j : best), keys[0]!);
 }
 
 /** Another head: of a map of a layer another layer. */
-function turnHead({ synced, overview, shown }: View, by: number): void {
+function turnHead({ synced, overview, shownHead }: View, by: number): void {
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
   const names = layers.flatMap((layer) =>
-    (shown.layerMap ? [synced.head.value] : heads).map((head) => ({ layer, head })),
+    (shownHead.layerMap ? [synced.head.value] : heads).map((head) => ({ layer, head })),
   );
   const at = names.findIndex(({ layer, head }) => layer === synced.layer.value && head === synced.head.value);
   if (names.length > 0) synced.put(names[around(at + by, names.length)]!);
@@ -42,16 +42,16 @@ function turnHead({ synced, overview, shown }: View, by: number): void {
 
 export function Slide({ close }: { close: () => void }) {
   const view = useView();
-  const { synced, overview, shown, grid, link } = view;
+  const { synced, overview, shownHead, grid, link } = view;
   const slide = useRef<HTMLDivElement>(null);
   const next = useRef<HTMLButtonElement>(null);
-  const [asked, setStep] = useState(0);
+  const [position, setStep] = useState(0);
   const [guess, setGuess] = useState({ of: "", n: 0 });
   const row = rowOf(view);
   const subject = [
     overview.trace,
-    shown.layer,
-    shown.head,
+    shownHead.layer,
+    shownHead.head,
     row?.kind,
     row?.about,
     row?.name,
@@ -68,10 +68,10 @@ export function Slide({ close }: { close: () => void }) {
   const steps: Step[] = row
     ? [
         ...guessSteps(view, row, guessed, choose),
-        ...(shown.slice.q && !shown.layerMap ? computedSteps(view, query, key) : []),
+        ...(shownHead.slice.q && !shownHead.layerMap ? computedSteps(view, query, key) : []),
       ]
     : [{ title: "Nothing", says: "No words are left to show: leave, and show them again.", body: null }];
-  const step = Math.min(asked, steps.length - 1);
+  const step = Math.min(position, steps.length - 1);
   const { title, says, body, computes } = steps[step]!;
   useEffect(() => {
     const { activeElement } = slide.current!.getRootNode() as Document | ShadowRoot;
@@ -79,15 +79,15 @@ export function Slide({ close }: { close: () => void }) {
   }, [step, computes]);
 
   const go = (n: number) => setStep(Math.max(0, Math.min(steps.length - 1, n)));
-  const again = () => computes || setStep(0); // another row is guessed first
+  const restart = () => computes || setStep(0); // another row is guessed first
   const otherHead = (by: number) => {
     turnHead(view, by);
-    again();
+    restart();
   };
   const otherQuery = (by: number) => {
     if (!row) return;
     synced.put({ query: grid.rows[around(row.at + by, grid.rows.length)]!.pieces[0]!, key: null });
-    again();
+    restart();
   };
   const otherKey = (by: number) => {
     const keys = grid.cols.flatMap(({ pieces }) => pieces);
@@ -129,7 +129,7 @@ export function Slide({ close }: { close: () => void }) {
       }}
     >
       <header>
-        <Turn what={shown.layerMap ? "layer" : "head"} go={otherHead} keys={["Shift ←", "Shift →"]}>
+        <Turn what={shownHead.layerMap ? "layer" : "head"} go={otherHead} keys={["Shift ←", "Shift →"]}>
           {currentScale(view).name}
         </Turn>
         {row && (

@@ -77,7 +77,7 @@ const STEPS: [name: string, label: string, term?: string][] = [
 ];
 
 function Steps({ rows }: { rows: Row[] }) {
-  const { shown } = useView();
+  const { shownHead } = useView();
   return (
     <Table
       title="What each step changes"
@@ -89,7 +89,7 @@ function Steps({ rows }: { rows: Row[] }) {
         ),
       ]}
       rows={upTo(rows.length)}
-      pinned={(l) => l === shown.layer}
+      pinned={(l) => l === shownHead.layer}
     />
   );
 }
@@ -179,7 +179,7 @@ function Cone({ rows }: { rows: Row[] }) {
 
 /** A band for each layer, which a click selects, and what independent directions would give. */
 function Bands({ rows, x, y }: { rows: Row[]; x: Scale; y: Scale }) {
-  const { dark, synced, shown } = useView();
+  const { dark, synced, shownHead } = useView();
   const { muted, border, select } = inks(dark);
   const end = x(4 * rows.length);
   const chance = y(rows[0]?.chance ?? Number.NaN);
@@ -191,15 +191,15 @@ function Bands({ rows, x, y }: { rows: Row[]; x: Scale; y: Scale }) {
           key={l}
           class="bl-band"
           onClick={() => synced.put({ layer: l })}
-          fill={l === shown.layer ? select : undefined}
+          fill={l === shownHead.layer ? select : undefined}
         >
           <rect
             x={x(4 * l)}
             y={MARGIN.top}
             width={x(4) - x(0)}
             height={BOTTOM - MARGIN.top}
-            fill={l === shown.layer ? select : border}
-            fill-opacity={l === shown.layer ? 0.1 : l % 2 ? 0.35 : 0}
+            fill={l === shownHead.layer ? select : border}
+            fill-opacity={l === shownHead.layer ? 0.1 : l % 2 ? 0.35 : 0}
           />
           <text x={x(4 * l + 2)} y={BOTTOM + 15} text-anchor="middle">
             L{l}
@@ -233,8 +233,8 @@ const [BAND, LEFT, RIGHT] = [66, 80, 430]; // px of a row, and where its bars be
 
 /** Histograms of the lengths of a head's vectors, one row each, on the same bins. */
 function NormHistograms() {
-  const { shown, dark } = useView();
-  const answer = useAnswer(HISTOGRAMS, { layer: shown.layer, head: shown.head });
+  const { shownHead, dark } = useView();
+  const answer = useAnswer(HISTOGRAMS, { layer: shownHead.layer, head: shownHead.head });
   if (answer.state !== "answered") return <Waiting answer={answer} doing="counting" />;
   const { layer, head, edges, counts, bounds } = answer.value;
   const kinds = Object.keys(NAMES);
@@ -272,16 +272,16 @@ function NormHistograms() {
 
 function Bars({ kind, floor, edges, counts }: { kind: string; floor: number; edges: number[]; counts: number[] }) {
   const { dark } = useView();
-  const most = Math.max(...counts, 1);
+  const peak = Math.max(...counts, 1);
   const bin = (RIGHT - LEFT) / counts.length;
-  const tall = (count: number) => (count / most) * (BAND - 20);
+  const tall = (count: number) => (count / peak) * (BAND - 20);
   return (
     <g>
       <text x="0" y={floor - 18} font-size="12" fill={inks(dark).ink}>
         {NAMES[kind]}
       </text>
       <text x="0" y={floor - 4}>
-        max {most}
+        max {peak}
       </text>
       {counts.map((count, n) => (
         <rect

@@ -44,15 +44,15 @@ const FLOOR = -4; // log₁₀
 
 /** Of the layer; of a long text with the attention of the head alone. */
 function useSpectra() {
-  const { layer, head, overview } = useView().shown;
+  const { layer, head, overview } = useView().shownHead;
   const isLong = overview.queries.tokens.length > LIMITS.saved;
   return useAnswer(SPECTRA, isLong ? { layer, head } : { layer });
 }
 
 export function Spectra() {
-  const { shown } = useView();
+  const { shownHead } = useView();
   const answer = useSpectra();
-  const head = (answer.state === "answered" ? answer.value.head : null) ?? shown.head; // the last answer may stay
+  const head = (answer.state === "answered" ? answer.value.head : null) ?? shownHead.head; // the last answer may stay
   const headName = answer.state === "answered" ? `${headLabel(answer.value.layer, head)}, ` : "";
   return (
     <Section title="Spectra" about={`${headName}singular values ÷ the largest; steep = few directions, flat = many`}>
@@ -67,7 +67,7 @@ export function Spectra() {
 
 /** Singular values from the largest down, on a logarithmic scale. */
 function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
-  const { dark, shown } = useView();
+  const { dark, shownHead } = useView();
   const curves = VECTORS.map(([name, label]) => {
     const n = data.values[name]!.length / data.heads.length;
     const values = Array.from(data.values[name]!.subarray(head * n, (head + 1) * n));
@@ -110,7 +110,7 @@ function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
       />
       {!data.exact && (
         <p class="bl-note" data-testid="leading">
-          α: the first {curves.at(-1)!.values.length} of {counted(shown.overview.queries.tokens.length)} singular
+          α: the first {curves.at(-1)!.values.length} of {counted(shownHead.overview.queries.tokens.length)} singular
           values, by a randomised method: none is too large, and in trials none too small by more than 4 % of σ₁. The
           effective rank below counts the others too; in trials it was off by 5 % at most.
         </p>
@@ -121,16 +121,16 @@ function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
 
 /** Directionality of the heads' W_QK and of all heads', over the band in which 95 % of random weights lie. */
 export function Directionality() {
-  const { shown, dark } = useView();
+  const { shownHead, dark } = useView();
   const answer = useSpectra();
   if (answer.state !== "answered") return null; // the spectra say why
-  const { heads, whole, layer } = answer.value;
-  const rows = [...heads, whole];
+  const { heads, whole: layerRow, layer } = answer.value;
+  const rows = [...heads, layerRow];
   const x = scale(-0.5, rows.length - 0.5, MARGIN.left, 440 - MARGIN.right, 0);
-  x.ticks = upTo(rows.length).filter((n) => n % Math.ceil(rows.length / 20) === 0 || rows[n] === whole);
+  x.ticks = upTo(rows.length).filter((n) => n % Math.ceil(rows.length / 20) === 0 || rows[n] === layerRow);
   const y = scale(-1, 1, 240 - MARGIN.bottom, MARGIN.top, 4);
   const { accent, select, muted } = inks(dark);
-  const name = (n: number) => (rows[n] === whole ? "all" : `${n}`);
+  const name = (n: number) => (rows[n] === layerRow ? "all" : `${n}`);
   const inside = heads.filter(within).length;
   const table = () => ({
     columns: ["head", "directionality", "95 % of random weights within ±"],
@@ -150,11 +150,11 @@ export function Directionality() {
       >
         {rows.map((row, n) => {
           const [d, c] = [row.directionality!, row.directionality_chance!];
-          const pinned = n === shown.head && layer === shown.layer;
+          const pinned = n === shownHead.head && layer === shownHead.layer;
           return (
             <g key={n}>
               <rect x={x(n - 0.5)} width={x(1) - x(0)} y={y(c)} height={y(-c) - y(c)} fill={muted} fill-opacity="0.2" />
-              <path d={markerPath(row === whole ? 3 : 0, x(n), y(d), 4)} fill={pinned ? select : accent}>
+              <path d={markerPath(row === layerRow ? 3 : 0, x(n), y(d), 4)} fill={pinned ? select : accent}>
                 <title>{`${name(n)}: ${signed(d)}, random within ±${signed(c)}`}</title>
               </path>
             </g>
@@ -163,8 +163,8 @@ export function Directionality() {
       </Chart>
       <p class="bl-note" data-testid="directionality">
         Band: 95 % of random weights of this size, ±{number(heads[0]?.directionality_chance)} for a head and ±
-        {number(whole.directionality_chance)} for all heads together. {inside} of {heads.length} heads lie inside, of as
-        many random ones {signed(0.95 * heads.length, 1)} would.
+        {number(layerRow.directionality_chance)} for all heads together. {inside} of {heads.length} heads lie inside, of
+        as many random ones {signed(0.95 * heads.length, 1)} would.
       </p>
     </Section>
   );
@@ -176,18 +176,18 @@ const SYMMETRIES = ["symmetry", "directionality", "overlap"].map((name) => [name
 
 /** Effective ranks of a layer's heads, and how their W_Q and W_K lie to each other. */
 export function RankTable() {
-  const { layer, head, overview } = useView().shown;
+  const { layer, head, overview } = useView().shownHead;
   const tokens = overview.queries.tokens.length;
   const answer = useSpectra();
   if (answer.state !== "answered") return null; // the spectra say why
-  const { heads, whole, dim, layer: answered, head: only } = answer.value;
-  const rows = [...heads, whole];
+  const { heads, whole: layerRow, dim, layer: answered, head: only } = answer.value;
+  const rows = [...heads, layerRow];
   return (
     <Table<Row>
       title={`Ranks and symmetry, layer ${answered}`}
       about={`effective rank of at most ${dim}, of α at most ${tokens}${only === null ? "" : ` and of H${only} alone: choose another head for its own`}; symmetry and directionality of W_Q W_Kᵀ; random subspaces overlap by ${number(heads[0]?.chance)}`}
       columns={[
-        { name: "head", value: (row) => (row === whole ? "all" : `H${rows.indexOf(row)}`) },
+        { name: "head", value: (row) => (row === layerRow ? "all" : `H${rows.indexOf(row)}`) },
         ...[...VECTORS, ...SYMMETRIES, ["overlap_others", "other heads’ W_K"]].map(([name, label]) =>
           numbers<Row>(name!, (row) => row[name!], { label, title: TERMS[name!]?.about }),
         ),

@@ -36,11 +36,11 @@ const QUERY = 3;
 const stationName = (n: number) => (n === 0 ? "input of L0" : `after L${n - 1}`);
 
 export function Stream() {
-  const { shown, overview, focus, synced } = useView();
-  const [station, setStation] = useState(shown.layer + 1);
+  const { shownHead, overview, focus, synced } = useView();
+  const [station, setStation] = useState(shownHead.layer + 1);
   const [method, setMethod] = useState("pca");
   const [word, setWord] = useState("");
-  useEffect(() => setStation(shown.layer + 1), [shown.layer]);
+  useEffect(() => setStation(shownHead.layer + 1), [shownHead.layer]);
   const answer = useAnswer(STREAM, { station, method });
   const { tokens } = overview.queries;
   const hits = upTo(tokens.length).filter((n) => word && tokens[n]!.toLowerCase().includes(word.toLowerCase()));
@@ -118,24 +118,24 @@ export function Stream() {
 
 /** What the plane keeps of the vectors. */
 function aboutOf({ station, share }: Plane, n: number): string {
-  const kept = share?.reduce((sum: number, one) => sum + (one ?? Number.NaN), 0);
+  const variance = share?.reduce((sum: number, one) => sum + (one ?? Number.NaN), 0);
   const how =
-    kept === undefined
+    variance === undefined
       ? "UMAP: near stays near, distances say nothing"
-      : `the first two principal components: ${percent(kept)} of the variance`;
+      : `the first two principal components: ${percent(variance)} of the variance`;
   return `${counted(n)} tokens ${stationName(station)}, ${how}; click a token`;
 }
 
 /** Where labels fit: as [x, y, text], those first in line where they overlap. */
 function labelled(order: number[], place: (n: number) => [number, number], text: (n: number) => string) {
-  const taken: number[][] = [];
+  const boxes: number[][] = [];
   return new Set(
     order.filter((n) => {
       const [x, y] = place(n);
       const box = [x + 6, y - 6, x + 8 + textWidth(text(n), 11), y + 6];
       const free =
-        box[2]! < WIDTH && taken.every((b) => box[0]! > b[2]! || box[2]! < b[0]! || box[1]! > b[3]! || box[3]! < b[1]!);
-      if (free) taken.push(box);
+        box[2]! < WIDTH && boxes.every((b) => box[0]! > b[2]! || box[2]! < b[0]! || box[1]! > b[3]! || box[3]! < b[1]!);
+      if (free) boxes.push(box);
       return free;
     }),
   );
@@ -147,13 +147,13 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
   const { overview, focus, dark, synced } = useView();
   const { ink, muted, accent, select } = inks(dark);
   const { tokens } = overview.queries;
-  const { points, near, cosines, k, share } = plane;
-  const all = upTo(tokens.length);
+  const { points, near: nearest, cosines, k, share } = plane;
+  const indices = upTo(tokens.length);
   const [wide, high] = [WIDTH - MARGIN.left - MARGIN.right - 60, HEIGHT - MARGIN.top - MARGIN.bottom - 16];
   const [across, up] = [0, 1].map((axis) => {
-    const own = all.map((n) => points[2 * n + axis]!);
-    const [low, most] = [Math.min(...own), Math.max(...own)];
-    return { middle: (low + most) / 2, half: (most - low) / 2 };
+    const coordinates = indices.map((n) => points[2 * n + axis]!);
+    const [low, high] = [Math.min(...coordinates), Math.max(...coordinates)];
+    return { middle: (low + high) / 2, half: (high - low) / 2 };
   }) as [Extent, Extent];
   const unit = Math.max(across.half / wide, up.half / high, 1e-9); // the same along both axes
   const along = ({ middle }: Extent, from: number, to: number) => {
@@ -165,19 +165,19 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
   const place = (n: number): [number, number] => [x(points[2 * n]!), y(points[2 * n + 1]!)];
   const text = (n: number) => tokenText(tokens[n]!);
   const key = overview.square ? focus.key : -1;
-  const neighbours = Array.from(near.subarray(focus.query * k, (focus.query + 1) * k));
-  const first = [focus.query, ...(key < 0 ? [] : [key]), ...hits, ...neighbours];
-  const names = labelled([...new Set([...first, ...all])], place, text);
+  const neighbours = Array.from(nearest.subarray(focus.query * k, (focus.query + 1) * k));
+  const priority = [focus.query, ...(key < 0 ? [] : [key]), ...hits, ...neighbours];
+  const names = labelled([...new Set([...priority, ...indices])], place, text);
   const hit = new Set(hits);
   const axis = (n: number) =>
     share ? `component ${n + 1}, ${percent(share[n] ?? Number.NaN)} of the variance` : "no unit";
   const table = () => ({
     columns: ["token", "x", "y", "nearest", "cosine"],
-    rows: all.map((n) => [
+    rows: indices.map((n) => [
       `${text(n)} (${n})`,
       points[2 * n]!,
       points[2 * n + 1]!,
-      k ? `${text(near[n * k]!)} (${near[n * k]})` : "",
+      k ? `${text(nearest[n * k]!)} (${nearest[n * k]})` : "",
       cosines[n * k] ?? null,
     ]),
   });
@@ -198,7 +198,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
             ))}
           </g>
           <g font-size="11">
-            {all.map((n) => {
+            {indices.map((n) => {
               const [px, py] = place(n);
               const marker = n === focus.query ? QUERY : n === key ? KEY : 0;
               const bold = marker > 0 || hit.has(n);
@@ -224,8 +224,8 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
           { text: "query", kind: QUERY, fill: select },
           ...(key < 0 ? [] : [{ text: "key", kind: KEY, fill: select }]),
           { text: "lines: its nearest by cosine" },
-          ...(names.size < all.length
-            ? [{ text: `${all.length - names.size} without a name, which would overlap` }]
+          ...(names.size < indices.length
+            ? [{ text: `${indices.length - names.size} without a name, which would overlap` }]
             : []),
         ]}
       />

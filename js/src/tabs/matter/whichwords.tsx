@@ -26,7 +26,7 @@ import {
   WORDS,
   wordCells,
   writer,
-} from "./words";
+} from "./answerwords";
 
 const METHODS = wordChoices(Object.keys(ATTRIBUTIONS), ATTRIBUTIONS);
 
@@ -48,8 +48,8 @@ function isRun(view: View): boolean {
 export async function heldWords(view: View): Promise<Attributed | null> {
   const { open, method } = view.page.whatif.words.value;
   if (!open || !isRun(view)) return null;
-  const asked = { attribution: method, ...(targetOf(view) ?? {}) };
-  return arrived(() => view.answers.get(WORDS, view.overview, asked)).catch(() => null);
+  const question = { attribution: method, ...(targetOf(view) ?? {}) };
+  return arrived(() => view.answers.get(WORDS, view.overview, question)).catch(() => null);
 }
 
 const put = ({ whatif: { words } }: View["page"], change: Partial<typeof words.value>) => {
@@ -94,8 +94,8 @@ function Opened() {
 function Asking({ method }: { method: string }) {
   const view = useView();
   const target = targetOf(view);
-  const asked = { attribution: method, ...(target ?? {}) };
-  const answer = useAnswer(WORDS, asked, { wait: !target });
+  const question = { attribution: method, ...(target ?? {}) };
+  const answer = useAnswer(WORDS, question, { wait: !target });
   if (answer.state !== "answered") return <Waiting answer={answer} doing="running the model" />;
   const { value } = answer;
   if (value.why_not) return <p class="bl-empty">{value.why_not}</p>;
@@ -155,7 +155,7 @@ function Tokens({ found, isOld }: { found: Attributed & { values: Float64Array }
 /** Whether the order of tokens is one of what the model uses: run when it is asked for. */
 function Faithful({ found }: { found: Attributed }) {
   const view = useView();
-  const [asked, ask] = useState(false);
+  const [isAsked, ask] = useState(false);
   const tokens = view.overview.keyside.tokens.length;
   const target = targetOf(view);
   const args = { attribution: found.attribution, ...(target ?? {}) };
@@ -167,7 +167,7 @@ function Faithful({ found }: { found: Attributed }) {
         Whether this order is faithful is tested in texts of up to {counted(LIMITS.faithful)} tokens.
       </p>
     );
-  if (asked && target) return <Tested found={found} args={args} />;
+  if (isAsked && target) return <Tested found={found} args={args} />;
   return (
     <p>
       <button

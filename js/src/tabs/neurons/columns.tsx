@@ -11,7 +11,7 @@ import { Pixels } from "../../parts/pixels";
 import { Place, Token, tokenText } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type SheetProps, unitsOf } from "./data";
+import { type SheetProps, unitsOf } from "./headneurons";
 
 const ROW = 20; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank
@@ -50,7 +50,7 @@ const room = ({ sheet, from, to }: PartProps) => ({
 
 /** Token, k, q × k, score, α; the query's own strip above them. */
 function Columns(part: PartProps) {
-  const { slice, overview } = useView().shown;
+  const { slice, overview } = useView().shownHead;
   const { sheet, from, to } = part;
   const { keys, scores, alpha, scoreScale } = sheet;
   const [vectors, products] = useMemo(
@@ -126,14 +126,14 @@ function Columns(part: PartProps) {
 }
 
 /** The neurons that carry 80 % of the contrast: one bracket where they stand together, else dots. */
-function Bracket({ sheet: { neurons, marked, carried } }: SheetProps) {
+function Bracket({ sheet: { neurons, marked, carriers } }: SheetProps) {
   const together = useView().page.neuronOrder.value === "contribution";
-  const part = (n: number) => `${(100 * n) / neurons.length}%`;
+  const percentOf = (n: number) => `${(100 * n) / neurons.length}%`;
   return (
     <div class="bl-bracket" aria-hidden="true">
-      {carried.set.length > 0 && together && <span style={{ width: part(carried.n80) }} />}
-      {!together && marked.map((is, n) => is && <i key={neurons[n]} style={{ left: part(n + 0.5) }} />)}
-      {carried.set.length > 0 && <em>{carried.n80} neurons = 80 %</em>}
+      {carriers.set.length > 0 && together && <span style={{ width: percentOf(carriers.n80) }} />}
+      {!together && marked.map((is, n) => is && <i key={neurons[n]} style={{ left: percentOf(n + 0.5) }} />)}
+      {carriers.set.length > 0 && <em>{carriers.n80} neurons = 80 %</em>}
     </div>
   );
 }
@@ -145,11 +145,11 @@ function KeyTokens(part: PartProps) {
   const isInOrder = page.keyOrder.value === "position";
   /** How many keys are left out above a row, while the keys are in the order of the text. */
   const gaps = useMemo(() => {
-    const left = grid.cols.flatMap((unit) => unit.pieces); // by the filters
+    const pieces = grid.cols.flatMap((unit) => unit.pieces); // by the filters
     return isInOrder
       ? gapsBefore(
           keys,
-          left.sort((a, b) => a - b),
+          pieces.sort((a, b) => a - b),
         )
       : [];
   }, [keys, grid, isInOrder]);
@@ -243,7 +243,7 @@ function Strip({ sheet, keys, values, scale, label }: StripProps) {
 }
 
 function NeuronTip({ sheet, n, j }: SheetProps & { n: number; j: number }) {
-  const { slice, overview } = useView().shown;
+  const { slice, overview } = useView().shownHead;
   const { tokens } = overview.keyside;
   const [q, k] = [sheet.q[n]!, slice.k![j * slice.d + n]!];
   return (
@@ -255,8 +255,8 @@ function NeuronTip({ sheet, n, j }: SheetProps & { n: number; j: number }) {
       </span>
       <br />
       <span class="bl-muted">
-        {signed(sheet.parts[n]!, 3)} of the contrast {signed(sheet.carried.net)} to {tokenText(tokens[sheet.key]!)}
-        {sheet.carried.set.includes(n) ? ", one of the marked" : ""}
+        {signed(sheet.terms[n]!, 3)} of the contrast {signed(sheet.carriers.net)} to {tokenText(tokens[sheet.key]!)}
+        {sheet.carriers.set.includes(n) ? ", one of the marked" : ""}
       </span>
     </>
   );

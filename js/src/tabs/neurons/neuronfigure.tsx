@@ -11,13 +11,13 @@ import { Legend, signedEnds } from "../../parts/legend";
 import { widest } from "../../parts/textwidth";
 import { tokenText } from "../../parts/token";
 import { useView } from "../../state/view";
-import { sheetOf } from "./data";
+import { sheetOf } from "./headneurons";
 
 const [STEP, TOP, GAP] = [18, 46, 28]; // px of a key, above the keys, between the columns
 
 /** This cell's numbers from q·k to α. */
 function useFormula(sheet: NeuronSheet): string {
-  const { slice } = useView().shown;
+  const { slice } = useView().shownHead;
   const steps = softmaxSteps(slice, sheet);
   const scaled = `${scalingText(slice.scaling)} = ${signed(steps.scaled)}`;
   if (steps.masked) return "masked";
@@ -27,7 +27,7 @@ function useFormula(sheet: NeuronSheet): string {
 
 export function NeuronFigure() {
   const view = useView();
-  const { slice, overview } = view.shown;
+  const { slice, overview } = view.shownHead;
   const sheet = sheetOf(view);
   const query = tokenText(overview.queries.tokens[sheet.query]!);
   const key = (j: number) => tokenText(overview.keyside.tokens[j]!);
@@ -79,7 +79,7 @@ export function NeuronFigure() {
 
 /** q above k, and q × k, a row for each key with some room between them; the neurons that carry the contrast marked. */
 function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number; k: number; product: number }) {
-  const { qShown, kShown, productsShown, vectorScale, productScale, marked, carried } = sheet;
+  const { qShown, kShown, productsShown, vectorScale, productScale, marked, carriers } = sheet;
   const chance = sheet.chance();
   const d = marked.length;
   const { dark } = useView();
@@ -98,9 +98,9 @@ function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number;
           {strip(productsShown, productScale, product, n)}
         </g>
       ))}
-      {carried.set.length > 0 && (
+      {carriers.set.length > 0 && (
         <text x={product} y="30">
-          {carried.n80} neurons = 80 % of the contrast{chance && `, random q and k take ${chance.median}`}
+          {carriers.n80} neurons = 80 % of the contrast{chance && `, random q and k take ${chance.median}`}
         </text>
       )}
       {marked.map(
@@ -112,20 +112,20 @@ function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number;
 
 /** A key's score to both sides of a line, its weight from 0 to 1. */
 function Bars({ sheet, j, x }: { sheet: NeuronSheet; j: number; x: number }) {
-  const { dark, shown } = useView();
+  const { dark, shownHead } = useView();
   const { accent, negative } = inks(dark);
   const [score, alpha] = [sheet.scores[j]!, sheet.alpha[j]!];
   const length = Number.isFinite(score) ? (40 * Math.abs(score)) / sheet.scoreScale : 0;
-  const left = score < 0 ? length : 0;
+  const offset = score < 0 ? length : 0;
   return (
     <>
-      <rect x={x + 40 - left} y="5" width={length} height="8" fill={score < 0 ? negative : accent} />
+      <rect x={x + 40 - offset} y="5" width={length} height="8" fill={score < 0 ? negative : accent} />
       <text x={x + 122} y="13" text-anchor="end">
         {signed(score)}
       </text>
       <rect x={x + 140} y="5" width={100 * (alpha || 0)} height="8" fill={accent} />
       <text x={x + 286} y="13" text-anchor="end">
-        {share(alpha, digitsOf(shown.slice))}
+        {share(alpha, digitsOf(shownHead.slice))}
       </text>
     </>
   );

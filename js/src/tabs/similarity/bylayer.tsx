@@ -3,7 +3,8 @@ import { useSignal } from "@preact/signals";
 import { signed } from "../../paint/format";
 import { Waiting } from "../../parts/section";
 import { useView } from "../../state/view";
-import { digitsFor, layersOf } from "./data";
+import { digitsFor } from "./splits";
+import { layersOf } from "./twotexts";
 
 /** `whole`: what either column adds up to. */
 export function ByLayer({ whole }: { whole: number }) {
@@ -25,13 +26,13 @@ function Bars({ whole }: { whole: number }) {
   const answer = layersOf(useView());
   if (answer.state !== "answered") return <Waiting answer={answer} doing="splitting by layers" />;
   const { names, a, b } = answer.value;
-  const most = Math.max(1e-12, ...[...a, ...b].map(Math.abs));
-  const digits = digitsFor(most);
+  const peak = Math.max(1e-12, ...[...a, ...b].map(Math.abs));
+  const digits = digitsFor(peak);
   const cells = (value: number) => (
     <>
       <td>
         <span class="bl-bar-track">
-          <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${(100 * Math.abs(value)) / most}%` }} />
+          <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${(100 * Math.abs(value)) / peak}%` }} />
         </span>
       </td>
       <td class="bl-number">{signed(value, digits)}</td>

@@ -8,9 +8,9 @@ import { textWidth } from "../../parts/textwidth";
 import { shortText, tokenText } from "../../parts/token";
 import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import type { Chosen } from "./chosen";
-import type { Split } from "./data";
-import { placesOf } from "./places";
+import type { ChosenPair } from "./chosenpair";
+import type { Split } from "./splits";
+import { placesOf } from "./tokenplaces";
 
 const [SIZE, TOP, HEIGHT] = [13, 14, 112]; // px
 const LINES = 12; // that are drawn
@@ -21,63 +21,66 @@ interface LinksProps {
   split: Split;
   rows: number[]; // units of a that are written
   cols: number[];
-  chosen: Chosen;
+  choice: ChosenPair;
   width: number;
   all?: boolean; // lines of whatever size are drawn
 }
 
 /** The pairs that are drawn, the largest first; of the unit that the pointer is on all of its own. */
 function drawn({ split: { b, cells }, rows, cols, all: whole }: LinksProps, on: { side: number; unit: number } | null) {
-  const part = (i: number, j: number) => cells![i * b.length + j]!;
-  const all = rows.flatMap((i) => cols.map((j) => ({ a: i, b: j, part: part(i, j) })));
-  const sizes = all.map((one) => Math.abs(one.part));
-  const most = sizes.length > 0 ? Math.max(...sizes) : 0;
-  const near = on ? all.filter((one) => (on.side ? one.b : one.a) === on.unit) : all;
-  const order = near.sort((x, y) => Math.abs(y.part) - Math.abs(x.part));
-  const [count, least] = whole ? [order.length, 0] : [LINES, LEAST];
-  return { most, lines: order.slice(0, count).filter(({ part }) => Math.abs(part) >= least * most && part !== 0) };
+  const partOf = (i: number, j: number) => cells![i * b.length + j]!;
+  const pairs = rows.flatMap((i) => cols.map((j) => ({ a: i, b: j, part: partOf(i, j) })));
+  const sizes = pairs.map((one) => Math.abs(one.part));
+  const peak = sizes.length > 0 ? Math.max(...sizes) : 0;
+  const candidates = on ? pairs.filter((one) => (on.side ? one.b : one.a) === on.unit) : pairs;
+  const order = candidates.sort((x, y) => Math.abs(y.part) - Math.abs(x.part));
+  const [count, bound] = whole ? [order.length, 0] : [LINES, LEAST];
+  return {
+    peak,
+    lines: order.slice(0, count).filter(({ part }) => Math.abs(part) >= bound * peak && part !== 0),
+  };
 }
 
 export function Links(props: LinksProps) {
-  const { split, rows, cols, chosen, width } = props;
+  const { split, rows, cols, choice, width } = props;
   const view = useView();
   const paper = useContext(Paper);
   const ink = inks(view.dark);
   const on = useSignal<{ side: number; unit: number } | null>(null);
-  const { most, lines } = drawn(props, on.value);
+  const { peak, lines } = drawn(props, on.value);
   const sides = [rows, cols].map((units, side) => {
-    const own = side ? split.b : split.a;
+    const textUnits = side ? split.b : split.a;
     const weight = (n: number) =>
       Math.max(
         ...(side ? rows : cols).map((m) =>
           Math.abs(split.cells![side ? m * split.b.length + n : n * split.b.length + m]!),
         ),
       );
-    const words = units.map((n) => shortText(own[n]!.label, CHARACTERS));
+    const words = units.map((n) => shortText(textUnits[n]!.label, CHARACTERS));
     const wide = words.map((word) => textWidth(word, SIZE) + 10);
     const weights = units.map((n) =>
-      n === (side ? chosen.pair?.b : chosen.pair?.a) ? Number.POSITIVE_INFINITY : weight(n),
+      n === (side ? choice.pair?.b : choice.pair?.a) ? Number.POSITIVE_INFINITY : weight(n),
     );
     return placesOf(wide, weights, width).map((place, n) => ({ ...place, unit: units[n]!, word: words[n]! }));
   });
   const xOf = (side: number, unit: number) => sides[side]!.find((one) => one.unit === unit)!.x;
-  const isChosen = (a: number, b: number) => paper?.selection !== false && chosen.pair?.a === a && chosen.pair.b === b;
+  const isChosen = (a: number, b: number) => paper?.selection !== false && choice.pair?.a === a && choice.pair.b === b;
   const pick = (side: number, unit: number) => {
-    const near = drawn(props, { side, unit }).lines[0];
-    if (near) chosen.choose(near);
+    const link = drawn(props, { side, unit }).lines[0];
+    if (link) choice.choose(link);
   };
   return (
     <Drawing
       width={width}
       height={HEIGHT}
-      label={`Words of both texts and lines between the pairs with the largest parts, the largest ${chosen.words(lines[0] ?? null)}`}
+      label={`Words of both texts and lines between the pairs with the largest parts, the largest ${choice.words(lines[0] ?? null)}`}
       table={null}
     >
       <g fill="none">
         {[...lines].reverse().map(({ a, b, part }) => {
           const [x, y] = [xOf(0, a), xOf(1, b)];
           const path = `M${x} ${TOP + 6}C${x} ${HEIGHT / 2 + 10} ${y} ${HEIGHT / 2 - 10} ${y} ${HEIGHT - TOP - 8}`;
-          const share = Math.abs(part) / most;
+          const share = Math.abs(part) / peak;
           return (
             <g key={`${a}-${b}`} data-link={`${a}-${b}`}>
               <path
@@ -95,8 +98,8 @@ export function Links(props: LinksProps) {
                   stroke-opacity="0"
                   stroke-width="14"
                   style="cursor: pointer"
-                  onClick={() => chosen.choose({ a, b })}
-                  {...tipped(view, () => chosen.words({ a, b }))}
+                  onClick={() => choice.choose({ a, b })}
+                  {...tipped(view, () => choice.words({ a, b }))}
                 />
               )}
             </g>
@@ -105,7 +108,7 @@ export function Links(props: LinksProps) {
       </g>
       {sides.map((units, side) =>
         units.map(({ x, unit, word, written }) => {
-          const isOn = paper?.selection !== false && (side ? chosen.pair?.b : chosen.pair?.a) === unit;
+          const isOn = paper?.selection !== false && (side ? choice.pair?.b : choice.pair?.a) === unit;
           return (
             // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys choose the same pairs
             <text

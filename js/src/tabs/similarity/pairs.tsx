@@ -4,35 +4,26 @@ import type { Answer } from "../../kernel/answers";
 import { counted, signed } from "../../paint/format";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
-import type { Chosen } from "./chosen";
-import {
-  functionWords,
-  isCheap,
-  type Largest,
-  type Pair,
-  type Similar,
-  type Split,
-  similarOf,
-  type Tried,
-  withoutOf,
-} from "./data";
+import type { ChosenPair } from "./chosenpair";
+import type { Largest, Pair, Split, Tried } from "./splits";
+import { functionWords, isCheap, type Similar, similarOf, withoutOf } from "./twotexts";
 
 interface PairsProps {
   data: Similar;
   split: Split;
-  found: Largest;
-  chosen: Chosen;
+  largest: Largest;
+  choice: ChosenPair;
   tried: Answer<unknown> | null; // null: it is to be asked for
   ask: () => void;
   digits: number;
 }
 
 export function Pairs(props: PairsProps) {
-  const { data, split, found, chosen, tried, ask, digits } = props;
+  const { data, split, largest, choice, tried, ask, digits } = props;
   const { link } = useView();
   const hasParts = split.cells !== null;
   const text = (value: number) => signed(value, digits);
-  const whole = data.terms?.[0]?.[1];
+  const total = data.terms?.[0]?.[1];
   const change = (pair: Pair, key: "a" | "b" | "both") =>
     pair.tried ? text(pair.tried[key] - pair.tried.none) : tried?.state === "asking" ? "…" : "–";
   return (
@@ -41,11 +32,11 @@ export function Pairs(props: PairsProps) {
         <h3>{hasParts ? "Largest pairs" : "Pairs that go together"}</h3>
         <span class="bl-muted">
           {hasParts
-            ? `parts of ${data.terms!.length > 1 ? `${data.terms![0]![0]} = ` : ""}${text(whole!)}`
+            ? `parts of ${data.terms!.length > 1 ? `${data.terms![0]![0]} = ` : ""}${text(total!)}`
             : "by what goes only with both"}
         </span>
       </header>
-      {found.pairs.length > 0 && (
+      {largest.pairs.length > 0 && (
         <table class="bl-similar-pairs">
           <thead>
             <tr>
@@ -69,12 +60,12 @@ export function Pairs(props: PairsProps) {
             </tr>
           </thead>
           <tbody>
-            {found.pairs.map((pair) => {
-              const isChosen = chosen.pair?.a === pair.a && chosen.pair.b === pair.b;
+            {largest.pairs.map((pair) => {
+              const isChosen = choice.pair?.a === pair.a && choice.pair.b === pair.b;
               return (
                 <tr key={`${pair.a}-${pair.b}`} class={isChosen ? "bl-pinned" : ""}>
                   <th scope="row">
-                    <button type="button" aria-pressed={isChosen} onClick={() => chosen.choose(pair)}>
+                    <button type="button" aria-pressed={isChosen} onClick={() => choice.choose(pair)}>
                       <Token text={split.a[pair.a]!.label} /> – <Token text={split.b[pair.b]!.label} />
                     </button>
                   </th>
@@ -89,18 +80,18 @@ export function Pairs(props: PairsProps) {
                 </tr>
               );
             })}
-            {hasParts && found.others.count > 0 && (
+            {hasParts && largest.others.count > 0 && (
               <tr class="bl-muted bl-whole">
                 <th scope="row">
-                  {counted(found.others.count)} other {found.others.count === 1 ? "pair" : "pairs"}
+                  {counted(largest.others.count)} other {largest.others.count === 1 ? "pair" : "pairs"}
                 </th>
-                <td class="bl-number">{text(found.others.sum)}</td>
+                <td class="bl-number">{text(largest.others.sum)}</td>
               </tr>
             )}
             {hasParts && (
               <tr class="bl-muted bl-whole" data-testid="similar-template">
-                <th scope="row">pairs with {chosen.template}</th>
-                <td class="bl-number">{text(found.template)}</td>
+                <th scope="row">pairs with {choice.template}</th>
+                <td class="bl-number">{text(largest.template)}</td>
               </tr>
             )}
           </tbody>
@@ -145,13 +136,13 @@ export function TriedWords({
 /** The experiments of the texts shown; null until they are asked for. */
 export function useTried(data: Similar | null) {
   const view = useView();
-  const wanted = useSignal<Similar["sides"] | null>(null);
-  const isAsked = data !== null && !data.removable && (isCheap(data) || wanted.value === data.sides);
+  const request = useSignal<Similar["sides"] | null>(null);
+  const isAsked = data !== null && !data.removable && (isCheap(data) || request.value === data.sides);
   const isHere = data !== null && similarOf(view)?.state === "answered";
   return {
     tried: isAsked && isHere ? withoutOf(view) : null,
     ask: () => {
-      wanted.value = data!.sides;
+      request.value = data!.sides;
     },
   };
 }

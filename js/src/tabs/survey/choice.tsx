@@ -3,7 +3,7 @@
 import { MEASURES } from "../../generated/vocabulary";
 import { Segmented, Select, wordChoices } from "../../parts/controls";
 import type { CorpusChoice } from "../../state/page";
-import { labelOf } from "./data";
+import { labelOf } from "./corpusheads";
 
 type By = CorpusChoice["by"];
 

@@ -12,7 +12,7 @@ import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type Choice, labelOf, type MapTrust, mostly, type Near } from "./data";
+import { type Choice, labelOf, type MapTrust, mostly, type Near } from "./corpusheads";
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];
 const MOST_NAMES = 36; // heads that are all named
@@ -43,17 +43,17 @@ type HeadMapProps = Choice & { places: Float32Array; trust: MapTrust };
 export function HeadMap(props: HeadMapProps) {
   const { data, name, by, average, pick, trust } = props;
   const view = useView();
-  const { dark, shown } = view;
+  const { dark, shownHead } = view;
   const [byLayer, setByLayer] = useState(true);
   const { select, muted } = inks(dark);
   const spots = spotsOf(props);
   const value = (l: number, h: number) => data.mean(name, by, average, l, h);
-  const most = largestSize(spots.map(({ layer, head }) => value(layer, head))) || 1e-9;
+  const peak = largestSize(spots.map(({ layer, head }) => value(layer, head))) || 1e-9;
   const colours = weightColours(dark);
-  const isChosen = ({ layer, head }: Spot) => layer === shown.layer && head === shown.head;
+  const isChosen = ({ layer, head }: Spot) => layer === shownHead.layer && head === shownHead.head;
   const ordered = [...spots.filter((spot) => !isChosen(spot)), ...spots.filter(isChosen)]; // that one on top
   const fill = ({ layer, head }: Spot) =>
-    byLayer ? headColour(layer, dark) : cssColor(value(layer, head), 0, most, colours);
+    byLayer ? headColour(layer, dark) : cssColor(value(layer, head), 0, peak, colours);
   const tip = (l: number, h: number) => (
     <>
       <b>{headLabel(l, h)}</b> {labelOf(name)} {number(value(l, h), 3)}, {mostly(data, l, h)}
@@ -108,11 +108,11 @@ export function HeadMap(props: HeadMapProps) {
           )}
         </g>
       </Drawing>
-      {!byLayer && <Legend low="0.00" high={signed(most)} label={labelOf(name)} colours={colours} />}
+      {!byLayer && <Legend low="0.00" high={signed(peak)} label={labelOf(name)} colours={colours} />}
       <MarkerKey layers={data.n_layers} fill={(layer) => (byLayer ? headColour(layer, dark) : muted)} />
       <p class="bl-muted" data-testid="map-trust">
-        {trustText(trust, spots.length)} Lines: {headLabel(shown.layer, shown.head)} to its nearest by distance,{" "}
-        {nearText(data.nearest(shown.layer, shown.head))}.
+        {trustText(trust, spots.length)} Lines: {headLabel(shownHead.layer, shownHead.head)} to its nearest by distance,{" "}
+        {nearText(data.nearest(shownHead.layer, shownHead.head))}.
       </p>
     </Section>
   );
@@ -129,12 +129,12 @@ export const trustText = ({ stress, even_stress, nearest_kept }: MapTrust, heads
 
 /** Thin lines from the head shown to the heads that are nearest to it, wherever the map has put them. */
 function ToNearest({ data, spots }: HeadMapProps & { spots: Spot[] }) {
-  const { dark, shown } = useView();
+  const { dark, shownHead } = useView();
   const at = (layer: number, head: number) => spots[layer * data.n_heads + head]!;
-  const from = at(shown.layer, shown.head);
+  const from = at(shownHead.layer, shownHead.head);
   return (
     <g stroke={inks(dark).select} stroke-width="1.2" stroke-dasharray="3 3">
-      {data.nearest(shown.layer, shown.head).map(({ layer, head }) => (
+      {data.nearest(shownHead.layer, shownHead.head).map(({ layer, head }) => (
         <path key={`${layer}-${head}`} d={`M${from.x} ${from.y}L${at(layer, head).x} ${at(layer, head).y}`} />
       ))}
     </g>

@@ -7,7 +7,7 @@ import { Select } from "../../parts/controls";
 import { curvePath } from "../../parts/curve";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
-import { type By, type Choice, labelOf } from "./data";
+import { type By, type Choice, labelOf } from "./corpusheads";
 
 const GROUPS: Record<string, [label: string, unit: string]> = {
   mixing: ["mixing ratio by method", "share that comes from other tokens"],
@@ -46,7 +46,7 @@ const colour = (n: number, dark: boolean) => seriesColour(n + 3, dark);
 
 export function LayerCurves(props: Choice) {
   const { data, name, average, layers: group, put } = props;
-  const { dark, shown } = useView();
+  const { dark, shownHead } = useView();
   const curves = curvesOf(props);
   const columns = Object.keys(data.layers[average]).map(groupOf);
   const groups = Object.keys(GROUPS).filter((value) => columns.includes(value));
@@ -71,11 +71,11 @@ export function LayerCurves(props: Choice) {
       <Marks
         marks={[
           ...curves.map((curve, n) => ({
-            text: `${curve.name} ${number(curve.values[shown.layer], 3)}`,
+            text: `${curve.name} ${number(curve.values[shownHead.layer], 3)}`,
             kind: n,
             fill: colour(n, dark),
           })),
-          { text: `numbers: layer ${shown.layer}` },
+          { text: `numbers: layer ${shownHead.layer}` },
         ]}
       />
     </Section>
@@ -83,7 +83,7 @@ export function LayerCurves(props: Choice) {
 }
 
 function Curves({ curves, title, layers }: { curves: Curve[]; title: string; layers: number }) {
-  const { dark, shown } = useView();
+  const { dark, shownHead } = useView();
   const finite = curves.flatMap((c) => c.values).filter((v) => !Number.isNaN(v));
   const [lo, hi] = [Math.min(0, ...finite), Math.max(1e-9, ...finite)];
   const x = scale(0, Math.max(1, layers - 1), MARGIN.left + 10, WIDTH - MARGIN.right - 6, 12);
@@ -103,7 +103,7 @@ function Curves({ curves, title, layers }: { curves: Curve[]; title: string; lay
       xTicks={(l) => `L${l}`}
     >
       <rect
-        x={x(shown.layer) - 12}
+        x={x(shownHead.layer) - 12}
         y={MARGIN.top}
         width="24"
         height={HEIGHT - MARGIN.top - MARGIN.bottom}

@@ -6,7 +6,7 @@ import { Drawing } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
-import type { Choice, Sentence } from "./data";
+import type { Choice, Sentence } from "./corpusheads";
 
 const DIRECTIONS = ["dep->head", "head->dep"];
 const NO_GUESS = -2;
@@ -42,7 +42,7 @@ const highest = (arcs: Arc[]) => Math.max(20, ...arcs.map(tall));
 
 export function Parse(props: ParseProps) {
   const { sentence, direction, put } = props;
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const { gold, guessed } = arcsOf(props, layer, head);
   const count = `${guessed.filter(({ right }) => right).length} of ${sentence.words.length}`;
   const name = headLabel(layer, head);
@@ -77,14 +77,14 @@ function Arcs({ words, relations, gold, guessed, label }: Sentence & { gold: Arc
   for (const word of words) ends.push(ends.at(-1)! + Math.max(34, 7.4 * Array.from(word).length + 16));
   const x = (word: number) => (ends[word]! + ends[word + 1]!) / 2;
   const middle = highest(gold) + 30;
-  const other = (arcs: Arc[], word: number) => words[arcs.find((arc) => arc.word === word)?.other ?? -1] ?? null;
+  const partner = (arcs: Arc[], word: number) => words[arcs.find((arc) => arc.word === word)?.other ?? -1] ?? null;
   const table = () => ({
     columns: ["word", "relation", "head in the treebank", "predicted head", "right"],
     rows: words.map((word, w) => [
       `${word} (${w})`,
       relations[w]!,
-      other(gold, w),
-      other(guessed, w),
+      partner(gold, w),
+      partner(guessed, w),
       guessed.some((arc) => arc.word === w && arc.right) ? "yes" : "no",
     ]),
   });
@@ -113,10 +113,10 @@ function Arcs({ words, relations, gold, guessed, label }: Sentence & { gold: Arc
 /** One arc with its arrow, above the words (side -1) or below. */
 function Bow({ arc, x, base, side }: { arc: Arc; x: (word: number) => number; base: number; side: number }) {
   const { muted, negative, accent } = inks(useView().dark);
-  const { word, other, right } = arc;
+  const { word, other: partner, right } = arc;
   const colour = right === undefined ? muted : right ? accent : negative;
-  const slant = other > word ? 4 : -4;
-  const [from, to, top] = [x(word) + slant, x(other) - slant, base + side * tall(arc) * 1.3];
+  const slant = partner > word ? 4 : -4;
+  const [from, to, top] = [x(word) + slant, x(partner) - slant, base + side * tall(arc) * 1.3];
   return (
     <g stroke={colour} fill={colour}>
       <path

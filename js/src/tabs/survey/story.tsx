@@ -6,15 +6,15 @@ import { inks } from "../../paint/palette";
 import { Chart, MARGIN, scale } from "../../parts/chart";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
-import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, tooFew } from "./data";
+import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, tooFew } from "./corpusheads";
 
 const [WIDTH, HEIGHT] = [440, 150];
 
 export function Story(props: Choice) {
   const { data, by } = props;
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const flags = flagsOf(data, by, [layer, head]);
-  const most = (
+  const gate = (
     <p class="bl-note">
       {headLabel(layer, head)} is {mostly(data, layer, head)}.
     </p>
@@ -23,7 +23,7 @@ export function Story(props: Choice) {
     return (
       <Section title="Does the story hold?" about={headLabel(layer, head)}>
         <p data-testid="flags">{tooFew(data)}</p>
-        {most}
+        {gate}
       </Section>
     );
   return (
@@ -44,28 +44,28 @@ export function Story(props: Choice) {
         │ mean of the {alikeOf(data)}, and the band in which {100 * (1 - data.alike.level)} % of such texts lie;
         “unusual” lies outside it.
       </p>
-      {most}
+      {gate}
     </Section>
   );
 }
 
 /** How a head's values of one statistic are spread over the texts, with the text at hand. */
 function Distribution({ data, name, by }: Choice) {
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const bins = Array.from(data.bins(name, by, layer, head));
   const edges = Array.from(data.edges(name));
   const value = data.inText(name, by, layer, head);
-  const [known, label] = [!Number.isNaN(value), labelOf(name)];
+  const [hasValue, label] = [!Number.isNaN(value), labelOf(name)];
   if (bins.every((count) => count === 0)) return <p class="bl-empty">No text of this length has such tokens.</p>;
   return (
     <>
       <Bins
         {...{ bins, edges, label }}
-        at={known ? binOf(value, edges) : null}
+        at={hasValue ? binOf(value, edges) : null}
         title={`${label} of ${headLabel(layer, head)} in the ${alikeOf(data)}`}
       />
       <p class="bl-muted" data-testid="rank">
-        {known
+        {hasValue
           ? `This text: ${signed(value, 3)}; ${rankOf(data, by, name, [layer, head])}.`
           : "This text has no such tokens."}
       </p>
@@ -79,9 +79,9 @@ function Bins(props: { bins: number[]; edges: number[]; at: number | null; label
   const { dark } = useView();
   const { accent, muted, ink } = inks(dark);
   const filled = upTo(bins.length).filter((b) => bins[b]! > 0 || b === Math.floor(at ?? -1));
-  const [first, last] = [Math.max(0, filled[0]! - 2), Math.min(bins.length, filled.at(-1)! + 3)];
-  const x = scale(first, last, MARGIN.left + 4, WIDTH - MARGIN.right);
-  x.ticks = upTo(last + 1).filter((b) => b >= first && (b - first) % Math.ceil((last - first) / 7) === 0);
+  const [from, to] = [Math.max(0, filled[0]! - 2), Math.min(bins.length, filled.at(-1)! + 3)];
+  const x = scale(from, to, MARGIN.left + 4, WIDTH - MARGIN.right);
+  x.ticks = upTo(to + 1).filter((b) => b >= from && (b - from) % Math.ceil((to - from) / 7) === 0);
   const y = scale(0, Math.max(...bins) * 1.12, HEIGHT - MARGIN.bottom, MARGIN.top, 3);
   const texts = filled.filter((b) => bins[b]! > 0);
   const range = (b: number) => `${edges[b]!.toPrecision(3)} to ${edges[b + 1]!.toPrecision(3)}`;
@@ -111,7 +111,7 @@ function Bins(props: { bins: number[]; edges: number[]; at: number | null; label
           <title>{`${range(b)}: ${bins[b]} texts`}</title>
         </rect>
       ))}
-      <line x1={x(first)} x2={x(last)} y1={y(0)} y2={y(0)} stroke={muted} />
+      <line x1={x(from)} x2={x(to)} y1={y(0)} y2={y(0)} stroke={muted} />
       {at !== null && (
         <g fill={ink} stroke={ink}>
           <path d={`M${x(at)} ${MARGIN.top}V${y(0)}`} stroke-width="1.5" stroke-dasharray="4 3" />
@@ -124,13 +124,13 @@ function Bins(props: { bins: number[]; edges: number[]; at: number | null; label
 
 /** One statistic of the head: the texts of this length and the text on one line; a click chooses it. */
 function Line({ data, by, name, put, statistic }: Choice & { statistic: string }) {
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const at = [statistic, by, layer, head] as const;
   const [middle, reach, value] = [data.alikes("mean", ...at), data.alikes("reach", ...at), data.inText(...at)];
   const means = data.all.map(([l, h]) => data.mean(statistic, by, "text", l, h));
   const top = 1.05 * largestSize([value, middle + reach, ...means]) || 1e-9;
   const place = (value: number) => `${100 * Math.max(0, Math.min(1, value / top))}%`;
-  const few = !Number.isNaN(value) && fewOf(data, data.count(statistic, by));
+  const shortage = !Number.isNaN(value) && fewOf(data, data.count(statistic, by));
   const unusual = data.counted.includes(statistic) ? "unusual" : "(unusual)";
   if (Number.isNaN(data.mean(statistic, by, "text", layer, head))) return null;
   return (
@@ -153,7 +153,7 @@ function Line({ data, by, name, put, statistic }: Choice & { statistic: string }
         {!Number.isNaN(value) && <em style={{ left: place(value) }}>◆</em>}
       </span>
       <span class="bl-number" title="this text, and the mean of the texts of its length">
-        {number(value)} <span class="bl-muted">{number(middle)}</span> {few || (data.unusual(...at) && unusual)}
+        {number(value)} <span class="bl-muted">{number(middle)}</span> {shortage || (data.unusual(...at) && unusual)}
       </span>
     </>
   );

@@ -14,8 +14,8 @@ import { textWidth, widest } from "../../parts/textwidth";
 import { tokenText } from "../../parts/token";
 import { showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import type { Part, Split } from "../../state/why";
-import { difference, nats, type Pairs, partName } from "./data";
+import type { Part, Split } from "../../state/whystate";
+import { difference, nats, type Pairs, partName } from "./scoresplit";
 
 const [STEP, BAR, WIDTH] = [24, 16, 240]; // px of a row, of its bar, from the lowest to the highest value
 
@@ -31,19 +31,19 @@ function Bars({ rows, label, chain, foot = "" }: { rows: Row[]; label: string; c
   const { ink, muted, border, positive, negative } = inks(useView().dark);
   const ends = rows.flatMap(({ from, to }) => [from, to]);
   const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
-  const left = Math.ceil(
+  const gutter = Math.ceil(
     widest(
       rows.map(({ name }) => name),
       12,
     ),
   );
-  const x = (value: number) => left + 10 + ((value - low) / (high - low || 1)) * WIDTH;
+  const x = (value: number) => gutter + 10 + ((value - low) / (high - low || 1)) * WIDTH;
   const height = rows.length * STEP;
   const table = () => ({
     columns: chain ? ["part", "nats", "sum so far"] : ["part", "nats"],
     rows: rows.map(({ name, from, to }) => [name, to - from, ...(chain ? [to] : [])]),
   });
-  const width = Math.max(left + 10 + WIDTH + 76, textWidth(foot, 11));
+  const width = Math.max(gutter + 10 + WIDTH + 76, textWidth(foot, 11));
   return (
     <Drawing width={width} height={height + (foot ? 24 : 4)} label={label} table={table}>
       <line x1={x(0)} x2={x(0)} y1="0" y2={height} stroke={border} stroke-dasharray="3 3" />
@@ -51,7 +51,7 @@ function Bars({ rows, label, chain, foot = "" }: { rows: Row[]; label: string; c
         {rows.map(({ name, from, to, net }, n) => (
           <g key={n} transform={`translate(0 ${n * STEP})`} font-weight={net ? 700 : 400}>
             <title>{`${name}: ${nats(to - from)}`}</title>
-            <text x={left} y="16" text-anchor="end">
+            <text x={gutter} y="16" text-anchor="end">
               {name}
             </text>
             <rect
@@ -124,12 +124,12 @@ export function EarlierLayers({ split }: { split: Split }) {
   const view = useView();
   const { dark } = view;
   const { heads, mlps, layer } = split;
-  const { cells, most } = useMemo(() => earlierCells(split), [split]);
+  const { cells, peak } = useMemo(() => earlierCells(split), [split]);
   if (!heads || !layer) return null;
   const H = heads.length / layer;
   const cols = [...upTo(H).map(String), ...(mlps ? ["MLP"] : [])];
   const colours = signedColours(dark);
-  const { entries, palette } = indexed(cells, -most, most, colours);
+  const { entries, palette } = indexed(cells, -peak, peak, colours);
   const cell = Math.min(20, 300 / Math.max(cols.length, layer));
   const name = (row: number, col: number) =>
     partName({ kind: col < H ? "head" : "mlp", layer: row, head: col < H ? col : null });
@@ -145,18 +145,18 @@ export function EarlierLayers({ split }: { split: Split }) {
           showTip(view, event, at && `${name(at.row, at.col)}: ${nats(cells[at.row * cols.length + at.col]!)}`)
         }
       />
-      <Legend {...signedEnds(most)} label="nats" colours={colours} />
+      <Legend {...signedEnds(peak)} label="nats" colours={colours} />
     </>
   );
 }
 
 /** Heads of a layer beside one another, its MLP last; and the largest size. */
-function earlierCells({ heads, mlps, layer }: Split): { cells: Float32Array; most: number } {
+function earlierCells({ heads, mlps, layer }: Split): { cells: Float32Array; peak: number } {
   const H = heads ? heads.length / layer : 0;
   const cells = Float32Array.from(
     upTo(layer).flatMap((l) => [...(heads?.subarray(l * H, (l + 1) * H) ?? []), ...(mlps ? [mlps[l]!] : [])]),
   );
-  return { cells, most: largestSize(cells) || 1 };
+  return { cells, peak: largestSize(cells) || 1 };
 }
 
 const [WIDE, TALL] = [68, 24]; // px of a cell
@@ -168,11 +168,11 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
   const { kinds, values, total } = pairs;
   const C = kinds.length;
   const names = kinds.map((kind) => SOURCES[kind]!.label);
-  const left = Math.ceil(widest(names, 12)) + 10;
+  const gutter = Math.ceil(widest(names, 12)) + 10;
   const top = 42;
-  const most = largestSize(values) || 1;
+  const peak = largestSize(values) || 1;
   const colours = signedColours(dark);
-  const x = (c: number) => left + c * WIDE;
+  const x = (c: number) => gutter + c * WIDE;
   const y = (r: number) => top + r * TALL;
   const sum = (cells: number[]) => cells.reduce((all, value) => all + value, 0);
   const table = () => ({
@@ -196,7 +196,7 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
       wide
     >
       <g font-size="12" fill={ink}>
-        <text x={left} y="12" fill={muted}>
+        <text x={gutter} y="12" fill={muted}>
           sources of the key
         </text>
         <text x="0" y="32" fill={muted}>
@@ -212,7 +212,7 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
             <text x={x(n) + WIDE / 2} y="32" text-anchor="middle">
               {name.split(" ")[name.startsWith("earlier") ? 1 : 0]}
             </text>
-            <text x={left - 8} y={y(n) + 16} text-anchor="end">
+            <text x={gutter - 8} y={y(n) + 16} text-anchor="end">
               {name}
             </text>
           </g>
@@ -220,7 +220,7 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
         <text x={x(C) + WIDE / 2} y="32" text-anchor="middle" font-weight="700">
           sum
         </text>
-        <text x={left - 8} y={y(C) + 16} text-anchor="end" font-weight="700">
+        <text x={gutter - 8} y={y(C) + 16} text-anchor="end" font-weight="700">
           sum
         </text>
         {Array.from(values, (value, n) => {
@@ -228,8 +228,8 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
           return (
             <g key={n}>
               <title>{`${names[r]} of the query, ${names[c]} of the key: ${nats(value)}`}</title>
-              <rect x={x(c)} y={y(r)} width={WIDE - 1} height={TALL - 1} fill={cssColor(value, -most, most, colours)} />
-              {text(r, c, value, Math.abs(value) > 0.55 * most ? pale : ink)}
+              <rect x={x(c)} y={y(r)} width={WIDE - 1} height={TALL - 1} fill={cssColor(value, -peak, peak, colours)} />
+              {text(r, c, value, Math.abs(value) > 0.55 * peak ? pale : ink)}
             </g>
           );
         })}

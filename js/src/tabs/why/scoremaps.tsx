@@ -15,7 +15,7 @@ import { More } from "../../parts/term";
 import { showTip } from "../../parts/tooltip";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
-import { difference, nats } from "./data";
+import { difference, nats } from "./scoresplit";
 
 const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
 const REST = 250; // ms
@@ -51,32 +51,32 @@ interface Picture {
 }
 
 /** The pictures in colours that all of them share. */
-function usePictures(data: ScoreMapsAnswer | null): { pictures: Picture[]; most: number } {
+function usePictures(data: ScoreMapsAnswer | null): { pictures: Picture[]; peak: number } {
   const { dark } = useView();
   const colours = signedColours(dark);
   return useMemo(() => {
-    if (!data) return { pictures: [], most: 1 };
-    const { values, size, pairs, share, rest } = data;
-    const most = largestSize(values) || 1;
+    if (!data) return { pictures: [], peak: 1 };
+    const { values, size, pairs, share, rest: remainder } = data;
+    const peak = largestSize(values) || 1;
     const names = ["score, row mean 0", ...pairs.map((pair) => pair.map(groupName).join("·")), "rest"];
-    const shares = [1, ...share, rest];
-    const one = (name: string, n: number): Picture => {
-      const own = values.subarray(n * size * size, (n + 1) * size * size);
-      const part = shares[n];
+    const shares = [1, ...share, remainder];
+    const pictureOf = (name: string, n: number): Picture => {
+      const cells = values.subarray(n * size * size, (n + 1) * size * size);
+      const portion = shares[n];
       return {
         name,
-        share: part == null ? "–" : percent(part).replace("-", "−"),
-        values: own,
-        ...indexed(own, -most, most, colours),
+        share: portion == null ? "–" : percent(portion).replace("-", "−"),
+        values: cells,
+        ...indexed(cells, -peak, peak, colours),
       };
     };
-    return { pictures: names.map(one), most };
+    return { pictures: names.map(pictureOf), peak };
   }, [data, colours]);
 }
 
 /** The head shown once it has been for a while: who goes from head to head waits for none of their pictures. */
 function useRested(): HeadName | null {
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const [rested, setRested] = useState<HeadName | null>(null);
   useEffect(() => {
     const timer = setTimeout(() => setRested([layer, head]), REST);
@@ -93,12 +93,12 @@ export function ScoreMaps() {
 
 function OfHead({ name }: { name: HeadName }) {
   const view = useView();
-  const { page, shown } = view;
-  const { layer, head } = shown;
+  const { page, shownHead } = view;
+  const { layer, head } = shownHead;
   const answer = useAnswer(SCORE_MAPS, { layer: name[0], head: name[1] });
   const data = answer.state === "answered" ? answer.value : null;
-  const { pictures, most } = usePictures(data);
-  const chosen = page.why.picture.value === null ? undefined : pictures[page.why.picture.value];
+  const { pictures, peak } = usePictures(data);
+  const picture = page.why.picture.value === null ? undefined : pictures[page.why.picture.value];
   const late = data && (data.layer !== layer || data.head !== head) ? ", computing what was asked for …" : "";
   return (
     <Section
@@ -136,9 +136,9 @@ function OfHead({ name }: { name: HeadName }) {
               </button>
             ))}
           </div>
-          {chosen && <Large picture={chosen} data={data} />}
+          {picture && <Large picture={picture} data={data} />}
           <Legend
-            {...signedEnds(most)}
+            {...signedEnds(peak)}
             label={`nats, all pictures; ${gapWords(data)}`}
             colours={signedColours(view.dark)}
           />
@@ -188,10 +188,10 @@ function Large({
 
 /** All of them side by side, for a file; nothing while they are not here. */
 export function ScoreMapsChart() {
-  const { layer, head } = useView().shown;
+  const { layer, head } = useView().shownHead;
   const answer = useAnswer(SCORE_MAPS, { layer, head });
   const data = answer.state === "answered" ? answer.value : null;
-  const { pictures, most } = usePictures(data);
+  const { pictures, peak } = usePictures(data);
   if (!data) return null;
   const step = SIDE + 14;
   return (
@@ -219,7 +219,7 @@ export function ScoreMapsChart() {
           ))}
         </g>
       </Drawing>
-      <Legend {...signedEnds(most)} label={`nats, all pictures; ${gapWords(data)}`} colours={signedColours(false)} />
+      <Legend {...signedEnds(peak)} label={`nats, all pictures; ${gapWords(data)}`} colours={signedColours(false)} />
     </>
   );
 }

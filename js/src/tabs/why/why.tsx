@@ -12,10 +12,12 @@ import { More } from "../../parts/term";
 import { tokenText } from "../../parts/token";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
-import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/why";
+import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/whystate";
 import { changeNames, UndoChange } from "../../whatif/undochange";
-import { WithUnchanged } from "../compare/with";
+import { WithUnchanged } from "../compare/runchoice";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./charts";
+import { type Go, Largest, trailOf } from "./largestparts";
+import { ScoreMaps, ScoreMapsChart } from "./scoremaps";
 import {
   asked,
   cellWords,
@@ -27,11 +29,9 @@ import {
   placeWords,
   samePlace,
   WHY,
-} from "./data";
-import { type Go, Largest, trailOf } from "./largest";
-import { ScoreMaps, ScoreMapsChart } from "./scoremaps";
-import { canTry } from "./tried";
-import { exactWords, moreWords, scoreWords, sumWords, whereWords } from "./words";
+} from "./scoresplit";
+import { exactWords, moreWords, scoreWords, sumWords, whereWords } from "./splitwords";
+import { canTry } from "./trials";
 
 export function Why() {
   const view = useView();
@@ -89,7 +89,7 @@ function Switches() {
     page.why.choice.value = { ...page.why.choice.value, ...change };
   };
   const keys = otherKeys(view);
-  const chosen = typeof against === "number" ? "key" : (against ?? "nothing");
+  const option = typeof against === "number" ? "key" : (against ?? "nothing");
   const strongest = () => keys.reduce((best, j) => (weightAt(view, j) > weightAt(view, best) ? j : best), keys[0]!);
   return (
     <div class="bl-controls">
@@ -120,7 +120,7 @@ function Switches() {
           />
           <Segmented
             label="against"
-            value={chosen}
+            value={option}
             choices={[
               { value: "others", label: "Average", title: "The mean score of the other keys that the query sees." },
               { value: "key", label: "A key …", title: "The score of one other key." },
@@ -147,7 +147,7 @@ function Switches() {
   );
 }
 
-const weightAt = ({ shown, focus }: View, key: number) => shown.weights.at(focus.query, key);
+const weightAt = ({ shownHead, focus }: View, key: number) => shownHead.weights.at(focus.query, key);
 
 /** What is not held by a page without a kernel, and which cells are. */
 function Refused({ reason }: { reason: string }) {
@@ -233,9 +233,9 @@ export function SplitParts({
 
 /** A head that is on its way: what is said of its pinned cell is asked for together with it, not after it. */
 function askEarly(view: View): void {
-  const { answers, overview, focus, shown, synced } = view;
+  const { answers, overview, focus, shownHead, synced } = view;
   const [layer, head] = [synced.layer.value, synced.head.value];
-  const isComing = layer !== shown.layer || head !== shown.head;
+  const isComing = layer !== shownHead.layer || head !== shownHead.head;
   if (isComing && focus.pinnedQuery && focus.pinnedKey) answers.get(WHY, overview, { ...asked(view), layer, head });
 }
 
@@ -334,7 +334,7 @@ export async function whyNumbers(view: View): Promise<Numbers> {
   }
   const split = await arrived(() => answers.get(WHY, overview, asked(view)));
   const { heads, mlps, layer } = split;
-  const each = (values: Float32Array | null, kind: string) =>
+  const rowsOf = (values: Float32Array | null, kind: string) =>
     Array.from(values ?? [], (value, n) => {
       const across = kind === "head" ? heads!.length / layer : 1;
       return [kind, Math.floor(n / across), kind === "head" ? n % across : null, value];
@@ -345,8 +345,8 @@ export async function whyNumbers(view: View): Promise<Numbers> {
       ...split.kinds
         .filter(([kind]) => kind !== "head" && kind !== "mlp")
         .map(([kind, value]) => [kind, null, null, value]),
-      ...each(heads, "head"),
-      ...each(mlps, "mlp"),
+      ...rowsOf(heads, "head"),
+      ...rowsOf(mlps, "mlp"),
     ],
     facts: [
       ["split", cellWords(view, split)],
