@@ -21,7 +21,7 @@ import { surveyNumbers } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
 import { taskNumbers } from "./task/numbers";
-import { Task } from "./task/task";
+import { TaskView } from "./task/task";
 import { Why, WhyFigure, whyNumbers } from "./why/why";
 
 interface TabContent {
@@ -92,7 +92,7 @@ const TABS: Record<TabName, TabContent> = {
     isOffered: isComparing,
   },
   task: {
-    body: Task,
+    body: TaskView,
     measure: "labelled examples, and what the model makes of them",
     figure: null,
     numbers: taskNumbers,
