@@ -1,6 +1,6 @@
 // The parts of a pass by themselves; what they make of a real model is tests/unit/export/test_engine.py's.
 import { expect, test } from "vitest";
-import { isOff, seenBy } from "../src/engine/changes";
+import { isOff, maskOf } from "../src/engine/changes";
 import { run } from "../src/engine/forward";
 import { activate, addAndNorm, erf, halves } from "../src/engine/numbers";
 import { pack } from "../src/engine/pack";
@@ -134,10 +134,10 @@ test("arrays come back as they were packed", () => {
 
 test("what is cut and hidden is not seen, and a query that sees nothing is refused", () => {
   const cut = { kind: "cut", layer: 1, head: 0, query: 0, key: 2 } as const;
-  expect(seenBy([cut], 1, 0, 3)).toEqual(Uint8Array.of(1, 1, 0, 1, 1, 1, 1, 1, 1));
-  expect([seenBy([cut], 0, 0, 3), seenBy([cut], 1, 1, 3)]).toEqual([null, null]);
-  expect(seenBy([{ kind: "hide", token: 1 }], 5, 3, 2)).toEqual(Uint8Array.of(1, 0, 1, 0));
-  expect(() => seenBy([{ ...cut, key: null }], 1, 0, 3)).toThrow(
+  expect(maskOf([cut], 1, 0, 3)).toEqual(Uint8Array.of(1, 1, 0, 1, 1, 1, 1, 1, 1));
+  expect([maskOf([cut], 0, 0, 3), maskOf([cut], 1, 1, 3)]).toEqual([null, null]);
+  expect(maskOf([{ kind: "hide", token: 1 }], 5, 3, 2)).toEqual(Uint8Array.of(1, 0, 1, 0));
+  expect(() => maskOf([{ ...cut, key: null }], 1, 0, 3)).toThrow(
     "token 0 would have no key left in layer 1: cut fewer of its keys",
   );
   expect(isOff([{ kind: "off", layer: 1, head: null }], 1, 5)).toBe(true);

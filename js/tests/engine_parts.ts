@@ -1,6 +1,6 @@
 // What engine_run.mjs runs.
 export { common } from "../src/engine/answers/align";
-export { frameOf, measured } from "../src/engine/answers/gatepatterns";
+export { frameOf, patternScores } from "../src/engine/answers/gatepatterns";
 export { evidenceOf } from "../src/engine/answers/gates";
 export { lengthsOf } from "../src/engine/answers/norms";
 export { pooled, run } from "../src/engine/forward";

@@ -33,7 +33,7 @@ async function work(folder) {
     const found = maps.map(({ values, special, segments, gate, isContent }) => {
       const frame = engine.frameOf(special, segments);
       const map = [Float32Array.from(values.flat()), special.length, frame];
-      const { scores } = engine.measured(...map, isContent);
+      const { scores } = engine.patternScores(...map, isContent);
       const { cells, ...said } = engine.evidenceOf(...map, gate, isContent);
       return { scores, ...said, cells: [...cells] };
     });

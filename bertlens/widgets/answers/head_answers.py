@@ -222,7 +222,7 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
 
 
 def norm_view(trace: Trace) -> Answer:
-    """Weight against norm by kind of token, and mixing ratios: see js/src/tabs/norms/weightandnorm.tsx. "again": see turns."""
+    """Weight and norm by kind of token, mixing ratios (js/src/tabs/norms/weightandnorm.tsx). "again": see turns."""
     if not within("saved", trace.n_tokens) and not passed(trace, PATIENCE):
         return ask_again()
     per = "cell" if within("by_cell", trace.n_tokens) else "key"

@@ -41,21 +41,21 @@ export const baseOf = (changes: readonly Change[], change: Change): Change[] =>
   changes.filter((one) => !covers(one, change));
 
 /** (tokens, tokens) 1 where a query of this head sees a key; null where each sees all. Throws where one sees nothing. */
-export function seenBy(changes: readonly Change[], layer: number, head: number, tokens: number): Uint8Array | null {
-  const wanted = changes.filter(
+export function maskOf(changes: readonly Change[], layer: number, head: number, tokens: number): Uint8Array | null {
+  const cuts = changes.filter(
     (one): one is Cut | Hide =>
       one.kind === "hide" || (one.kind === "cut" && one.layer === layer && (one.head ?? head) === head),
   );
-  if (wanted.length === 0) return null;
-  const seen = new Uint8Array(tokens * tokens).fill(1);
+  if (cuts.length === 0) return null;
+  const mask = new Uint8Array(tokens * tokens).fill(1);
   const span = (n: number | null) => (n === null ? [0, tokens] : [n, n + 1]) as [number, number];
-  for (const one of wanted) {
-    const [from, to] = span(one.kind === "hide" ? null : one.query);
-    const [left, right] = span(one.kind === "hide" ? one.token : one.key);
-    for (let query = from; query < to; query++) seen.fill(0, query * tokens + left, query * tokens + right);
+  for (const cut of cuts) {
+    const [from, to] = span(cut.kind === "hide" ? null : cut.query);
+    const [keyFrom, keyTo] = span(cut.kind === "hide" ? cut.token : cut.key);
+    for (let query = from; query < to; query++) mask.fill(0, query * tokens + keyFrom, query * tokens + keyTo);
   }
   for (let query = 0; query < tokens; query++)
-    if (!seen.subarray(query * tokens, (query + 1) * tokens).includes(1))
+    if (!mask.subarray(query * tokens, (query + 1) * tokens).includes(1))
       throw new Error(`token ${query} would have no key left in layer ${layer}: cut fewer of its keys`);
-  return seen;
+  return mask;
 }

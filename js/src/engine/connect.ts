@@ -43,11 +43,11 @@ function startWorker(code: string): Promise<Worker | null> {
     try {
       const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
       const worker = new Worker(address);
-      const end = (found: Worker | null) => () => {
+      const end = (ready: Worker | null) => () => {
         clearTimeout(late);
         URL.revokeObjectURL(address);
-        if (!found) worker.terminate();
-        resolve(found);
+        if (!ready) worker.terminate();
+        resolve(ready);
       };
       const late = setTimeout(end(null), PATIENCE);
       worker.onerror = end(null);
@@ -67,19 +67,19 @@ function onThisPage(): Line {
 /** Answers as a kernel would. */
 export function connect(host: Host): (message: Record<string, unknown>) => Promise<Reply> {
   const waits = new Map<number, (message: ToPage & { kind: "answer" }) => void>();
-  let [line, isLoaded, asked, coming]: [Line | null, boolean, number, string] = [null, false, 0, ""];
+  let [line, isLoaded, count, coming]: [Line | null, boolean, number, string] = [null, false, 0, ""];
   const tell = (text: string) => {
     if (text === coming) return;
     coming = text;
     host.changed();
   };
-  let far = 0;
+  let progress = 0;
   const load = (share: number) => {
-    far = Math.max(far, share);
-    tell(`loading the model ${Math.floor(100 * far)} %${host.size ? ` of ${Math.ceil(host.size / 1e6)} MB` : ""}`);
+    progress = Math.max(progress, share);
+    tell(`loading the model ${Math.floor(100 * progress)} %${host.size ? ` of ${Math.ceil(host.size / 1e6)} MB` : ""}`);
   };
 
-  let [own, why, isLong] = [OWN, "", false]; // what is said of the model that is there; why it is not
+  let [note, why, isLong] = [OWN, "", false]; // what is said of the model that is there; why it is not
   let [silent, works] = [0, true]; // looks since it was heard; whether it may be at work
   const hear = ({ data: message }: MessageEvent<ToPage>) => {
     silent = 0;
@@ -95,8 +95,8 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       host.say(`${message.tokens} tokens: about ${message.seconds} s. What you type stays on this page.`);
     } else if (message.kind === "loaded") {
       isLoaded = true;
-      own = message.fast ? OWN : `${OWN} ${SLOW}`;
-      host.say(own);
+      note = message.fast ? OWN : `${OWN} ${SLOW}`;
+      host.say(note);
       tell("");
     }
     works = !isLoaded || waits.size > 0;
@@ -129,7 +129,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
 
   const ask = (question: Record<string, unknown>) =>
     new Promise<ToPage & { kind: "answer" }>((resolve) => {
-      const id = ++asked;
+      const id = ++count;
       if (waits.size === 0) {
         works = false; // until it has said that it is there, which it does before it begins
         line!.postMessage({ kind: "there" });
@@ -156,7 +156,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     const { answer, error } = await ask(question);
     if (isLong && turn === turns && isShowing(String(op)) && !why) {
       isLong = false;
-      host.say(own);
+      host.say(note);
     }
     if (!answer) return [{ error, stale: error === ANOTHER }];
     if (answer.show !== undefined) {

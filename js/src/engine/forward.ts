@@ -1,7 +1,7 @@
 // One forward pass of BERT: embeddings, then layers of attention and MLP, each with the LayerNorm after its sum.
 // Devlin et al. 2019; Vaswani et al. 2017, section 3.
 import * as phrases from "../generated/phrases";
-import { type Change, isOff, seenBy } from "./changes";
+import { type Change, isOff, maskOf } from "./changes";
 import { activate, addAndNorm } from "./numbers";
 import { MASKED } from "./product";
 import { type Linear, padded, type Weights } from "./weights";
@@ -18,7 +18,7 @@ export interface Attended {
   k: Float32Array;
   v: Float32Array;
   lse: Float64Array;
-  seen: (Uint8Array | null)[]; // of each head: see changes.ts
+  masks: (Uint8Array | null)[]; // of each head: see changes.ts
 }
 
 /** A run. stream: what layers begin with, and last what the model gives, (S, D) each. */
@@ -34,7 +34,7 @@ export type Look = (layer: number, head: number, weights: Float32Array, stride: 
 
 const LARGE = 0.05; // a weight whose score is summed in 64 bits
 
-/** Yields after every layer, so that who drives it can let others in, or leave it. */
+/** Yields after every layer, so that who drives it can serve others, or leave it. */
 export function* forward(
   weights: Weights,
   { ids, types }: Input,
@@ -52,27 +52,27 @@ export function* forward(
 
   embed(weights, ids, types);
   const x = view(scratch.a); // the stream; rows behind the tokens are of nothing
-  const held = () => x.slice(0, tokens * width);
-  const pass: Pass = { tokens, changes, layers: [], stream: [held()] };
-  for (const [layer, own] of weights.layers.entries()) {
-    const [q, k, v] = [own.query, own.key, own.value].map((linear) => {
+  const snapshot = () => x.slice(0, tokens * width);
+  const pass: Pass = { tokens, changes, layers: [], stream: [snapshot()] };
+  for (const [layer, layerWeights] of weights.layers.entries()) {
+    const [q, k, v] = [layerWeights.query, layerWeights.key, layerWeights.value].map((linear) => {
       apply(scratch.a, linear, scratch.b);
       return byHead(view(scratch.b), tokens, heads, width / heads);
     }) as [Float32Array, Float32Array, Float32Array];
-    const attended = { q, k, v, lse: new Float64Array(heads * tokens), seen: [] as Attended["seen"] };
+    const attended = { q, k, v, lse: new Float64Array(heads * tokens), masks: [] as Attended["masks"] };
     for (let head = 0; head < heads; head++) {
-      attended.seen.push(seenBy(changes, layer, head, tokens));
+      attended.masks.push(maskOf(changes, layer, head, tokens));
       look(layer, head, attend(weights, attended, head, tokens, isOff(changes, layer, head)), rows);
     }
     pass.layers.push(attended);
-    apply(scratch.b, own.output, scratch.c);
-    addAndNorm(x, view(scratch.c), own.attentionNorm, epsilon);
-    apply(scratch.a, own.grow, scratch.wide, width, inner);
+    apply(scratch.b, layerWeights.output, scratch.c);
+    addAndNorm(x, view(scratch.c), layerWeights.attentionNorm, epsilon);
+    apply(scratch.a, layerWeights.grow, scratch.wide, width, inner);
     if (shape.activation === "gelu") product.gelu(scratch.wide, rows * inner);
     else activate(shape.activation, view(scratch.wide, rows * inner));
-    apply(scratch.wide, own.shrink, scratch.c, inner, width);
-    addAndNorm(x, view(scratch.c), own.norm, epsilon);
-    pass.stream.push(held());
+    apply(scratch.wide, layerWeights.shrink, scratch.c, inner, width);
+    addAndNorm(x, view(scratch.c), layerWeights.norm, epsilon);
+    pass.stream.push(snapshot());
     yield layer;
   }
   return pass;
@@ -85,10 +85,10 @@ function embed(weights: Weights, ids: readonly number[], types: readonly number[
   const rows = padded(ids.length);
   const x = new Float32Array(product.memory, scratch.a, rows * entering).fill(0);
   const hasTypes = weights.types.length > entering;
-  let counted = 0;
+  let positionCount = 0;
   for (const [at, id] of ids.entries()) {
     const row = weights.words.row(id, x.subarray(at * entering, (at + 1) * entering));
-    const position = pad === null ? at : id === pad ? 0 : ++counted;
+    const position = pad === null ? at : id === pad ? 0 : ++positionCount;
     const type = hasTypes ? types[at]! : 0;
     for (let i = 0; i < entering; i++)
       row[i]! += weights.positions[position * entering + i]! + weights.types[type * entering + i]!;
@@ -122,22 +122,22 @@ function attend(
   const { width, heads } = shape;
   const [rows, size] = [padded(tokens), width / heads];
   const view = (at: number, numbers: number) => new Float32Array(product.memory, at, numbers);
-  const own = (values: Float32Array) => values.subarray(head * tokens * size, (head + 1) * tokens * size);
+  const ofHead = (values: Float32Array) => values.subarray(head * tokens * size, (head + 1) * tokens * size);
   const [query, key, turned] = [scratch.headA, scratch.headB, scratch.headC].map((at) => view(at, rows * size)) as [
     Float32Array,
     Float32Array,
     Float32Array,
   ];
-  query.fill(0).set(own(layer.q));
-  key.fill(0).set(own(layer.k));
+  query.fill(0).set(ofHead(layer.q));
+  key.fill(0).set(ofHead(layer.k));
   product.multiply(scratch.headA, scratch.headB, scratch.zeros, scratch.scores, rows, size, rows);
   const scores = view(scratch.scores, rows * rows);
   const scaling = 1 / Math.sqrt(size);
-  const seen = layer.seen[head]!;
+  const mask = layer.masks[head]!;
   for (let i = 0; i < tokens; i++) {
     const row = scores.subarray(i * rows, (i + 1) * rows);
     row.fill(MASKED, tokens);
-    if (seen) for (let j = 0; j < tokens; j++) if (!seen[i * tokens + j]) row[j] = MASKED;
+    if (mask) for (let j = 0; j < tokens; j++) if (!mask[i * tokens + j]) row[j] = MASKED;
     const rough = product.softmax(scratch.scores + 4 * i * rows, rows, scaling);
     // scores are sums in 32 bits: where a few keys have most of a row, theirs are summed anew in 64
     const exact = (j: number) => {
@@ -149,13 +149,13 @@ function attend(
     for (let j = 0; j < tokens; j++) if (row[j]! > LARGE) lse += row[j]! * (exact(j) - Math.log(row[j]!) - rough);
     layer.lse[head * tokens + i] = lse;
   }
-  const values = own(layer.v);
+  const values = ofHead(layer.v);
   turned.fill(0);
   for (let at = 0; at < tokens; at++) for (let i = 0; i < size; i++) turned[i * rows + at] = values[at * size + i]!;
   product.multiply(scratch.scores, scratch.headC, scratch.zeros, scratch.headA, rows, rows, size);
   if (off) query.fill(0);
-  const all = view(scratch.b, rows * width);
-  for (let at = 0; at < rows; at++) all.set(query.subarray(at * size, (at + 1) * size), at * width + head * size);
+  const context = view(scratch.b, rows * width);
+  for (let at = 0; at < rows; at++) context.set(query.subarray(at * size, (at + 1) * size), at * width + head * size);
   return scores;
 }
 
@@ -193,10 +193,10 @@ export async function run(
 
 /** What the model says of a whole text: the mean of its tokens' vectors (Reimers & Gurevych 2019), (D). */
 export function pooled({ stream, tokens }: Pass): Float32Array {
-  const last = stream.at(-1)!;
-  const width = last.length / tokens;
+  const states = stream.at(-1)!;
+  const width = states.length / tokens;
   const mean = new Float32Array(width);
-  for (let n = 0; n < last.length; n++) mean[n % width]! += last[n]! / tokens;
+  for (let n = 0; n < states.length; n++) mean[n % width]! += states[n]! / tokens;
   return mean;
 }
 

@@ -16,8 +16,8 @@ export function erf(x: number): number {
   const t = 1 / (1 + 0.5 * Math.abs(x));
   let sum = 0;
   for (const c of ERFC) sum = c + t * sum;
-  const rest = t * Math.exp(-x * x + sum);
-  return x >= 0 ? 1 - rest : rest - 1;
+  const tail = t * Math.exp(-x * x + sum);
+  return x >= 0 ? 1 - tail : tail - 1;
 }
 /** Of powers of t, the highest first; simd.wat has them too. */
 const ERFC = [

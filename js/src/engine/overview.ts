@@ -11,13 +11,13 @@ const quoted = (count: number, noun: string) => `${count} ${noun}${count === 1 ?
 
 /** What became of the input, as bertlens/widgets/badges.py says it. */
 function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary): Fields[] {
-  const own = pieces.map((token, at) => ({ token, at, id: ids[at]! })).filter(({ at }) => !special[at]);
-  const lost = own.filter(({ token }) => token === unknown);
-  const typed = own.filter(({ token, id }) => token !== unknown && specials.includes(id));
-  const found: Fields[] = [];
+  const tokens = pieces.map((token, at) => ({ token, at, id: ids[at]! })).filter(({ at }) => !special[at]);
+  const lost = tokens.filter(({ token }) => token === unknown);
+  const typed = tokens.filter(({ token, id }) => token !== unknown && specials.includes(id));
+  const notices: Fields[] = [];
   const add = (kind: string, label: string, detail: string, severity = "warning") =>
-    found.push({ kind, label, detail, severity });
-  if (own.length === 0) add("empty", phrases.NO_TEXT, `${phrases.NO_TEXT_ABOUT}.`);
+    notices.push({ kind, label, detail, severity });
+  if (tokens.length === 0) add("empty", phrases.NO_TEXT, `${phrases.NO_TEXT_ABOUT}.`);
   if (lost.length > 0) {
     const where = lost.slice(0, 8).map(({ at }) => `position ${at}`);
     add("unknown", phrases.UNKNOWN({ count: lost.length }), phrases.UNKNOWN_ABOUT({ places: where.join(", ") }));
@@ -27,7 +27,7 @@ function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: 
     const meant = typed.every(({ token }) => token === mask);
     add("typed", phrases.TYPED, phrases.TYPED_ABOUT({ places: where }), meant ? "info" : "warning");
   }
-  return found;
+  return notices;
 }
 
 interface Tab {

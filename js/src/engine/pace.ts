@@ -27,9 +27,9 @@ export class Pace {
 
   async timed(make: () => Promise<Run>): Promise<Run> {
     const start = performance.now();
-    const made = await make();
-    if (made.pass.tokens >= TOKENS) this.heard(performance.now() - start, made.pass.tokens);
-    return made;
+    const timedRun = await make();
+    if (timedRun.pass.tokens >= TOKENS) this.heard(performance.now() - start, timedRun.pass.tokens);
+    return timedRun;
   }
 
   private heard(ms: number, tokens: number): void {

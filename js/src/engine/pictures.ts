@@ -32,7 +32,7 @@ export function rolesOf(
 /** One head's map as a picture of at most THUMBNAIL_SIDE² pixels, see bertlens/measures/thumbnails.py. */
 interface Thumbnail {
   pixels: Uint8Array; // (t, t)
-  most: number; // the largest size
+  peak: number; // the largest size
 }
 
 /** Of (tokens) values a row, which begin `stride` apart; `signed`: half of a pixel's range is below 0. */
@@ -42,26 +42,26 @@ export function thumbnailOf(values: Float32Array, stride: number, tokens: number
     Math.floor((tokens * at) / side),
     Math.ceil((tokens * (at + 1)) / side),
   ]) as [number, number][];
-  const found = new Float32Array(side * side);
-  let most = 0;
+  const extremes = new Float32Array(side * side);
+  let peak = 0;
   for (const [row, [top, bottom]] of ends.entries())
     for (const [column, [start, end]] of ends.entries()) {
       let [high, low] = [values[top * stride + start]!, values[top * stride + start]!];
       for (let i = top; i < bottom; i++)
         for (let at = i * stride + start; at < i * stride + end; at++) {
-          const one = values[at]!;
-          if (one > high) high = one;
-          else if (one < low) low = one;
+          const x = values[at]!;
+          if (x > high) high = x;
+          else if (x < low) low = x;
         }
       const pixel = high >= -low || !signed ? high : low;
-      if (Math.abs(pixel) > most) most = Math.abs(pixel);
-      found[row * side + column] = pixel;
+      if (Math.abs(pixel) > peak) peak = Math.abs(pixel);
+      extremes[row * side + column] = pixel;
     }
-  const share = (pixel: number) => (most > 0 ? pixel / most : 0);
+  const share = (pixel: number) => (peak > 0 ? pixel / peak : 0);
   const step = signed ? (pixel: number) => 127.5 + 127.5 * share(pixel) : (pixel: number) => 255 * share(pixel);
-  const pixels = new Uint8Array(found.length);
-  for (let n = 0; n < found.length; n++) pixels[n] = Math.round(step(found[n]!));
-  return { pixels, most };
+  const pixels = new Uint8Array(extremes.length);
+  for (let n = 0; n < extremes.length; n++) pixels[n] = Math.round(step(extremes[n]!));
+  return { pixels, peak };
 }
 
 /** Pixels of a thumbnail's side. */
@@ -74,21 +74,21 @@ interface Statistics {
 
 const BUCKETS = 1 << 9; // of the numbers from 0 to 1 in 32 bits, by their first bits: 4 of a power of 2
 const SHIFT = 21;
-const held = new Float64Array(BUCKETS);
+const bucketSums = new Float64Array(BUCKETS);
 
 /** The least number of keys that hold nine tenths of a row: bertlens/measures/k90.py. Of one bucket alone keys are sorted. */
 function k90(row: Float32Array, bits: Uint32Array, first: number, among: Float32Array): number {
   const tokens = row.length;
-  held.fill(0);
-  for (let j = 0; j < tokens; j++) held[bits[first + j]! >>> SHIFT]! += row[j]!;
+  bucketSums.fill(0);
+  for (let j = 0; j < tokens; j++) bucketSums[bits[first + j]! >>> SHIFT]! += row[j]!;
   let [sum, bucket] = [0, BUCKETS - 1];
-  while (bucket >= 0 && sum + held[bucket]! < HELD) sum += held[bucket--]!;
+  while (bucket >= 0 && sum + bucketSums[bucket]! < HELD) sum += bucketSums[bucket--]!;
   if (bucket < 0) return tokens;
   let [count, inside] = [0, 0];
   for (let j = 0; j < tokens; j++) {
-    const own = bits[first + j]! >>> SHIFT;
-    if (own > bucket) count++;
-    if (own !== bucket) continue;
+    const slot = bits[first + j]! >>> SHIFT;
+    if (slot > bucket) count++;
+    if (slot !== bucket) continue;
     let at = inside++; // the largest first
     for (; at > 0 && among[at - 1]! < row[j]!; at--) among[at] = among[at - 1]!;
     among[at] = row[j]!;
@@ -104,26 +104,26 @@ export function statisticsOf(product: Product, values: Float32Array, stride: num
   const sums = new Float64Array(tokens);
   const bits = new Uint32Array(values.buffer);
   const among = new Float32Array(tokens);
-  let [previous, next, self, same, entropy, keys, max] = [0, 0, 0, 0, 0, 0, 0];
+  let [previous, next, self, segment, entropy, keys, max] = [0, 0, 0, 0, 0, 0, 0];
   for (let i = 0; i < tokens; i++) {
     const row = values.subarray(i * stride, i * stride + tokens);
     for (let j = 0; j < tokens; j++) {
-      const one = row[j]!;
-      sums[j]! += one;
-      if (one > max) max = one;
+      const weight = row[j]!;
+      sums[j]! += weight;
+      if (weight > max) max = weight;
     }
     entropy += product.entropy(row.byteOffset, stride);
     self += row[i]!;
     if (i > 0) previous += row[i - 1]!;
     if (i < tokens - 1) next += row[i + 1]!;
-    if (roles.pair) for (let j = 0; j < tokens; j++) if (segments[i] === segments[j]) same += row[j]!;
+    if (roles.pair) for (let j = 0; j < tokens; j++) if (segments[i] === segments[j]) segment += row[j]!;
     keys += k90(row, bits, row.byteOffset / 4, among);
   }
   const to = (mask: readonly boolean[]) => sums.reduce((sum, one, j) => (mask[j] ? sum + one : sum), 0);
   const mean = {
     ...{ previous, next, self, first: sums[0]!, special: to(special), punctuation_all: to(punctuation), entropy },
     ...(separator.includes(true) ? { separator: to(separator) } : {}),
-    ...(roles.pair ? { same_segment: same } : {}),
+    ...(roles.pair ? { same_segment: segment } : {}),
     k90: keys,
   };
   const of = Object.fromEntries(Object.entries(mean).map(([name, sum]) => [name, sum / tokens]));
@@ -146,9 +146,9 @@ export const noPictures = (heads: number, tokens: number, names: number): Pictur
 });
 
 /** Puts a head's thumbnail in its place. */
-export function putThumbnail(pictures: Pictures, at: number, { pixels, most }: Thumbnail): void {
+export function putThumbnail(pictures: Pictures, at: number, { pixels, peak }: Thumbnail): void {
   pictures.thumbs.set(pixels, at * pixels.length);
-  pictures.thumb_max[at] = most;
+  pictures.thumb_max[at] = peak;
 }
 
 /** Puts a head's statistics in their place. */
@@ -164,12 +164,12 @@ export function picturesOf(
   tokens: number,
   roles: Roles,
   names: readonly string[],
-): { made: Pictures; look: Look } {
-  const made = noPictures(layers * heads, tokens, names.length);
+): { pictures: Pictures; look: Look } {
+  const pictures = noPictures(layers * heads, tokens, names.length);
   const look: Look = (layer, head, weights, stride) => {
     const at = layer * heads + head;
-    putThumbnail(made, at, thumbnailOf(weights, stride, tokens));
-    putStatistics(made, at, names, statisticsOf(product, weights, stride, roles));
+    putThumbnail(pictures, at, thumbnailOf(weights, stride, tokens));
+    putStatistics(pictures, at, names, statisticsOf(product, weights, stride, roles));
   };
-  return { made, look };
+  return { pictures, look };
 }

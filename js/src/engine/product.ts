@@ -36,7 +36,7 @@ interface Compiled {
 
 const sums = new Float64Array(8); // of a tile: four rows of x by two of w
 
-function tile(all: Float32Array, x0: number, x1: number, x2: number, x3: number, v0: number, v1: number, n: number) {
+function tile(floats: Float32Array, x0: number, x1: number, x2: number, x3: number, v0: number, v1: number, n: number) {
   let a = 0;
   let b = 0;
   let c = 0;
@@ -46,23 +46,23 @@ function tile(all: Float32Array, x0: number, x1: number, x2: number, x3: number,
   let g = 0;
   let h = 0;
   for (let i = 0; i < n; i++) {
-    const p = all[v0 + i]!;
-    const q = all[v1 + i]!;
-    a += all[x0 + i]! * p;
-    b += all[x0 + i]! * q;
-    c += all[x1 + i]! * p;
-    d += all[x1 + i]! * q;
-    e += all[x2 + i]! * p;
-    f += all[x2 + i]! * q;
-    g += all[x3 + i]! * p;
-    h += all[x3 + i]! * q;
+    const p = floats[v0 + i]!;
+    const q = floats[v1 + i]!;
+    a += floats[x0 + i]! * p;
+    b += floats[x0 + i]! * q;
+    c += floats[x1 + i]! * p;
+    d += floats[x1 + i]! * q;
+    e += floats[x2 + i]! * p;
+    f += floats[x2 + i]! * q;
+    g += floats[x3 + i]! * p;
+    h += floats[x3 + i]! * q;
   }
   sums.set([a, b, c, d, e, f, g, h]);
 }
 
 export function plainProduct(bytes: number): Product {
   const memory = new ArrayBuffer(bytes);
-  const all = new Float32Array(memory);
+  const floats = new Float32Array(memory);
   const multiply: Multiply = (...given) => {
     const [x, w, b, y] = given.map((address) => address / 4) as [number, number, number, number];
     const [rows, n, outputs] = given.slice(4) as [number, number, number];
@@ -71,22 +71,22 @@ export function plainProduct(bytes: number): Product {
       const v1 = v0 + n;
       for (let row = 0; row < rows; row += 4) {
         const x0 = x + row * n;
-        tile(all, x0, x0 + n, x0 + 2 * n, x0 + 3 * n, v0, v1, n);
-        for (let part = 0; part < sums.length; part++)
-          all[y + (row + (part >> 1)) * outputs + o + (part & 1)] = sums[part]! + all[b + o + (part & 1)]!;
+        tile(floats, x0, x0 + n, x0 + 2 * n, x0 + 3 * n, v0, v1, n);
+        for (let cell = 0; cell < sums.length; cell++)
+          floats[y + (row + (cell >> 1)) * outputs + o + (cell & 1)] = sums[cell]! + floats[b + o + (cell & 1)]!;
       }
     }
   };
-  const row = (at: number, count: number) => all.subarray(at / 4, at / 4 + count);
+  const row = (at: number, count: number) => floats.subarray(at / 4, at / 4 + count);
   return {
     ...{ memory, multiply, fast: false },
     softmax(at, count, scale) {
       const values = row(at, count);
-      let [most, sum] = [MASKED, 0];
-      for (let n = 0; n < count; n++) most = Math.max(most, values[n]!);
-      for (let n = 0; n < count; n++) sum += values[n] = Math.exp((values[n]! - most) * scale);
+      let [peak, sum] = [MASKED, 0];
+      for (let n = 0; n < count; n++) peak = Math.max(peak, values[n]!);
+      for (let n = 0; n < count; n++) sum += values[n] = Math.exp((values[n]! - peak) * scale);
       for (let n = 0; n < count; n++) values[n]! /= sum;
-      return most * scale + Math.log(sum);
+      return peak * scale + Math.log(sum);
     },
     gelu: (at, count) => activate("gelu", row(at, count)),
     entropy(at, count) {
@@ -106,10 +106,10 @@ export async function createProduct(bytes: number): Promise<Product> {
     const { instance } = await WebAssembly.instantiate(code, { m: { m: memory } });
     const { largest, exponentials, divided, ...same } = instance.exports as unknown as Compiled;
     const softmax = (at: number, count: number, scale: number) => {
-      const most = largest(at, count);
-      const sum = exponentials(at, count, scale, most);
+      const peak = largest(at, count);
+      const sum = exponentials(at, count, scale, peak);
       divided(at, count, sum);
-      return most * scale + Math.log(sum);
+      return peak * scale + Math.log(sum);
     };
     return { memory: memory.buffer, ...same, softmax, fast: true };
   } catch {

@@ -50,7 +50,7 @@ export interface Run {
 /** A run that a page shows. */
 export interface Shown extends Run {
   id: string;
-  known: Change[]; // that the page may name by number
+  catalogue: Change[]; // that the page may name by number
   subject: string;
 }
 
@@ -89,15 +89,15 @@ export async function runOf(
   const encoded = before?.encoded ?? encode(texts[0], texts[1] || undefined);
   begins(encoded.ids.length);
   const roles = rolesOf(encoded, vocabulary.separator, texts[1] !== "");
-  const { made, look } = picturesOf(weights.product, shape, encoded.ids.length, roles, header.stats as string[]);
+  const { pictures, look } = picturesOf(weights.product, shape, encoded.ids.length, roles, header.stats as string[]);
   const pass = await run(weights, encoded, changes, signal, look);
-  return { texts, encoded, original: before?.original ?? pass, pass, pictures: made };
+  return { texts, encoded, original: before?.original ?? pass, pass, pictures };
 }
 
 /** A run without a change, and with it. */
-export interface Two {
-  before: Pass;
-  after: Pass;
+export interface RunPair {
+  base: Pass;
+  variant: Pass;
 }
 
 /** On top of the run shown, or of what that is without what covers the change. */
@@ -106,9 +106,9 @@ export async function runsOf(
   { encoded, pass }: Shown,
   change: Change,
   signal: AbortSignal,
-): Promise<Two> {
+): Promise<RunPair> {
   const changes = baseOf(pass.changes, change);
   const isShown = changes.length === pass.changes.length;
-  const before = isShown ? pass : await run(weights, encoded, changes, signal);
-  return { before, after: await run(weights, encoded, [...changes, change], signal) };
+  const base = isShown ? pass : await run(weights, encoded, changes, signal);
+  return { base, variant: await run(weights, encoded, [...changes, change], signal) };
 }

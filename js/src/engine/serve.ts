@@ -29,14 +29,14 @@ export function serve(port: Port): void {
   let session: Session | null = null;
   let take: (part: { index: unknown; data: DataView }) => void = () => undefined;
   const say = (message: ToPage) => port.postMessage(message);
-  const part = (n: number) =>
+  const request = (n: number) =>
     new Promise<{ index: unknown; data: DataView }>((resolve) => {
       take = resolve;
       say({ kind: "wanted", part: n });
     });
   const start = async (carried: Carried) => {
     session = new Session(carried, (tokens, seconds) => say({ kind: "long", tokens, seconds }));
-    say({ kind: "loaded", ...(await session.load(part, (share) => say({ kind: "loading", share }))) });
+    say({ kind: "loaded", ...(await session.load(request, (share) => say({ kind: "loading", share }))) });
   };
   port.onmessage = ({ data: message }) => {
     if (message.kind === "there") say({ kind: "here" });

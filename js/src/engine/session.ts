@@ -26,10 +26,10 @@ export class Session {
   private reader;
   private engine: Engine | null = null;
   private shown: Shown | null = null;
-  private own: Shown | null = null; // of the text that was last asked about of those that the page carries
+  private pageRun: Shown | null = null; // of the text that was last asked about of those that the page carries
   private pace = new Pace();
   private count = 0;
-  private wanted = new AbortController(); // the last run that was asked for
+  private controller = new AbortController(); // the last run that was asked for
   private turn: Promise<unknown> = Promise.resolve();
 
   /** `tell` is told of runs that take long, before they begin. */
@@ -55,10 +55,10 @@ export class Session {
   async answer(question: Fields): Promise<Answer> {
     const { op } = question;
     if (op === "trace" || op === "change") {
-      this.wanted.abort(new Error(ANOTHER));
-      this.wanted = new AbortController();
+      this.controller.abort(new Error(ANOTHER));
+      this.controller = new AbortController();
     }
-    const { signal } = this.wanted;
+    const { signal } = this.controller;
     const turn = this.turn.then(() => this.inTurn(question, signal));
     this.turn = turn.catch(() => undefined);
     return turn;
@@ -70,41 +70,41 @@ export class Session {
       signal.throwIfAborted();
       return this.another(String(question.text ?? ""), String(question.text_pair ?? ""), signal);
     }
-    const shown = await this.about(question.trace);
+    const run = await this.about(question.trace);
     if (op === "change") {
       signal.throwIfAborted();
-      return this.changed(shown, question.changes, signal);
+      return this.changed(run, question.changes, signal);
     }
-    return answering(String(op))(this.engine!, shown, question, signal);
+    return answering(String(op))(this.engine!, run, question, signal);
   }
 
   /** The run that is shown; that of the page's own text is made when it is asked about. */
   private async about(id: unknown): Promise<Shown> {
     if (this.shown && this.shown.id === id) return this.shown;
-    const held = this.carried.texts.find(({ trace }) => trace === id);
-    if (!held) throw new Error(phrases.ANOTHER_TEXT);
-    if (this.own && this.own.id === id) return this.own;
-    const made = await this.make([String(held.text), String(held.text_pair)], [], null);
-    const own = { ...made, id: String(id), subject: String(held.subject) };
-    this.own = own;
-    return own;
+    const source = this.carried.texts.find(({ trace }) => trace === id);
+    if (!source) throw new Error(phrases.ANOTHER_TEXT);
+    if (this.pageRun && this.pageRun.id === id) return this.pageRun;
+    const run = await this.make([String(source.text), String(source.text_pair)], [], null);
+    const shown = { ...run, id: String(id), subject: String(source.subject) };
+    this.pageRun = shown;
+    return shown;
   }
 
   private async another(text: string, pair: string, signal: AbortSignal): Promise<Answer> {
-    const made = await this.make([text, pair], [], null, signal);
-    this.shown = made;
-    return { fields: {}, show: await this.overview(made) };
+    const run = await this.make([text, pair], [], null, signal);
+    this.shown = run;
+    return { fields: {}, show: await this.overview(run) };
   }
 
   private async changed(shown: Shown, asked: unknown, signal: AbortSignal): Promise<Answer> {
     const [layers, heads] = perHead(this.carried);
     const sizes = { layers, heads, tokens: shown.encoded.ids.length };
-    const changes = (asked as unknown[]).map((one) => readChange(one, shown.known, sizes));
-    const held = this.carried.texts.find(({ subject }) => subject === shown.subject);
-    if (changes.length === 0 && held) return { fields: {}, show: String(held.trace) };
-    const made = await this.make(shown.texts, changes, shown, signal);
-    this.shown = made;
-    return { fields: {}, show: await this.overview(made) };
+    const changes = (asked as unknown[]).map((one) => readChange(one, shown.catalogue, sizes));
+    const source = this.carried.texts.find(({ subject }) => subject === shown.subject);
+    if (changes.length === 0 && source) return { fields: {}, show: String(source.trace) };
+    const run = await this.make(shown.texts, changes, shown, signal);
+    this.shown = run;
+    return { fields: {}, show: await this.overview(run) };
   }
 
   /** Of a text with changes; `before`: another run of the same text. */
@@ -118,17 +118,17 @@ export class Session {
       const seconds = this.pace.secondsOf(tokens);
       if (seconds > SAID_FROM) this.tell(tokens, Math.ceil(seconds));
     };
-    const made = await this.pace.timed(() => runOf(this.engine!, texts, changes, before, signal, long));
+    const run = await this.pace.timed(() => runOf(this.engine!, texts, changes, before, signal, long));
     const id = `here ${++this.count}`;
-    const same = (one: Change, other: Change) => JSON.stringify(one) === JSON.stringify(other);
-    const known = [...(before?.known ?? [])];
-    for (const change of changes) if (!known.some((one) => same(one, change))) known.push(change);
-    return { ...made, id, known, subject: before?.subject ?? `text ${this.count}` };
+    const isEqual = (one: Change, other: Change) => JSON.stringify(one) === JSON.stringify(other);
+    const catalogue = [...(before?.catalogue ?? [])];
+    for (const change of changes) if (!catalogue.some((one) => isEqual(one, change))) catalogue.push(change);
+    return { ...run, id, catalogue, subject: before?.subject ?? `text ${this.count}` };
   }
 
   private async overview(shown: Shown): Promise<NonNullable<Answer["show"]>> {
     const { header: template, vocabulary, digits, shape } = this.carried;
-    const { texts, encoded, original, pass, known, pictures } = shown;
+    const { texts, encoded, original, pass, catalogue, pictures } = shown;
     const { layer, head } = template.head as { layer: number; head: number };
     const opened = headOf(shown, this.carried, layer, head);
     const ofHead = Object.entries(opened.arrays).map(([name, array]) => [`head.${name}`, array] as const);
@@ -145,7 +145,7 @@ export class Session {
     const header = {
       ...headerOf(template, encoded, texts, vocabulary, digits),
       ...{ trace: shown.id, subject: shown.subject, head: opened.fields, arrays: index },
-      changes: pass.changes.map((one) => chipOf(one, known.findIndex(isThe(one)), encoded.tokens)),
+      changes: pass.changes.map((one) => chipOf(one, catalogue.findIndex(isThe(one)), encoded.tokens)),
       ...(isChanged ? { answers: await answersOf(this.engine!, shown) } : {}),
     };
     return { header, data, text: texts[0], text_pair: texts[1] };

@@ -14,9 +14,9 @@ export function floatsOf(arrays: Arrays, name: string): Float32Array {
   const { data } = arrays[name]!;
   if (data instanceof Float32Array) return data;
   const { rows, width, row } = tableOf(arrays, name);
-  const all = new Float32Array(rows * width);
-  for (let n = 0; n < rows; n++) row(n, all.subarray(n * width, (n + 1) * width));
-  return all;
+  const floats = new Float32Array(rows * width);
+  for (let n = 0; n < rows; n++) row(n, floats.subarray(n * width, (n + 1) * width));
+  return floats;
 }
 
 /** A copy of what `arrays` has by that name: what it came with is large. */

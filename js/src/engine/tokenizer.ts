@@ -62,10 +62,10 @@ interface Inner {
 /** Two things that it reads otherwise than Python's: an added token that is looked for in the text as it is written is
  * not what the normalizer makes of another word, nor one of the model's; white space is Unicode's. */
 function setRight(inner: Inner, { normalizer, added_tokens, model }: File): void {
-  const written = new Set(added_tokens.filter(({ normalized }) => !normalized).map(({ content }) => content));
+  const verbatim = new Set(added_tokens.filter(({ normalized }) => !normalized).map(({ content }) => content));
   const split = inner.splitter_normalized.split.bind(inner.splitter_normalized);
   if (normalizer)
-    inner.splitter_normalized.split = (text) => split(text).map((one) => one + (written.has(one) ? " " : ""));
+    inner.splitter_normalized.split = (text) => split(text).map((one) => one + (verbatim.has(one) ? " " : ""));
   if (!Array.isArray(model.vocab))
     for (const { content } of added_tokens)
       if (!Object.hasOwn(model.vocab, content)) inner.model.tokens_to_ids.delete(content);
@@ -91,10 +91,10 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
     return normalizer?.handle_chinese_chars ? lower.replace(RARE, " $& ") : lower;
   };
   let [isMarked, word] = [false, 0];
-  const own = tokenizer.model!;
-  const call = own._call.bind(own);
-  own._call = (given) =>
-    given.flatMap((one) => {
+  const inner = tokenizer.model!;
+  const call = inner._call.bind(inner);
+  inner._call = (texts) =>
+    texts.flatMap((one) => {
       word++;
       const pieces = call([one]);
       return isMarked ? pieces.map((piece) => `${piece}${MARK}${word}`) : pieces;
@@ -104,25 +104,25 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
     isMarked = true;
     const pieces = tokenizer.tokenize(text);
     isMarked = false;
-    let [last, count]: [string | undefined, number] = [undefined, -1];
+    let [mark, count]: [string | undefined, number] = [undefined, -1];
     return pieces.map((piece) => {
-      const mark = piece.split(MARK)[1];
-      if (mark === undefined || mark !== last) count++;
-      last = mark;
+      const suffix = piece.split(MARK)[1];
+      if (suffix === undefined || suffix !== mark) count++;
+      mark = suffix;
       return count;
     });
   };
   const marked = (text: string, pair?: string) => {
     isMarked = true;
-    const given = pair === undefined ? {} : { text_pair: pair };
-    const pieces = tokenizer.tokenize(text, { ...given, add_special_tokens: true });
+    const options = pair === undefined ? {} : { text_pair: pair };
+    const pieces = tokenizer.tokenize(text, { ...options, add_special_tokens: true });
     isMarked = false;
     return pieces.map((piece) => piece.includes(MARK));
   };
   // how many tokens the template puts before a text, behind it, and between two
-  const [single, double, one] = [marked("a"), marked("a", "a"), wordsOf("a").length];
-  const before = single.indexOf(true);
-  const between = double.indexOf(true, double.indexOf(false, before)) - before - one;
+  const [single, double, length] = [marked("a"), marked("a", "a"), wordsOf("a").length];
+  const lead = single.indexOf(true);
+  const between = double.indexOf(true, double.indexOf(false, lead)) - lead - length;
   const isByteLevel = JSON.stringify(decoder ?? null).includes('"ByteLevel"');
   const added = new Map(added_tokens.map(({ id, content }) => [content, id]));
   const normal = new Map(
@@ -140,19 +140,19 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
   };
   const encode: Encode = (textA, textB) => {
     const [text, pair] = [plain(textA), textB && plain(textB)];
-    const given = pair ? { text_pair: pair } : {};
-    const { ids, tokens, token_type_ids } = tokenizer.encode(text, { ...given, return_token_type_ids: true });
+    const options = pair ? { text_pair: pair } : {};
+    const { ids, tokens, token_type_ids } = tokenizer.encode(text, { ...options, return_token_type_ids: true });
     const pieces = tokens.map((token) => normal.get(token) ?? token);
-    const first = wordsOf(text);
-    const second = pair ? wordsOf(pair) : [];
-    const start = before + first.length + between; // of the second text
+    const wordsA = wordsOf(text);
+    const wordsB = pair ? wordsOf(pair) : [];
+    const start = lead + wordsA.length + between; // of the second text
     const words = ids.map((_, at) => {
-      if (at >= before && at < before + first.length) return first[at - before]!;
-      const word = pair ? second[at - start] : undefined;
-      return word === undefined ? -1 : word + 1 + (first.at(-1) ?? -1);
+      if (at >= lead && at < lead + wordsA.length) return wordsA[at - lead]!;
+      const word = pair ? wordsB[at - start] : undefined;
+      return word === undefined ? -1 : word + 1 + (wordsA.at(-1) ?? -1);
     });
     const isSecond = (at: number) =>
-      pair !== undefined && pair !== "" && at >= (second.length > 0 ? start : ids.length - 1);
+      pair !== undefined && pair !== "" && at >= (wordsB.length > 0 ? start : ids.length - 1);
     return {
       ...{ ids, pieces, tokens: pieces.map((piece) => shownAs(piece, isByteLevel)), words },
       types: types ? (token_type_ids ?? ids.map(() => 0)) : ids.map(() => 0),
@@ -161,8 +161,8 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
     };
   };
   for (const [text, pair, ids, words] of readings) {
-    const found = encode(text, pair || undefined);
-    if (String([found.ids, found.words]) !== String([ids, words]))
+    const encoded = encode(text, pair || undefined);
+    if (String([encoded.ids, encoded.words]) !== String([ids, words]))
       throw new Error(`its tokenizer reads “${text}” otherwise here than in Python`);
   }
   return { encode, names };

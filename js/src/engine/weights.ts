@@ -16,11 +16,11 @@ export interface Shape {
   pad: number | null; // the token that is not counted where positions are counted; it has their first vector
   activation: Activation; // of the MLP
   epsilon: number; // of the LayerNorms
-  head: Told[]; // the stages of what makes the answer of the last states
+  head: StageName[]; // the stages of what makes the answer of the last states
 }
 
 /** A stage of a head as a page is told of it; "words": the words' vectors are its matrix. */
-type Told = { kind: "linear" } | { kind: "words" } | { kind: "norm"; epsilon: number } | { kind: Activation };
+type StageName = { kind: "linear" } | { kind: "words" } | { kind: "norm"; epsilon: number } | { kind: Activation };
 
 /** A stage of a head: a projection, a LayerNorm, an activation. */
 export type Stage =
@@ -85,8 +85,8 @@ export async function loadWeights(
   makeProduct: (bytes: number) => Promise<Product> | Product = createProduct,
 ): Promise<Weights> {
   const { width, entering, inner, heads } = shape;
-  const own = Math.max(...shape.order) + 1; // layers that are not shared
-  const count = 1 + own + (shape.head.length > 0 ? 1 : 0);
+  const layerCount = Math.max(...shape.order) + 1; // layers that are not shared
+  const count = 1 + layerCount + (shape.head.length > 0 ? 1 : 0);
   const tokens = padded(shape.positions);
   const ofHead = width / heads;
   let bytes = 0;
@@ -96,7 +96,7 @@ export async function loadWeights(
     return at;
   };
   const linear = (outputs: number, inputs: number): Linear => ({ weight: take(outputs * inputs), bias: take(outputs) });
-  const places = Array.from({ length: own }, () => ({
+  const places = Array.from({ length: layerCount }, () => ({
     query: linear(width, width),
     key: linear(width, width),
     value: linear(width, width),
@@ -124,12 +124,12 @@ export async function loadWeights(
     scale: floatsOf(arrays, `${name}.weight`).slice(), // a copy: what it came with is large
     shift: floatsOf(arrays, `${name}.bias`).slice(),
   });
-  const first = await part(0);
+  const embeddings = await part(0);
   const base = {
-    words: tableOf(first, "words", entering),
-    positions: floatsOf(first, "positions").slice(),
-    types: floatsOf(first, "types").slice(),
-    norm: norm(first, "norm"),
+    words: tableOf(embeddings, "words", entering),
+    positions: floatsOf(embeddings, "positions").slice(),
+    types: floatsOf(embeddings, "types").slice(),
+    norm: norm(embeddings, "norm"),
     project,
   };
   const put = ({ weight, bias }: Linear, arrays: Arrays, name: string) => {
@@ -139,23 +139,23 @@ export async function loadWeights(
     ] as const)
       new Float32Array(product.memory, at).set(floatsOf(arrays, array));
   };
-  if (project) put(project, first, "project");
+  if (project) put(project, embeddings, "project");
   progress(1 / count);
-  const all: LayerWeights[] = [];
+  const layers: LayerWeights[] = [];
   for (const [n, place] of places.entries()) {
     const arrays = await part(n + 1);
     for (const name of LINEARS) put(place[name], arrays, name);
-    all.push({ ...place, attentionNorm: norm(arrays, "attention_norm"), norm: norm(arrays, "norm") });
+    layers.push({ ...place, attentionNorm: norm(arrays, "attention_norm"), norm: norm(arrays, "norm") });
     progress((n + 2) / count);
   }
-  const rest = shape.head.length > 0 ? await part(own + 1) : {};
-  const head = shape.head.map((told, n): Stage => {
-    if (told.kind === "norm") return { ...told, norm: norm(rest, String(n)) };
-    if (told.kind !== "linear" && told.kind !== "words") return told;
-    const bias = floatsOf(rest, `${n}.bias`).slice();
-    const table = told.kind === "words" ? base.words : tableOf(rest, `${n}.weight`);
+  const headArrays = shape.head.length > 0 ? await part(layerCount + 1) : {};
+  const head = shape.head.map((stage, n): Stage => {
+    if (stage.kind === "norm") return { ...stage, norm: norm(headArrays, String(n)) };
+    if (stage.kind !== "linear" && stage.kind !== "words") return stage;
+    const bias = floatsOf(headArrays, `${n}.bias`).slice();
+    const table = stage.kind === "words" ? base.words : tableOf(headArrays, `${n}.weight`);
     return { kind: "linear", table, bias };
   });
   progress(1);
-  return { shape, product, ...base, layers: shape.order.map((n) => all[n]!), head, scratch };
+  return { shape, product, ...base, layers: shape.order.map((n) => layers[n]!), head, scratch };
 }

@@ -20,7 +20,7 @@ import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
 import { Refused } from "../tabs/refusal";
 import { Ranked } from "../tabs/similarity/passages";
-import { Task } from "../tabs/task/task";
+import { TaskView } from "../tabs/task/task";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
 import { StatusLine } from "./statusline";
@@ -81,7 +81,7 @@ export function Explorer({ view }: { view: View }) {
           {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
           {has("examples") && (
             <section class="bl-panel" aria-label="Examples">
-              <Task />
+              <TaskView />
             </section>
           )}
           <Deferred>

@@ -21,7 +21,7 @@ import { Similarity, SimilarityFigure } from "./similarity/similarity";
 import { surveyNumbers } from "./survey/corpusheads";
 import { SurveyTab } from "./survey/survey";
 import { taskNumbers } from "./task/numbers";
-import { Task } from "./task/task";
+import { TaskView } from "./task/task";
 import { Why, WhyFigure, whyNumbers } from "./why/why";
 
 interface TabContent {
@@ -92,7 +92,7 @@ const TABS: Record<TabName, TabContent> = {
     isOffered: isComparing,
   },
   task: {
-    body: Task,
+    body: TaskView,
     measure: "labelled examples, and what the model makes of them",
     figure: null,
     numbers: taskNumbers,

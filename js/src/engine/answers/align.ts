@@ -20,28 +20,28 @@ interface Word {
 function wordsOf(encoded: Encoded, separator: string): Word[] {
   const { pieces: tokens, words, special } = encoded;
   const isSeparator = rolesOf(encoded, separator, false).separator;
-  const found: Word[] = [];
+  const groups: Word[] = [];
   for (const [at, word] of words.entries()) {
-    if (at > 0 && word >= 0 && words[at - 1] === word) found.at(-1)!.pieces.push(at);
-    else found.push({ pieces: [at], key: "" });
+    if (at > 0 && word >= 0 && words[at - 1] === word) groups.at(-1)!.pieces.push(at);
+    else groups.push({ pieces: [at], key: "" });
   }
   const key = ({ pieces }: Word) => {
-    const first = pieces[0]!;
-    if (special[first]) return ["template", isSeparator[first] ? "separator" : "other"];
+    const start = pieces[0]!;
+    if (special[start]) return ["template", isSeparator[start] ? "separator" : "other"];
     return ["word", ...pieces.map((at) => tokens[at]!)];
   };
-  return found.map((word) => ({ ...word, key: key(word).join("\0") }));
+  return groups.map((word) => ({ ...word, key: key(word).join("\0") }));
 }
 
 /** `separator`: the template's own token for it. */
 export function align(a: Encoded, b: Encoded, separator: string): Alignment {
-  const [first, second] = [wordsOf(a, separator), wordsOf(b, separator)];
+  const [wordsA, wordsB] = [wordsOf(a, separator), wordsOf(b, separator)];
   const { pairs, open } = common(
-    first.map(({ key }) => key),
-    second.map(({ key }) => key),
+    wordsA.map(({ key }) => key),
+    wordsB.map(({ key }) => key),
   );
-  const tokens = (some: [number, number][]) =>
-    some.flatMap(([i, j]) => first[i]!.pieces.map((at, n): [number, number] => [at, second[j]!.pieces[n]!]));
+  const tokens = (matches: [number, number][]) =>
+    matches.flatMap(([i, j]) => wordsA[i]!.pieces.map((at, n): [number, number] => [at, wordsB[j]!.pieces[n]!]));
   const shared = tokens(pairs);
   return { pairs: withGaps(shared, a.ids.length, b.ids.length), shared, open: tokens(open) };
 }
@@ -54,8 +54,8 @@ export function common(x: string[], y: string[]): { pairs: [number, number][]; o
   const length = new Int32Array((n + 1) * width); // of what the rests from (i, j) on have in common
   for (let i = n - 1; i >= 0; i--)
     for (let j = m - 1; j >= 0; j--) {
-      const after = length[(i + 1) * width + j + 1]! + (x[i] === y[j] ? 1 : 0);
-      length[i * width + j] = Math.max(after, length[(i + 1) * width + j]!, length[i * width + j + 1]!);
+      const diagonal = length[(i + 1) * width + j + 1]! + (x[i] === y[j] ? 1 : 0);
+      length[i * width + j] = Math.max(diagonal, length[(i + 1) * width + j]!, length[i * width + j + 1]!);
     }
   const next = (i: number, j: number): [number, number] => {
     for (let away = 0; ; away++) {
@@ -64,9 +64,9 @@ export function common(x: string[], y: string[]): { pairs: [number, number][]; o
         const [p, q] = [i + u, j + away - u];
         if (x[p] === y[q] && length[p * width + q] === length[i * width + j]) good.push([p, q]);
       }
-      const before = ([p, q]: [number, number], [r, s]: [number, number]) =>
+      const order = ([p, q]: [number, number], [r, s]: [number, number]) =>
         Math.abs(p - q) - Math.abs(r - s) || (x[p]! < x[r]! ? -1 : 1);
-      if (good.length > 0) return good.reduce((best, one) => (before(one, best) < 0 ? one : best));
+      if (good.length > 0) return good.reduce((best, one) => (order(one, best) < 0 ? one : best));
     }
   };
   const pairs: [number, number][] = [];
@@ -77,15 +77,15 @@ export function common(x: string[], y: string[]): { pairs: [number, number][]; o
   }
   // how many pairs can be the first, second, … of a longest one
   const counts = new Int32Array(pairs.length);
-  let before = new Int32Array(width); // what is in common before (i, j)
+  let prefix = new Int32Array(width); // what is in common before (i, j)
   for (let i = 0; i < n; i++) {
-    const then = before.slice();
+    const then = prefix.slice();
     for (let j = 0; j < m; j++) {
       const isSame = x[i] === y[j];
-      if (isSame && before[j]! + 1 + length[(i + 1) * width + j + 1]! === pairs.length) counts[before[j]!]!++;
-      then[j + 1] = Math.max(before[j + 1]!, before[j]! + (isSame ? 1 : 0), then[j]!);
+      if (isSame && prefix[j]! + 1 + length[(i + 1) * width + j + 1]! === pairs.length) counts[prefix[j]!]!++;
+      then[j + 1] = Math.max(prefix[j + 1]!, prefix[j]! + (isSame ? 1 : 0), then[j]!);
     }
-    before = then;
+    prefix = then;
   }
   return { pairs, open: pairs.filter((_, at) => counts[at]! > 1) };
 }

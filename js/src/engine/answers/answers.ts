@@ -13,22 +13,22 @@ type Row = [position: number, name: string, before: number, after: number];
 
 /** Of a run, its original before; with what is asked about first. Throws for a target that this run has not. */
 export async function answersOf(engine: Engine, shown: Run, name = "", at = -1): Promise<Fields> {
-  const { kind, unit, said, why_not } = engine.carried.answer;
+  const { kind, unit, said: note, why_not } = engine.carried.answer;
   const target = name ? targetOf(engine, shown, name, at) : null;
   const nothing = { kind: "", unit: "", said: "", rows: [], metrics: [], choices: [], places: [] };
   try {
     if (!kind) throw new Error(why_not || NEEDS_PYTHON);
     const metrics = metricsOf(engine, shown, target).map((one) => [one.name, one.label, one.unit]);
-    const found = { unit, said, metrics, choices: [] as string[], places: [] as number[], why_not: "" };
-    if (kind === "vectors") return { ...found, ...(await ofVectors(engine, shown)) };
+    const answer = { unit, said: note, metrics, choices: [] as string[], places: [] as number[], why_not: "" };
+    if (kind === "vectors") return { ...answer, ...(await ofVectors(engine, shown)) };
     const places = placesOf(engine, shown);
     const rows = kind === "tags" ? ofTags(engine, shown, places) : ofPlaces(engine, shown, places);
     if (kind === "words") {
-      const first = logitsAt(engine, shown.original, places[0]!);
-      found.choices = best(first, CHOICES).map((n) => nameOf(engine, n));
-    } else found.choices = isLone(engine) ? [] : engine.carried.answer.names;
-    if (kind === "tags" || (kind === "words" && places.length > 1)) found.places = places;
-    return { ...found, kind, rows: target ? withFirst(engine, shown, target, rows) : rows };
+      const logits = logitsAt(engine, shown.original, places[0]!);
+      answer.choices = best(logits, CHOICES).map((n) => nameOf(engine, n));
+    } else answer.choices = isLone(engine) ? [] : engine.carried.answer.names;
+    if (kind === "tags" || (kind === "words" && places.length > 1)) answer.places = places;
+    return { ...answer, kind, rows: target ? withFirst(engine, shown, target, rows) : rows };
   } catch (error) {
     return { ...nothing, why_not: (error as Error).message };
   }
@@ -41,18 +41,18 @@ const pairAt = (engine: Engine, { original, pass }: Run, place: number) =>
 /** The best of either at each place, the best before first. */
 function ofPlaces(engine: Engine, shown: Run, places: number[]): Row[] {
   return places.flatMap((place) => {
-    const [before, after] = pairAt(engine, shown, place);
-    const either = [...new Set([...best(before, ANSWERS), ...best(after, ANSWERS)])];
-    return either.map((n): Row => [place, nameOf(engine, n), before[n]!, after[n]!]);
+    const [base, variant] = pairAt(engine, shown, place);
+    const ids = [...new Set([...best(base, ANSWERS), ...best(variant, ANSWERS)])];
+    return ids.map((n): Row => [place, nameOf(engine, n), base[n]!, variant[n]!]);
   });
 }
 
 /** Of the tokens whose own label's number changed most. */
 function ofTags(engine: Engine, shown: Run, places: number[]): Row[] {
   const rows = places.map((place): Row => {
-    const [before, after] = pairAt(engine, shown, place);
-    const own = best(before, 1)[0]!;
-    return [place, nameOf(engine, own), before[own]!, after[own]!];
+    const [base, variant] = pairAt(engine, shown, place);
+    const label = best(base, 1)[0]!;
+    return [place, nameOf(engine, label), base[label]!, variant[label]!];
   });
   const change = ([, , before, after]: Row) => Math.abs(after - before);
   return [...rows]
@@ -62,16 +62,16 @@ function ofTags(engine: Engine, shown: Run, places: number[]): Row[] {
 }
 
 function withFirst(engine: Engine, shown: Run, { position, name, number }: Target, rows: Row[]): Row[] {
-  const [before, after] = pairAt(engine, shown, position);
-  const rest = rows.filter((row) => row[0] !== position || row[1] !== name);
-  return [[position, name, before[number]!, after[number]!], ...rest];
+  const [base, variant] = pairAt(engine, shown, position);
+  const alternatives = rows.filter((row) => row[0] !== position || row[1] !== name);
+  return [[position, name, base[number]!, variant[number]!], ...alternatives];
 }
 
 /** Of a text the cosine of its vector with that of the run without changes; of two texts their similarity. */
 async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promise<Fields> {
   if (!texts[1]) {
-    const after = pass === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, pass));
-    const rows: Row[] = [[-1, phrases.EMBEDDING_ALIKE, 1, after]];
+    const similarity = pass === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, pass));
+    const rows: Row[] = [[-1, phrases.EMBEDDING_ALIKE, 1, similarity]];
     return { kind: "embedding", unit: "cosine", rows };
   }
   if (pass.changes.some(({ kind }) => kind !== "off")) throw new Error(NEEDS_PYTHON);

@@ -18,39 +18,39 @@ const HIDDEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}]/gu;
 type Side = Pick<Run, "texts" | "encoded" | "pass">;
 
 /** Two runs, and how far their heads are apart, by all tokens and by aligned ones alone. */
-interface Beside {
+interface Runs {
   a: Side;
   b: Side;
   alignment: Alignment;
-  apart: Map<boolean, Apart>;
+  distances: Map<boolean, Distances>;
 }
 
 /** Of each head: of its aligned rows the mean, and the one that is apart most. */
-interface Apart {
+interface Distances {
   mean: Float64Array; // (L·H) nats
-  most: Int32Array; // (L·H) index into `shared`
+  peaks: Int32Array; // (L·H) index into `shared`
 }
 
-const kept = new WeakMap<Shown, Map<string, Beside>>();
+const runsOf = new WeakMap<Shown, Map<string, Runs>>();
 
-async function beside(engine: Engine, shown: Shown, other: unknown, signal: AbortSignal): Promise<Beside> {
-  if (!kept.has(shown)) kept.set(shown, new Map());
-  const known = kept.get(shown)!;
+async function twoRuns(engine: Engine, shown: Shown, other: unknown, signal: AbortSignal): Promise<Runs> {
+  if (!runsOf.has(shown)) runsOf.set(shown, new Map());
+  const byName = runsOf.get(shown)!;
   const name = JSON.stringify(other);
-  if (!known.has(name)) {
-    const made = await besideAnew(engine, shown, other, signal);
-    while (known.size >= COMPARED_RUNS) known.delete(known.keys().next().value!);
-    known.set(name, made);
+  if (!byName.has(name)) {
+    const runs = await compareRuns(engine, shown, other, signal);
+    while (byName.size >= COMPARED_RUNS) byName.delete(byName.keys().next().value!);
+    byName.set(name, runs);
   }
-  return known.get(name)!;
+  return byName.get(name)!;
 }
 
-async function besideAnew(
+async function compareRuns(
   { weights, encode, carried }: Engine,
   shown: Shown,
   other: unknown,
   signal: AbortSignal,
-): Promise<Beside> {
+): Promise<Runs> {
   if (!Array.isArray(other)) throw new Error("this view shows one run: choose another to compare it with");
   const { texts, encoded, original, pass } = shown;
   let [a, b]: [Side, Side] = [shown, shown];
@@ -59,74 +59,74 @@ async function besideAnew(
     a = { texts, encoded, pass: original };
   } else {
     const [text, pair] = [String(other[1] ?? ""), String(other[2] ?? "")];
-    const there = encode(text, pair || undefined);
-    b = { texts: [text, pair], encoded: there, pass: await run(weights, there, [], signal) };
+    const encoding = encode(text, pair || undefined);
+    b = { texts: [text, pair], encoded: encoding, pass: await run(weights, encoding, [], signal) };
   }
   const alignment = align(a.encoded, b.encoded, carried.vocabulary.separator);
   if (alignment.shared.length === 0) throw new Error(phrases.NO_COMMON_WORD);
-  return { a, b, alignment, apart: new Map() };
+  return { a, b, alignment, distances: new Map() };
 }
 
 const isShared = (pair: Pair): pair is readonly [number, number] => pair[0] !== null && pair[1] !== null;
-const unitsOf = ({ alignment: { pairs, shared } }: Beside, aligned: boolean): readonly Pair[] =>
+const unitsOf = ({ alignment: { pairs, shared } }: Runs, aligned: boolean): readonly Pair[] =>
   aligned ? shared : pairs;
 
 const visible = (text: string) =>
   text.replace(HIDDEN, (one) => `⟨U+${one.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
-function first(all: (string | number)[]): string {
-  const [names, count] = [all.slice(0, NAMED_UNITS).join(", "), all.length - NAMED_UNITS];
+function namedUnits(units: (string | number)[]): string {
+  const [names, count] = [units.slice(0, NAMED_UNITS).join(", "), units.length - NAMED_UNITS];
   return count > 0 ? phrases.AND_MORE({ names, count }) : names;
 }
 
 /** What the other text has of a token that is aligned with none: nothing like it, or where. */
-function gap({ a, b }: Beside, at: 0 | 1, place: number): string {
-  const [own, other] = at ? [b, a] : [a, b];
-  const token = own.encoded.tokens[place];
-  const places = other.encoded.tokens.flatMap((one, at) => (one === token ? [at] : []));
+function gapWords({ a, b }: Runs, at: 0 | 1, place: number): string {
+  const [source, target] = at ? [b, a] : [a, b];
+  const token = source.encoded.tokens[place];
+  const places = target.encoded.tokens.flatMap((one, at) => (one === token ? [at] : []));
   const side = at ? "a" : "b";
   return places.length > 0
-    ? phrases.GAP_ELSEWHERE({ side, places: first(places) })
+    ? phrases.GAP_ELSEWHERE({ side, places: namedUnits(places) })
     : phrases.GAP({ side, unit: "token" });
 }
 
 /** How much is aligned, and which pairs could be others. */
-function said({ a, b, alignment: { shared, open } }: Beside, aligned: boolean): string {
+function alignmentWords({ a, b, alignment: { shared, open } }: Runs, aligned: boolean): string {
   const [n, m] = [a.encoded.ids.length, b.encoded.ids.length];
   const isScaled = aligned && shared.length < Math.max(n, m);
   const words = [
     (isScaled ? phrases.ALIGNED_ALONE : phrases.ALIGNED)({ count: shared.length, a: n, units: "tokens", b: m }),
   ];
-  const named = first(open.map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`));
+  const named = namedUnits(open.map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`));
   if (named) words.push(phrases.ALIGNED_OTHERWISE({ pairs: named }));
   if (isScaled) words.push(phrases.ALIGNED_SCALED);
   return words.join(" ");
 }
 
 export const comparedWith: Answering = async (engine, shown, { other }, signal) => {
-  const found = await beside(engine, shown, other, signal);
+  const runs = await twoRuns(engine, shown, other, signal);
   const side = ({ texts, encoded, pass }: Side) => ({
     model: visible(String(engine.carried.header.model)),
     text: texts.filter(Boolean).map(visible).join(" / "),
     changes: pass.changes.map((change) => chipOf(change, 0, encoded.tokens).label),
   });
-  const { a, b, alignment } = found;
+  const { a, b, alignment } = runs;
   const name = ({ encoded }: Side, at: number | null) => (at === null ? null : visible(encoded.tokens[at]!));
   const fields = {
     sides: [side(a), side(b)],
     by: "tokens",
     queries: alignment.pairs.map(([i, j]) => [name(a, i), name(b, j), i ?? j]),
     keys: null,
-    said: [said(found, false), said(found, true)],
+    said: [alignmentWords(runs, false), alignmentWords(runs, true)],
     ...{ only: false, matched: true, heads: null, open: null },
   };
   return { fields };
 };
 
 /** One head's map of one side by a measure, (S, S) without gaps between rows; `aligned`: as if it had the aligned keys alone. */
-function measured(
+function mapBy(
   { weights }: Engine,
-  { a, b, alignment: { shared } }: Beside,
+  { a, b, alignment: { shared } }: Runs,
   side: 0 | 1,
   [layer, head]: [number, number],
   aligned: boolean,
@@ -135,13 +135,13 @@ function measured(
   const { pass } = side ? b : a;
   const { tokens } = pass;
   const { values, stride } = mapOf(weights, pass, layer, head);
-  const isKept = new Uint8Array(tokens);
-  for (const pair of shared) isKept[pair[side]] = 1;
+  const isAligned = new Uint8Array(tokens);
+  for (const pair of shared) isAligned[pair[side]] = 1;
   const lengths = measure === "weight" ? null : lengthsOf(weights, pass, layer).subarray(head * tokens);
   const out = new Float32Array(tokens * tokens);
   for (let i = 0; i < tokens; i++) {
     let row: Float64Array = Float64Array.from(values.subarray(i * stride, i * stride + tokens));
-    if (aligned) row = sharesOf(row.map((weight, j) => (isKept[j] ? weight : 0)));
+    if (aligned) row = sharesOf(row.map((weight, j) => (isAligned[j] ? weight : 0)));
     if (lengths) {
       const norm = row.map((weight, j) => weight * lengths[j]!);
       const share = measure === "norm" ? norm : sharesOf(norm);
@@ -155,7 +155,7 @@ function measured(
 const entr = (p: number) => (p > 0 ? -p * Math.log(p) : 0);
 
 /** Of each aligned row the Jensen-Shannon divergence, nats: keys without a partner keep their weight. */
-function rowsApart(a: Float32Array, b: Float32Array, { pairs, shared }: Alignment, sizes: [number, number]): number[] {
+function jsdOfRows(a: Float32Array, b: Float32Array, { pairs, shared }: Alignment, sizes: [number, number]): number[] {
   const alone = ([0, 1] as const).map((side) =>
     pairs.flatMap((pair) => (isShared(pair) || pair[side] === null ? [] : [pair[side]])),
   );
@@ -167,48 +167,48 @@ function rowsApart(a: Float32Array, b: Float32Array, { pairs, shared }: Alignmen
     };
     for (const [k, l] of shared) add(p[k]!, q[l]!);
     const sink = (row: Float32Array) => {
-      const rest = 1 - row.reduce((total, one) => total + one, 0);
-      return rest > SINK ? rest : 0;
+      const deficit = 1 - row.reduce((total, one) => total + one, 0);
+      return deficit > SINK ? deficit : 0;
     };
     add(sink(p), sink(q));
-    const rest = (row: Float32Array, keys: number[]) => keys.reduce((total, k) => total + row[k]!, 0);
-    return Math.max(0, sum) + (Math.LN2 / 2) * (rest(p, alone[0]!) + rest(q, alone[1]!));
+    const massOn = (row: Float32Array, keys: number[]) => keys.reduce((total, k) => total + row[k]!, 0);
+    return Math.max(0, sum) + (Math.LN2 / 2) * (massOn(p, alone[0]!) + massOn(q, alone[1]!));
   });
 }
 
 /** `aligned`: as if both texts had their aligned tokens alone. */
-async function apartOf(engine: Engine, found: Beside, aligned: boolean, signal: AbortSignal): Promise<Apart> {
-  const known = found.apart.get(aligned);
-  if (known) return known;
+async function distancesOf(engine: Engine, runs: Runs, aligned: boolean, signal: AbortSignal): Promise<Distances> {
+  const memo = runs.distances.get(aligned);
+  if (memo) return memo;
   const [layers, heads] = perHead(engine.carried);
-  const { pairs, shared, open } = found.alignment;
+  const { pairs, shared, open } = runs.alignment;
   const alignment = { pairs: aligned ? shared : pairs, shared, open };
-  const sizes: [number, number] = [found.a.pass.tokens, found.b.pass.tokens];
-  const made: Apart = { mean: new Float64Array(layers * heads), most: new Int32Array(layers * heads) };
+  const sizes: [number, number] = [runs.a.pass.tokens, runs.b.pass.tokens];
+  const distances: Distances = { mean: new Float64Array(layers * heads), peaks: new Int32Array(layers * heads) };
   for (let layer = 0; layer < layers; layer++) {
     for (let head = 0; head < heads; head++) {
-      const [a, b] = ([0, 1] as const).map((side) => measured(engine, found, side, [layer, head], aligned));
-      const rows = rowsApart(a!, b!, alignment, sizes);
+      const [a, b] = ([0, 1] as const).map((side) => mapBy(engine, runs, side, [layer, head], aligned));
+      const rows = jsdOfRows(a!, b!, alignment, sizes);
       const at = layer * heads + head;
-      made.mean[at] = rows.reduce((sum, one) => sum + one, 0) / rows.length;
-      made.most[at] = rows.indexOf(Math.max(...rows));
+      distances.mean[at] = rows.reduce((sum, one) => sum + one, 0) / rows.length;
+      distances.peaks[at] = rows.indexOf(Math.max(...rows));
     }
     await othersFirst();
     signal.throwIfAborted();
   }
-  found.apart.set(aligned, made);
-  return made;
+  runs.distances.set(aligned, distances);
+  return distances;
 }
 
 /** Where a head differs most, in words; row and column count in the units. */
-function described(engine: Engine, found: Beside, apart: Apart, at: number, aligned: boolean): Fields {
-  const { a, b, alignment } = found;
+function described(engine: Engine, runs: Runs, distances: Distances, at: number, aligned: boolean): Fields {
+  const { a, b, alignment } = runs;
   const [, heads] = perHead(engine.carried);
   const [layer, head] = [Math.floor(at / heads), at % heads];
-  const units = unitsOf(found, aligned);
-  const [i, j] = alignment.shared[apart.most[at]!]!;
+  const units = unitsOf(runs, aligned);
+  const [i, j] = alignment.shared[distances.peaks[at]!]!;
   const row = units.findIndex((pair) => pair[0] === i && pair[1] === j);
-  const maps = ([0, 1] as const).map((side) => measured(engine, found, side, [layer, head], aligned));
+  const maps = ([0, 1] as const).map((side) => mapBy(engine, runs, side, [layer, head], aligned));
   const weights = units.map(([p, q]): [number, number] => [
     p === null ? 0 : maps[0]![i * a.pass.tokens + p]!,
     q === null ? 0 : maps[1]![j * b.pass.tokens + q]!,
@@ -216,36 +216,36 @@ function described(engine: Engine, found: Beside, apart: Apart, at: number, alig
   const sizes = weights.map(([p, q]) => Math.abs(q - p));
   const column = sizes.indexOf(Math.max(...sizes));
   const [p, q] = units[column]!;
-  const both = weights[column]!;
-  const order = ([0, 1] as const).toSorted((x, y) => both[y] - both[x]);
-  const written = ranked(
-    order.map((side) => both[side]),
+  const weightPair = weights[column]!;
+  const order = ([0, 1] as const).toSorted((x, y) => weightPair[y] - weightPair[x]);
+  const texts = ranked(
+    order.map((side) => weightPair[side]),
     2,
   );
-  const text = (side: 0 | 1) => written[order.indexOf(side)]!;
+  const text = (side: 0 | 1) => texts[order.indexOf(side)]!;
   const named = ({ encoded }: Side, place: number) => `“${encoded.tokens[place]}” (${place})`;
   const [side, place] = p === null ? ([1, q!] as const) : ([0, p] as const);
   const key = named(side ? b : a, place);
   const numbers =
     p === null || q === null
-      ? phrases.WEIGHT_AND_GAP({ weight: text(side), side: "ab"[side]!, gap: gap(found, side, place) })
+      ? phrases.WEIGHT_AND_GAP({ weight: text(side), side: "ab"[side]!, gap: gapWords(runs, side, place) })
       : phrases.BOTH({ a: text(0), b: text(1) });
   const words = phrases.HEAD_DIFFERS({ head: headLabel(layer, head), query: named(a, i), key, weights: numbers });
   return { layer, head, words, cell: [row, column] };
 }
 
 export const comparedHeads: Answering = async (engine, shown, { other, aligned }, signal) => {
-  const found = await beside(engine, shown, other, signal);
-  const apart = await apartOf(engine, found, aligned === true, signal);
-  const order = [...apart.mean.keys()].sort((x, y) => apart.mean[y]! - apart.mean[x]! || x - y);
-  const differing = order.slice(0, COMPARED_HEADS).filter((at) => !isNothing(apart.mean[at]!));
-  const most = differing.map((at) => described(engine, found, apart, at, aligned === true));
-  return { fields: { apart: [...apart.mean], most } };
+  const runs = await twoRuns(engine, shown, other, signal);
+  const distances = await distancesOf(engine, runs, aligned === true, signal);
+  const order = [...distances.mean.keys()].sort((x, y) => distances.mean[y]! - distances.mean[x]! || x - y);
+  const differing = order.slice(0, COMPARED_HEADS).filter((at) => !isNothing(distances.mean[at]!));
+  const peaks = differing.map((at) => described(engine, runs, distances, at, aligned === true));
+  return { fields: { apart: [...distances.mean], most: peaks } };
 };
 
 /** One head in both, a window of units of it: NaN at gaps. */
 export const compared: Answering = async (engine, shown, question, signal): Promise<Answer> => {
-  const found = await beside(engine, shown, question.other, signal);
+  const runs = await twoRuns(engine, shown, question.other, signal);
   const [layer, head, row, col] = ["layer", "head", "row", "col"].map((name) => question[name] as number) as [
     number,
     number,
@@ -254,11 +254,11 @@ export const compared: Answering = async (engine, shown, question, signal): Prom
   ];
   const { measure } = question;
   const aligned = question.aligned === true;
-  const units = unitsOf(found, aligned);
+  const units = unitsOf(runs, aligned);
   const [rows, columns] = [units.slice(row, row + COMPARED_UNITS), units.slice(col, col + COMPARED_UNITS)];
   const windows = ([0, 1] as const).map((side) => {
-    const values = measured(engine, found, side, [layer, head], aligned, String(measure));
-    const { tokens } = (side ? found.b : found.a).pass;
+    const values = mapBy(engine, runs, side, [layer, head], aligned, String(measure));
+    const { tokens } = (side ? runs.b : runs.a).pass;
     const cells = rows.flatMap((query) =>
       columns.map((key) => {
         const [i, j] = [query[side], key[side]];
@@ -268,32 +268,32 @@ export const compared: Answering = async (engine, shown, question, signal): Prom
     return Float32Array.from(cells);
   });
   const size = [rows.length, columns.length];
-  const asked = { layer, head, measure, row, col, ...(aligned ? { aligned } : {}) };
-  return answerOf({ ...asked, other: [layer, head] }, { a: [windows[0]!, size], b: [windows[1]!, size] });
+  const place = { layer, head, measure, row, col, ...(aligned ? { aligned } : {}) };
+  return answerOf({ ...place, other: [layer, head] }, { a: [windows[0]!, size], b: [windows[1]!, size] });
 };
 
 /** Two numbers with as many digits as tell them apart. */
-function both(a: number, b: number): string {
+function pairWords(a: number, b: number): string {
   const [high, low] = ranked([Math.max(a, b), Math.min(a, b)]);
   return a >= b ? phrases.BOTH({ a: high!, b: a === b ? high! : low! }) : phrases.BOTH({ a: low!, b: high! });
 }
 
 export const comparedAnswers: Answering = async (engine, shown, { other }, signal) => {
-  const { a, b } = await beside(engine, shown, other, signal);
+  const { a, b } = await twoRuns(engine, shown, other, signal);
   const nothing = { fields: { unit: "", said: "", rows: [] } };
   if (engine.carried.answer.kind !== "vectors") return nothing;
   if (a.texts[1] && b.texts[1]) {
-    const found: Fields[] = [];
-    for (const side of [a, b]) found.push(await answersOf(engine, { ...shown, ...side, original: side.pass }));
-    if (found.some(({ why_not }) => why_not)) return nothing;
-    const [own, others] = found.map(({ rows }) => (rows as [number, string, number, number][])[0]![3]) as [
+    const sides: Fields[] = [];
+    for (const side of [a, b]) sides.push(await answersOf(engine, { ...shown, ...side, original: side.pass }));
+    if (sides.some(({ why_not }) => why_not)) return nothing;
+    const [cosineA, cosineB] = sides.map(({ rows }) => (rows as [number, string, number, number][])[0]![3]) as [
       number,
       number,
     ];
-    const said = phrases.SENTENCES_ALIKE_BY({ both: both(own, others) });
-    return { fields: { unit: "cosine", said, rows: [["", phrases.SENTENCES_ALIKE, own, others]] } };
+    const sentence = phrases.SENTENCES_ALIKE_BY({ both: pairWords(cosineA, cosineB) });
+    return { fields: { unit: "cosine", said: sentence, rows: [["", phrases.SENTENCES_ALIKE, cosineA, cosineB]] } };
   }
-  const alike = cosine(vectorOf(engine, a.pass), vectorOf(engine, b.pass));
-  const said = phrases.VECTORS_ALIKE_BY({ cosine: alike.toFixed(3) });
-  return { fields: { unit: "cosine", said, rows: [["", phrases.VECTORS_ALIKE, null, alike]] } };
+  const similarity = cosine(vectorOf(engine, a.pass), vectorOf(engine, b.pass));
+  const sentence = phrases.VECTORS_ALIKE_BY({ cosine: similarity.toFixed(3) });
+  return { fields: { unit: "cosine", said: sentence, rows: [["", phrases.VECTORS_ALIKE, null, similarity]] } };
 };

@@ -32,9 +32,9 @@ export function moved(before: Pass, after: Pass, heads: number): Float32Array {
           Float64Array,
           Float64Array,
         ];
-        let apart = 0;
-        for (let j = 0; j < tokens; j++) apart += entr((p[j]! + q[j]!) / 2) - (entr(p[j]!) + entr(q[j]!)) / 2;
-        sum += Math.max(0, apart);
+        let divergence = 0;
+        for (let j = 0; j < tokens; j++) divergence += entr((p[j]! + q[j]!) / 2) - (entr(p[j]!) + entr(q[j]!)) / 2;
+        sum += Math.max(0, divergence);
       }
       out[layer * heads + head] = sum / tokens;
     }
@@ -49,9 +49,9 @@ function metricOf(engine: Engine, shown: Shown, { metric, target, target_at }: F
   if (!engine.carried.answer.kind) throw new Error(NEEDS_PYTHON);
   const name = String(target ?? "");
   const about = name ? targetOf(engine, shown, name, Number(target_at ?? -1)) : null;
-  const found = metricsOf(engine, shown, about).find((one) => one.name === metric);
-  if (!found) throw new Error(NEEDS_PYTHON);
-  return found;
+  const match = metricsOf(engine, shown, about).find((one) => one.name === metric);
+  if (!match) throw new Error(NEEDS_PYTHON);
+  return match;
 }
 
 /** Of each head (L, H): there is no estimate, the page asks for the exact ones. */
@@ -64,12 +64,12 @@ export const matters: Answering = (engine, shown, question) => {
 
 /** What switching off each head of a layer changes of a number of the answer, (H). */
 export const mattersExact: Answering = async (engine, shown, question, signal) => {
-  const { name, read } = metricOf(engine, shown, question);
+  const { name, score } = metricOf(engine, shown, question);
   const layer = question.layer as number;
   const values = new Float32Array(engine.carried.shape.heads);
   for (let head = 0; head < values.length; head++) {
-    const { before, after } = await runsOf(engine, shown, { kind: "off", layer, head }, signal);
-    values[head] = read(after) - read(before);
+    const { base, variant } = await runsOf(engine, shown, { kind: "off", layer, head }, signal);
+    values[head] = score(variant) - score(base);
   }
   return answerOf({ metric: name, layer }, { values: [values, null] });
 };

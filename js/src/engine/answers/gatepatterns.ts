@@ -25,7 +25,7 @@ export interface Frame {
   ways: readonly Way[];
 }
 
-export interface Measured {
+export interface PatternScores {
   scores: Record<string, number>;
   columns: readonly number[]; // the stripes, in order
   width: number; // of the band
@@ -37,7 +37,7 @@ const clamped = (value: number) => Math.min(1, Math.max(0, value));
 const ratio = (part: number, whole: number) => (whole > 1e-9 ? clamped(part / whole) : 0);
 const total = (values: Iterable<number>) => {
   let sum = 0;
-  for (const one of values) sum += one;
+  for (const x of values) sum += x;
   return sum;
 };
 const information = (p: number) => (p > 0 ? p * Math.log(p) : 0);
@@ -48,9 +48,9 @@ export function frameOf(isSpecial: readonly boolean[], segments: readonly number
   const content = at.filter((n) => !isSpecial[n]);
   const n = content.length;
   const adjacent = content.slice(1).map((one, before) => one - content[before]! === 1);
-  const first = content.filter((one) => segments[one] === 0).length;
-  const parts = first >= 2 && n - first >= 2 ? [halves(first, n)] : cuts(n);
-  const ways = parts.map((blocks) => ({ blocks, ideal: idealOf(blocks, n) }));
+  const split = content.filter((one) => segments[one] === 0).length;
+  const divisions = split >= 2 && n - split >= 2 ? [halves(split, n)] : cuts(n);
+  const ways = divisions.map((blocks) => ({ blocks, ideal: idealOf(blocks, n) }));
   return { content, special: at.filter((one) => isSpecial[one]), adjacent, ways };
 }
 
@@ -61,10 +61,10 @@ const halves = (at: number, n: number): Range[] => [
 
 /** Cuts in two, neither part under 3 tokens or a fifth. */
 function cuts(n: number): Range[][] {
-  const least = Math.max(3, Math.round(n / 5));
-  const count = Math.max(0, Math.min(PATTERN_CUTS, n - 2 * least + 1));
-  const step = count > 1 ? (n - 2 * least) / (count - 1) : 0;
-  return Array.from({ length: count }, (_, k) => halves(Math.round(least + step * k), n));
+  const shortest = Math.max(3, Math.round(n / 5));
+  const count = Math.max(0, Math.min(PATTERN_CUTS, n - 2 * shortest + 1));
+  const step = count > 1 ? (n - 2 * shortest) / (count - 1) : 0;
+  return Array.from({ length: count }, (_, k) => halves(Math.round(shortest + step * k), n));
 }
 
 /** 1 − what is expected of a map whose rows are even over their own block. */
@@ -87,34 +87,34 @@ function expectedOf(
   ways: readonly (readonly Range[])[],
 ): number[][] {
   const n = c.length;
-  const least = (PATTERN_ROUNDING * total(mass)) / n;
+  const floor = (PATTERN_ROUNDING * total(mass)) / n;
   const p = byOffset.map((there, at) => {
     const d = at - n + 1;
     let chance = 0;
     for (let i = Math.max(0, -d); i < Math.min(n, n - d); i++) chance += mass[i]! * c[i + d]!;
-    return chance > least ? there / Math.max(chance, PATTERN_TINY) : 0;
+    return chance > floor ? there / Math.max(chance, PATTERN_TINY) : 0;
   });
-  const found = ways.map((blocks) => blocks.map(() => 0));
+  const expected = ways.map((blocks) => blocks.map(() => 0));
   const sums = new Float64Array(n + 1);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) sums[j + 1] = sums[j]! + p[j - i + n - 1]! * c[j]!;
-    const whole = Math.max(sums[n]!, PATTERN_TINY);
+    const rowSum = Math.max(sums[n]!, PATTERN_TINY);
     for (const [k, blocks] of ways.entries())
       for (const [g, [from, to]] of blocks.entries())
-        if (from <= i && i < to) found[k]![g]! += mass[i]! * clamped((sums[to]! - sums[from]!) / whole);
+        if (from <= i && i < to) expected[k]![g]! += mass[i]! * clamped((sums[to]! - sums[from]!) / rowSum);
   }
-  return found;
+  return expected;
 }
 
 /** Sums over the rows of B, attention among content tokens: bertlens/measures/gates/pattern_sums.py. */
-class Gathered {
+class PatternSums {
   mass: Float64Array; // of each row
   columns: Float64Array;
-  own: Float64Array;
+  diagonal: Float64Array;
   ahead: Float64Array; // B_i,i+1
   behind: Float64Array; // B_i+1,i
   byOffset: Float64Array; // from −(n − 1)
-  after: Float64Array;
+  upper: Float64Array;
   peak: Float64Array;
   targets: Int32Array;
   stays: number[][]; // of each way's blocks: mass of their rows in them
@@ -126,7 +126,7 @@ class Gathered {
   constructor(values: Float32Array, stride: number, { content, special, ways }: Frame, isContent: boolean) {
     const n = content.length;
     const room = () => new Float64Array(n);
-    [this.mass, this.columns, this.own, this.after, this.peak] = [room(), room(), room(), room(), room()];
+    [this.mass, this.columns, this.diagonal, this.upper, this.peak] = [room(), room(), room(), room(), room()];
     [this.ahead, this.behind, this.byOffset] = [room().slice(1), room().slice(1), new Float64Array(2 * n - 1)];
     this.targets = new Int32Array(n);
     const none = () => ways.map(({ blocks }) => blocks.map(() => 0));
@@ -135,26 +135,26 @@ class Gathered {
     const [sums, inside] = [new Float64Array(n + 1), new Float64Array(n + 1)];
     for (const [i, query] of content.entries()) {
       const weight = (key: number) => values[query * stride + key]!;
-      const [among, others] = [total(content.map(weight)), isContent ? [] : special.map(weight)];
-      const whole = among + total(others);
-      const scaled = (one: number) => (whole > PATTERN_TINY ? one / whole : 1 / keys);
+      const [among, specialWeights] = [total(content.map(weight)), isContent ? [] : special.map(weight)];
+      const rowSum = among + total(specialWeights);
+      const scaled = (one: number) => (rowSum > PATTERN_TINY ? one / rowSum : 1 / keys);
       for (const [j, key] of content.entries()) {
-        const one = scaled(weight(key));
-        sums[j + 1] = sums[j]! + one;
-        inside[j + 1] = inside[j]! + information(one);
-        this.columns[j]! += one;
-        this.byOffset[j - i + n - 1]! += one;
-        this.energy += one * one;
-        if (j === i) this.own[i] = one;
-        else if (j === i + 1) this.ahead[i] = one;
-        else if (j === i - 1) this.behind[j] = one;
-        else if (one > this.peak[i]!) [this.peak[i], this.targets[i]] = [one, j];
+        const p = scaled(weight(key));
+        sums[j + 1] = sums[j]! + p;
+        inside[j + 1] = inside[j]! + information(p);
+        this.columns[j]! += p;
+        this.byOffset[j - i + n - 1]! += p;
+        this.energy += p * p;
+        if (j === i) this.diagonal[i] = p;
+        else if (j === i + 1) this.ahead[i] = p;
+        else if (j === i - 1) this.behind[j] = p;
+        else if (p > this.peak[i]!) [this.peak[i], this.targets[i]] = [p, j];
       }
       this.mass[i] = sums[n]!;
-      this.after[i] = sums[n]! - sums[i + 1]!;
-      const beside = others.map(scaled);
-      this.special += total(beside);
-      this.uniform -= (inside[n]! + total(beside.map(information))) / Math.log(keys) / n;
+      this.upper[i] = sums[n]! - sums[i + 1]!;
+      const specialShares = specialWeights.map(scaled);
+      this.special += total(specialShares);
+      this.uniform -= (inside[n]! + total(specialShares.map(information))) / Math.log(keys) / n;
       for (const [k, { blocks }] of ways.entries())
         for (const [g, [from, to]] of blocks.entries()) {
           if (i < from || i >= to) continue;
@@ -167,12 +167,12 @@ class Gathered {
 }
 
 /** The patterns of a map, whose rows begin `stride` numbers apart; isContent: special keys left out, rows scaled anew. */
-export function measured(values: Float32Array, stride: number, frame: Frame, isContent: boolean): Measured {
+export function patternScores(values: Float32Array, stride: number, frame: Frame, isContent: boolean): PatternScores {
   const { content, special, adjacent, ways } = frame;
   const n = content.length;
   if (n + special.length < PATTERN_TOKENS || n < PATTERN_CONTENT)
     return { scores: {}, columns: [], width: 0, blocks: [], targets: new Int32Array(n) };
-  const of = new Gathered(values, stride, frame, isContent);
+  const of = new PatternSums(values, stride, frame, isContent);
   const { mass } = of;
   const sum = total(mass);
   const root = Math.sqrt(sum / n);
@@ -182,76 +182,76 @@ export function measured(values: Float32Array, stride: number, frame: Frame, isC
       total(there.map((one, i) => one - chance(i) * whole[i]!)),
       total(whole.map((one, i) => (1 - chance(i)) * one)),
     );
-  const near = (there: Float64Array, whole: Float64Array) => {
-    const [some, all] = [there, whole].map((one) => one.filter((_, i) => adjacent[i])) as [Float64Array, Float64Array];
-    return excess(some, () => 1 / n, all) * Math.sqrt(total(all) / Math.max(1, all.length));
+  const neighbours = (there: Float64Array, whole: Float64Array) => {
+    const [b, m] = [there, whole].map((one) => one.filter((_, i) => adjacent[i])) as [Float64Array, Float64Array];
+    return excess(b, () => 1 / n, m) * Math.sqrt(total(m) / Math.max(1, m.length));
   };
-  const others = mass.map((one, i) => one - of.own[i]!);
-  const share = total(others) / Math.max(sum, PATTERN_TINY);
+  const offDiagonal = mass.map((one, i) => one - of.diagonal[i]!);
+  const share = total(offDiagonal) / Math.max(sum, PATTERN_TINY);
   const { columns, purity } = stripes(of, sum);
   const ahead = (i: number) => (n - 1 - i) / (n - 1);
-  const before = others.map((one, i) => one - of.after[i]!);
+  const lower = offDiagonal.map((one, i) => one - of.upper[i]!);
   const band = bandOf(of, sum);
   const block = blockOf(of, sum, ways);
   const chance = isContent ? 0 : special.length / (n + special.length);
-  const found = {
-    self: excess(of.own, () => 1 / n) * root,
-    next: near(of.ahead, mass.subarray(0, n - 1)),
-    previous: near(of.behind, mass.subarray(1)),
+  const patterns = {
+    self: excess(of.diagonal, () => 1 / n) * root,
+    next: neighbours(of.ahead, mass.subarray(0, n - 1)),
+    previous: neighbours(of.behind, mass.subarray(1)),
     "both neighbours": root * band.score,
-    after: root * share * excess(of.after, ahead, others) * (1 - purity),
-    before: root * share * excess(before, (i) => 1 - ahead(i), others) * (1 - purity),
+    after: root * share * excess(of.upper, ahead, offDiagonal) * (1 - purity),
+    before: root * share * excess(lower, (i) => 1 - ahead(i), offDiagonal) * (1 - purity),
     "content columns": root * purity,
     "special columns": clamped((of.special / n - chance) / (1 - chance)),
     block: root * block.score,
   };
   const uniform = clamped(of.uniform);
-  const strongest = Math.max(...Object.values(found));
+  const strongest = Math.max(...Object.values(patterns));
   const scores = {
-    ...{ ...found, "far peaks": root * peaksOf(of, sum), uniform },
+    ...{ ...patterns, "far peaks": root * peaksOf(of, sum), uniform },
     unstructured: Math.max(0, 2 * uniform - 1) * Math.max(0, 1 - 1.5 * strongest),
   };
   return { scores, columns, width: band.width, blocks: block.blocks, targets: of.targets };
 }
 
-function bandOf({ mass, byOffset }: Gathered, sum: number): { width: number; score: number } {
+function bandOf({ mass, byOffset }: PatternSums, sum: number): { width: number; score: number } {
   const n = mass.length;
   const widest = Math.max(1, Math.min(Math.floor(n / 4), Math.max(3, Math.floor(n / 6))));
-  let [ahead, behind, chance, first, last] = [0, 0, 0, sum, sum];
+  let [ahead, behind, chance, top, bottom] = [0, 0, 0, sum, sum];
   const scores: number[] = [];
   for (let r = 1; r <= widest; r++) {
     ahead += byOffset[n - 1 + r]!;
     behind += byOffset[n - 1 - r]!;
-    first -= mass[r - 1]!;
-    last -= mass[n - r]!;
-    chance += (first + last) / n;
-    const both = ahead + behind;
-    scores.push((ratio(both - chance, sum - chance) * 2 * Math.min(ahead, behind)) / Math.max(both, PATTERN_TINY));
+    top -= mass[r - 1]!;
+    bottom -= mass[n - r]!;
+    chance += (top + bottom) / n;
+    const inBand = ahead + behind;
+    scores.push((ratio(inBand - chance, sum - chance) * 2 * Math.min(ahead, behind)) / Math.max(inBand, PATTERN_TINY));
   }
   const best = largest(scores);
   return { width: best + 1, score: scores[best]! };
 }
 
 /** The columns that stand out, and how pure they are. */
-function stripes({ columns, mass, energy }: Gathered, sum: number): { columns: number[]; purity: number } {
+function stripes({ columns, mass, energy }: PatternSums, sum: number): { columns: number[]; purity: number } {
   const n = columns.length;
   const mean = [...columns].map((one) => one / Math.max(sum, PATTERN_TINY));
   const order = [...mean.keys()].sort((a, b) => mean[b]! - mean[a]!);
-  let held = 0;
+  let coverage = 0;
   const gains = order.slice(0, Math.max(1, Math.floor(n / 4))).map((j, at) => {
-    held += mean[j]!;
-    return (held - (at + 1) / n) / (1 - (at + 1) / n);
+    coverage += mean[j]!;
+    return (coverage - (at + 1) / n) / (1 - (at + 1) / n);
   });
   const best = largest(gains);
-  const left = energy - total(mass.map((one) => one * one)) / n;
+  const scatter = energy - total(mass.map((one) => one * one)) / n;
   const shared = total(mean.map((one) => (one - 1 / n) ** 2)) * sum ** 2;
-  const agreement = Math.sqrt(ratio(shared - left, (n - 1) * left));
+  const agreement = Math.sqrt(ratio(shared - scatter, (n - 1) * scatter));
   const count = Math.max(1, Math.min(best + 1, mean.filter((one) => one >= 2 / n).length));
   return { columns: order.slice(0, count).sort((a, b) => a - b), purity: clamped(gains[best]!) * agreement };
 }
 
 function blockOf(
-  { columns, byOffset, mass, stays, spread }: Gathered,
+  { columns, byOffset, mass, stays, spread }: PatternSums,
   sum: number,
   ways: Frame["ways"],
 ): { blocks: readonly Range[]; score: number } {
@@ -271,8 +271,8 @@ function blockOf(
         const inside = stays[k]![g]! / weight;
         const chance = (to - from) / n;
         const beyond = inside - expected[k]![g]! / weight;
-        const part = beyond > PATTERN_ROUNDING ? beyond / Math.max(ideal[g]!, PATTERN_TINY) : 0;
-        return Math.sqrt(clamped((inside - chance) / (1 - chance)) * clamped(part));
+        const gain = beyond > PATTERN_ROUNDING ? beyond / Math.max(ideal[g]!, PATTERN_TINY) : 0;
+        return Math.sqrt(clamped((inside - chance) / (1 - chance)) * clamped(gain));
       }),
     ),
   );
@@ -283,7 +283,7 @@ function blockOf(
   return { blocks, score: purities[best]! * clamped(2 * evenness - 0.5) };
 }
 
-function peaksOf({ peak, targets }: Gathered, sum: number): number {
+function peaksOf({ peak, targets }: PatternSums, sum: number): number {
   const n = targets.length;
   const counts = new Float64Array(n);
   for (const target of targets) counts[target]!++;

@@ -6,7 +6,7 @@ import { GATE_LEAST_CONTENT, GATE_LEVEL, GATE_PATTERNS, GATE_RISE, GATE_VIEWS } 
 import type { Pass } from "../forward";
 import { type Answering, answerOf, perHead, type Shown } from "../runs";
 import type { Weights } from "../weights";
-import { type Frame, frameOf, type Measured, measured } from "./gatepatterns";
+import { type Frame, frameOf, type PatternScores, patternScores } from "./gatepatterns";
 import { mapOf } from "./maps";
 
 const NAMES = Object.keys(GATE_PATTERNS);
@@ -18,20 +18,20 @@ const leastAt = (n: number, threshold: number): number | null =>
   n < GATE_LEAST_CONTENT ? null : threshold + GATE_RISE * Math.max(0, 1 / n - 1 / GATE_LEVEL);
 
 const frames = new WeakMap<Shown["encoded"], Frame>();
-const known = new WeakMap<Pass, Map<number, Record<GateView, number[]>>>(); // scores of a head
+const scoresByHead = new WeakMap<Pass, Map<number, Record<GateView, number[]>>>(); // scores of a head
 
 function framed({ encoded }: Shown): Frame {
   if (!frames.has(encoded)) frames.set(encoded, frameOf(encoded.special, encoded.segments));
   return frames.get(encoded)!;
 }
 
-const strongest = ({ scores }: Measured) =>
+const strongest = ({ scores }: PatternScores) =>
   NAMES.map((gate) => Math.max(...GATE_PATTERNS[gate]!.map((pattern) => scores[pattern] ?? Number.NaN)));
 
 function scoresOf(weights: Weights, shown: Shown, layer: number, head: number): Record<GateView, number[]> {
   const { values, stride } = mapOf(weights, shown.pass, layer, head);
   const [full, content] = GATE_VIEWS.map((view) =>
-    strongest(measured(values, stride, framed(shown), view === "content")),
+    strongest(patternScores(values, stride, framed(shown), view === "content")),
   );
   return { full: full!, content: content! };
 }
@@ -40,29 +40,29 @@ function scoresOf(weights: Weights, shown: Shown, layer: number, head: number): 
 export const gates: Answering = ({ carried, weights }, shown, question) => {
   const [threshold, margin] = [question.threshold as number, question.margin as number];
   const [layers, heads] = perHead(carried);
-  const wanted = typeof question.layer === "number" ? [question.layer] : [...Array(layers).keys()];
-  const done = known.get(shown.pass) ?? new Map<number, Record<GateView, number[]>>();
-  known.set(shown.pass, done);
+  const selection = typeof question.layer === "number" ? [question.layer] : [...Array(layers).keys()];
+  const cache = scoresByHead.get(shown.pass) ?? new Map<number, Record<GateView, number[]>>();
+  scoresByHead.set(shown.pass, cache);
   const until = performance.now() + PATIENCE;
-  const all = wanted.flatMap((layer) => Array.from({ length: heads }, (_, head) => [layer, head] as const));
-  for (const [layer, head] of all) {
+  const pairs = selection.flatMap((layer) => Array.from({ length: heads }, (_, head) => [layer, head] as const));
+  for (const [layer, head] of pairs) {
     const at = layer * heads + head;
-    if (done.has(at)) continue;
-    if (performance.now() > until) return { fields: { again: true, done: done.size / (layers * heads) } };
-    done.set(at, scoresOf(weights, shown, layer, head));
+    if (cache.has(at)) continue;
+    if (performance.now() > until) return { fields: { again: true, done: cache.size / (layers * heads) } };
+    cache.set(at, scoresOf(weights, shown, layer, head));
   }
   const n = framed(shown).content.length;
-  const least = leastAt(n, threshold);
-  const scores = (view: GateView) => all.map(([layer, head]) => done.get(layer * heads + head)![view]);
+  const floor = leastAt(n, threshold);
+  const scores = (view: GateView) => pairs.map(([layer, head]) => cache.get(layer * heads + head)![view]);
   const labels = (view: GateView) => {
-    const each = scores(view).map((one) => gateLabel(NAMES, one, least, margin));
-    return wanted.map((_, n) => each.slice(n * heads, (n + 1) * heads));
+    const headLabels = scores(view).map((one) => gateLabel(NAMES, one, floor, margin));
+    return selection.map((_, n) => headLabels.slice(n * heads, (n + 1) * heads));
   };
   const array = (view: GateView) =>
-    [Float32Array.from(scores(view).flat()), [wanted.length, heads, NAMES.length]] as const;
+    [Float32Array.from(scores(view).flat()), [selection.length, heads, NAMES.length]] as const;
   return answerOf(
     {
-      ...{ names: NAMES, threshold, margin, content_tokens: n, least },
+      ...{ names: NAMES, threshold, margin, content_tokens: n, least: floor },
       labels: Object.fromEntries(GATE_VIEWS.map((view) => [view, labels(view)])),
     },
     Object.fromEntries(GATE_VIEWS.map((view) => [view, array(view)])),
@@ -70,7 +70,7 @@ export const gates: Answering = ({ carried, weights }, shown, question) => {
 };
 
 /** Which cells of content tokens i and j made a pattern, among content tokens. */
-function isCell({ columns, width, blocks, targets }: Measured, { content }: Frame, pattern: string) {
+function isCell({ columns, width, blocks, targets }: PatternScores, { content }: Frame, pattern: string) {
   const isNear = (i: number, j: number) => Math.abs(content[j]! - content[i]!) === 1;
   const cells: Record<string, (i: number, j: number) => boolean> = {
     self: (i, j) => i === j,
@@ -88,11 +88,11 @@ function isCell({ columns, width, blocks, targets }: Measured, { content }: Fram
 }
 
 /** Where the cells are, in words. */
-function detailOf({ columns, width, blocks }: Measured, { content }: Frame, pattern: string): string {
-  const many = (count: number) => (count > 1 ? "s" : "");
-  if (pattern === "both neighbours") return phrases.BAND({ width, s: many(width) });
+function detailOf({ columns, width, blocks }: PatternScores, { content }: Frame, pattern: string): string {
+  const plural = (count: number) => (count > 1 ? "s" : "");
+  if (pattern === "both neighbours") return phrases.BAND({ width, s: plural(width) });
   if (pattern === "content columns")
-    return phrases.COLUMNS({ s: many(columns.length), places: columns.map((at) => content[at]).join(", ") });
+    return phrases.COLUMNS({ s: plural(columns.length), places: columns.map((at) => content[at]).join(", ") });
   const starts = blocks.slice(1).map(([from]) => content[from]);
   return pattern === "block" ? phrases.CUT_BEFORE({ places: starts.join(" and ") }) : "";
 }
@@ -101,27 +101,27 @@ function detailOf({ columns, width, blocks }: Measured, { content }: Frame, patt
 export function evidenceOf(values: Float32Array, stride: number, frame: Frame, gate: string, isContent: boolean) {
   const { content, special } = frame;
   const tokens = content.length + special.length;
-  const found = measured(values, stride, frame, isContent);
-  const score = (pattern: string) => found.scores[pattern] ?? 0;
+  const patterns = patternScores(values, stride, frame, isContent);
+  const score = (pattern: string) => patterns.scores[pattern] ?? 0;
   const pattern = GATE_PATTERNS[gate]!.reduce((best, one) => (score(one) > score(best) ? one : best));
-  const isMeasured = pattern in found.scores;
-  const counts = isMeasured ? isCell(found, frame, pattern) : () => false;
+  const isMeasured = pattern in patterns.scores;
+  const counts = isMeasured ? isCell(patterns, frame, pattern) : () => false;
   const hasSpecial = isMeasured && ["special columns", "unstructured"].includes(pattern);
   const cells = new Uint8Array(Math.ceil(tokens ** 2 / 8));
   let mass = 0;
   for (const [i, query] of content.entries()) {
-    let [on, all] = [0, 0];
+    let [on, total] = [0, 0];
     const add = (key: number, isOn: boolean) => {
       const at = query * tokens + key;
       const weight = values[query * stride + key]!;
       if (isOn) cells[at >> 3]! |= 128 >> (at & 7);
-      [on, all] = [on + (isOn ? weight : 0), all + weight];
+      [on, total] = [on + (isOn ? weight : 0), total + weight];
     };
     for (const [j, key] of content.entries()) add(key, counts(i, j));
     if (!isContent) for (const key of special) add(key, hasSpecial);
-    mass += on / Math.max(all, 1e-12) / content.length;
+    mass += on / Math.max(total, 1e-12) / content.length;
   }
-  const detail = isMeasured ? detailOf(found, frame, pattern) : "";
+  const detail = isMeasured ? detailOf(patterns, frame, pattern) : "";
   return { pattern, detail, mass: content.length > 0 ? mass : null, cells };
 }
 
@@ -129,6 +129,6 @@ export const evidence: Answering = ({ weights }, shown, question) => {
   const [layer, head, gate] = [question.layer as number, question.head as number, String(question.gate)];
   if (!(gate in GATE_PATTERNS)) throw new Error("no such gate");
   const { values, stride } = mapOf(weights, shown.pass, layer, head);
-  const { cells, ...said } = evidenceOf(values, stride, framed(shown), gate, question.view === "content");
-  return answerOf({ layer, head, gate, ...said }, { cells: [cells, null] });
+  const { cells, ...proof } = evidenceOf(values, stride, framed(shown), gate, question.view === "content");
+  return answerOf({ layer, head, gate, ...proof }, { cells: [cells, null] });
 };

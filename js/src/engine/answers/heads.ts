@@ -14,18 +14,18 @@ export function headOf(
   layer: number,
   head: number,
 ): { fields: Record<string, unknown>; arrays: Record<string, Shaped> } {
-  const { q, k, lse, seen } = pass.layers[layer]!;
+  const { q, k, lse, masks } = pass.layers[layer]!;
   const [tokens, size] = [pass.tokens, shape.width / shape.heads];
-  const own = (values: Float32Array): Shaped => [
+  const slice = (values: Float32Array): Shaped => [
     values.subarray(head * tokens * size, (head + 1) * tokens * size),
     [tokens, size],
   ];
-  const mask = seen[head];
+  const mask = masks[head];
   const [, digits] = decimals.find(([most]) => tokens <= most) ?? decimals.at(-1)!;
   return {
     fields: { layer, head, scaling: 1 / Math.sqrt(size), mask: mask ? "bits" : "full", decimals: digits },
     arrays: {
-      ...{ q: own(q), k: own(k) },
+      ...{ q: slice(q), k: slice(k) },
       lse: [Float64Array.from(lse.subarray(head * tokens, (head + 1) * tokens)), null],
       ...(mask ? { bits: bitsOf(mask, tokens) } : {}),
     },
@@ -33,11 +33,11 @@ export function headOf(
 }
 
 /** A bit per key, lowest first, each query's in bytes of its own. */
-function bitsOf(seen: Uint8Array, tokens: number): Shaped {
+function bitsOf(mask: Uint8Array, tokens: number): Shaped {
   const stride = Math.ceil(tokens / 8);
   const bits = new Uint8Array(tokens * stride);
   for (let i = 0; i < tokens; i++)
-    for (let j = 0; j < tokens; j++) bits[i * stride + (j >> 3)]! |= seen[i * tokens + j]! << (j & 7);
+    for (let j = 0; j < tokens; j++) bits[i * stride + (j >> 3)]! |= mask[i * tokens + j]! << (j & 7);
   return [bits, [tokens, stride]];
 }
 
@@ -52,31 +52,31 @@ export const norms: Answering = ({ carried, weights }, { pass }, { layer }) =>
 
 /** Rows of all heads for some queries, their mean. */
 export const rows: Answering = ({ carried, weights }, { pass }, question) => {
-  const [query, last] = [question.query as number, question.last as number];
+  const [query, end] = [question.query as number, question.last as number];
   const [layers, heads] = perHead(carried);
   const { tokens } = pass;
   const hasNorms = (carried.header.measures as string[]).includes("norm");
-  const found: Record<string, Float32Array> = {};
+  const sums: Record<string, Float32Array> = {};
   for (const name of ["weight", ...(hasNorms ? ["norm", "share"] : [])])
-    found[name] = new Float32Array(layers * heads * tokens);
+    sums[name] = new Float32Array(layers * heads * tokens);
   for (let layer = 0; layer < layers; layer++) {
     const lengths = hasNorms ? lengthsOf(weights, pass, layer) : null;
-    for (let one = 0; one < heads; one++)
-      for (let i = query; i <= last; i++) {
-        const at = (layer * heads + one) * tokens;
+    for (let h = 0; h < heads; h++)
+      for (let i = query; i <= end; i++) {
+        const at = (layer * heads + h) * tokens;
         const add = (name: string, row: Float64Array) => {
-          for (let j = 0; j < tokens; j++) found[name]![at + j]! += row[j]! / (last - query + 1);
+          for (let j = 0; j < tokens; j++) sums[name]![at + j]! += row[j]! / (end - query + 1);
         };
-        const row = rowOf(pass, layer, one, i, heads);
+        const row = rowOf(pass, layer, h, i, heads);
         add("weight", row);
         if (!lengths) continue;
-        const norm = row.map((weight, j) => weight * lengths[one * tokens + j]!);
+        const norm = row.map((weight, j) => weight * lengths[h * tokens + j]!);
         add("norm", norm);
         add("share", sharesOf(norm));
       }
   }
   const shape = [layers, heads, tokens];
-  return answerOf({}, Object.fromEntries(Object.entries(found).map(([name, values]) => [name, [values, shape]])));
+  return answerOf({}, Object.fromEntries(Object.entries(sums).map(([name, values]) => [name, [values, shape]])));
 };
 
 /** Statistics of rows that are even over the keys that they see, of every head: as `even` of bertlens/measures/byhead.py. */
@@ -85,23 +85,23 @@ export function evenOf({ carried, weights: { product, scratch } }: Engine, { pas
   const roles = rolesOf(encoded, carried.vocabulary.separator, texts[1] !== "");
   const [layers, heads] = perHead(carried);
   const [{ tokens }, stride] = [pass, padded(pass.tokens)];
-  const found = noPictures(layers * heads, tokens, names.length);
-  const made = new Map<Uint8Array | null, ReturnType<typeof statisticsOf>>();
+  const pictures = noPictures(layers * heads, tokens, names.length);
+  const byMask = new Map<Uint8Array | null, ReturnType<typeof statisticsOf>>();
   for (let at = 0; at < layers * heads; at++) {
-    const seen = pass.layers[Math.floor(at / heads)]!.seen[at % heads]!;
-    if (!made.has(seen)) {
+    const mask = pass.layers[Math.floor(at / heads)]!.masks[at % heads]!;
+    if (!byMask.has(mask)) {
       const values = new Float32Array(product.memory, scratch.scores, stride * stride).fill(0);
       for (let i = 0; i < tokens; i++) {
         const row = values.subarray(i * stride, i * stride + tokens).fill(1);
-        if (seen) row.set(seen.subarray(i * tokens, (i + 1) * tokens));
+        if (mask) row.set(mask.subarray(i * tokens, (i + 1) * tokens));
         const count = row.reduce((sum, one) => sum + one, 0);
         for (let j = 0; j < tokens; j++) row[j]! /= count;
       }
-      made.set(seen, statisticsOf(product, values, stride, roles));
+      byMask.set(mask, statisticsOf(product, values, stride, roles));
     }
-    putStatistics(found, at, names, made.get(seen)!);
+    putStatistics(pictures, at, names, byMask.get(mask)!);
   }
-  return [found.stats, [layers, heads, names.length]];
+  return [pictures.stats, [layers, heads, names.length]];
 }
 
 /** Which layers a question is about: one, or all. */
@@ -113,55 +113,55 @@ export const statistics: Answering = (engine, shown, { by, layer }) => {
   const { pass, pictures, encoded, texts } = shown;
   const [, heads] = perHead(carried);
   const names = carried.header.stats as string[];
-  const wanted = layersOf(carried, layer);
+  const selection = layersOf(carried, layer);
   if (by === "weight") {
-    const part = (values: Float32Array, each: number): Shaped => [
-      values.subarray(wanted[0]! * heads * each, (wanted.at(-1)! + 1) * heads * each),
-      [wanted.length, heads, each],
+    const slice = (values: Float32Array, size: number): Shaped => [
+      values.subarray(selection[0]! * heads * size, (selection.at(-1)! + 1) * heads * size),
+      [selection.length, heads, size],
     ];
     return answerOf(
       { names },
-      { stats: part(pictures.stats, names.length), received: part(pictures.received, pass.tokens) },
+      { stats: slice(pictures.stats, names.length), received: slice(pictures.received, pass.tokens) },
     );
   }
-  const all = [...names, "variation"];
+  const columns = [...names, "variation"];
   const roles = rolesOf(encoded, carried.vocabulary.separator, texts[1] !== "");
-  const found = noPictures(wanted.length * heads, pass.tokens, all.length);
-  for (const [n, one] of wanted.entries())
+  const byNorm = noPictures(selection.length * heads, pass.tokens, columns.length);
+  for (const [n, one] of selection.entries())
     for (let at = 0; at < heads; at++) {
       const { values, stride } = mapOf(weights, pass, one, at);
       const lengths = lengthsOf(weights, pass, one).subarray(at * pass.tokens);
       const variation = intoShares(values, stride, pass, lengths);
       const { of, received } = statisticsOf(weights.product, values, stride, roles);
-      putStatistics(found, n * heads + at, all, { of: { ...of, variation }, received });
+      putStatistics(byNorm, n * heads + at, columns, { of: { ...of, variation }, received });
     }
-  const size = [wanted.length, heads];
+  const size = [selection.length, heads];
   return answerOf(
-    { names: all },
-    { stats: [found.stats, [...size, all.length]], received: [found.received, [...size, pass.tokens]] },
+    { names: columns },
+    { stats: [byNorm.stats, [...size, columns.length]], received: [byNorm.received, [...size, pass.tokens]] },
   );
 };
 
 /** Weights become each row's shares of ‖αf(x)‖, in place; how far the two are apart, ½ Σ |α − share|, mean over rows. */
 function intoShares(values: Float32Array, stride: number, { tokens }: Pass, lengths: Float32Array): number {
-  let apart = 0;
+  let distance = 0;
   for (let i = 0; i < tokens; i++) {
     const row = values.subarray(i * stride, i * stride + tokens);
     const share = sharesOf(Float64Array.from(row, (weight, j) => weight * lengths[j]!));
     const total = row.reduce((sum, one) => sum + one, 0);
-    for (let j = 0; j < tokens; j++) apart += Math.abs(row[j]! / total - share[j]!) / 2;
+    for (let j = 0; j < tokens; j++) distance += Math.abs(row[j]! / total - share[j]!) / 2;
     row.set(share);
   }
-  return apart / tokens;
+  return distance / tokens;
 }
 
 /** Thumbnails by norm or difference. */
 export const thumbs: Answering = ({ carried, weights }, { pass }, { measure, layer }) => {
   const [, heads] = perHead(carried);
   const { tokens } = pass;
-  const wanted = layersOf(carried, layer);
-  const found = noPictures(wanted.length * heads, tokens, 0);
-  for (const [n, one] of wanted.entries())
+  const selection = layersOf(carried, layer);
+  const pictures = noPictures(selection.length * heads, tokens, 0);
+  for (const [n, one] of selection.entries())
     for (let at = 0; at < heads; at++) {
       const { values, stride } = mapOf(weights, pass, one, at);
       const lengths = lengthsOf(weights, pass, one).subarray(at * tokens, (at + 1) * tokens);
@@ -171,8 +171,8 @@ export const thumbs: Answering = ({ carried, weights }, { pass }, { measure, lay
         if (measure === "norm") row.set(norm);
         else for (const [j, share] of sharesOf(norm).entries()) row[j]! -= share;
       }
-      putThumbnail(found, n * heads + at, thumbnailOf(values, stride, tokens, measure === "difference"));
+      putThumbnail(pictures, n * heads + at, thumbnailOf(values, stride, tokens, measure === "difference"));
     }
-  const [size, side] = [[wanted.length, heads], sideOf(tokens)];
-  return answerOf({}, { thumbs: [found.thumbs, [...size, side, side]], thumb_max: [found.thumb_max, size] });
+  const [size, side] = [[selection.length, heads], sideOf(tokens)];
+  return answerOf({}, { thumbs: [pictures.thumbs, [...size, side, side]], thumb_max: [pictures.thumb_max, size] });
 };

@@ -11,7 +11,7 @@ export interface HeadMap {
 
 export function mapOf({ shape, product, scratch }: Weights, pass: Pass, layer: number, head: number): HeadMap {
   const { tokens } = pass;
-  const { q, k, seen } = pass.layers[layer]!;
+  const { q, k, masks } = pass.layers[layer]!;
   const [stride, size] = [padded(tokens), shape.width / shape.heads];
   for (const [at, all] of [
     [scratch.headA, q],
@@ -22,7 +22,7 @@ export function mapOf({ shape, product, scratch }: Weights, pass: Pass, layer: n
       .set(all.subarray(head * tokens * size, (head + 1) * tokens * size));
   product.multiply(scratch.headA, scratch.headB, scratch.zeros, scratch.scores, stride, size, stride);
   const values = new Float32Array(product.memory, scratch.scores, stride * stride);
-  const mask = seen[head];
+  const mask = masks[head];
   for (let i = 0; i < tokens; i++) {
     const row = values.subarray(i * stride, (i + 1) * stride).fill(MASKED, tokens);
     if (mask) for (let j = 0; j < tokens; j++) if (!mask[i * tokens + j]) row[j] = MASKED;
@@ -56,12 +56,12 @@ export function rowOf(
   query: number,
   heads: number,
 ): Float64Array {
-  const { q, k, lse, seen } = layers[layer]!;
+  const { q, k, lse, masks } = layers[layer]!;
   const size = q.length / heads / tokens;
   const [start, scaling] = [head * tokens, 1 / Math.sqrt(size)];
   const out = new Float64Array(tokens);
   for (let j = 0; j < tokens; j++) {
-    if (seen[head] && !seen[head][query * tokens + j]) continue;
+    if (masks[head] && !masks[head][query * tokens + j]) continue;
     let dot = 0;
     for (let i = 0; i < size; i++) dot += q[(start + query) * size + i]! * k[(start + j) * size + i]!;
     out[j] = Math.exp(dot * scaling - lse[start + query]!);

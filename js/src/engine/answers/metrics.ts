@@ -10,7 +10,7 @@ export interface Metric {
   name: string;
   label: string;
   unit: string;
-  read(pass: Pass): number;
+  score(pass: Pass): number;
 }
 
 /** Whether the answer is one number without a name of its own. */
@@ -20,48 +20,48 @@ export const isLone = ({ carried: { answer } }: Engine): boolean =>
 /** Of the answer that the original run gave first, or of a target. */
 export function metricsOf(engine: Engine, shown: Run, target: Target | null): Metric[] {
   const { original, encoded } = shown;
-  const { kind, one } = engine.carried.answer;
+  const { kind, one: isDistribution } = engine.carried.answer;
   if (kind === "vectors") {
-    const read = (pass: Pass) => cosine(vectorOf(engine, original), vectorOf(engine, pass));
+    const score = (pass: Pass) => cosine(vectorOf(engine, original), vectorOf(engine, pass));
     const label = phrases.EMBEDDING_KEPT;
-    return shown.texts[1] ? [] : [{ name: "similarity", label, unit: "cosine", read }];
+    return shown.texts[1] ? [] : [{ name: "similarity", label, unit: "cosine", score }];
   }
   const places = placesOf(engine, shown);
   if (kind === "tags") return [ofTags(engine, original, places, encoded.tokens, target)];
   const at = kind === "labels" ? WHOLE : (target?.position ?? places[0]!);
   const two = best(logitsAt(engine, original, at), 2);
-  const first = target?.number ?? two[0]!;
-  const name = nameOf(engine, first);
+  const top = target?.number ?? two[0]!;
+  const name = nameOf(engine, top);
   const where = kind === "words" && places.length > 1 ? ` at ${at}` : "";
   const logit = (pass: Pass, n: number) => logitsAt(engine, pass, at)[n]!;
-  const before = softmax(logitsAt(engine, original, at));
+  const base = softmax(logitsAt(engine, original, at));
   const divergence: Metric = {
     ...{ name: "divergence", label: phrases.DIVERGENCE({ where }), unit: "nats" },
-    read: (pass) => {
-      const after = softmax(logitsAt(engine, pass, at));
-      return before.reduce((sum, p, n) => (p > 0 ? sum + p * Math.log(p / after[n]!) : sum), 0);
+    score: (pass) => {
+      const variant = softmax(logitsAt(engine, pass, at));
+      return base.reduce((sum, p, n) => (p > 0 ? sum + p * Math.log(p / variant[n]!) : sum), 0);
     },
   };
   const label = isLone(engine) ? "logit" : phrases.LOGIT({ name, where });
-  const found: Metric[] = [{ name: "logit", label, unit: "logits", read: (pass) => logit(pass, first) }];
-  if (kind === "labels") return one ? [...found, divergence] : found;
-  const second = two.find((n) => n !== first)!;
-  found.push(
+  const metrics: Metric[] = [{ name: "logit", label, unit: "logits", score: (pass) => logit(pass, top) }];
+  if (kind === "labels") return isDistribution ? [...metrics, divergence] : metrics;
+  const second = two.find((n) => n !== top)!;
+  metrics.push(
     {
       ...{
         name: "difference",
         label: phrases.LOGIT_OVER({ name, other: nameOf(engine, second), where }),
         unit: "nats",
       },
-      read: (pass) => logit(pass, first) - logit(pass, second),
+      score: (pass) => logit(pass, top) - logit(pass, second),
     },
     {
       ...{ name: "probability", label: phrases.PROBABILITY({ name, where }), unit: "0 to 1" },
-      read: (pass) => softmax(logitsAt(engine, pass, at))[first]!,
+      score: (pass) => softmax(logitsAt(engine, pass, at))[top]!,
     },
     divergence,
   );
-  return found;
+  return metrics;
 }
 
 /** A target's logit, or the sum of those of the tokens' own labels. */
@@ -70,9 +70,9 @@ function ofTags(engine: Engine, original: Pass, places: number[], tokens: string
   if (target) {
     const { position, number, name } = target;
     const label = phrases.TOKEN_LOGIT({ name, token: tokens[position]!, position });
-    return { ...of, label, read: (pass) => logitsAt(engine, pass, position)[number]! };
+    return { ...of, label, score: (pass) => logitsAt(engine, pass, position)[number]! };
   }
-  const own = places.map((place) => best(logitsAt(engine, original, place), 1)[0]!);
-  const read = (pass: Pass) => places.reduce((sum, at, n) => sum + logitsAt(engine, pass, at)[own[n]!]!, 0);
-  return { ...of, label: phrases.TOKEN_LOGITS, read };
+  const labels = places.map((place) => best(logitsAt(engine, original, place), 1)[0]!);
+  const score = (pass: Pass) => places.reduce((sum, at, n) => sum + logitsAt(engine, pass, at)[labels[n]!]!, 0);
+  return { ...of, label: phrases.TOKEN_LOGITS, score };
 }

@@ -4,7 +4,7 @@ import type { Pass } from "../forward";
 import type { Weights } from "../weights";
 
 const grams = new WeakMap<Weights, Map<number, Float64Array>>(); // of a layer's heads: OᵀO, (H, d, d)
-const known = new WeakMap<Pass, Map<number, Float32Array>>();
+const lengthsByLayer = new WeakMap<Pass, Map<number, Float32Array>>();
 
 function kept<K extends object, T>(all: WeakMap<K, Map<number, T>>, of: K, layer: number, make: () => T): T {
   if (!all.has(of)) all.set(of, new Map());
@@ -29,7 +29,7 @@ function gramsOf({ shape, product, layers }: Weights, layer: number): Float64Arr
 
 /** (H·S) ‖f(x)‖ = ‖O v‖ of a layer's heads, whose square is vᵀ(OᵀO)v; 0 of a head that is off. */
 export const lengthsOf = (weights: Weights, pass: Pass, layer: number): Float32Array =>
-  kept(known, pass, layer, () => {
+  kept(lengthsByLayer, pass, layer, () => {
     const { width, heads } = weights.shape;
     const [{ tokens, changes }, size] = [pass, width / heads];
     const gram = kept(grams, weights, layer, () => gramsOf(weights, layer));
@@ -37,13 +37,13 @@ export const lengthsOf = (weights: Weights, pass: Pass, layer: number): Float32A
     const out = new Float32Array(heads * tokens);
     for (let head = 0; head < heads; head++) {
       if (isOff(changes, layer, head)) continue;
-      const own = gram.subarray(head * size * size);
+      const headGram = gram.subarray(head * size * size);
       for (let at = 0; at < tokens; at++) {
         const value = v.subarray((head * tokens + at) * size, (head * tokens + at + 1) * size);
         let square = 0;
         for (let a = 0; a < size; a++) {
           let dot = 0;
-          for (let b = 0; b < size; b++) dot += own[a * size + b]! * value[b]!;
+          for (let b = 0; b < size; b++) dot += headGram[a * size + b]! * value[b]!;
           square += value[a]! * dot;
         }
         out[head * tokens + at] = Math.sqrt(Math.max(0, square));

@@ -23,7 +23,7 @@ function kindsOf({ special, punctuation }: Roles): Int32Array {
 /** Of a head: Σ_i α_ij of each key, α_ii, and the points of each kind, α and ‖f(x)‖. */
 interface OfHead {
   sums: Float64Array;
-  own: Float32Array;
+  diagonal: Float32Array;
   points: [Float32Array, Float32Array][];
 }
 
@@ -36,9 +36,9 @@ function ofHead(
 ): OfHead {
   const tokens = kinds.length;
   const sums = new Float64Array(tokens);
-  const own = new Float32Array(tokens);
+  const diagonal = new Float32Array(tokens);
   for (let i = 0; i < tokens; i++) {
-    own[i] = values[i * stride + i]!;
+    diagonal[i] = values[i * stride + i]!;
     for (let j = 0; j < tokens; j++) sums[j]! += values[i * stride + j]!;
   }
   const points = NAMES.map((_, kind) => {
@@ -48,7 +48,7 @@ function ofHead(
     const cells = Array.from({ length: tokens }, (_, i) => keys.map((j) => values[i * stride + j]!)).flat();
     return [Float32Array.from(cells), Float32Array.from(cells, (_, n) => lengths[keys[n % keys.length]!]!)];
   }) as OfHead["points"];
-  return { sums, own, points };
+  return { sums, diagonal, points };
 }
 
 /** (S, D) W_O x without its bias, of what stands in scratch.b. */
@@ -72,7 +72,7 @@ function mixingOf(
   weights: Weights,
   pass: Pass,
   layer: number,
-  own: Float32Array[],
+  diagonals: Float32Array[],
   context: Float32Array,
 ): Float64Array[] {
   const { shape, product, scratch, layers } = weights;
@@ -88,9 +88,9 @@ function mixingOf(
       for (let i = 0; i < size; i++)
         room[at * width + head * size + i] = isOff(pass.changes, layer, head)
           ? 0
-          : own[head]![at]! * v[(head * tokens + at) * size + i]!;
+          : diagonals[head]![at]! * v[(head * tokens + at) * size + i]!;
   const self = projected(weights, layer, tokens);
-  const others = attended.map((one, n) => one - self[n]!);
+  const mixture = attended.map((one, n) => one - self[n]!);
   const residual = self.map((one, n) => one + pass.stream[layer]![n]!);
   const { scale } = layers[layer]!.attentionNorm;
   /** What the LayerNorm does to each part of its sum, but for its deviation, which divides both parts. */
@@ -107,13 +107,13 @@ function mixingOf(
     const [m, p] = [lengthsOfRows(mixed, tokens), lengthsOfRows(preserved, tokens)];
     return m.map((one, at) => one / (one + p[at]!));
   };
-  const weight = new Float64Array(tokens).map((_, at) => 1 - own.reduce((sum, of) => sum + of[at]!, 0) / heads);
+  const weight = new Float64Array(tokens).map((_, at) => 1 - diagonals.reduce((sum, of) => sum + of[at]!, 0) / heads);
   return [
     weight,
     weight.map((one) => one / 2),
-    ratio(others, self),
-    ratio(others, residual),
-    ratio(linear(others), linear(residual)),
+    ratio(mixture, self),
+    ratio(mixture, residual),
+    ratio(linear(mixture), linear(residual)),
   ];
 }
 
@@ -133,24 +133,24 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
     const lengths = lengthsOf(weights, pass, layer);
     norms.set(lengths, layer * lengths.length);
     const context = new Float32Array(tokens * carried.shape.width);
-    const own: Float32Array[] = [];
+    const diagonals: Float32Array[] = [];
     const sums = [new Float64Array(NAMES.length), new Float64Array(NAMES.length)] as const;
     for (let head = 0; head < heads; head++) {
       const length = lengths.subarray(head * tokens, (head + 1) * tokens);
       const { values, stride } = mapOf(weights, pass, layer, head);
-      const found = ofHead(values, stride, length, category, byCell);
-      own.push(found.own);
-      points.push(found.points);
+      const tally = ofHead(values, stride, length, category, byCell);
+      diagonals.push(tally.diagonal);
+      points.push(tally.points);
       for (const [j, kind] of category.entries()) {
-        sums[0][kind]! += found.sums[j]!;
-        sums[1][kind]! += found.sums[j]! * length[j]!;
+        sums[0][kind]! += tally.sums[j]!;
+        sums[1][kind]! += tally.sums[j]! * length[j]!;
       }
-      for (const [kind, [x, y]] of found.points.entries())
+      for (const [kind, [x, y]] of tally.points.entries())
         within[(layer * heads + head) * NAMES.length + kind] = spearman(x, y);
       if (isOff(pass.changes, layer, head)) continue;
-      const one = contextOf(weights, pass, layer, head);
+      const headContext = contextOf(weights, pass, layer, head);
       for (let at = 0; at < tokens; at++)
-        context.set(one.subarray(at * size, (at + 1) * size), at * carried.shape.width + head * size);
+        context.set(headContext.subarray(at * size, (at + 1) * size), at * carried.shape.width + head * size);
     }
     for (const [n, part] of sums.entries()) {
       const total = part.reduce((sum, one) => sum + one, 0);
@@ -159,7 +159,7 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
         (2 * layer + n) * NAMES.length,
       );
     }
-    for (const [method, ratios] of mixingOf(weights, pass, layer, own, context).entries())
+    for (const [method, ratios] of mixingOf(weights, pass, layer, diagonals, context).entries())
       mixing.set(ratios, (method * layers + layer) * tokens);
   }
   const pooled = NAMES.map((_, kind) => {
@@ -182,9 +182,9 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
 function joined(parts: Float32Array[]): Float32Array {
   const out = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
+  for (const chunk of parts) {
+    out.set(chunk, at);
+    at += chunk.length;
   }
   return out;
 }

@@ -9,35 +9,35 @@ export const WHOLE = -1; // the place of an answer that is the text's
 
 /** The places that are answered. Throws where no token is masked that a word could be predicted for. */
 export function placesOf({ carried, names }: Engine, { encoded }: Pick<Run, "encoded">): number[] {
-  const all = encoded.ids.map((_, at) => at);
-  if (carried.answer.kind === "tags") return all.filter((at) => !encoded.special[at]);
+  const places = encoded.ids.map((_, at) => at);
+  if (carried.answer.kind === "tags") return places.filter((at) => !encoded.special[at]);
   if (carried.answer.kind !== "words") return [WHOLE];
   const { mask } = carried.vocabulary;
-  const found = all.filter((at) => mask && encoded.ids[at] === names.idOf(mask));
+  const masks = places.filter((at) => mask && encoded.ids[at] === names.idOf(mask));
   if (!mask) throw new Error(phrases.NO_MASK_TOKEN({ model: String(carried.header.model) }));
-  if (found.length === 0) throw new Error(phrases.NOTHING_MASKED({ mask }));
-  return found;
+  if (masks.length === 0) throw new Error(phrases.NOTHING_MASKED({ mask }));
+  return masks;
 }
 
-const known = new WeakMap<Pass, Map<number, Float32Array>>();
+const logitsByPlace = new WeakMap<Pass, Map<number, Float32Array>>();
 
 /** The logits at a place, of each word or class. */
 export function logitsAt({ carried, weights }: Engine, pass: Pass, place: number): Float32Array {
-  const found = known.get(pass) ?? new Map<number, Float32Array>();
-  known.set(pass, found);
-  if (!found.has(place)) {
-    const own = (at: number) => stateAt(pass, at).slice();
-    const start = place >= 0 ? own(place) : carried.answer.pooling === "first" ? own(0) : pooled(pass);
-    found.set(place, weights.head.reduce(through, start));
+  const cache = logitsByPlace.get(pass) ?? new Map<number, Float32Array>();
+  logitsByPlace.set(pass, cache);
+  if (!cache.has(place)) {
+    const state = (at: number) => stateAt(pass, at).slice();
+    const start = place >= 0 ? state(place) : carried.answer.pooling === "first" ? state(0) : pooled(pass);
+    cache.set(place, weights.head.reduce(through, start));
   }
-  return found.get(place)!;
+  return cache.get(place)!;
 }
 
 /** A token's vector behind the last layer. */
 function stateAt({ stream, tokens }: Pass, at: number): Float32Array {
-  const last = stream.at(-1)!;
-  const width = last.length / tokens;
-  return last.subarray(at * width, (at + 1) * width);
+  const states = stream.at(-1)!;
+  const width = states.length / tokens;
+  return states.subarray(at * width, (at + 1) * width);
 }
 
 function through(x: Float32Array, stage: Stage): Float32Array {
@@ -64,8 +64,8 @@ export function numbersOf({ carried }: Engine, logits: Float32Array): Float64Arr
 }
 
 export function softmax(logits: Float32Array): Float64Array {
-  const most = logits.reduce((a, b) => Math.max(a, b));
-  const powers = Float64Array.from(logits, (x) => Math.exp(x - most));
+  const peak = logits.reduce((a, b) => Math.max(a, b));
+  const powers = Float64Array.from(logits, (x) => Math.exp(x - peak));
   const sum = powers.reduce((a, b) => a + b);
   return powers.map((one) => one / sum);
 }
@@ -76,13 +76,13 @@ export const vectorOf = ({ carried }: Engine, pass: Pass): Float32Array =>
 
 /** The places of the k largest, the largest first. */
 export function best(values: ArrayLike<number>, k: number): number[] {
-  const found: number[] = [];
+  const order: number[] = [];
   for (let n = 0; n < values.length; n++) {
-    if (found.length === k && values[n]! <= values[found[k - 1]!]!) continue;
-    let at = found.length;
-    while (at > 0 && values[found[at - 1]!]! < values[n]!) at--;
-    found.splice(at, 0, n);
-    if (found.length > k) found.pop();
+    if (order.length === k && values[n]! <= values[order[k - 1]!]!) continue;
+    let at = order.length;
+    while (at > 0 && values[order[at - 1]!]! < values[n]!) at--;
+    order.splice(at, 0, n);
+    if (order.length > k) order.pop();
   }
-  return found;
+  return order;
 }

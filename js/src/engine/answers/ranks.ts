@@ -21,13 +21,13 @@ export function spearman(x: Float32Array, y: Float32Array): number {
   if (x.length < RHO_POINTS) return Number.NaN;
   const [a, b] = [ranks(x), ranks(y)];
   const mean = (a.length + 1) / 2;
-  let [both, first, second] = [0, 0, 0];
+  let [cross, squaresA, squaresB] = [0, 0, 0];
   for (let n = 0; n < a.length; n++) {
     const [p, q] = [a[n]! - mean, b[n]! - mean];
-    both += p * q;
-    first += p * p;
-    second += q * q;
+    cross += p * q;
+    squaresA += p * p;
+    squaresB += q * q;
   }
-  const spread = Math.sqrt(first * second);
-  return spread > 0 ? both / spread : Number.NaN;
+  const spread = Math.sqrt(squaresA * squaresB);
+  return spread > 0 ? cross / spread : Number.NaN;
 }

@@ -32,8 +32,8 @@ export function targetOf(engine: Engine, shown: Run, name: string, at: number): 
     throw new Error(phrases.NO_SUCH_LABEL({ name: `'${name.slice(0, 40)}'`, labels: names.slice(0, 20).join(", ") }));
   if (kind === "labels") return { name, number, position: WHOLE };
   if (at >= 0) return { name, number, position: at };
-  const most = (place: number) => numbersOf(engine, logitsAt(engine, shown.original, place))[number]!;
-  const position = placesOf(engine, shown).reduce((a, b) => (most(b) > most(a) ? b : a));
+  const score = (place: number) => numbersOf(engine, logitsAt(engine, shown.original, place))[number]!;
+  const position = placesOf(engine, shown).reduce((a, b) => (score(b) > score(a) ? b : a));
   return { name, number, position };
 }
 

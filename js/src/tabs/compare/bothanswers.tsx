@@ -1,12 +1,12 @@
 // What the model answers in both runs: a sentence, and its numbers.
 import { signed } from "../../paint/format";
 import { tokenText } from "../../parts/token";
-import { type Comparing, useBothAnswers } from "./tworuns";
+import { type Comparing, useModelAnswers } from "./tworuns";
 
 const text = (value: number | null) => (value === null ? "–" : signed(value, 3));
 
 export function Answers({ runs }: { runs: Comparing }) {
-  const answer = useBothAnswers(runs);
+  const answer = useModelAnswers(runs);
   if (answer.state !== "answered" || !answer.value.said) return null;
   const { said: sentence, rows, unit } = answer.value;
   const hasPlaces = rows.some(([where]) => where);

@@ -24,13 +24,13 @@ interface HeadsAnswer {
 }
 
 /** What the model answers in both; null: that run has no such answer, or not among its best. */
-interface BothAnswers {
+interface ModelAnswers {
   unit: string;
   said: string;
   rows: [where: string, name: string, a: number | null, b: number | null][];
 }
 
-type Asked = {
+type Request = {
   layer: number;
   head: number;
   measure: string;
@@ -49,11 +49,11 @@ export interface Compared {
   only: boolean; // what Python compared are the aligned words alone: pins count those
   matched: boolean; // heads by their index
   heads: HeadsAnswer | null; // null: to be asked for
-  open: (Omit<Asked, "other"> & { other: HeadName }) | null;
+  open: (Omit<Request, "other"> & { other: HeadName }) | null;
 }
 
 /** One head in both, a window of it. */
-export type Maps = Omit<Asked, "other"> & {
+export type Maps = Omit<Request, "other"> & {
   other: HeadName; // of b
   a: Float32Array; // (rows·cols), NaN at gaps
   b: Float32Array;
@@ -93,12 +93,12 @@ const WITH: Kind<Compared, "compared_with"> = {
 /** What is compared; null where nothing is. */
 export function comparingOf(view: View): Answer<Comparing> | null {
   const { answers, overview } = view;
-  const own = overview.compared as unknown as Compared | undefined;
-  if (own) return { state: "answered", value: comparing(view, own, null) };
-  const other = otherOf(view);
-  if (!other) return null;
-  const answer = answers.get(WITH, overview, { other });
-  return answer.state === "answered" ? { ...answer, value: comparing(view, answer.value, other) } : answer;
+  const compared = overview.compared as unknown as Compared | undefined;
+  if (compared) return { state: "answered", value: comparing(view, compared, null) };
+  const run = otherOf(view);
+  if (!run) return null;
+  const answer = answers.get(WITH, overview, { other: run });
+  return answer.state === "answered" ? { ...answer, value: comparing(view, answer.value, run) } : answer;
 }
 
 type Unit = { pair: Pair; pin: number | null; n: number }; // n: among all
@@ -117,10 +117,10 @@ export function unitsOf(pairs: Pair[], { only }: Pick<Compared, "only">, beside:
 const hasGap = (pair: Pair) => pair.slice(0, 2).includes(null);
 
 function comparing({ synced, page, overview, focus }: View, data: Compared, other: Other | null): Comparing {
-  const all = [data.queries, data.keys ?? data.queries].map((pairs) => unitsOf(pairs, data, other !== null));
-  const hasGaps = all.some((units) => units.some(({ pair }) => hasGap(pair)));
+  const sides = [data.queries, data.keys ?? data.queries].map((pairs) => unitsOf(pairs, data, other !== null));
+  const hasGaps = sides.some((units) => units.some(({ pair }) => hasGap(pair)));
   const aligned = page.alignedOnly.value && hasGaps;
-  const [queries, keys] = all.map((units) => (aligned ? units.filter(({ pair }) => !hasGap(pair)) : units)) as [
+  const [queries, keys] = sides.map((units) => (aligned ? units.filter(({ pair }) => !hasGap(pair)) : units)) as [
     Unit[],
     Unit[],
   ];
@@ -128,10 +128,10 @@ function comparing({ synced, page, overview, focus }: View, data: Compared, othe
   const pins = () => JSON.stringify([synced.query.value, synced.key.value]);
   const { lone } = page;
   const now = lone.value?.subject === subject && lone.value.pins === pins() ? lone.value : null;
-  const wanted = other
+  const pinned = other
     ? [synced.query.value ?? focus.query, synced.key.value ?? focus.key]
     : [synced.query.value, synced.key.value];
-  const found = (units: Unit[], pin: number | null, unit: number | null = null) => {
+  const placeOf = (units: Unit[], pin: number | null, unit: number | null = null) => {
     const at = units.findIndex((one) => (unit === null ? pin !== null && one.pin === pin : one.n === unit));
     return at < 0 ? null : at;
   };
@@ -139,8 +139,8 @@ function comparing({ synced, page, overview, focus }: View, data: Compared, othe
     ...{ data, other, aligned, hasGaps },
     queries: queries.map(({ pair }) => pair),
     keys: keys.map(({ pair }) => pair),
-    query: found(queries, wanted[0]!, now?.query),
-    key: found(keys, wanted[1]!, now?.key),
+    query: placeOf(queries, pinned[0]!, now?.query),
+    key: placeOf(keys, pinned[1]!, now?.key),
     pick: ({ query, key, ...head }) =>
       batch(() => {
         const row = query === undefined ? null : queries[query]!;
@@ -150,9 +150,9 @@ function comparing({ synced, page, overview, focus }: View, data: Compared, othe
           ...(row?.pin == null ? {} : { query: row.pin }),
           ...(col?.pin == null ? {} : { key: col.pin }),
         });
-        const left = (unit: Unit | null, before?: number | null) =>
+        const unpinned = (unit: Unit | null, before?: number | null) =>
           unit ? (unit.pin === null ? unit.n : null) : (before ?? null);
-        const [a, b] = [left(row, now?.query), left(col, now?.key)];
+        const [a, b] = [unpinned(row, now?.query), unpinned(col, now?.key)];
         lone.value = a === null && b === null ? null : { subject, pins: pins(), query: a, key: b };
       }),
   };
@@ -171,18 +171,18 @@ const about = ({ aligned, other }: Pick<Comparing, "aligned" | "other">) => ({
 });
 
 const HEADS: Kind<HeadsAnswer> = { op: "compared_heads", read: ({ fields }) => fields as HeadsAnswer };
-const ANSWERS: Kind<BothAnswers> = { op: "compared_answers", read: ({ fields }) => fields as unknown as BothAnswers };
+const ANSWERS: Kind<ModelAnswers> = { op: "compared_answers", read: ({ fields }) => fields as unknown as ModelAnswers };
 const MAPS: Kind<Maps> = {
   op: "compared",
   read: ({ fields, arrays }, asked) => ({
-    ...(asked as Asked),
+    ...(asked as Request),
     other: fields.other as HeadName,
     a: arrays.a!.data as Float32Array,
     b: arrays.b!.data as Float32Array,
   }),
 };
 
-function askedOf({ synced, overview }: View, runs: Comparing): Asked {
+function requestOf({ synced, overview }: View, runs: Comparing): Request {
   const measure = synced.measure.value;
   return {
     layer: synced.layer.value,
@@ -195,19 +195,19 @@ function askedOf({ synced, overview }: View, runs: Comparing): Asked {
 }
 
 /** What came with the first picture, if it is what is asked for. */
-function known({ overview }: View, { data: { open } }: Comparing, asked: Asked): (() => Maps) | undefined {
+function mapsAtHand({ overview }: View, { data: { open } }: Comparing, request: Request): (() => Maps) | undefined {
   const names = ["layer", "head", "measure", "row", "col", "aligned"] as const;
-  if (!open || names.some((name) => open[name] !== asked[name])) return undefined;
+  if (!open || names.some((name) => open[name] !== request[name])) return undefined;
   return () =>
     MAPS.read(
       { fields: open, arrays: { a: overview.arrays["compared.a"]!, b: overview.arrays["compared.b"]! } },
-      asked,
+      request,
     );
 }
 
 export function useMaps(view: View, runs: Comparing): Answer<Maps> {
-  const asked = askedOf(view, runs);
-  return useAnswer(MAPS, asked, { known: known(view, runs, asked) });
+  const request = requestOf(view, runs);
+  return useAnswer(MAPS, request, { known: mapsAtHand(view, runs, request) });
 }
 
 export function useHeads(runs: Comparing): Answer<HeadsAnswer> {
@@ -215,7 +215,7 @@ export function useHeads(runs: Comparing): Answer<HeadsAnswer> {
   return useAnswer(HEADS, about(runs), heads && only === runs.aligned ? { known: () => heads } : {});
 }
 
-export const useBothAnswers = ({ other }: Comparing): Answer<BothAnswers> =>
+export const useModelAnswers = ({ other }: Comparing): Answer<ModelAnswers> =>
   useAnswer(ANSWERS, about({ aligned: false, other }));
 
 /** b − a, NaN at gaps. */
@@ -226,9 +226,9 @@ export const differenceOf = ({ a, b }: Maps): Float32Array => a.map((value, n) =
 /** Names of units: that of a where it has one, with its place where the name comes again. */
 export function named(pairs: Pair[]): string[] {
   const names = pairs.map(([a, b]) => a ?? b!);
-  const again = new Set(names.filter((name, n) => names.indexOf(name) !== n));
+  const repeats = new Set(names.filter((name, n) => names.indexOf(name) !== n));
   return pairs.map(
-    ([a, , place], n) => `${names[n]}${again.has(names[n]!) ? ` (${a === null ? "b " : ""}${place})` : ""}`,
+    ([a, , place], n) => `${names[n]}${repeats.has(names[n]!) ? ` (${a === null ? "b " : ""}${place})` : ""}`,
   );
 }
 
@@ -243,8 +243,8 @@ export async function compareNumbers(view: View): Promise<Numbers> {
   const runs = answer && (await arrived(() => comparingOf(view)!));
   if (!runs) throw new Error("nothing is compared yet");
   const { data, aligned } = runs;
-  const asked = askedOf(view, runs);
-  const maps = await arrived(() => view.answers.get(MAPS, view.overview, asked, known(view, runs, asked)));
+  const request = requestOf(view, runs);
+  const maps = await arrived(() => view.answers.get(MAPS, view.overview, request, mapsAtHand(view, runs, request)));
   const [rows, cols] = [windowOf(named(runs.queries), maps.row), windowOf(named(runs.keys), maps.col)];
   const cell = (value: number) => (Number.isNaN(value) ? null : value);
   const changes = differenceOf(maps);

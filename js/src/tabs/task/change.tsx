@@ -4,14 +4,14 @@ import { HeadLink } from "../../parts/headlink";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
 import { useView } from "../../state/view";
-import type { Against, State, Told, TurnedFound, TurnedHead } from "./data";
+import type { Against, State, Task, TurnedEffects, TurnedHead } from "./data";
 import { unitOf } from "./words";
 import { Work } from "./work";
 
 const MOST_NATS = Math.LN2.toFixed(3);
 
-export function Change({ told, against, state }: { told: Told; against: Against; state: State }) {
-  const { counts, said, note, heads, texts, model } = against;
+export function Change({ task, against, state }: { task: Task; against: Against; state: State }) {
+  const { counts, said: sentence, note, heads, texts, model } = against;
   return (
     <div data-testid="task-change">
       <div class="bl-controls">
@@ -32,7 +32,7 @@ export function Change({ told, against, state }: { told: Told; against: Against;
         ))}
       </div>
       <p>
-        Before: {visibleText(model)}. {said}
+        Before: {visibleText(model)}. {sentence}
       </p>
       {heads.length === 0 ? (
         <p class="bl-muted">{note}</p>
@@ -40,12 +40,12 @@ export function Change({ told, against, state }: { told: Told; against: Against;
         <>
           <Work
             work="turned"
-            told={told}
+            task={task}
             ways
             label="Which heads matter now and did not?"
             about="In both models the same heads and MLPs are taken out: ten with the largest estimates in either and ten others, on the half of the examples that had no part in the choice. Choose how before you look."
           >
-            {(found) => <Matter found={found} />}
+            {(effects) => <Matter effects={effects} />}
           </Work>
           <Table<TurnedHead>
             title="Heads that turned"
@@ -77,11 +77,11 @@ function Part({
   return strong ? <b>{name}</b> : <span>{name}</span>;
 }
 
-function Matter({ found: { said, measure, rows } }: { found: TurnedFound }) {
+function Matter({ effects: { said: sentence, measure, rows } }: { effects: TurnedEffects }) {
   return (
     <div data-testid="task-turned">
-      <p>{said}</p>
-      <Table<TurnedFound["rows"][number]>
+      <p>{sentence}</p>
+      <Table<TurnedEffects["rows"][number]>
         title="Before and now"
         about={`${unitOf(measure)}; bold: the difference is no chance`}
         rows={rows}

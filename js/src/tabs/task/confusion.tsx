@@ -5,16 +5,16 @@ import { weightColours } from "../../paint/palette";
 import { Section } from "../../parts/section";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
-import type { State, Told } from "./data";
+import type { State, Task } from "./data";
 
 const CHARACTERS = 16;
 
-export function Confusion({ told, state }: { told: Told; state: State }) {
+export function Confusion({ task, state }: { task: Task; state: State }) {
   const view = useView();
-  if (!told.confusion) return <p class="bl-empty">This task has no classes to confuse.</p>;
-  const { names, counts } = told.confusion;
+  if (!task.confusion) return <p class="bl-empty">This task has no classes to confuse.</p>;
+  const { names, counts } = task.confusion;
   const sums = counts.map((row) => row.reduce((sum, count) => sum + count, 0));
-  const asked = state.cell.value;
+  const pair = state.cell.value;
   return (
     <Section title="Labels and guesses" about="rows are labels, columns guesses; a number lists its examples">
       <div class="bl-scroll">
@@ -40,7 +40,7 @@ export function Confusion({ told, state }: { told: Told; state: State }) {
                 {names.map((guess, j) => {
                   const count = counts[i]![j]!;
                   const fill = cssColor(count / (sums[i] || 1), 0, 1, weightColours(view.dark));
-                  const isAsked = asked?.[0] === label && asked[1] === guess;
+                  const isAsked = pair?.[0] === label && pair[1] === guess;
                   return (
                     <td key={guess} class={i === j ? "bl-right" : ""}>
                       <button

@@ -5,7 +5,7 @@ import { Chart, Key, MARGIN, scale } from "../../parts/chart";
 import { curvePath } from "../../parts/curve";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
-import type { PruningFound } from "./data";
+import type { PruningCurve } from "./data";
 
 const HEIGHT = 170; // px
 const NAMES: Record<string, string> = {
@@ -14,18 +14,18 @@ const NAMES: Record<string, string> = {
   random: "at random (mean and range of 3 orders)",
 };
 
-export function Curve({ found: { said, quality, rows } }: { found: PruningFound }) {
+export function Curve({ curve: { said: sentence, quality, rows } }: { curve: PruningCurve }) {
   const { dark } = useView();
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const orders = [...new Set(rows.map(({ order }) => order))];
-  const most = Math.max(...rows.map(({ off }) => off));
-  const x = scale(0, most, MARGIN.left, width - MARGIN.right);
+  const headCount = Math.max(...rows.map(({ off }) => off));
+  const x = scale(0, headCount, MARGIN.left, width - MARGIN.right);
   const y = scale(Math.min(0, ...rows.map(({ low }) => low)), 1, HEIGHT - MARGIN.bottom, MARGIN.top);
   const colours = orders.map((_, n) => seriesColour(n, dark));
   return (
     <div ref={box} data-testid="task-curve">
-      <p>{said}</p>
+      <p>{sentence}</p>
       <Chart
         {...{ width, height: HEIGHT, x, y, dark }}
         xLabel="heads off"
@@ -37,16 +37,16 @@ export function Curve({ found: { said, quality, rows } }: { found: PruningFound 
         })}
       >
         {orders.map((order, n) => {
-          const own = rows.filter((one) => one.order === order);
+          const points = rows.filter((one) => one.order === order);
           const band = [
-            ...own.map((one): [number, number] => [x(one.off), y(one.high)]),
-            ...own.map((one): [number, number] => [x(one.off), y(one.low)]).reverse(),
+            ...points.map((one): [number, number] => [x(one.off), y(one.high)]),
+            ...points.map((one): [number, number] => [x(one.off), y(one.low)]).reverse(),
           ];
           return (
             <g key={order}>
               <path d={`${curvePath(band)}z`} fill={colours[n]} fill-opacity="0.18" />
               <path
-                d={curvePath(own.map((one) => [x(one.off), y(one.value)]))}
+                d={curvePath(points.map((one) => [x(one.off), y(one.value)]))}
                 fill="none"
                 stroke={colours[n]}
                 stroke-width="2"

@@ -30,7 +30,7 @@ export interface Metric {
   note: string;
 }
 
-export interface Told extends Examples {
+export interface Task extends Examples {
   source: string;
   examples: number; // of the task; n of them are here
   wrong: number | null;
@@ -67,14 +67,14 @@ const columnsOf = ({ fields, arrays }: Read): Examples => {
   return { columns, cut: fields.cut as number, n: Math.max(values?.length ?? 0, numbers.length) };
 };
 
-export const TOLD: Kind<Told, "task"> = {
+export const TASK: Kind<Task, "task"> = {
   op: "task",
-  read: (read) => ({ ...(read.fields as unknown as Told), ...columnsOf(read) }),
+  read: (read) => ({ ...(read.fields as unknown as Task), ...columnsOf(read) }),
 };
 export const TABLE: Kind<Examples, "task_table"> = { op: "task_table", read: columnsOf };
 
 /** A head, or the MLP of a layer (head −1), as bertlens.tasks.Heads has it. */
-export interface Part {
+export interface PartEffect {
   part: string;
   layer: number;
   head: number;
@@ -86,19 +86,19 @@ export interface Part {
   finding: boolean;
 }
 
-export interface HeadsFound {
+export interface HeadEffects {
   said: string;
   measure: "loss" | "accuracy";
-  rows: Part[];
+  rows: PartEffect[];
 }
 
-export interface PruningFound {
+export interface PruningCurve {
   said: string;
   quality: "accuracy" | "Spearman"; // what the values are of
   rows: { order: string; off: number; left: number; value: number; low: number; high: number }[];
 }
 
-export interface Explained {
+export interface ErrorNote {
   row: number;
   words: string;
   comprehensiveness: number | null;
@@ -110,12 +110,12 @@ export interface Explained {
   twin: number;
 }
 
-export interface ErrorsFound {
+export interface ErrorNotes {
   said: string;
-  rows: Explained[];
+  rows: ErrorNote[];
 }
 
-export interface SlicesFound {
+export interface SliceRates {
   said: string;
   rows: {
     kind: string;
@@ -132,7 +132,7 @@ export interface SlicesFound {
 }
 
 /** What each part matters in both models, as bertlens.tasks.Turned has it. */
-export interface TurnedFound {
+export interface TurnedEffects {
   said: string;
   measure: "loss" | "accuracy";
   rows: {
@@ -151,11 +151,11 @@ export interface TurnedFound {
 
 /** What takes long: it is begun by the reader, and what it found. */
 export interface Works {
-  heads: HeadsFound;
-  pruning: PruningFound;
-  errors: ErrorsFound;
-  slices: SlicesFound;
-  turned: TurnedFound;
+  heads: HeadEffects;
+  pruning: PruningCurve;
+  errors: ErrorNotes;
+  slices: SliceRates;
+  turned: TurnedEffects;
 }
 export type WorkName = keyof Works;
 
@@ -165,18 +165,18 @@ const WORK: Kind<unknown, "task_work"> = {
 };
 
 /** What a piece of work found: false where it was stopped; undefined where it was not begun. */
-export function workOf<W extends WorkName>(view: View, told: Told, work: W): Answer<Works[W] | false> | undefined {
-  const { subject, begun } = stateOf(view);
-  const { times, way } = begun.value[work] ?? { times: 0, way: {} };
-  const isDone = told.held.includes(work) || work === "slices"; // which run no model
+export function workOf<W extends WorkName>(view: View, task: Task, work: W): Answer<Works[W] | false> | undefined {
+  const { subject, starts } = stateOf(view);
+  const { times, way } = starts.value[work] ?? { times: 0, way: {} };
+  const isDone = task.held.includes(work) || work === "slices"; // which run no model
   if (!times && !isDone) return undefined;
-  const again = times > 1 ? { again: times } : {}; // another question: what was stopped is no answer to it
-  return view.answers.get(WORK, subject, { work, ...way, ...again }) as Answer<Works[W] | false>;
+  const repeat = times > 1 ? { again: times } : {}; // another question: what was stopped is no answer to it
+  return view.answers.get(WORK, subject, { work, ...way, ...repeat }) as Answer<Works[W] | false>;
 }
 
 export function beginWork(view: View, work: WorkName, way: Partial<Way>): void {
-  const { begun } = stateOf(view);
-  begun.value = { ...begun.value, [work]: { times: (begun.value[work]?.times ?? 0) + 1, way } };
+  const { starts } = stateOf(view);
+  starts.value = { ...starts.value, [work]: { times: (starts.value[work]?.times ?? 0) + 1, way } };
 }
 
 const COST: Kind<string, "task_cost"> = { op: "task_cost", read: ({ fields }) => fields.said as string };
@@ -210,7 +210,7 @@ export interface State {
   active: Signal<number>; // a place of the list
   opened: Signal<{ row: number; subject: string } | null>;
   side: Signal<Side | null>; // null until the reader chose
-  begun: Signal<Record<string, { times: number; way: Partial<Way> }>>; // work by its name: how often, and how
+  starts: Signal<Record<string, { times: number; way: Partial<Way> }>>; // work by its name: how often, and how
   way: Signal<Way>; // of what begins next
   coloured: Signal<"effect" | "estimate">;
 }
@@ -229,7 +229,7 @@ export function stateOf({ link, overview }: View): State {
       active: signal(0),
       opened: signal(null),
       side: signal(null),
-      begun: signal({}),
+      starts: signal({}),
       way: signal<Way>({ effect_of: "loss", ablation: "zero" }),
       coloured: signal("effect"),
     };
@@ -238,13 +238,13 @@ export function stateOf({ link, overview }: View): State {
   return state;
 }
 
-export const toldOf = (view: View): Answer<Told> => view.answers.get(TOLD, stateOf(view).subject, {});
+export const taskOf = (view: View): Answer<Task> => view.answers.get(TASK, stateOf(view).subject, {});
 
 /** All examples, as soon as they are here; until then, and in a saved page, those that matter most. */
-export function examplesOf(view: View, told: Told): Examples {
-  if (told.n === told.examples || !view.link.kernel.value) return told;
-  const all = view.answers.get(TABLE, stateOf(view).subject, {});
-  return all.state === "answered" ? all.value : told;
+export function examplesOf(view: View, task: Task): Examples {
+  if (task.n === task.examples || !view.link.kernel.value) return task;
+  const table = view.answers.get(TABLE, stateOf(view).subject, {});
+  return table.state === "answered" ? table.value : task;
 }
 
 export const columnOf = ({ columns }: Examples, name: string) => columns.find((one) => one.name === name);
@@ -269,27 +269,27 @@ export function listed(examples: Examples, { search, only, cell, order }: State)
   const number = /^#?\d+$/.test(words) ? Number(words.replace("#", "")) : null;
   const texts = examples.columns.filter(({ kind }) => kind === "text");
   const [label, guess, change] = ["label", "guess", "change"].map((name) => columnOf(examples, name));
-  const asked = cell.value;
-  const found = upTo(examples.n).filter((n) => {
+  const pair = cell.value;
+  const places = upTo(examples.n).filter((n) => {
     if (change && change.names!.includes(only.value)) {
       if (valueAt(change, n) !== only.value) return false;
     } else if (["wrong", "right"].includes(only.value) && isWrong(examples, n) !== (only.value === "wrong"))
       return false;
-    if (asked && label && guess && (valueAt(label, n) !== asked[0] || valueAt(guess, n) !== asked[1])) return false;
+    if (pair && label && guess && (valueAt(label, n) !== pair[0] || valueAt(guess, n) !== pair[1])) return false;
     if (!words) return true;
     const isIt = number !== null && rowAt(examples, n) === number;
     return isIt || texts.some(({ values }) => values![n]!.toLowerCase().includes(words));
   });
   const by = order.value && columnOf(examples, order.value.name);
-  return by ? sorted(found, (n) => valueAt(by, n), order.value!.down) : found;
+  return by ? sorted(places, (n) => valueAt(by, n), order.value!.down) : places;
 }
 
 /** The example that is shown, as its place among them; null where it is none of them. */
-export function shownPlace(view: View, examples: Examples, told: Told): number | null {
+export function shownPlace(view: View, examples: Examples, task: Task): number | null {
   const { overview } = view;
   const state = stateOf(view);
-  if (!state.opened.peek() && told.opened !== null)
-    state.opened.value = { row: told.opened, subject: overview.subject };
+  if (!state.opened.peek() && task.opened !== null)
+    state.opened.value = { row: task.opened, subject: overview.subject };
   const opened = state.opened.value;
   const [text, pair] = ["text", "text_pair"].map((name) => columnOf(examples, name)?.values);
   const at = upTo(examples.n).find((n) =>

@@ -2,25 +2,25 @@
 import { counted, number, percent } from "../../paint/format";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
-import type { Explained, SlicesFound, Told } from "./data";
+import type { ErrorNote, SliceRates, Task } from "./data";
 import { explainedWords } from "./words";
 import { Work } from "./work";
 
-export function Errors({ told, row, open }: { told: Told; row: number | null; open: (row: number) => void }) {
+export function Errors({ task, row, open }: { task: Task; row: number | null; open: (row: number) => void }) {
   return (
     <Work
       work="errors"
-      told={told}
+      task={task}
       label="What do wrong answers rest on?"
       about="Of the 20 examples with the largest loss: the words that the answer rests on and how faithful they are, some 210 runs each; the nearest right text of the class; and near-duplicates with other labels."
     >
       {({ said, rows }) => {
-        const own = rows.find((one) => one.row === row);
+        const note = rows.find((one) => one.row === row);
         return (
           <div data-testid="task-errors">
             <p>{said}</p>
-            {own ? (
-              <Explanation one={own} open={open} />
+            {note ? (
+              <Explanation note={note} open={open} />
             ) : (
               <p class="bl-muted">
                 Explained are the {counted(rows.length)} examples with the largest loss: click one of them.
@@ -33,7 +33,7 @@ export function Errors({ told, row, open }: { told: Told; row: number | null; op
   );
 }
 
-function Explanation({ one, open }: { one: Explained; open: (row: number) => void }) {
+function Explanation({ note, open }: { note: ErrorNote; open: (row: number) => void }) {
   const link = (row: number) => (
     <button type="button" class="bl-link" onClick={() => open(row)}>
       {counted(row)}
@@ -41,25 +41,25 @@ function Explanation({ one, open }: { one: Explained; open: (row: number) => voi
   );
   return (
     <div class="bl-note" data-testid="task-explained">
-      <p>{explainedWords(one)}</p>
-      {one.nearest >= 0 && (
+      <p>{explainedWords(note)}</p>
+      {note.nearest >= 0 && (
         <p>
-          The nearest right text of its class is {link(one.nearest)} (cosine {number(one.similarity)}): “
-          {visibleText(one.nearest_text)}”
+          The nearest right text of its class is {link(note.nearest)} (cosine {number(note.similarity)}): “
+          {visibleText(note.nearest_text)}”
         </p>
       )}
-      {one.twin >= 0 && <p>Nearly the same text has another label: {link(one.twin)}.</p>}
+      {note.twin >= 0 && <p>Nearly the same text has another label: {link(note.twin)}.</p>}
     </div>
   );
 }
 
-export function Slices({ told }: { told: Told }) {
+export function Slices({ task }: { task: Task }) {
   return (
-    <Work work="slices" told={told} label="Where is more wrong?" about="By length, class and frequent words.">
+    <Work work="slices" task={task} label="Where is more wrong?" about="By length, class and frequent words.">
       {({ said, rows }) => (
         <div data-testid="task-slices">
           <p>{said}</p>
-          <Table<SlicesFound["rows"][number]>
+          <Table<SliceRates["rows"][number]>
             title="Slices"
             about="the share that is wrong, with its 95 % interval, beside the rest"
             rows={rows}

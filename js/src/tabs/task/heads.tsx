@@ -8,41 +8,41 @@ import { onGridKey } from "../../parts/gridkeys";
 import { numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
 import { Curve } from "./curve";
-import type { HeadsFound, Part, State, Told } from "./data";
+import type { HeadEffects, PartEffect, State, Task } from "./data";
 import { DIGITS_OF_EFFECTS, partWords, unitOf } from "./words";
 import { Work } from "./work";
 
-export function Heads({ told, state }: { told: Told; state: State }) {
+export function Heads({ task, state }: { task: Task; state: State }) {
   return (
     <Work
       work="heads"
-      told={told}
+      task={task}
       ways
       label="Which heads does the task need?"
       about="One backward pass over all examples estimates it for every head and MLP. Ten with the largest estimates and ten others are then taken out, one after the other, on the half of the examples that had no part in the choice. Choose how before you look."
     >
-      {(found) => <Found found={found} told={told} state={state} />}
+      {(effects) => <Effects effects={effects} task={task} state={state} />}
     </Work>
   );
 }
 
-function Found({ found, told, state }: { found: HeadsFound; told: Told; state: State }) {
-  const run = found.rows.filter(({ effect }) => effect !== null);
+function Effects({ effects, task, state }: { effects: HeadEffects; task: Task; state: State }) {
+  const run = effects.rows.filter(({ effect }) => effect !== null);
   return (
     <div data-testid="task-heads">
-      <Atlas found={found} state={state} />
-      <p>{found.said}</p>
+      <Atlas effects={effects} state={state} />
+      <p>{effects.said}</p>
       <Work
         work="pruning"
-        told={told}
+        task={task}
         label="How many heads does it need?"
         about="More and more heads are switched off, those with the smallest estimates first, and as many at random."
       >
-        {(curve) => <Curve found={curve} />}
+        {(curve) => <Curve curve={curve} />}
       </Work>
-      <Table<Part>
+      <Table<PartEffect>
         title="Switched off"
-        about={`effect: ${unitOf(found.measure)}`}
+        about={`effect: ${unitOf(effects.measure)}`}
         rows={run}
         first="effect"
         columns={[
@@ -58,15 +58,15 @@ function Found({ found, told, state }: { found: HeadsFound; told: Told; state: S
   );
 }
 
-function Atlas({ found, state }: { found: HeadsFound; state: State }) {
+function Atlas({ effects, state }: { effects: HeadEffects; state: State }) {
   const view = useView();
   const { synced, dark, overview } = view;
   const grid = useRef<HTMLDivElement>(null);
   const by = state.coloured.value;
   const [rows, cols] = [overview.n_layers, overview.n_heads + 1];
-  const parts = new Map(found.rows.map((one) => [one.layer * cols + (one.head < 0 ? cols - 1 : one.head), one]));
-  const most = Math.max(1e-9, ...found.rows.map((one) => Math.abs(one[by] ?? 0)));
-  const here = { row: synced.layer.value, col: synced.head.value };
+  const effectsAt = new Map(effects.rows.map((one) => [one.layer * cols + (one.head < 0 ? cols - 1 : one.head), one]));
+  const limit = Math.max(1e-9, ...effects.rows.map((one) => Math.abs(one[by] ?? 0)));
+  const selection = { row: synced.layer.value, col: synced.head.value };
   const choose = ({ row, col }: { row: number; col: number }) => {
     if (col < cols - 1) synced.put({ layer: row, head: col });
     (grid.current!.querySelector(`[data-part="${row * cols + col}"]`) as HTMLElement | null)?.focus();
@@ -101,34 +101,34 @@ function Atlas({ found, state }: { found: HeadsFound; state: State }) {
             </span>
           ))}
           {upTo(rows * cols).flatMap((at) => {
-            const one = parts.get(at);
-            const value = one?.[by] ?? null;
-            const fill = value === null ? undefined : cssColor(value, -most, most, signedColours(dark));
+            const cell = effectsAt.get(at);
+            const value = cell?.[by] ?? null;
+            const fill = value === null ? undefined : cssColor(value, -limit, limit, signedColours(dark));
             const [row, col] = [Math.floor(at / cols), at % cols];
-            const isHere = row === here.row && col === here.col;
+            const isHere = row === selection.row && col === selection.col;
             return [
               ...(col === 0 ? [<span key={`L${row}`}>L{row}</span>] : []),
               <button
                 type="button"
                 key={at}
                 data-part={at}
-                disabled={!one}
+                disabled={!cell}
                 tabIndex={isHere ? 0 : -1}
                 aria-pressed={isHere}
-                aria-label={one ? partWords(one, found.measure) : `L${row}: no MLP that can be switched off`}
-                title={one && partWords(one, found.measure)}
+                aria-label={cell ? partWords(cell, effects.measure) : `L${row}: no MLP that can be switched off`}
+                title={cell && partWords(cell, effects.measure)}
                 style={fill && { background: fill, color: inkOn(fill) }}
                 onClick={() => choose({ row, col })}
               >
-                {one?.finding ? "●" : ""}
+                {cell?.finding ? "●" : ""}
               </button>,
             ];
           })}
         </div>
       </div>
       <p class="bl-muted">
-        From {signed(-most, DIGITS_OF_EFFECTS)} to {signed(most, DIGITS_OF_EFFECTS)},{" "}
-        {by === "effect" ? unitOf(found.measure) : "loss gained without it, nats, to first order"}; above 0 the task
+        From {signed(-limit, DIGITS_OF_EFFECTS)} to {signed(limit, DIGITS_OF_EFFECTS)},{" "}
+        {by === "effect" ? unitOf(effects.measure) : "loss gained without it, nats, to first order"}; above 0 the task
         needs it. ● no chance (Holm, 5 %){by === "effect" ? "; empty: not switched off" : ""}.
       </p>
     </>

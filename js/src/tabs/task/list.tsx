@@ -84,8 +84,8 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
         <thead>
           <tr aria-rowindex={1}>
             {columns.map(({ name, kind, names }) => {
-              const chosen = order?.name === name;
-              const turn = { name, down: chosen ? !order!.down : kind === "number" && name !== "row" };
+              const isSorted = order?.name === name;
+              const turn = { name, down: isSorted ? !order!.down : kind === "number" && name !== "row" };
               return (
                 <th
                   key={name}
@@ -93,7 +93,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
                   class={`bl-of-${kind} bl-ex-${name}`}
                   title={TITLES[name]}
                   style={names && { "--wide": px(widthOf(names)) }}
-                  aria-sort={chosen ? (order!.down ? "descending" : "ascending") : undefined}
+                  aria-sort={isSorted ? (order!.down ? "descending" : "ascending") : undefined}
                 >
                   <button
                     type="button"
@@ -103,7 +103,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
                     }}
                   >
                     {LABELS[name] ?? name}
-                    <span aria-hidden="true">{chosen ? (order!.down ? " ▾" : " ▴") : ""}</span>
+                    <span aria-hidden="true">{isSorted ? (order!.down ? " ▾" : " ▴") : ""}</span>
                   </button>
                 </th>
               );
@@ -160,10 +160,10 @@ function Cell({ column, n, isWrong }: { column: Column; n: number; isWrong: bool
     return <td class={style}>{name === "row" ? value : number(Number(value), name === "probability" ? 3 : 2)}</td>;
   if (kind === "flag") return <td class={style}>{value ? "yes" : "no"}</td>;
   const text = String(value);
-  const said = visibleText(text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}…` : text);
+  const words = visibleText(text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}…` : text);
   return (
-    <td class={style} title={said}>
-      <bdi dir="auto">{said}</bdi>
+    <td class={style} title={words}>
+      <bdi dir="auto">{words}</bdi>
     </td>
   );
 }

@@ -2,16 +2,16 @@
 import type { CsvCell, Facts } from "../../export/csv";
 import { arrived } from "../../kernel/answers";
 import type { View } from "../../state/view";
-import { examplesOf, listed, stateOf, type Told, toldOf, valueAt } from "./data";
+import { examplesOf, listed, stateOf, type Task, taskOf, valueAt } from "./data";
 import { countWords, firstScore } from "./words";
 
 /** Those that are listed, in their order. */
-export function exampleNumbers(view: View, told: Told, places: number[]) {
-  const examples = examplesOf(view, told);
+export function exampleNumbers(view: View, task: Task, places: number[]) {
+  const examples = examplesOf(view, task);
   const facts: Facts = [
-    ["examples", told.source],
-    ["of all", firstScore(told)],
-    ["listed", countWords(places.length, examples, told)],
+    ["examples", task.source],
+    ["of all", firstScore(task)],
+    ["listed", countWords(places.length, examples, task)],
   ];
   return {
     columns: examples.columns.map(({ name }) => name),
@@ -21,6 +21,6 @@ export function exampleNumbers(view: View, told: Told, places: number[]) {
 }
 
 export async function taskNumbers(view: View) {
-  const told = await arrived(() => toldOf(view));
-  return exampleNumbers(view, told, listed(examplesOf(view, told), stateOf(view)));
+  const task = await arrived(() => taskOf(view));
+  return exampleNumbers(view, task, listed(examplesOf(view, task), stateOf(view)));
 }

@@ -4,26 +4,26 @@ import { askHeads } from "../../atlas/questions";
 import { HeadLink } from "../../parts/headlink";
 import { effect, metricOf, strongest, sweep } from "../../state/effects";
 import { useView } from "../../state/view";
-import type { Examples, Told } from "./data";
+import type { Examples, Task } from "./data";
 import { exampleWords } from "./words";
 
-export function Opened({ examples, n, told }: { examples: Examples; n: number; told: Told }) {
+export function Opened({ examples, n, task }: { examples: Examples; n: number; task: Task }) {
   const view = useView();
   const { page, synced, overview, link } = view;
-  const [asked, ask] = useState(""); // of which run
+  const [run, setRun] = useState(""); // of which run
   const hasAtlas = synced.parts.value.includes("atlas");
   const tab = (name: string) => {
     page.tabChosen.value = true;
     synced.put({ view: name });
     requestAnimationFrame(() => view.root.current?.querySelector(`[data-tab="${name}"]`)?.scrollIntoView());
   };
-  const both = () => {
+  const bothModels = () => {
     page.compareWith.value = { run: "before", text: "", text_pair: "" };
     tab("compare");
   };
   const whichHead = () => {
     askHeads(view, "matters");
-    ask(overview.trace);
+    setRun(overview.trace);
   };
   return (
     <div class="bl-note" data-testid="task-opened">
@@ -37,10 +37,10 @@ export function Opened({ examples, n, told }: { examples: Examples; n: number; t
             <button type="button" class="bl-link" onClick={() => tab("matter")}>
               Which words?
             </button>
-            {told.against && link.kernel.value && (
+            {task.against && link.kernel.value && (
               <>
                 {" "}
-                <button type="button" class="bl-link" onClick={both}>
+                <button type="button" class="bl-link" onClick={bothModels}>
                   Both models
                 </button>
               </>
@@ -48,7 +48,7 @@ export function Opened({ examples, n, told }: { examples: Examples; n: number; t
           </>
         )}
       </p>
-      {asked === overview.trace && <Head />}
+      {run === overview.trace && <Head />}
     </div>
   );
 }
@@ -65,12 +65,12 @@ function Head() {
         switching off each head: {exact} of {values.length} …
       </p>
     );
-  const [most] = strongest(values, view.overview.n_heads, -1);
-  if (!most) return <p data-testid="task-head">No head, switched off alone, lowers {metric.label}.</p>;
+  const [peak] = strongest(values, view.overview.n_heads, -1);
+  if (!peak) return <p data-testid="task-head">No head, switched off alone, lowers {metric.label}.</p>;
   return (
     <p data-testid="task-head">
-      <HeadLink at={most.name} pick={(layer, head) => view.synced.put({ layer, head })} />, switched off alone, lowers{" "}
-      {metric.label} most of {values.length} heads: {effect(most.value)}.
+      <HeadLink at={peak.name} pick={(layer, head) => view.synced.put({ layer, head })} />, switched off alone, lowers{" "}
+      {metric.label} most of {values.length} heads: {effect(peak.value)}.
     </p>
   );
 }

@@ -2,19 +2,19 @@
 import { counted } from "../../paint/format";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
-import type { Metric, Told } from "./data";
+import type { Metric, Task } from "./data";
 import { betweenWords } from "./words";
 
 const DIGITS = 3;
 
-export function Scores({ told }: { told: Told }) {
-  const ofClasses = told.metrics.some(({ label }) => label);
+export function Scores({ task }: { task: Task }) {
+  const ofClasses = task.metrics.some(({ label }) => label);
   return (
     <div data-testid="task-scores">
       <Table<Metric>
         title="Scores"
         about="95 % intervals: over examples drawn as these were"
-        rows={told.metrics}
+        rows={task.metrics}
         columns={[
           { name: "measure", value: ({ measure }) => measure },
           ...(ofClasses ? [{ name: "of", value: ({ label }: Metric) => visibleText(label || "all") }] : []),

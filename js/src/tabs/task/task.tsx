@@ -18,8 +18,8 @@ import {
   type State,
   shownPlace,
   stateOf,
-  type Told,
-  toldOf,
+  type Task,
+  taskOf,
   workOf,
 } from "./data";
 import { Errors, Slices } from "./errors";
@@ -40,69 +40,69 @@ const SIDES: [Side, string][] = [
 const CHANGE: [Side, string] = ["change", "Before and now"];
 const RATED = ["all", "wrong", "right"];
 
-export function Task() {
+export function TaskView() {
   const view = useView();
-  const answer = toldOf(view);
+  const answer = taskOf(view);
   if (answer.state !== "answered") return <Waiting answer={answer} doing="reading the examples" />;
-  return <Shown told={answer.value} />;
+  return <Panels task={answer.value} />;
 }
 
-function Shown({ told }: { told: Told }) {
+function Panels({ task }: { task: Task }) {
   const view = useView();
   const state = stateOf(view);
   const { search, only, cell, order, side } = state;
-  const examples = examplesOf(view, told);
+  const examples = examplesOf(view, task);
   const places = useMemo(() => listed(examples, state), [examples, search.value, only.value, cell.value, order.value]);
-  const shown = shownPlace(view, examples, told);
-  const errors = workOf(view, told, "errors");
-  const found = errors?.state === "answered" && errors.value ? errors.value : null;
-  const rests = useMemo(() => found && new Map(found.rows.map(({ row, words }) => [row, words])), [found]);
-  const beside = side.value ?? (told.against ? "change" : "confusion");
+  const place = shownPlace(view, examples, task);
+  const errors = workOf(view, task, "errors");
+  const notes = errors?.state === "answered" && errors.value ? errors.value : null;
+  const rests = useMemo(() => notes && new Map(notes.rows.map(({ row, words }) => [row, words])), [notes]);
+  const panel = side.value ?? (task.against ? "change" : "confusion");
   const open = (row: number) => {
     openRow(view, row).catch(() => undefined); // the link says why
   };
   return (
     <div class="bl-task" data-testid="task">
       <div class="bl-task-head">
-        <b>{told.source ? visibleText(told.source) : "Labelled examples"}</b>
+        <b>{task.source ? visibleText(task.source) : "Labelled examples"}</b>
         <span class="bl-muted">
-          {counted(told.examples)} examples{told.wrong === null ? "" : `, ${counted(told.wrong)} wrong`} ·{" "}
-          <span data-testid="task-score">{firstScore(told)}</span>
+          {counted(task.examples)} examples{task.wrong === null ? "" : `, ${counted(task.wrong)} wrong`} ·{" "}
+          <span data-testid="task-score">{firstScore(task)}</span>
         </span>
         <span class="bl-spacer" />
         <Segmented
           label="beside"
-          value={beside}
-          choices={[...SIDES, ...(told.against ? [CHANGE] : [])].map(([value, label]) => ({ value, label }))}
-          onChange={(chosen) => {
-            side.value = chosen;
+          value={panel}
+          choices={[...SIDES, ...(task.against ? [CHANGE] : [])].map(([value, label]) => ({ value, label }))}
+          onChange={(name) => {
+            side.value = name;
           }}
         />
       </div>
       <div>
-        <Filters state={state} told={told} places={places} />
-        <List {...{ examples, places, state, shown, open }} rests={rests} />
-        {shown !== null && <Opened examples={examples} n={shown} told={told} />}
+        <Filters state={state} task={task} places={places} />
+        <List {...{ examples, places, state, shown: place, open }} rests={rests} />
+        {place !== null && <Opened examples={examples} n={place} task={task} />}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it */}
       <section class="bl-task-side bl-scroll" aria-label="About all examples" tabIndex={0}>
-        {beside === "confusion" && <Confusion told={told} state={state} />}
-        {beside === "scores" && <Scores told={told} />}
-        {beside === "heads" && <Heads told={told} state={state} />}
-        {beside === "errors" && <Errors told={told} row={shown === null ? null : rowAt(examples, shown)} open={open} />}
-        {beside === "slices" && <Slices told={told} />}
-        {beside === "change" && told.against && <Change told={told} against={told.against} state={state} />}
+        {panel === "confusion" && <Confusion task={task} state={state} />}
+        {panel === "scores" && <Scores task={task} />}
+        {panel === "heads" && <Heads task={task} state={state} />}
+        {panel === "errors" && <Errors task={task} row={place === null ? null : rowAt(examples, place)} open={open} />}
+        {panel === "slices" && <Slices task={task} />}
+        {panel === "change" && task.against && <Change task={task} against={task.against} state={state} />}
       </section>
     </div>
   );
 }
 
-function Filters({ state, told, places }: { state: State; told: Told; places: number[] }) {
+function Filters({ state, task, places }: { state: State; task: Task; places: number[] }) {
   const view = useView();
   const { search, only, cell } = state;
-  const [said, copyText] = useCopy();
-  const examples = examplesOf(view, told);
-  const asked = cell.value;
+  const [copyNote, copyText] = useCopy();
+  const examples = examplesOf(view, task);
+  const pair = cell.value;
   return (
     <div class="bl-controls">
       <input
@@ -112,39 +112,39 @@ function Filters({ state, told, places }: { state: State; told: Told; places: nu
         value={search.value}
         onInput={(event) => into(search)(event.currentTarget.value)}
       />
-      {told.wrong !== null && (
+      {task.wrong !== null && (
         <Select
           label="show"
           value={only.value}
-          choices={[...RATED, ...(told.against?.counts ?? []).map(([name]) => name)].map((name) => ({
+          choices={[...RATED, ...(task.against?.counts ?? []).map(([name]) => name)].map((name) => ({
             value: name,
             label: name,
           }))}
           onChange={into(only)}
         />
       )}
-      {asked && (
+      {pair && (
         <span class="bl-chip">
-          {visibleText(asked[0])} guessed {visibleText(asked[1])}
+          {visibleText(pair[0])} guessed {visibleText(pair[1])}
           <Close label="All cells again" onClick={() => into(cell)(null)} />
         </span>
       )}
       <span class="bl-muted" data-testid="task-count">
-        {countWords(places.length, examples, told)}
+        {countWords(places.length, examples, task)}
       </span>
       <span class="bl-spacer" />
       <button
         type="button"
         class="bl-button"
         onClick={() => {
-          const { columns, rows, facts } = exampleNumbers(view, told, places);
+          const { columns, rows, facts } = exampleNumbers(view, task, places);
           copyText(csv(facts, columns, rows));
         }}
       >
         Copy as CSV
       </button>
       <span role="status" class="bl-muted">
-        {said}
+        {copyNote}
       </span>
     </div>
   );

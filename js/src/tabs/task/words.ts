@@ -4,14 +4,14 @@ import { counted, number } from "../../paint/format";
 import { visibleText } from "../../parts/token";
 import {
   columnOf,
+  type ErrorNote,
   type Examples,
-  type Explained,
-  type HeadsFound,
+  type HeadEffects,
   isWrong,
   type Metric,
-  type Part,
+  type PartEffect,
   rowAt,
-  type Told,
+  type Task,
   valueAt,
 } from "./data";
 
@@ -26,18 +26,18 @@ export function exampleWords(examples: Examples, n: number): string {
   };
   const name = `Example ${counted(rowAt(examples, n))}`;
   if (!label || !guess) return `${name}.`;
-  const [is, said] = [label, guess].map((column) => visibleText(String(valueAt(column, n))));
+  const [labelWord, guessWord] = [label, guess].map((column) => visibleText(String(valueAt(column, n))));
   const [chance, loss] = [of("probability"), of("loss")];
   const sure = chance === null ? "" : ` with probability ${number(chance, DIGITS)}`;
   const lost = loss === null ? "" : ` Its loss is ${number(loss)} nats.`;
-  const [before, change] = ["before", "change"].map((name) => {
+  const [earlier, change] = ["before", "change"].map((name) => {
     const column = columnOf(examples, name);
     return column && visibleText(String(valueAt(column, n)));
   });
-  const changed = before === undefined ? "" : ` The model before guessed ${before}: ${change}.`;
+  const changed = earlier === undefined ? "" : ` The model before guessed ${earlier}: ${change}.`;
   return isWrong(examples, n)
-    ? `${name} is ${is}, and was guessed to be ${said}${sure}.${lost}${changed}`
-    : `${name} is ${is}, and was guessed so${sure}.${lost}${changed}`;
+    ? `${name} is ${labelWord}, and was guessed to be ${guessWord}${sure}.${lost}${changed}`
+    : `${name} is ${labelWord}, and was guessed so${sure}.${lost}${changed}`;
 }
 
 /** The interval of a number, or why there is none. */
@@ -45,29 +45,32 @@ export const betweenWords = ({ low, high, note }: Metric): string =>
   low === null || high === null ? note : `${number(low, DIGITS)} to ${number(high, DIGITS)}`;
 
 /** The first score of all examples. */
-export function firstScore({ metrics }: Told): string {
-  const first = metrics.find(({ label }) => !label) ?? metrics[0];
-  if (!first) return "";
-  const between = first.low === null ? "" : ` (95 %: ${betweenWords(first)})`;
-  return `${first.measure} ${number(first.value, DIGITS)}${between}`;
+export function firstScore({ metrics }: Task): string {
+  const score = metrics.find(({ label }) => !label) ?? metrics[0];
+  if (!score) return "";
+  const between = score.low === null ? "" : ` (95 %: ${betweenWords(score)})`;
+  return `${score.measure} ${number(score.value, DIGITS)}${between}`;
 }
 
 /** How many are listed, of how many; and what a saved page leaves out. */
-export function countWords(shown: number, examples: Examples, told: Told): string {
-  const of = shown === examples.n ? "" : `${counted(shown)} of `;
-  if (examples.n === told.examples) return `${of}${counted(examples.n)} examples`;
-  const chosen = columnOf(examples, "loss") ? phrases.LARGEST_LOSS : "that come first";
-  return `${of}the ${counted(examples.n)} ${chosen}, of ${counted(told.examples)} examples`;
+export function countWords(count: number, examples: Examples, task: Task): string {
+  const of = count === examples.n ? "" : `${counted(count)} of `;
+  if (examples.n === task.examples) return `${of}${counted(examples.n)} examples`;
+  const order = columnOf(examples, "loss") ? phrases.LARGEST_LOSS : "that come first";
+  return `${of}the ${counted(examples.n)} ${order}, of ${counted(task.examples)} examples`;
 }
 
 export const DIGITS_OF_EFFECTS = 4;
 
 /** What an effect is of. */
-export const unitOf = (measure: HeadsFound["measure"]) =>
+export const unitOf = (measure: HeadEffects["measure"]) =>
   measure === "loss" ? "loss gained without it, nats" : "accuracy lost without it";
 
 /** What a part matters. */
-export function partWords({ part, effect, low, high, p_holm, estimate }: Part, measure: HeadsFound["measure"]): string {
+export function partWords(
+  { part, effect, low, high, p_holm, estimate }: PartEffect,
+  measure: HeadEffects["measure"],
+): string {
   const digits = DIGITS_OF_EFFECTS;
   const estimated = `estimate ${number(estimate, digits)} nats`;
   if (effect === null) return `${part}: not switched off; ${estimated}`;
@@ -77,7 +80,7 @@ export function partWords({ part, effect, low, high, p_holm, estimate }: Part, m
 }
 
 /** What an answer rests on, and whether that is faithful. */
-export function explainedWords({ words, comprehensiveness, random, beats }: Explained): string {
+export function explainedWords({ words, comprehensiveness, random, beats }: ErrorNote): string {
   if (!words && comprehensiveness === null) return "What its answer rests on could not be told.";
   if (!words) return "Without any one of its words the guess is no less ahead.";
   const rests = `Its answer rests on ${words}: what the guess is ahead by, in logits, without each.`;

@@ -4,24 +4,24 @@ import * as phrases from "../../generated/phrases";
 import { percent } from "../../paint/format";
 import { type Choice, Select } from "../../parts/controls";
 import { useView } from "../../state/view";
-import { beginWork, costOf, stateOf, stopWork, type Told, type Way, type WorkName, type Works, workOf } from "./data";
+import { beginWork, costOf, stateOf, stopWork, type Task, type Way, type WorkName, type Works, workOf } from "./data";
 
 interface Props<W extends WorkName> {
   work: W;
-  told: Told;
+  task: Task;
   label: string; // of the button
   about: string;
   ways?: boolean; // what effects are of, and how a part is taken out, is chosen before
-  children: (found: Works[W]) => ComponentChildren;
+  children: (report: Works[W]) => ComponentChildren;
 }
 
-export function Work<W extends WorkName>({ work, told, label, about, ways, children }: Props<W>) {
+export function Work<W extends WorkName>({ work, task, label, about, ways, children }: Props<W>) {
   const view = useView();
   const { link } = view;
-  const answer = workOf(view, told, work);
+  const answer = workOf(view, task, work);
   if (answer?.state === "answered" && answer.value) return <>{children(answer.value)}</>;
   if (answer?.state === "asking") {
-    const { doing, said } = (answer.told ?? {}) as { doing?: string; said?: string };
+    const { doing, said: cost } = (answer.told ?? {}) as { doing?: string; said?: string };
     return (
       <div data-testid={`work-${work}`}>
         <p aria-live="polite">
@@ -31,7 +31,7 @@ export function Work<W extends WorkName>({ work, told, label, about, ways, child
             Stop
           </button>
         </p>
-        {said && <p class="bl-muted">{said.split(";")[0]}.</p>}
+        {cost && <p class="bl-muted">{cost.split(";")[0]}.</p>}
       </div>
     );
   }
@@ -43,7 +43,7 @@ export function Work<W extends WorkName>({ work, told, label, about, ways, child
       {answer?.state === "answered" && <p>Stopped.</p>}
       {live ? (
         <>
-          {ways && <Ways work={work} rated={told.rated} />}
+          {ways && <Ways work={work} rated={task.rated} />}
           <button
             type="button"
             class="bl-button bl-primary"
