@@ -19,7 +19,7 @@ from bertlens.measures.attribution import gradient_methods
 from bertlens.run.backward import word_gradients
 from unit import tiny
 from unit.measures.test_sources import EVERY, PAIR, TEXT, lens_of
-from unit.measures.test_sources_predictions import EACH, TEXTS, TOKENS, cases, with_head
+from unit.measures.test_sources_logits import EACH, TEXTS, TOKENS, cases, with_head
 from unit.naive_sources import exact_rotation
 
 MASKED = "the cat [MASK] on the warm mat"
