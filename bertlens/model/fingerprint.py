@@ -235,7 +235,8 @@ def identity(root: nn.Module, tokenizer: Any) -> dict[str, Any]:
     about["modules"] = _digest(f"{name} {_settings(component)}" for name, component in components.items())
     about |= {f"{name} of its tokenizer": _digest([value]) for name, value in _tokenizer_settings(tokenizer)}
     about["vocabulary of its tokenizer"] = _digest(sorted(tokenizer.get_vocab().items()))
-    return about | _releases()
+    numbers = releases("torch", "transformers")
+    return about | {name: ".".join(number.split(".")[:2]) for name, number in numbers.items()}
 
 
 def _bytes(p: Tensor) -> Any:
@@ -246,11 +247,12 @@ def _digest(values: Iterable[Any]) -> str:
     return hashlib.sha256("\n".join(map(str, values)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _releases() -> dict[str, str]:
-    releases = {"bertlens": __version__}
-    for name in ("torch", "transformers"):
+def releases(*names: str) -> dict[str, str]:
+    """Versions of bertlens and of these packages."""
+    numbers = {"bertlens": __version__}
+    for name in names:
         try:
-            releases[name] = version(name)
-        except PackageNotFoundError:
-            releases[name] = "unknown"
-    return {name: ".".join(number.split(".")[:2]) for name, number in releases.items()}
+            numbers[name] = version(name)
+        except PackageNotFoundError:  # torch in Colab and other hosts may carry no metadata
+            numbers[name] = "unknown"
+    return numbers

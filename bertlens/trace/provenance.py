@@ -7,12 +7,11 @@ import json
 import platform
 import unicodedata
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .. import __version__
 from ..model import transformers_private as private
 from ..model.borrowed import Model
+from ..model.fingerprint import releases
 from .trace import Trace
 
 _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}
@@ -25,13 +24,7 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def _versions() -> dict[str, str]:
-    releases = {"bertlens": __version__}
-    for name in ("transformers", "torch"):
-        try:
-            releases[name] = version(name)
-        except PackageNotFoundError:  # torch in Colab and other hosts may carry no metadata
-            releases[name] = "unknown"
-    return releases | {"python": platform.python_version()}
+    return releases("transformers", "torch") | {"python": platform.python_version()}
 
 
 def made_with() -> dict[str, Any]:
