@@ -39,6 +39,8 @@ class Lens:
     """
 
     def __init__(self, model: nn.Module, tokenizer: Any = None):
+        if isinstance(model, str | Path):
+            raise ModelError(f"Lens is given a loaded model; of a name or folder: Lens.from_pretrained({str(model)!r})")
         if not isinstance(model, nn.Module):
             raise ModelError(f"Lens(model, tokenizer) needs a loaded model, not {type(model).__name__}")
         self._given = model
@@ -53,7 +55,6 @@ class Lens:
         self.borrowed: Model = Model(model, tokenizer, whole=self._given)
         if isinstance(self.sentences, SentenceEncoder):
             tell_answers(self.borrowed, self.sentences)
-        self.limit = token_limit(tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
         self.notes: tuple[str, ...] = ()  # for the report of every trace: what loading the model left out
         self.made = ""  # the Python that makes this lens again, "" where the objects were given
 
@@ -66,6 +67,11 @@ class Lens:
     def tokenizer(self) -> Any:
         """The tokenizer as it was given."""
         return self.borrowed.tokenizer
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens that the model reads now, special tokens included; None where nothing says."""
+        return token_limit(self.tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
 
     @property
     def model_name(self) -> str:
@@ -269,7 +275,12 @@ class Lens:
         Raises ModelError for a model without weights, and for one on a device without float64.
         """
         device = self.borrowed.device
-        if device.type == "meta":
+        if any(parameter.device.type == "meta" for parameter in self.borrowed.module.parameters()):
+            if any(hasattr(module, "_hf_hook") for module in self.borrowed.module.modules()):
+                raise ModelError(
+                    "the model is offloaded (device_map, cpu_offload): its weights are there layer by layer, and "
+                    "measures read them all: load it whole, without device_map"
+                )
             raise ModelError("the model has no weights yet (device 'meta'): load them first")
         if device.type == "mps":
             raise ModelError("measures need float64, which 'mps' has not: move the model first, model.to('cpu')")

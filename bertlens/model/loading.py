@@ -22,6 +22,7 @@ from ..errors import BertLensError, ModelError
 REACHABLE = 3.0  # seconds that the hub has to answer in
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
+ADAPTER = "adapter_config.json"
 PICKLES = ("*.bin", "*.pt")
 OTHERS = {"tf_model.h5": "TensorFlow", "flax_model.msgpack": "Flax"}
 # Parts at the top of an encoder that its attention does not pass through
@@ -117,7 +118,7 @@ def _head(name: str | Path, options: dict[str, Any]) -> tuple[str, str]:
     try:
         config = transformers.AutoConfig.from_pretrained(name, **options)
     except OSError:
-        return "", "AutoModel"  # an adapter's folder; of all else that says what is wrong
+        return "", "AutoModel"  # that says what is wrong
     named = next(iter(config.architectures or ()), "")
     if not OTHER_HEAD.search(named):
         return "", "AutoModel"
@@ -130,9 +131,9 @@ def _head(name: str | Path, options: dict[str, Any]) -> tuple[str, str]:
 def _check_folder(folder: Path, allow_pickle: bool) -> None:
     """Raises ModelError where a folder's files alone say that no model can be had of it."""
     label = folder.name
-    if (folder / "adapter_config.json").is_file():
-        return  # transformers finds the model that it belongs to
     if not (folder / "config.json").is_file():
+        if (folder / ADAPTER).is_file():
+            raise _adapter_error(folder)
         raise ModelError(f"{label} holds no model: config.json is missing")
     index = folder / INDEX
     if (folder / WEIGHTS).is_file():
@@ -155,6 +156,18 @@ def _check_folder(folder: Path, allow_pickle: bool) -> None:
                 f"(from_{kind[0].lower()}{'f' if kind == 'TensorFlow' else 'lax'}=True, then save_pretrained)"
             )
     raise ModelError(f"{label} holds no weights: {WEIGHTS} is missing")
+
+
+def _adapter_error(folder: Path) -> ModelError:
+    """How to load the adapter that a folder holds, with the model that it belongs to."""
+    with one_line(folder.name):
+        name = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
+    base = repr(name or "NAME OF ITS MODEL")
+    return ModelError(
+        f"{folder.name} holds an adapter and no model: load both, for example "
+        f"bertlens.Lens(peft.PeftModel.from_pretrained(AutoModel.from_pretrained({base}), {str(folder)!r}), "
+        f"AutoTokenizer.from_pretrained({base}))"
+    )
 
 
 def _pickle_error(label: str) -> ModelError:

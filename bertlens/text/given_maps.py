@@ -67,6 +67,12 @@ def named_tokens(
     )
 
 
+NO_MAPS = (
+    'the model gave no attention weights (None): load it with attn_implementation="eager" and call it with '
+    "output_attentions=True, or let bertlens.Lens(model, tokenizer) run it"
+)
+
+
 def named_patches(
     grid: Any,
     positions: Sequence[int] | None,
@@ -94,10 +100,16 @@ def named_patches(
 
 def n_keys(attentions: Any) -> int:
     """K, of the first layer. Raises InputError where there is none."""
+    _check_given(attentions)
     try:
         return int(np.shape(attentions[0])[-1])
     except (IndexError, TypeError, ValueError):
         raise InputError("attentions is one (heads, queries, keys) tensor or array per layer, in a list") from None
+
+
+def _check_given(attentions: Any) -> None:
+    if attentions is None or (isinstance(attentions, list | tuple) and any(array is None for array in attentions)):
+        raise InputError(NO_MAPS)
 
 
 def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:
@@ -111,6 +123,7 @@ def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:
 
 def checked_maps(attentions: Any, n_queries: int, n_keys: int) -> list[Tensor]:
     """One (H, n_queries, n_keys) tensor per layer, copied. Raises InputError where they are not attention weights."""
+    _check_given(attentions)
     maps: list[Tensor] = []
     for number, array in enumerate(attentions):
         try:
@@ -138,7 +151,8 @@ def checked_maps(attentions: Any, n_queries: int, n_keys: int) -> list[Tensor]:
                 f"layer {number} has {weights.shape[0]} heads, layer 0 has {maps[0].shape[0]}: they must agree"
             )
         if problem := not_weights(weights):
-            raise InputError(f"layer {number}: {problem}: give the weights after softmax, queries before keys")
+            dropout = ", of model.eval(): in train mode dropout takes some away" if (weights >= 0).all() else ""
+            raise InputError(f"layer {number}: {problem}: give the weights after softmax, queries before keys{dropout}")
         maps.append(weights.detach().clone())
     if not maps:
         raise InputError("no attention weights given")
@@ -151,7 +165,7 @@ def not_weights(weights: Tensor, sink: bool = False) -> str:
     sink: rows may sum to less than 1, as in models in which the rest goes to no token.
     """
     # bfloat16's row sums are off by 2.4e-3 at 4 tokens; NaN is named by nan_layer instead
-    off = weights.float().sum(-1).sub_(1).nan_to_num_(0)
+    off = weights.detach().float().sum(-1).sub_(1).nan_to_num_(0)
     off = off.max() if sink else off.abs().max()
     if off > 0.02:
         return f"rows must sum to 1 (a row is off by {float(off):.3g})"
