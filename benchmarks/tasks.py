@@ -17,7 +17,7 @@ import bertlens as bl
 from benchmarks.device import DEVICE, seconds
 from benchmarks.models import WORDS, base_model, small_lens, tokenizer
 from benchmarks.rows import Row, in_turn, mb, ms, ratio
-from bertlens.tasks.sweeping import estimates
+from bertlens.tasks.ablation_effects import estimates
 
 TEXTS, BATCH = 64, 16
 FEW, MANY = 200, 1000

@@ -240,7 +240,7 @@ def report(arguments: argparse.Namespace) -> int:
 
 def task(arguments: argparse.Namespace) -> None:
     """Read, run, and write the page."""
-    from bertlens.tasks.command import run
+    from bertlens.tasks.task_command import run
 
     names = ("text", "text_pair", "label", "limit", "heads", "errors", "ablation", "batch_size", "truncation", "seed")
     options = {name: getattr(arguments, name) for name in names}

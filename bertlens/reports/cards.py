@@ -1,4 +1,4 @@
-"""A report: its cards, as a table, as JSON, as a page."""
+"""A report: its cards, as a table, as JSON, as a page; and the card of a task."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
-from ..errors import InputError, SelectionError
+from ..errors import BertLensError, InputError, SelectionError
+from ..export import pages
 from ..lens import Lens
+from ..tasks import Task
+from ..tasks.importance import FEWEST_EXAMPLES
 from .claim import PAPERS, Claim
 from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, ends_said, said, turn
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 1
+TASK_SITES = 4  # heads and MLPs of the card of a task, and as many at random
+TASK_SCORES = 4  # of all examples
 MOST_EACH = 1000  # texts whose numbers are written down one by one
 
 
@@ -206,3 +211,22 @@ class Report:
 def number(value: float | None) -> float | None:
     """A float of 6 digits for JSON, None where there is none."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
+
+
+def task_card(task: Task, seed: int = 0) -> str:
+    """Markup of a card: an article with the scores of all examples, and what `heads` and `errors` say."""
+    scores = task.metrics()
+    sentences = [task.errors(1, words=False).said]
+    if len(task) >= FEWEST_EXAMPLES:
+        try:
+            sentences.insert(0, task.heads(TASK_SITES, seed=seed).said)
+        except BertLensError as error:  # a model whose heads cannot be changed
+            sentences.insert(0, str(error))
+    return pages.render(
+        "taskcard.jinja",
+        asked=task.kind.asks,
+        n=len(task),
+        source=task.examples.columns.source,
+        scores=scores[scores["label"] == ""].head(TASK_SCORES).to_dict("records"),
+        sentences=sentences,
+    )

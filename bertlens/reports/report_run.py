@@ -20,11 +20,10 @@ from ..page import bundle
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.text_statistics import Lengths, text_statistics
 from ..tasks import task
-from ..tasks.card import card_of
 from ..trace.provenance import model_provenance
 from . import attention_numbers, few_texts, health_numbers, sink_numbers, vector_numbers
 from .attention_passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
-from .cards import Card, Report
+from .cards import Card, Report, task_card
 from .claim import SETUP
 from .claims import CLAIMS, GROUPS, Claim
 from .excerpt_pairs import NAME, pairs, singles
@@ -127,7 +126,7 @@ def report(
     facts = _facts(lens, numbers, corpus, plan.of, len(entries), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - start, 1)
-    }, "" if labelled is None else card_of(labelled, seed))  # fmt: skip
+    }, "" if labelled is None else task_card(labelled, seed))  # fmt: skip
 
 
 def _report_identity(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:

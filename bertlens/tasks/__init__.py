@@ -1,10 +1,10 @@
 """Labelled data in: how good a classifier is, where it is wrong, which heads and words its answers rest on."""
 
 from .ablations import ABLATIONS
-from .against import Against
+from .effect_changes import Turned
 from .importance import MEASURES, Heads, expected
-from .making import Task, task
+from .labelled_task import Task, task
 from .mistakes import Errors
-from .turned import Turned
+from .model_comparison import Against
 
 __all__ = ["ABLATIONS", "MEASURES", "Against", "Errors", "Heads", "Task", "Turned", "expected", "task"]

@@ -31,7 +31,7 @@ EVERY: Any = slice(None)  # of a patch's tokens
 
 
 @dataclass(frozen=True)
-class Part:
+class Site:
     """A head of a layer, or with head −1 its MLP."""
 
     layer: int
@@ -48,47 +48,47 @@ class Part:
 class Ablation:
     """One way to take a part out of a text's run, named before anything is measured."""
 
-    def __init__(self, name: str, draws: int, lens: Lens, pool: Sequence[Encoding], parts: Sequence[Part], seed: int):
+    def __init__(self, name: str, draws: int, lens: Lens, pool: Sequence[Encoding], sites: Sequence[Site], seed: int):
         if not isinstance(name, str) or name not in ABLATIONS:
             raise InputError(f"no ablation {excerpt(name)}: there are {', '.join(ABLATIONS)}")
         draws = check_number(draws, "resampling takes draws,", FEWEST_DRAWS)
         self.name, self.draws = name, draws if name == "resample" else 1
         self.seed = seed
-        self._made = [] if name == "zero" else [_made(lens, encoding, parts) for encoding in pool[:POOL]]
+        self._vectors = [] if name == "zero" else [_vectors_of(lens, encoding, sites) for encoding in pool[:POOL]]
         if name == "mean":
-            self._means = {part: torch.cat([made[part] for made in self._made]).mean(0) for part in parts}
+            self._means = {site: torch.cat([vectors[site] for vectors in self._vectors]).mean(0) for site in sites}
 
-    def change(self, part: Part, row: int, draw: int, tokens: int, padded: int) -> Change:
+    def change(self, site: Site, row: int, draw: int, tokens: int, padded: int) -> Change:
         """What takes the part out of the run of a text, with so many tokens in a batch that is padded to `padded`."""
         if self.name == "zero":
-            return part.off
+            return site.off
         if self.name == "mean":
-            vectors = self._means[part].expand(padded, -1)
+            vectors = self._means[site].expand(padded, -1)
         else:
-            chosen = np.random.default_rng([self.seed, row, draw]).integers(len(self._made))
-            vectors = _fitted(self._made[chosen][part], tokens, padded)
-        if part.head < 0:
-            return Patch(part.layer, EVERY, None, "", what="mlp", vectors=vectors)
-        return Resample(part.layer, part.head, None, "", vectors=vectors)
+            text = np.random.default_rng([self.seed, row, draw]).integers(len(self._vectors))
+            vectors = _stretched(self._vectors[text][site], tokens, padded)
+        if site.head < 0:
+            return Patch(site.layer, EVERY, None, "", what="mlp", vectors=vectors)
+        return Resample(site.layer, site.head, None, "", vectors=vectors)
 
 
-def _made(lens: Lens, encoding: Encoding, parts: Sequence[Part]) -> dict[Part, Tensor]:
+def _vectors_of(lens: Lens, encoding: Encoding, sites: Sequence[Site]) -> dict[Site, Tensor]:
     """(S, d) or (S, D): what each part made of one text."""
     trace = lens.run([encoding])[0]
-    layers = frozenset(part.layer for part in parts if part.head < 0)
-    kept = Run([()], keep=layers)
+    layers = frozenset(site.layer for site in sites if site.head < 0)
+    run = Run([()], keep=layers)
     if layers:
-        output_of(lens.borrowed, lens.inputs([encoding]), kept)
-    heads = {layer: trace.head_context(layer) for layer in {part.layer for part in parts if part.head >= 0}}
+        output_of(lens.borrowed, lens.inputs([encoding]), run)
+    heads = {layer: trace.head_context(layer) for layer in {site.layer for site in sites if site.head >= 0}}
     return {
-        part: (kept.kept[part.layer][0] if part.head < 0 else heads[part.layer][part.head]).clone() for part in parts
+        site: (run.kept[site.layer][0] if site.head < 0 else heads[site.layer][site.head]).clone() for site in sites
     }
 
 
-def _fitted(vectors: Tensor, tokens: int, padded: int) -> Tensor:
+def _stretched(vectors: Tensor, tokens: int, padded: int) -> Tensor:
     """(padded, d): the first token's for the first, the last one's for the last, those between in turn."""
-    own = len(vectors)
+    size = len(vectors)
     between = torch.arange(padded, device=vectors.device) - 1
-    index = 1 + between % max(1, own - 2) if own > 2 else torch.zeros_like(between)
-    index[0], index[tokens - 1 :] = 0, own - 1
-    return vectors[index.clamp(0, own - 1)]
+    index = 1 + between % max(1, size - 2) if size > 2 else torch.zeros_like(between)
+    index[0], index[tokens - 1 :] = 0, size - 1
+    return vectors[index.clamp(0, size - 1)]

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..base.progress import Bar
 from ..survey.scale import Broadcast, connected
-from .ablations import Ablation, Part
-from .answers import Answered
-from .passes import batch_of
-from .sweeping import Effects, batch_effects, collected, sweep_name
+from .ablation_effects import Effects, batch_effects, collected, sweep_name
+from .ablations import Ablation, Site
+from .batch_answers import batch_of
+from .task_answers import Answered
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -26,37 +26,37 @@ UNDER_WAY = 3  # batches for each thread of the cluster
 
 
 def on_cluster(
-    client: Any, task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation: Ablation
+    client: Any, task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation: Ablation
 ) -> dict[str, np.ndarray]:
     """As `sweeping.effects`. client: a dask.distributed.Client, or "local".
 
     Raises InputError where dask is not installed, and as `survey.scale.run`.
     """
-    name = sweep_name(parts, ablation)
+    name = sweep_name(sites, ablation)
 
-    def each(shown: Bar) -> Iterator[Effects]:
-        left: list[list[int]] = []
+    def stream(progress: Bar) -> Iterator[Effects]:
+        pending: list[list[int]] = []
         for batch in task.batches(rows):
-            if (known := task.kept.get(name, batch.rows)) is None:
-                left.append(batch.rows)
+            if (arrays := task.kept.get(name, batch.rows)) is None:
+                pending.append(batch.rows)
             else:
-                yield np.array(batch.rows), known[0], known[1]
-        for found in _run(client, task, left, parts, ablation):
-            task.kept.put(name, found[0].tolist(), *found[1:])
-            shown.update(len(found[0]) * len(parts))
-            yield found
+                yield np.array(batch.rows), arrays[0], arrays[1]
+        for batch_arrays in _run(client, task, pending, sites, ablation):
+            task.kept.put(name, batch_arrays[0].tolist(), *batch_arrays[1:])
+            progress.update(len(batch_arrays[0]) * len(sites))
+            yield batch_arrays
 
-    return collected(task, rows, parts, each)
+    return collected(task, rows, sites, stream)
 
 
 def _run(
-    client: Any, task: Answered, batches: list[list[int]], parts: Sequence[Part], ablation: Ablation
+    client: Any, task: Answered, batches: list[list[int]], sites: Sequence[Site], ablation: Ablation
 ) -> Iterator[Effects]:
     """`batch_effects` of every batch, in their order."""
     with connected(client) as dask:
-        given = (task.lens, task.examples, task.truncation, list(parts), ablation)
-        broadcast = Broadcast(dask, task.lens, given)
-        most = UNDER_WAY * broadcast.threads
+        shared = (task.lens, task.examples, task.truncation, list(sites), ablation)
+        broadcast = Broadcast(dask, task.lens, shared)
+        limit = UNDER_WAY * broadcast.threads
         pending: deque[tuple[list[int], Any]] = deque()
 
         def submitted(rows: list[int]) -> Any:
@@ -74,7 +74,7 @@ def _run(
         try:
             for rows in batches:
                 pending.append((rows, submitted(rows)))
-                if len(pending) >= most:
+                if len(pending) >= limit:
                     yield first()
             while pending:
                 yield first()
@@ -82,9 +82,9 @@ def _run(
             broadcast.cancel([future for _, future in pending])
 
 
-def on_worker(given: tuple[Lens, Examples, bool, list[Part], Ablation], rows: list[int]) -> Effects:
+def on_worker(shared: tuple[Lens, Examples, bool, list[Site], Ablation], rows: list[int]) -> Effects:
     """The effects of one batch."""
-    lens, examples, truncation, parts, ablation = given
+    lens, examples, truncation, sites, ablation = shared
     task = Answered(lens, examples, max(1, len(rows)), truncation, False)
     batch = batch_of(lens, rows, [examples.encodings(lens, row, truncation) for row in rows])
-    return batch_effects(task, batch, parts, ablation)
+    return batch_effects(task, batch, sites, ablation)

@@ -33,12 +33,12 @@ def pearson_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, fl
     if not abs(value) < 1:
         return value, value
     a, b = guesses - guesses.mean(), labels - labels.mean()
-    more = n / (n - 1)  # what the sums of squares and products lose without a pair, ÷ that pair's own
+    factor = n / (n - 1)  # what the sums of squares and products lose without a pair, ÷ that pair's own
     with np.errstate(invalid="ignore", divide="ignore"):
-        left = (a @ b - more * a * b) / np.sqrt((a @ a - more * a * a) * (b @ b - more * b * b))
-    if not np.isfinite(left).all():  # without one pair the others are constant
+        jackknifed = (a @ b - factor * a * b) / np.sqrt((a @ a - factor * a * a) * (b @ b - factor * b * b))
+    if not np.isfinite(jackknifed).all():  # without one pair the others are constant
         return NONE
-    return _on_artanh(value, (1 - n) * np.arctanh(left.clip(1e-12 - 1, 1 - 1e-12)))
+    return _on_artanh(value, (1 - n) * np.arctanh(jackknifed.clip(1e-12 - 1, 1 - 1e-12)))
 
 
 def spearman_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def spearman_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, f
     value = spearman(guesses, labels)
     if not abs(value) < 1:
         return value, value
-    a, b = (each.numpy() / len(each) for each in (ranks(guesses), ranks(labels)))
+    a, b = (numbers.numpy() / len(numbers) for numbers in (ranks(guesses), ranks(labels)))
     a, b = a - a.mean(), b - b.mean()
     pulls = a * b + _above(a, b) + _above(b, a)
     return _on_artanh(value, pulls / (a.std() * b.std() * (1 - value * value)))
@@ -57,8 +57,8 @@ def _above(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(n,) the sum of b over those whose a is larger, half of it where it is equal, ÷ n. b has the mean 0."""
     order = np.argsort(a)
     sums = np.concatenate([[0.0], np.cumsum(b[order])])
-    left, right = (sums[np.searchsorted(a[order], a, side)] for side in ("left", "right"))
-    above: np.ndarray = (left + right) / (-2 * len(a))
+    below, right = (sums[np.searchsorted(a[order], a, side)] for side in ("left", "right"))
+    above: np.ndarray = (below + right) / (-2 * len(a))
     return above
 
 
@@ -72,16 +72,16 @@ def _on_artanh(value: float, pulls: np.ndarray) -> tuple[float, float]:
 def numbers_table(labels: np.ndarray, guesses: np.ndarray, errors: bool) -> pd.DataFrame:
     """DataFrame(measure, label, value, low, high, n, note). errors: guesses are in the unit of the labels."""
     n = len(labels)
-    most = max(map(_skewness, (guesses, labels)))
-    skewed = f"no interval: a skewness of {most:.1f}, above {SKEWED:.0f}" if most > SKEWED else ""
+    skewness = max(map(_skewness, (guesses, labels)))
+    skewed = f"no interval: a skewness of {skewness:.1f}, above {SKEWED:.0f}" if skewness > SKEWED else ""
     ends = NONE if skewed else pearson_interval(guesses, labels)
     rows = [
         scored("Pearson", "", pearson(guesses, labels), ends, n, FEWEST_OF_ALL, note=skewed),
         scored("Spearman", "", spearman(guesses, labels), spearman_interval(guesses, labels), n, FEWEST_OF_ALL),
     ]
-    for name, each in (("mean squared error", (guesses - labels) ** 2), ("mean absolute error", abs(guesses - labels))):
+    for name, gaps in (("mean squared error", (guesses - labels) ** 2), ("mean absolute error", abs(guesses - labels))):
         if errors:
-            rows.append(scored(name, "", float(each.mean()), mean_ends(each), n, FEWEST))
+            rows.append(scored(name, "", float(gaps.mean()), mean_ends(gaps), n, FEWEST))
     return score_table(rows)
 
 

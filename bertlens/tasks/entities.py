@@ -16,27 +16,27 @@ def is_iob(names: Sequence[str]) -> bool:
 
 def entities(tags: Sequence[str]) -> list[Entity]:
     """The entities of one text. Strict IOB2: one begins at B-x and goes on over I-x; an I-x without it is none."""
-    found: list[Entity] = []
-    begun: tuple[str, int] | None = None
+    spans: list[Entity] = []
+    start: tuple[str, int] | None = None
     for at, tag in enumerate([*tags, "O"]):
-        if begun is not None and tag != f"I-{begun[0]}":
-            found.append((*begun, at))
-            begun = None
+        if start is not None and tag != f"I-{start[0]}":
+            spans.append((*start, at))
+            start = None
         if tag.startswith("B-"):
-            begun = tag[2:], at
-    return found
+            start = tag[2:], at
+    return spans
 
 
 def counts(labels: Sequence[Sequence[str]], guesses: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
     """Of each type, in alphabetical order: (n, 3) how many entities of a text were found, are there, were guessed."""
-    each = [(set(entities(a)), set(entities(b))) for a, b in zip(labels, guesses, strict=True)]
-    types = sorted({kind for pair in each for one in pair for kind, *_ in one})
+    pairs = [(set(entities(a)), set(entities(b))) for a, b in zip(labels, guesses, strict=True)]
+    types = sorted({kind for pair in pairs for entity in pair for kind, *_ in entity})
     return {
         kind: np.array(
             [
-                [sum(one[0] == kind for one in group) for group in (there & guessed, there, guessed)]
-                for there, guessed in each
+                [sum(entity[0] == kind for entity in group) for group in (labelled & guessed, labelled, guessed)]
+                for labelled, guessed in pairs
             ]
-        ).reshape(len(each), 3)
+        ).reshape(len(pairs), 3)
         for kind in types
     }

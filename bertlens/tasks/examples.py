@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import InputError, check_lens, excerpt
 from ..survey.corpus import check_limit
+from .columns import Columns, columns
 from .kinds import Kind, kind_of
-from .reading import Columns, columns
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -54,7 +54,7 @@ class Examples:
 
 def examples_of(
     lens: Lens,
-    given: Any,
+    source: Any,
     text: str,
     text_pair: str | None,
     label: str,
@@ -66,13 +66,13 @@ def examples_of(
     kind, limit = kind_of(lens), check_limit(limit)
     if not isinstance(labels, Mapping | None):
         raise InputError(f"labels are {{yours: the model's}}, not {excerpt(labels)}")
-    wanted = [text, *([] if text_pair is None else [text_pair]), label]
-    if not all(isinstance(name, str | int) for name in wanted):
-        raise InputError(f"text=, text_pair= and label= name columns, as {excerpt(wanted, 60)} do not")
-    found = columns(given, wanted, ["text_pair"] if text_pair is None else (), lists=kind.name == "tags")
-    if not len(found):
+    names = [text, *([] if text_pair is None else [text_pair]), label]
+    if not all(isinstance(name, str | int) for name in names):
+        raise InputError(f"text=, text_pair= and label= name columns, as {excerpt(names, 60)} do not")
+    table = columns(source, names, ["text_pair"] if text_pair is None else (), lists=kind.name == "tags")
+    if not len(table):
         raise InputError("there is no example")
-    second = text_pair or ("text_pair" if "text_pair" in found.values else None)
-    n = len(found) if limit is None else min(limit, len(found))
-    texts = kind.texts(found, [text] if second is None else [text, second], n)
-    return Examples(texts, kind.labels(found, label, n, labels or {}, texts), kind, found, text)
+    second = text_pair or ("text_pair" if "text_pair" in table.values else None)
+    n = len(table) if limit is None else min(limit, len(table))
+    texts = kind.texts(table, [text] if second is None else [text, second], n)
+    return Examples(texts, kind.labels(table, label, n, labels or {}, texts), kind, table, text)

@@ -29,8 +29,8 @@ def exact_test(differences: np.ndarray) -> float:
     """The two-sided p of as many +1 as −1, by the binomial distribution: McNemar's exact test, for right and wrong."""
     from scipy.special import bdtr
 
-    more, fewer = int((differences > 0).sum()), int((differences < 0).sum())
-    return min(1.0, 2 * float(bdtr(min(more, fewer), more + fewer, 0.5)))
+    positive, negative = int((differences > 0).sum()), int((differences < 0).sum())
+    return min(1.0, 2 * float(bdtr(min(positive, negative), positive + negative, 0.5)))
 
 
 def holm(p: np.ndarray, family: int) -> np.ndarray:
@@ -56,5 +56,5 @@ def paired(differences: np.ndarray, whole: bool, most: float = math.inf) -> tupl
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Spearman's ρ in [-1, 1] of finite values; NaN for fewer than three or where one is constant."""
-    both = np.isfinite(a) & np.isfinite(b)
-    return spearman(a[both], b[both])
+    finite = np.isfinite(a) & np.isfinite(b)
+    return spearman(a[finite], b[finite])

@@ -13,12 +13,12 @@ from ..errors import BertLensError, InputError, check_number, check_seed, excerp
 from ..run.interventions import Run
 from ..whatif.change_kinds import mlp, off
 from ..whatif.reruns import check
-from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Part
-from .answers import Answered
+from .ablation_effects import Sweep, cost, effects, of_one_pass, saved_estimates
+from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Site
+from .batch_answers import answers_of, checked
 from .findings import holm, paired, rank_correlation
 from .kinds import one_each
-from .passes import answers_of, checked
-from .sweeping import Sweep, cost, effects, kept_estimates, of_one_pass
+from .task_answers import Answered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +68,10 @@ class Heads:
         unit = "nats of the loss" if self.measure == "loss" else "accuracy"
         needed = f"{listed(above)} {'is' if len(above) == 1 else 'are'} needed" if above else ""
         worse = f"{listed(below[::-1])} {'stands' if len(below) == 1 else 'stand'} in the way" if below else ""
-        found = "; ".join(filter(None, (needed, worse))) or "None of them can be told from chance"
+        findings = "; ".join(filter(None, (needed, worse))) or "None of them can be told from chance"
         return (
             f"{run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on {len(self.second):,} texts "
-            f"that had no part in the choice; effects in {unit}. {found} (Holm, 5 %, over all {self.family}). "
+            f"that had no part in the choice; effects in {unit}. {findings} (Holm, 5 %, over all {self.family}). "
             f"Order of the estimates in one half and the other: ρ = {signed(self.agreement['halves'], '.2f')}."
         )
 
@@ -98,15 +98,15 @@ def signed(value: float, how: str) -> str:
     return f"{value:{how}}".replace("-", "−")
 
 
-def listed(parts: list[str]) -> str:
+def listed(sites: list[str]) -> str:
     """The first eight by name."""
-    more = f" and {len(parts) - 8} more" if len(parts) > 8 else ""
-    return ", ".join(parts[:8]) + more
+    remainder = f" and {len(sites) - 8} more" if len(sites) > 8 else ""
+    return ", ".join(sites[:8]) + remainder
 
 
 def heads(
     task: Answered,
-    chosen: int | str = 10,
+    selection: int | str = 10,
     ablation: str = "zero",
     measure: str = "loss",
     draws: int = FEWEST_DRAWS,
@@ -122,8 +122,8 @@ def heads(
         raise InputError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
     if measure == "accuracy" and not task.kind.has_right:
         raise InputError(f"{task.kind.lacks} has no accuracy: measure='loss'")
-    if not (isinstance(chosen, str) and chosen == "all"):
-        chosen = check_number(chosen, "chosen is 'all' or how many parts to run,", 1)
+    if not (isinstance(selection, str) and selection == "all"):
+        selection = check_number(selection, "chosen is 'all' or how many parts to run,", 1)
     seed = check_seed(seed)
     if len(task) < FEWEST_EXAMPLES:
         raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
@@ -131,33 +131,33 @@ def heads(
     _ = task.losses  # of the model as it is: of scores, the line that they are read by
     order = np.random.default_rng(seed).permutation(len(task)).tolist()
     first, second = order[: len(task) // 2], order[len(task) // 2 :]
-    parts, n_layers = _parts(task, first[0])
+    sites, n_layers = _sites(task, first[0])
     pool = [task.examples.encoding(task.lens, row, task.truncation) for row in first[:32]]
-    how = Ablation(ablation, draws, task.lens, pool, parts, seed)
-    of_first, of_second = (_flat(parts, *kept_estimates(task, rows, n_layers)) for rows in (first, second))
+    how = Ablation(ablation, draws, task.lens, pool, sites, seed)
+    of_first, of_second = (_flat(sites, *saved_estimates(task, rows, n_layers)) for rows in (first, second))
     matters = of_first
     if beside is not None:
-        others = np.nan_to_num(_flat(parts, *kept_estimates(beside, first, n_layers)))
-        matters = np.maximum(np.abs(np.nan_to_num(of_first)), np.abs(others))
-    by_estimate, at_random = _choice(matters, chosen, seed)
-    run = [parts[i] for i in sorted({*by_estimate, *at_random})]  # layer by layer
+        companion = np.nan_to_num(_flat(sites, *saved_estimates(beside, first, n_layers)))
+        matters = np.maximum(np.abs(np.nan_to_num(of_first)), np.abs(companion))
+    by_estimate, at_random = _choice(matters, selection, seed)
+    run = [sites[i] for i in sorted({*by_estimate, *at_random})]  # layer by layer
     if task.progress or is_watched():
         say(cost(task, second, run, how, n_layers), task.progress)
-    found = sweep(task, second, run, how)
-    values = found["loss"] if measure == "loss" else -found["right"]
-    whole = measure == "accuracy" and how.draws == 1 and task.kind.name != "tags"
-    table = effect_table(parts, of_first, run, values, whole, 1 if measure == "accuracy" else math.inf)
+    arrays = sweep(task, second, run, how)
+    values = arrays["loss"] if measure == "loss" else -arrays["right"]
+    is_whole = measure == "accuracy" and how.draws == 1 and task.kind.name != "tags"
+    table = effect_table(sites, of_first, run, values, is_whole, 1 if measure == "accuracy" else math.inf)
     names = dict.fromkeys(by_estimate, "estimate") | dict.fromkeys(at_random, "random")
-    table["chosen"] = [names.get(i, "") for i in range(len(parts))]
-    unchosen = table["chosen"] == "random" if chosen != "all" else table["chosen"] != ""
+    table["chosen"] = [names.get(i, "") for i in range(len(sites))]
+    unchosen = table["chosen"] == "random" if selection != "all" else table["chosen"] != ""
     agreement = {
         "halves": rank_correlation(of_first, of_second),
         "effect": rank_correlation(of_first[unchosen], table["effect"].to_numpy()[unchosen]),
     }
     columns = ["part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p", "p_holm", "finding"]
     table = table[columns].sort_values(["effect", "estimate"], ascending=False, ignore_index=True)
-    each = pd.DataFrame(values[:, 1:] - values[:, :1], index=found["row"], columns=[str(part) for part in run])
-    return Heads(table, measure, ablation, len(parts), first, found["row"].tolist(), agreement, task, each)
+    deltas = pd.DataFrame(values[:, 1:] - values[:, :1], index=arrays["row"], columns=[str(site) for site in run])
+    return Heads(table, measure, ablation, len(sites), first, arrays["row"].tolist(), agreement, task, deltas)
 
 
 def expected(task: Answered, chosen: int = 10, ablation: str = "zero", models: int = 1) -> str:
@@ -167,22 +167,20 @@ def expected(task: Answered, chosen: int = 10, ablation: str = "zero", models: i
     """
     if len(task) < FEWEST_EXAMPLES:
         raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
-    parts, n_layers = _parts(task, 0)
+    sites, n_layers = _sites(task, 0)
     draws = FEWEST_DRAWS if ablation == "resample" else 1
-    run, half = min(len(parts), 2 * chosen), len(task) - len(task) // 2
-    below = np.mean([(n_layers - part.layer) / n_layers for part in parts])
+    run, half = min(len(sites), 2 * chosen), len(task) - len(task) // 2
+    below = np.mean([(n_layers - site.layer) / n_layers for site in sites])
     passes = 1 + run * below * draws
     seconds = of_one_pass(task, range(len(task)))
     took = models * seconds * (ESTIMATE + passes * half / len(task))
-    said = f"{max(1.0, took):.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
-    each = "" if models == 1 else " of each model"
-    return (
-        f"About {said}: a backward pass over {len(task):,} texts, then about {passes:.0f} passes over {half:,}{each}."
-    )
+    span = f"{max(1.0, took):.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
+    of = "" if models == 1 else " of each model"
+    return f"About {span}: a backward pass over {len(task):,} texts, then about {passes:.0f} passes over {half:,}{of}."
 
 
 def effect_table(
-    parts: list[Part], estimate: np.ndarray, run: list[Part], values: np.ndarray, whole: bool, most: float = math.inf
+    sites: list[Site], estimate: np.ndarray, run: list[Site], values: np.ndarray, is_whole: bool, cap: float = math.inf
 ) -> pd.DataFrame:
     """The table of `Heads` but for `chosen`. values: (texts, 1 + run) without any change, then with each.
 
@@ -190,91 +188,92 @@ def effect_table(
     """
     import pandas as pd
 
-    tested = {part: paired(values[:, k] - values[:, 0], whole, most) for k, part in enumerate(run, 1)}
+    tested = {site: paired(values[:, k] - values[:, 0], is_whole, cap) for k, site in enumerate(run, 1)}
     nothing = (np.nan,) * 4
-    rows = [(str(part), part.layer, part.head, *tested.get(part, nothing)) for part in parts]
+    rows = [(str(site), site.layer, site.head, *tested.get(site, nothing)) for site in sites]
     table = pd.DataFrame(rows, columns=["part", "layer", "head", "effect", "low", "high", "p"])
     table.insert(3, "estimate", estimate)
-    table["p_holm"] = holm(table["p"].to_numpy(), len(parts))
+    table["p_holm"] = holm(table["p"].to_numpy(), len(sites))
     table["finding"] = table["p_holm"] <= FOUND
     return table
 
 
-def _parts(task: Answered, row: int) -> tuple[list[Part], int]:
+def _sites(task: Answered, row: int) -> tuple[list[Site], int]:
     """Every head and every MLP that can be switched off. Raises ModelError where no head can."""
     trace = task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
     check(trace, [off(0, 0)])
-    parts = [Part(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
+    sites = [Site(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
     for layer in range(trace.n_layers):
         try:
             check(trace, [mlp(layer)])
         except BertLensError:
             continue  # a family without an adapter, or with several MLPs in a layer
-        parts.append(Part(layer, -1))
-    return parts, trace.n_layers
+        sites.append(Site(layer, -1))
+    return sites, trace.n_layers
 
 
-def _flat(parts: list[Part], of_heads: np.ndarray, of_mlps: np.ndarray) -> np.ndarray:
-    return np.array([of_mlps[p.layer] if p.head < 0 else of_heads[p.layer, p.head] for p in parts])
+def _flat(sites: list[Site], of_heads: np.ndarray, of_mlps: np.ndarray) -> np.ndarray:
+    return np.array([of_mlps[p.layer] if p.head < 0 else of_heads[p.layer, p.head] for p in sites])
 
 
-def _choice(estimate: np.ndarray, chosen: int | str, seed: int) -> tuple[list[int], list[int]]:
+def _choice(estimate: np.ndarray, selection: int | str, seed: int) -> tuple[list[int], list[int]]:
     """The parts with the largest estimates, whatever their sign, and as many of the others at random."""
     order = np.argsort(-np.abs(np.nan_to_num(estimate)), kind="stable").tolist()
-    if chosen == "all":
+    if selection == "all":
         return order, []
-    best, rest = order[: int(chosen)], order[int(chosen) :]
-    random = np.random.default_rng([seed, 1]).permutation(rest).tolist()[: int(chosen)] if rest else []
+    best, remainder = order[: int(selection)], order[int(selection) :]
+    random = np.random.default_rng([seed, 1]).permutation(remainder).tolist()[: int(selection)] if remainder else []
     return best, random
 
 
-def _pruned(found: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
+def _pruned(importance: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
     import pandas as pd
 
     points = check_number(points, "points is how many numbers of heads to try,", 3)
     if wrong := [name for name in orders if name not in ORDERS]:
         raise InputError(f"no order {excerpt(wrong[0])}: there are {', '.join(ORDERS)}")
-    found.task.check(whole=True)
-    of_heads = found.table[found.table["head"] >= 0]
+    importance.task.check(whole=True)
+    of_heads = importance.table[importance.table["head"] >= 0]
     if "effect" in orders and of_heads["effect"].isna().any():
         raise InputError("an order by effect needs every head's: task.heads(chosen='all')")
     n = len(of_heads)
     sizes = sorted({round(x) for x in np.linspace(0, n, points)})
-    heads_of = [Part(int(layer), int(head)) for layer, head in of_heads[["layer", "head"]].to_numpy()]
+    heads_of = [Site(int(layer), int(head)) for layer, head in of_heads[["layer", "head"]].to_numpy()]
     rows: list[tuple[Any, ...]] = []
-    least: dict[str, int] = {}
+    fewest: dict[str, int] = {}
     for name in dict.fromkeys(orders):
-        texts = found.first if name == "effect" else found.second
+        texts = importance.first if name == "effect" else importance.second
         if name == "random":
             draws = [np.random.default_rng(seed).permutation(n).tolist() for seed in range(RANDOM_ORDERS)]
         else:
             draws = [np.argsort(of_heads[name].to_numpy(), kind="stable").tolist()]
-        with bar(len(draws) * len(sizes), "size", f"pruned by {name}", found.task.progress) as shown:
+        with bar(len(draws) * len(sizes), "size", f"pruned by {name}", importance.task.progress) as progress:
             found_at = [
-                [_quality(found.task, texts, [heads_of[i] for i in one[:k]], shown) for k in sizes] for one in draws
+                [_quality(importance.task, texts, [heads_of[i] for i in order[:k]], progress) for k in sizes]
+                for order in draws
             ]
-        values = np.array([[value for value, _ in one] for one in found_at])
+        values = np.array([[value for value, _ in order] for order in found_at])
         for at, k in enumerate(sizes):
-            own = values[:, at]
-            ends = (own.min(), own.max()) if name == "random" else found_at[0][at][1]
-            rows.append((name, k, n - k, float(own.mean()), *map(float, ends)))
+            qualities = values[:, at]
+            ends = (qualities.min(), qualities.max()) if name == "random" else found_at[0][at][1]
+            rows.append((name, k, n - k, float(qualities.mean()), *map(float, ends)))
         means = values.mean(0)
-        kept = [k for at, k in enumerate(sizes) if (means[: at + 1] >= KEPT * means[0] - ROUNDING).all()]
-        least[name] = n - max(kept, default=0)
-    table = pd.DataFrame(rows, columns=["order", "off", "left", found.task.kind.quality, "low", "high"])
-    table.attrs = {"least": least}
+        sizes_above = [k for at, k in enumerate(sizes) if (means[: at + 1] >= KEPT * means[0] - ROUNDING).all()]
+        fewest[name] = n - max(sizes_above, default=0)
+    table = pd.DataFrame(rows, columns=["order", "off", "left", importance.task.kind.quality, "low", "high"])
+    table.attrs = {"least": fewest}
     return table
 
 
-def _quality(task: Answered, rows: list[int], gone: list[Part], shown: Bar) -> tuple[float, tuple[float, float]]:
+def _quality(task: Answered, rows: list[int], sites: list[Site], progress: Bar) -> tuple[float, tuple[float, float]]:
     """How good the answers to these rows are without some heads, and the interval."""
     records: list[np.ndarray] = []
     labels: list[Any] = []
     for batch in task.batches(rows):
-        changes = [[part.off for part in gone]] * len(batch.encodings)
+        changes = [[site.off for site in sites]] * len(batch.encodings)
         answers = checked(answers_of(task.lens, task.examples, batch, Run(changes)), batch, task.examples)
-        own = task.labels[batch.rows]
-        records += task.kind.records(answers, own)
-        labels += list(own)
-        shown.update(len(batch.rows) / len(rows))
+        batch_labels = task.labels[batch.rows]
+        records += task.kind.records(answers, batch_labels)
+        labels += list(batch_labels)
+        progress.update(len(batch.rows) / len(rows))
     return task.kind.of_quality(records, one_each(labels, task.labels.dtype))

@@ -19,9 +19,9 @@ from ..measures.attribution import faithfulness, gradient_input, occlusion
 from ..model.loan import Loan
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from .answers import Answered
-from .passes import answers_of
-from .slices import near_duplicates, slices, slices_said
+from .batch_answers import answers_of
+from .subgroups import near_duplicates, slices, slices_said
+from .task_answers import Answered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,9 +55,9 @@ class Errors:
     def said(self) -> str:
         """How much is wrong, and where, in a few sentences."""
         twins = len(self.duplicates)
-        alike = "1 pair of near-duplicates has" if twins == 1 else f"{twins:,} pairs of near-duplicates have"
+        duplicates = "1 pair of near-duplicates has" if twins == 1 else f"{twins:,} pairs of near-duplicates have"
         wrong = f"{self.wrong:,} of {self.n:,} examples are {self.wrong_is}."
-        return f"{wrong} {slices_said(self.slices, 5)} {alike} different labels."
+        return f"{wrong} {slices_said(self.slices, 5)} {duplicates} different labels."
 
     def __repr__(self) -> str:
         return f"Errors({self.said})"
@@ -72,14 +72,14 @@ def errors(task: Answered, n: int, words: bool) -> Errors:
     table = task.table.sort_values("loss", ascending=False, kind="stable").head(n).reset_index(drop=True)
     rows = table["row"].tolist()
     texts = [" / ".join(text) for text in task.examples.shown()]
-    found: list[tuple[str, float, float, float]] = []
-    with bar(len(rows), "text", "words", task.progress and words) as shown:
+    words_of_rows: list[tuple[str, float, float, float]] = []
+    with bar(len(rows), "text", "words", task.progress and words) as progress:
         for row in rows:
-            found.append(_kept_words(task, row) if words else ("", math.nan, math.nan, math.nan))
-            shown.update()
+            words_of_rows.append(_saved_words(task, row) if words else ("", math.nan, math.nan, math.nan))
+            progress.update()
     task.kept.save()
     for k, name in enumerate(("words", "comprehensiveness", "random", "beats")):
-        table[name] = [one[k] for one in found]
+        table[name] = [row_words[k] for row_words in words_of_rows]
     nearest = _nearest(task, rows)
     table["nearest"] = [row for row, _ in nearest]
     table["nearest_text"] = [texts[row] if row >= 0 else "" for row, _ in nearest]
@@ -87,21 +87,21 @@ def errors(task: Answered, n: int, words: bool) -> Errors:
     pairs = near_duplicates(task.examples.shown(), task.labels, task.kind.differ)
     twins = {a: b for a, b, _ in reversed(pairs)} | {b: a for a, b, _ in reversed(pairs)}
     table["twin"] = [twins.get(row, -1) for row in rows]
-    said, labels = task.kind.said, task.labels
-    twin_rows = [(a, b, alike, said(labels[a]), said(labels[b]), texts[a], texts[b]) for a, b, alike in pairs]
+    phrase, labels = task.kind.said, task.labels
+    twin_rows = [(a, b, share, phrase(labels[a]), phrase(labels[b]), texts[a], texts[b]) for a, b, share in pairs]
     columns = ["row", "twin", "alike", "label", "twin_label", "text", "twin_text"]
     twin_table = pd.DataFrame(twin_rows, columns=columns)
     return Errors(table, twin_table, slices(task), int(task.wrong.sum()), len(task), task.kind.wrong_is)
 
 
-def _kept_words(task: Answered, row: int) -> tuple[str, float, float, float]:
-    known = task.kept.get("words", [row])
-    if known is None:
+def _saved_words(task: Answered, row: int) -> tuple[str, float, float, float]:
+    arrays = task.kept.get("words", [row])
+    if arrays is None:
         named, *numbers = rests_on(task, row)
-        known = np.frombuffer(named.encode(), dtype=np.uint8), np.array(numbers)
-        task.kept.put("words", [row], *known)
-    of, level, beats = known[1].tolist()
-    return known[0].tobytes().decode(), of, level, beats
+        arrays = np.frombuffer(named.encode(), dtype=np.uint8), np.array(numbers)
+        task.kept.put("words", [row], *arrays)
+    of, level, beats = arrays[1].tolist()
+    return arrays[0].tobytes().decode(), of, level, beats
 
 
 def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
@@ -120,14 +120,14 @@ def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
         if not within("faithful", trace.n_tokens):
             return _named(gradient_input(trace, answer).words), math.nan, math.nan, math.nan
         remove = "mask" if masks else "delete"
-        known: dict[frozenset[int], float] = {}
-        found = occlusion(trace, answer, remove, progress=False, known=known)
-        score = faithfulness(trace, found, remove, ceiling=False, progress=False, known=known)
+        memo: dict[frozenset[int], float] = {}
+        ranking = occlusion(trace, answer, remove, progress=False, known=memo)
+        score = faithfulness(trace, ranking, remove, ceiling=False, progress=False, known=memo)
     except BertLensError:  # a text without a token that can be removed, a model without gradients
         return "", math.nan, math.nan, math.nan
-    own = score.iloc[0]
+    line = score.iloc[0]
     level = float(score.loc["random", "comprehensiveness"])
-    return _named(found.words), float(own["comprehensiveness"]), level, float(own["comprehensiveness_beats"])
+    return _named(ranking.words), float(line["comprehensiveness"]), level, float(line["comprehensiveness_beats"])
 
 
 def _named(words: pd.DataFrame) -> str:
@@ -142,18 +142,18 @@ def _nearest(task: Answered, rows: list[int]) -> list[tuple[int, float]]:
     if task.kind.name != "classes":
         return [(-1, math.nan)] * len(rows)
     right = task.labels == task.guesses
-    wanted = sorted({*np.flatnonzero(right & np.isin(task.labels, task.labels[rows])).tolist(), *rows})
-    vectors = head_vectors(task, wanted)
-    place = {row: i for i, row in enumerate(wanted)}
-    found = []
+    candidates = sorted({*np.flatnonzero(right & np.isin(task.labels, task.labels[rows])).tolist(), *rows})
+    vectors = head_vectors(task, candidates)
+    place = {row: i for i, row in enumerate(candidates)}
+    neighbours = []
     for row in rows:
-        others = [r for r in wanted if right[r] and r != row and task.labels[r] == task.labels[row]]
-        if vectors is None or not others:
-            found.append((-1, math.nan))
+        right_rows = [r for r in candidates if right[r] and r != row and task.labels[r] == task.labels[row]]
+        if vectors is None or not right_rows:
+            neighbours.append((-1, math.nan))
             continue
-        cosines = vectors[[place[r] for r in others]] @ vectors[place[row]]
-        found.append((others[int(cosines.argmax())], float(cosines.max())))
-    return found
+        cosines = vectors[[place[r] for r in right_rows]] @ vectors[place[row]]
+        neighbours.append((right_rows[int(cosines.argmax())], float(cosines.max())))
+    return neighbours
 
 
 def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
@@ -161,26 +161,26 @@ def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
     runner, base = task.lens.borrowed.runner, task.lens.borrowed.base
     inside = set(map(id, base.modules())) if base is not runner else set()
     wide = [m for m in runner.modules() if isinstance(m, nn.Linear) and m.out_features == len(task.names)]
-    last = [module for module in wide if id(module) not in inside]
-    if not last:
+    heads = [module for module in wide if id(module) not in inside]
+    if not heads:
         return None
-    kept: list[Tensor] = []
+    inputs: list[Tensor] = []
     thread = threading.get_ident()
 
     def keep(module: nn.Module, args: Any) -> None:
         if threading.get_ident() == thread:
-            kept.append(args[0].detach())
+            inputs.append(args[0].detach())
 
     vectors: list[Tensor] = [torch.empty(0, device="cpu")] * len(rows)
     place = {row: i for i, row in enumerate(rows)}
     for batch in task.batches(rows):
-        kept.clear()
+        inputs.clear()
         with task.lens.borrowed.locked(), Loan() as loan:
-            loan.hook(last[-1].register_forward_pre_hook(keep, prepend=True))
+            loan.hook(heads[-1].register_forward_pre_hook(keep, prepend=True))
             answers_of(task.lens, task.examples, batch, Run())
-        if not kept or kept[-1].ndim != 2 or len(kept[-1]) != len(batch.rows):
+        if not inputs or inputs[-1].ndim != 2 or len(inputs[-1]) != len(batch.rows):
             return None
-        for row, vector in zip(batch.rows, kept[-1].float().cpu(), strict=True):
+        for row, vector in zip(batch.rows, inputs[-1].float().cpu(), strict=True):
             vectors[place[row]] = nn.functional.normalize(vector, dim=0)
-    found: np.ndarray = torch.stack(vectors).numpy()
-    return found
+    matrix: np.ndarray = torch.stack(vectors).numpy()
+    return matrix

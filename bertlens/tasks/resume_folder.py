@@ -99,5 +99,5 @@ class ResumeFolder:
 def identity(lens: Lens, examples: Examples, truncation: bool) -> dict[str, Any]:
     """What a task is of, by name."""
     labels = [np.asarray(label).tolist() for label in examples.labels]
-    given = json.dumps([examples.texts, labels, examples.names], ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return lens.borrowed.identity() | {"examples": hashlib.sha256(given).hexdigest(), "truncation": truncation}
+    text = json.dumps([examples.texts, labels, examples.names], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return lens.borrowed.identity() | {"examples": hashlib.sha256(text).hexdigest(), "truncation": truncation}

@@ -94,13 +94,13 @@ def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> p
     losses = losses_of(labels, logits)
     rows.append(loss_row(m.log_loss(labels, chances, labels=classes), losses, n - right))
     rows.append(("calibration error", "", calibration_error(labels, chances), math.nan, math.nan, n, "of 10 bins"))
-    each = m.precision_recall_fscore_support(labels, guesses, labels=classes, zero_division=np.nan)
-    for k, (name, precision, recall, f1, support) in enumerate(zip(names, *each, strict=True)):
+    by_class = m.precision_recall_fscore_support(labels, guesses, labels=classes, zero_division=np.nan)
+    for k, (name, precision, recall, f1, support) in enumerate(zip(names, *by_class, strict=True)):
         hit, guessed = int(confusion[k, k]), int(confusion[:, k].sum())
         add("precision", name, precision, count_interval(hit, guessed), guessed, FEWEST)
         add("recall", name, recall, count_interval(hit, support), int(support), FEWEST)
-        either = int(support) + guessed - hit
-        add("F1", name, f1, f1_interval(hit, either), either, FEWEST)
+        union = int(support) + guessed - hit
+        add("F1", name, f1, f1_interval(hit, union), union, FEWEST)
     return score_table(rows)
 
 
@@ -127,9 +127,9 @@ def scored(
     note: str = "",
 ) -> tuple[Any, ...]:
     """A row of a table of scores; below `fewest` without an interval, and it says why. what: is counted by `of`."""
-    few = of < fewest
-    low, high = NONE if few else ends
-    if few:
+    is_rare = of < fewest
+    low, high = NONE if is_rare else ends
+    if is_rare:
         note = f"too few for an interval: {of} of {fewest}{f' {what}' if what else ''}"
     elif low == high:
         low, high, note = math.nan, math.nan, "no interval: the examples show no spread"
@@ -159,18 +159,18 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 def losses_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
     """(n,) cross-entropy of each example, −log p(label), in nats."""
-    most = logits.max(1)
-    own = logits[np.arange(len(labels)), labels]
-    losses: np.ndarray = most + np.log(np.exp(logits - most[:, None]).sum(1)) - own
+    peaks = logits.max(1)
+    of_label = logits[np.arange(len(labels)), labels]
+    losses: np.ndarray = peaks + np.log(np.exp(logits - peaks[:, None]).sum(1)) - of_label
     return losses
 
 
 def margins_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
     """(n,) the label's logit less the highest other one: below 0 where the answer is wrong."""
-    own = logits[np.arange(len(labels)), labels]
-    others = logits.copy()
-    others[np.arange(len(labels)), labels] = -np.inf
-    margins: np.ndarray = own - others.max(1)
+    of_label = logits[np.arange(len(labels)), labels]
+    rivals = logits.copy()
+    rivals[np.arange(len(labels)), labels] = -np.inf
+    margins: np.ndarray = of_label - rivals.max(1)
     return margins
 
 
@@ -181,14 +181,14 @@ def calibration_table(labels: np.ndarray, logits: np.ndarray, rows: np.ndarray, 
     chances = softmax(logits)
     sure, right = chances.max(1), labels == chances.argmax(1)
     number = np.minimum((sure * bins).astype(int), bins - 1)
-    found = []
+    table = []
     for k in range(bins):
         inside = number == k
         n, hits = int(inside.sum()), int(right[inside].sum())
         ends = share_interval(np.bincount(rows, inside & right), np.bincount(rows, inside)) if n >= FEWEST else NONE
         share = (float(sure[inside].mean()), hits / n) if n else NONE
-        found.append((k / bins, (k + 1) / bins, n, *share, *ends))
-    return pd.DataFrame(found, columns=["from", "to", "n", "confidence", "accuracy", "low", "high"])
+        table.append((k / bins, (k + 1) / bins, n, *share, *ends))
+    return pd.DataFrame(table, columns=["from", "to", "n", "confidence", "accuracy", "low", "high"])
 
 
 def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:

@@ -14,10 +14,10 @@ from ..errors import BertLensError, ExportError
 from ..export import html, pages
 from ..trace.provenance import made_with
 from .ablations import ABLATIONS
-from .answers import Answered
 from .importance import Heads
 from .mistakes import Errors
 from .scores import calibration_table, confusion_table
+from .task_answers import Answered
 
 if TYPE_CHECKING:
     import pandas as pd

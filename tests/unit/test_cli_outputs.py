@@ -35,8 +35,10 @@ NEIGHBOURS = ("package.html", "package.json", "package.csv", "class.html")  # of
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lens, classifier = bl.Lens(tiny.bert(), tiny.wordpiece()), lens_of()
     monkeypatch.setattr(cli, "_lens", lambda model: lens)
-    monkeypatch.setattr("bertlens.tasks.command.task", lambda _, *given, **how: bl.task(classifier, *given, **how))
-    monkeypatch.setattr("bertlens.tasks.task_page.page_of", lambda *given: "<p>the page</p>\n")  # none of what is in it
+    monkeypatch.setattr("bertlens.tasks.task_command.task", lambda _, *given, **how: bl.task(classifier, *given, **how))
+    monkeypatch.setattr(
+        "bertlens.tasks.task_page.page_of", lambda *given: "<p>the page</p>\n"
+    )  # nothing of what is in it
     (tmp_path / "lines.txt").write_text(line())
     (tmp_path / "corpus.txt").write_text("the cat sat on the mat, it was warm.\n" * 9)
     rows = "\n".join(f"{text},{label}" for text, label in labelled(40))

@@ -8,9 +8,9 @@ from ...errors import ModelError
 from ...measures.predictions import KINDS
 from .classes import Classes
 from .kind import Kind, one_each
+from .masked_words import Words
 from .numbers import BiEncoder, CrossEncoder, Regression
 from .tags import Tags
-from .words import Words
 
 if TYPE_CHECKING:
     from ...lens import Lens
@@ -28,7 +28,7 @@ def kind_of(lens: Lens) -> Kind:
     if lens.borrowed.why_no_answer:
         raise ModelError(lens.borrowed.why_no_answer)
     named = [type(module).__name__ for module in runner.modules()]
-    kind = next((kind for end, kind in KINDS.items() if any(one.endswith(end) for one in named)), "")
+    kind = next((kind for end, kind in KINDS.items() if any(class_name.endswith(end) for class_name in named)), "")
     if kind == "span":
         raise ModelError(f"{name} answers questions by a span, which is no task here: {READ}")
     if kind == "words":

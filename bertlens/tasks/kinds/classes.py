@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import count_interval
-from ..reading import Columns
+from ..columns import Columns
 from ..scores import losses_of, margins_of, metrics_table, softmax
 from .kind import Kind, Text, listed, missing
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...text.encoding import Encoding
-    from ..batch import Batch
+    from ..example_batch import Batch
 
 
 class Classes(Kind):
@@ -30,9 +30,9 @@ class Classes(Kind):
     asks = "a class of the text"
     pads = True
 
-    def labels(self, found: Columns, column: str, n: int, given: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
-        numbers = Numbers(found, column, self.names, given)
-        labels = [numbers.of(row, found.values[column][row]) for row in range(n)]
+    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
+        numbers = Numbers(columns, column, self.names, alias)
+        labels = [numbers.of(row, columns.values[column][row]) for row in range(n)]
         if n > 1 and len(set(labels)) == 1:
             raise InputError(
                 f"all {n:,} examples have the label {self.names[labels[0]]!r}: a task needs at least two of the "
@@ -85,8 +85,8 @@ class Classes(Kind):
 
     def of_interest(self, record: np.ndarray, label: Any, encoding: Encoding) -> Callable[[Any], Tensor]:
         """The guess's logit less the label's; of a right answer less the next one's."""
-        guess, other = rivals(record, int(label))
-        return lambda output: output.logits[0, guess] - output.logits[0, other]
+        guess, rival = rivals(record, int(label))
+        return lambda output: output.logits[0, guess] - output.logits[0, rival]
 
 
 def rivals(logits: np.ndarray, label: int) -> tuple[int, int]:
@@ -104,13 +104,13 @@ def check_count(logits: Tensor, names: Sequence[str]) -> None:
 class Numbers:
     """The model's class for every label, each different one looked up once."""
 
-    def __init__(self, found: Columns, column: str, names: list[str], given: Mapping[Any, Any]):
-        self._found, self._column, self._names, self._given = found, column, names, given
+    def __init__(self, columns: Columns, column: str, names: list[str], alias: Mapping[Any, Any]):
+        self._columns, self._column, self._names, self._alias = columns, column, names, alias
         self._known: dict[Any, int] = {}
 
     def of(self, row: int, value: Any, where: str = "") -> int:
         """Raises InputError that names the row; where: what else is said of the place, as " (tag 3)"."""
-        place = f"{self._found.place(row, self._column)}{where}"
+        place = f"{self._columns.place(row, self._column)}{where}"
         try:
             number = self._known.get((type(value), value))
         except TypeError:
@@ -123,26 +123,26 @@ class Numbers:
         names = self._names
         if missing(value) or (isinstance(value, str) and not value.strip()):
             raise InputError(f"{place}: the label is missing")
-        if self._given:
-            key = value if value in self._given else str(value).strip()
-            if key not in self._given:
+        if self._alias:
+            key = value if value in self._alias else str(value).strip()
+            if key not in self._alias:
                 raise InputError(
-                    f"{place}: no label {excerpt(value)} in labels=, which has {listed([*map(str, self._given)])}"
+                    f"{place}: no label {excerpt(value)} in labels=, which has {listed([*map(str, self._alias)])}"
                 )
-            value = self._given[key]
+            value = self._alias[key]
         if isinstance(value, str):
             value = value.strip()
             if names.count(value) == 1:
                 return names.index(value)
-            alike = [i for i, name in enumerate(names) if name.lower() == value.lower()]
-            if len(alike) == 1:
-                return alike[0]
+            matches = [i for i, name in enumerate(names) if name.lower() == value.lower()]
+            if len(matches) == 1:
+                return matches[0]
             if value.isdecimal() and len(value) < 20 and int(value) < len(names):
                 return int(value)
         elif isinstance(value, Real) and value in range(len(names)):
             return int(float(value))
-        near = get_close_matches(value, names, 1) if isinstance(value, str) else []
-        way = f"did you mean {near[0]!r}?" if near else "say which is which by labels={'yours': 'the model’s'}"
+        guesses = get_close_matches(value, names, 1) if isinstance(value, str) else []
+        way = f"did you mean {guesses[0]!r}?" if guesses else "say which is which by labels={'yours': 'the model’s'}"
         raise InputError(
             f"{place}: no label {excerpt(value)}, the model has {listed(names)} (0 to {len(names) - 1}); {way}"
         )

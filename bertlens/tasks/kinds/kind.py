@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ..reading import Columns
+from ..columns import Columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..batch import Batch
+    from ..example_batch import Batch
 
 Text = tuple[Any, ...]  # an example's texts: one, or two; of a task of tokens, its words
 LISTED = 12  # labels that an error names
@@ -38,11 +38,11 @@ class Kind:
     def __init__(self, names: list[str]):
         self.names = names  # of the classes, in the order of the logits; none where there are no classes
 
-    def texts(self, found: Columns, wanted: Sequence[str], n: int) -> list[Text]:
+    def texts(self, columns: Columns, names: Sequence[str], n: int) -> list[Text]:
         """The texts of n rows. Raises InputError that names row and column."""
-        return list(texts_of(found, wanted, n))
+        return list(texts_of(columns, names, n))
 
-    def labels(self, found: Columns, column: str, n: int, given: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
+    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
         """(n,) what each example's answer is to be. Raises InputError that names row and column."""
         raise NotImplementedError
 
@@ -75,8 +75,8 @@ class Kind:
 
     def wrong(self, losses: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(n,) bool: which examples count as wrong in slices and errors."""
-        found: np.ndarray = right < 1
-        return found
+        is_wrong: np.ndarray = right < 1
+        return is_wrong
 
     def columns(self, records: Sequence[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
         """The columns of a task's table between text and loss."""
@@ -97,9 +97,9 @@ class Kind:
         """`quality` of these answers, and its 95 % interval."""
         raise NotImplementedError
 
-    def differ(self, one: Any, other: Any) -> bool:
+    def differ(self, a: Any, b: Any) -> bool:
         """Whether two labels say something else of one text."""
-        return bool(one != other)
+        return bool(a != b)
 
     def said(self, label: Any) -> str:
         """A label in words."""
@@ -114,17 +114,17 @@ class Kind:
         return None
 
 
-def texts_of(found: Columns, wanted: Sequence[str], n: int) -> Iterator[Text]:
+def texts_of(columns: Columns, names: Sequence[str], n: int) -> Iterator[Text]:
     """The texts of n rows, each a str that is not empty. Raises InputError that names row and column."""
-    parts = [found.values[name] for name in wanted]
+    cells = [columns.values[name] for name in names]
     for row in range(n):
-        for name, part in zip(wanted, parts, strict=True):
-            if not isinstance(part[row], str):
-                what = "is missing" if missing(part[row]) else f"is a {type(part[row]).__name__}, not a text"
-                raise InputError(f"{found.place(row, name)}: the text {what}")
-            if not part[row].strip():
-                raise InputError(f"{found.place(row, name)}: the text is empty")
-        yield tuple(part[row] for part in parts)
+        for name, column in zip(names, cells, strict=True):
+            if not isinstance(column[row], str):
+                what = "is missing" if missing(column[row]) else f"is a {type(column[row]).__name__}, not a text"
+                raise InputError(f"{columns.place(row, name)}: the text {what}")
+            if not column[row].strip():
+                raise InputError(f"{columns.place(row, name)}: the text is empty")
+        yield tuple(column[row] for column in cells)
 
 
 def missing(value: Any) -> bool:
@@ -140,7 +140,7 @@ def listed(names: Sequence[str]) -> str:
 
 def one_each(values: Sequence[Any], dtype: Any) -> np.ndarray:
     """(n,) an entry for each value, arrays of one length too."""
-    found = np.empty(len(values), dtype=dtype)
+    array = np.empty(len(values), dtype=dtype)
     for place, value in enumerate(values):
-        found[place] = value
-    return found
+        array[place] = value
+    return array

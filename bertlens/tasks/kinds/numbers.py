@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
 from ...measures.ranks import spearman
+from ..columns import Columns
 from ..correlations import numbers_table, spearman_interval
-from ..reading import Columns
 from .kind import Kind, Text, missing
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..batch import Batch
+    from ..example_batch import Batch
 
 FAR = 0.8  # quantile of the loss above which a number counts as far off
 APART = 0.25  # of the labels' range, at least so much lies between two that differ
@@ -44,10 +44,10 @@ class Regression(Kind):
         self.line = (0.0, 1.0)  # what a number is read as, in the unit of the labels
         self._range = 0.0
 
-    def labels(self, found: Columns, column: str, n: int, given: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
-        if given:
+    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
+        if alias:
             raise InputError("labels= says which class is which: here a label is a number")
-        labels = np.array([_number(found, column, row) for row in range(n)])
+        labels = np.array([_number(columns, column, row) for row in range(n)])
         if n > 1 and labels.min() == labels.max():
             raise InputError(f"all {n:,} examples have the label {labels[0]:g}: there is nothing to tell apart")
         self._range = float(np.ptp(labels))
@@ -68,8 +68,8 @@ class Regression(Kind):
         return (start + slope * np.array(records) - labels) ** 2, np.full(len(labels), math.nan)
 
     def wrong(self, losses: np.ndarray, right: np.ndarray) -> np.ndarray:
-        found: np.ndarray = losses > np.quantile(losses, FAR)
-        return found
+        is_far: np.ndarray = losses > np.quantile(losses, FAR)
+        return is_far
 
     def columns(self, records: Sequence[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
         guesses = np.array(records)
@@ -82,8 +82,8 @@ class Regression(Kind):
         value = spearman(np.array(records), labels)
         return value, spearman_interval(np.array(records), labels)
 
-    def differ(self, one: Any, other: Any) -> bool:
-        return abs(one - other) >= APART * self._range
+    def differ(self, a: Any, b: Any) -> bool:
+        return abs(a - b) >= APART * self._range
 
     def said(self, label: Any) -> str:
         return f"{label:g}"
@@ -98,7 +98,7 @@ class Regression(Kind):
         return lambda output: sign * output.logits[0, 0]
 
 
-class Scores(Regression):
+class PairScores(Regression):
     """A number in a unit of its own beside scores of another: their order counts, and the loss is that of a line."""
 
     name = "score"
@@ -116,22 +116,22 @@ class Scores(Regression):
         return numbers_table(labels, np.array(records), errors=False)
 
 
-class CrossEncoder(Scores):
+class CrossEncoder(PairScores):
     """Reads two texts as one input; its activation makes the score."""
 
     def __init__(self, activation: Callable[[Tensor], Tensor]):
         super().__init__()
         self._activation = activation
 
-    def texts(self, found: Columns, wanted: Sequence[str], n: int) -> list[Text]:
-        return in_pairs(super().texts(found, wanted, n), "a cross-encoder")
+    def texts(self, columns: Columns, names: Sequence[str], n: int) -> list[Text]:
+        return in_pairs(super().texts(columns, names, n), "a cross-encoder")
 
     def read(self, output: Any, batch: Batch) -> Tensor:
         logits: Tensor = output.logits
         return self._activation(super().read(output, batch)[:, None]).reshape(len(logits))
 
 
-class BiEncoder(Scores):
+class BiEncoder(PairScores):
     """Reads each text of a pair alone; the number is the similarity of their vectors."""
 
     name = "similarity"
@@ -146,20 +146,20 @@ class BiEncoder(Scores):
         if self._prompt and not getattr(pooling, "include_prompt", True):
             raise ModelError("this encoder leaves its prompt out of the vectors: a task of it is not read here")
 
-    def texts(self, found: Columns, wanted: Sequence[str], n: int) -> list[Text]:
-        return in_pairs(super().texts(found, wanted, n), "an encoder")
+    def texts(self, columns: Columns, names: Sequence[str], n: int) -> list[Text]:
+        return in_pairs(super().texts(columns, names, n), "an encoder")
 
     def encodings(self, lens: Lens, text: Text, truncation: bool) -> list[Encoding]:
-        return [lens.encoding(self._prompt + part, None, truncation) for part in text]
+        return [lens.encoding(self._prompt + sentence, None, truncation) for sentence in text]
 
     def read(self, output: Any, batch: Batch) -> Tensor:
-        states, seen = output.last_hidden_state, batch.inputs["attention_mask"].bool()
+        states, masks = output.last_hidden_state, batch.inputs["attention_mask"].bool()
         if not states.requires_grad:
             states = states.double()
-        vectors = [self._embedder.vector(state[own]) for state, own in zip(states, seen, strict=True)]
+        vectors = [self._embedder.vector(state[mask]) for state, mask in zip(states, masks, strict=True)]
         half = len(vectors) // 2
         pairs = zip(vectors[:half], vectors[half:], strict=True)
-        return torch.stack([self._embedder.compare(one, other) for one, other in pairs])
+        return torch.stack([self._embedder.compare(a, b) for a, b in pairs])
 
     def of_interest(self, record: np.ndarray, label: Any, encoding: Encoding) -> Callable[[Any], Tensor] | None:
         return None
@@ -174,8 +174,8 @@ def in_pairs(texts: list[Text], what: str) -> list[Text]:
     return texts
 
 
-def _number(found: Columns, column: str, row: int) -> float:
-    value, place = found.values[column][row], found.place(row, column)
+def _number(columns: Columns, column: str, row: int) -> float:
+    value, place = columns.values[column][row], columns.place(row, column)
     if missing(value) or (isinstance(value, str) and not value.strip()):
         raise InputError(f"{place}: the label is missing")
     try:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import BertLensError
 from ...tasks import Against, Errors, Heads, Task, Turned
-from ...tasks.slices import slices_said
+from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
 from ..records import Answer
 

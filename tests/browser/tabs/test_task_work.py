@@ -12,7 +12,7 @@ import bertlens as bl
 from browser.tabs.test_task import WRONG, mixed, opened, row, search
 from browser.views import Seen
 from unit.tasks.classifier import labelled, lens_of
-from unit.tasks.test_against import turned
+from unit.tasks.test_model_comparison import turned
 
 HEIGHT, BOTTOM, TOP = 170, 34, 18  # px of the curve's chart
 

@@ -16,12 +16,12 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base.progress import watched
 from bertlens.errors import ClusterError, InputError
-from bertlens.tasks import findings, sweeping
-from bertlens.tasks.ablations import Ablation, Part
+from bertlens.tasks import ablation_effects, findings
+from bertlens.tasks.ablations import Ablation, Site
 from bertlens.tasks.importance import effect_table
 from unit.tasks.classifier import labelled, lens_of, planted
 
-PARTS = [Part(layer, head) for layer in range(3) for head in (0, 1, 2, 3, -1)]
+PARTS = [Site(layer, head) for layer in range(3) for head in (0, 1, 2, 3, -1)]
 
 
 def loss_of(output, label: int) -> torch.Tensor:
@@ -48,7 +48,7 @@ def test_the_planted_head_is_found_at_the_top(seed):
 
 def test_the_estimate_is_the_slope_of_each_text(task):
     rows = range(11)  # texts of several lengths, padded
-    heads, mlps = sweeping.estimates(task, rows, 3)
+    heads, mlps = ablation_effects.estimates(task, rows, 3)
     lens, expected = task.lens, []
     for row in rows:
         trace = lens.trace(task.examples.texts[row][0])
@@ -71,7 +71,7 @@ def test_the_estimate_is_the_slope_of_each_text(task):
 
 def test_the_effect_of_off_is_that_of_a_run_of_each_text_alone(task):
     rows = list(range(10))
-    found = sweeping.effects(task, rows, PARTS, Ablation("zero", 5, task.lens, [], PARTS, 0))
+    found = ablation_effects.effects(task, rows, PARTS, Ablation("zero", 5, task.lens, [], PARTS, 0))
     for at, row in enumerate(found["row"]):
         trace = task.lens.trace(task.examples.texts[row][0])
         for k, part in enumerate(PARTS, 1):
@@ -81,7 +81,7 @@ def test_the_effect_of_off_is_that_of_a_run_of_each_text_alone(task):
             assert found["right"][at, k] == (int(output.logits.argmax()) == task.labels[row])
 
 
-def naive(lens: bl.Lens, text: str, part: Part, vectors: torch.Tensor) -> torch.Tensor:
+def naive(lens: bl.Lens, text: str, part: Site, vectors: torch.Tensor) -> torch.Tensor:
     """The logits where a part's output is given: by a hook on the model's own projection."""
     block = lens.model.bert.encoder.layer[part.layer]
 
@@ -101,7 +101,7 @@ def naive(lens: bl.Lens, text: str, part: Part, vectors: torch.Tensor) -> torch.
         handle.remove()
 
 
-def made(lens: bl.Lens, text: str, part: Part) -> torch.Tensor:
+def made(lens: bl.Lens, text: str, part: Site) -> torch.Tensor:
     """What a part makes of a text, by a hook on the model's own projection."""
     block, kept = lens.model.bert.encoder.layer[part.layer], []
     dense = block.output.dense if part.head < 0 else block.attention.output.dense
@@ -117,9 +117,9 @@ def made(lens: bl.Lens, text: str, part: Part) -> torch.Tensor:
 def test_a_part_at_its_mean_and_as_in_another_text(task):
     texts = [text[0] for text in task.examples.texts]
     pool = [task.lens.encoding(text) for text in texts[:5]]
-    parts, rows = [Part(0, 2), Part(1, -1), Part(2, 0)], list(range(5, 15))
+    parts, rows = [Site(0, 2), Site(1, -1), Site(2, 0)], list(range(5, 15))
     for name in ("mean", "resample"):
-        found = sweeping.effects(
+        found = ablation_effects.effects(
             task, rows, parts, Ablation(name, 6, task.lens, pool[: 5 if name == "mean" else 1], parts, 3)
         )
         for at, row in enumerate(found["row"]):
@@ -136,13 +136,13 @@ def test_a_part_at_its_mean_and_as_in_another_text(task):
 
 
 def test_batches_change_no_number_and_draws_differ(task):
-    parts, rows = [Part(0, 1), Part(2, -1)], list(range(5, 25))
+    parts, rows = [Site(0, 1), Site(2, -1)], list(range(5, 25))
     pool = [task.examples.encoding(task.lens, row, False) for row in range(5)]
     for name in ("mean", "resample"):
         losses = []
         for size in (1, 7):
             own = bl.task(task.lens, labelled(40), batch_size=size, progress=False)
-            found = sweeping.effects(own, rows, parts, Ablation(name, 5, task.lens, pool, parts, 0))
+            found = ablation_effects.effects(own, rows, parts, Ablation(name, 5, task.lens, pool, parts, 0))
             losses.append(found["loss"][np.argsort(found["row"])])
         np.testing.assert_allclose(*losses, atol=2e-5)
     ablation = Ablation("resample", 5, task.lens, pool, parts, 0)
@@ -164,7 +164,7 @@ def test_a_head_without_output_weights_has_no_effect_at_all():
 def test_labels_that_have_nothing_to_do_with_the_text_make_few_findings():
     """Tables whose guesses, before and with each part out, are drawn without regard to the label: no model."""
     random, some = np.random.default_rng(0), 0
-    parts = [Part(layer, head) for layer in range(6) for head in range(12)]
+    parts = [Site(layer, head) for layer in range(6) for head in range(12)]
     for _ in range(200):
         labels = random.integers(0, 2, 200)
         before = random.integers(0, 2, 200)
@@ -255,7 +255,7 @@ def test_a_pruning_curve_begins_with_the_model_and_ends_without_heads():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ClusterError("nothing has come back")])
 def test_ctrl_c_and_a_cluster_that_died_keep_the_texts_that_were_done(task, monkeypatch, error):
-    run, calls = sweeping.answers_of, []
+    run, calls = ablation_effects.answers_of, []
 
     def interrupted(*args):
         calls.append(1)
@@ -263,7 +263,7 @@ def test_ctrl_c_and_a_cluster_that_died_keep_the_texts_that_were_done(task, monk
             raise error
         return run(*args)
 
-    monkeypatch.setattr(sweeping, "answers_of", interrupted)
+    monkeypatch.setattr(ablation_effects, "answers_of", interrupted)
     with pytest.warns(UserWarning, match=rf"{str(error) or 'interrupted'}: effects over 16 of 20 texts"):
         found = task.heads(chosen=2)
     assert len(found.second) == 16 and found.table["effect"].notna().sum() == 4

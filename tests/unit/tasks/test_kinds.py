@@ -22,8 +22,8 @@ from bertlens import whatif
 from bertlens.errors import BertLensError, InputError, ModelError
 from bertlens.measures.ranks import spearman
 from bertlens.survey.intervals import share_interval
-from bertlens.tasks import correlations, entities, mistakes, sweeping
-from bertlens.tasks.ablations import Ablation, Part
+from bertlens.tasks import ablation_effects, correlations, entities, mistakes
+from bertlens.tasks.ablations import Ablation, Site
 from bertlens.tasks.task_page import page_of
 from bertlens.widgets.panels.task_fields import TOLD
 from unit import tiny
@@ -277,14 +277,14 @@ def loss_alone(task: bl.Task, row: int, *changes: Any, lens: bl.Lens | None = No
     return float(torch.nn.functional.cross_entropy(logits[places], torch.as_tensor(label)))
 
 
-PARTS = [Part(0, 1), Part(1, 3), Part(2, 0), Part(1, -1)]
+PARTS = [Site(0, 1), Site(1, 3), Site(2, 0), Site(1, -1)]
 
 
 @pytest.mark.parametrize("name", MADE)
 def test_effects_are_those_of_each_text_alone_and_estimates_their_slopes(tasks, name):
     task, rows = tasks[name], list(range(9))
     task.losses  # noqa: B018  the line of scores
-    found = sweeping.effects(task, rows, PARTS, Ablation("zero", 5, task.lens, [], PARTS, 0))
+    found = ablation_effects.effects(task, rows, PARTS, Ablation("zero", 5, task.lens, [], PARTS, 0))
     for at, row in enumerate(found["row"]):
         assert found["loss"][at, 0] == pytest.approx(task.losses[row], abs=1e-4)
         for k, part in enumerate(PARTS, 1):
@@ -297,7 +297,7 @@ def test_effects_are_those_of_each_text_alone_and_estimates_their_slopes(tasks, 
         with torch.no_grad():
             lens.borrowed.base.encoder.layer[layer].attention.output.dense.weight[:, 24:32] *= size
         ends.append(np.mean([loss_alone(task, row, lens=lens) for row in rows]))
-    heads, _ = sweeping.estimates(task, rows, layer + 1)
+    heads, _ = ablation_effects.estimates(task, rows, layer + 1)
     assert heads[layer, head] == pytest.approx(-(ends[1] - ends[0]) / 0.02, rel=2e-2, abs=2e-4)
 
 

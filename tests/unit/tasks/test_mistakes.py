@@ -11,7 +11,7 @@ from scipy import stats as st
 import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.measures import attribution
-from bertlens.tasks import slices as sl
+from bertlens.tasks import subgroups as sl
 from bertlens.tasks.mistakes import _named  # the words of one cell
 from unit.tasks.classifier import lens_of, texts_of
 

@@ -17,17 +17,17 @@ import bertlens as bl
 from bertlens.base import arrays_file
 from bertlens.cli import main
 from bertlens.errors import ExportError
-from bertlens.tasks import answers, cluster, sweeping
-from bertlens.tasks.ablations import Ablation, Part
+from bertlens.tasks import ablation_effects, cluster, task_answers
+from bertlens.tasks.ablations import Ablation, Site
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_kinds import TAGS, headed, tagged
 
-PARTS = [Part(0, 1), Part(1, 2), Part(2, -1)]
+PARTS = [Site(0, 1), Site(1, 2), Site(2, -1)]
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, stop: int = 0) -> list[int]:
     """Passes from now on, in both places that run a batch; the `stop`-th is interrupted."""
-    run, calls = answers.answers_of, []
+    run, calls = task_answers.answers_of, []
 
     def counting(*arguments: Any) -> Any:
         calls.append(1)
@@ -35,8 +35,8 @@ def counted(monkeypatch: pytest.MonkeyPatch, stop: int = 0) -> list[int]:
             raise KeyboardInterrupt
         return run(*arguments)
 
-    monkeypatch.setattr(answers, "answers_of", counting)
-    monkeypatch.setattr(sweeping, "answers_of", counting)
+    monkeypatch.setattr(task_answers, "answers_of", counting)
+    monkeypatch.setattr(ablation_effects, "answers_of", counting)
     return calls
 
 
@@ -203,7 +203,7 @@ def test_a_cluster_changes_no_number_and_neither_does_a_dead_worker(client, tmp_
     task = bl.task(lens_of(), labelled(240), batch_size=4, progress=False)
     rows, pool = list(range(240)), [task.examples.encoding(task.lens, row, False) for row in range(8)]
     how = Ablation("resample", 5, task.lens, pool, PARTS, 0)
-    alone = sweeping.effects(task, rows, PARTS, how)
+    alone = ablation_effects.effects(task, rows, PARTS, how)
     victim = next(iter(client.run(os.getpid).values()))
     killed = threading.Event()
 

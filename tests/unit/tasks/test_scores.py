@@ -13,7 +13,7 @@ from sklearn import metrics as m
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
 from bertlens.survey.intervals import count_interval, macro_f1_interval
-from bertlens.tasks import answers, findings, scores
+from bertlens.tasks import findings, scores, task_answers
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
 
@@ -199,7 +199,7 @@ def test_a_task_says_what_its_model_says_and_leaves_it_as_it_was():
 
 def test_after_an_interrupt_the_next_call_goes_on(monkeypatch):
     found = bl.task(lens_of(), labelled(40), batch_size=8, progress=False)
-    run, calls = answers.answers_of, []
+    run, calls = task_answers.answers_of, []
 
     def interrupted(*args):
         calls.append(1)
@@ -207,7 +207,7 @@ def test_after_an_interrupt_the_next_call_goes_on(monkeypatch):
             raise KeyboardInterrupt
         return run(*args)
 
-    monkeypatch.setattr(answers, "answers_of", interrupted)
+    monkeypatch.setattr(task_answers, "answers_of", interrupted)
     with pytest.raises(KeyboardInterrupt):
         found.metrics()
     assert found.logits.shape == (40, 2) and len(calls) == 6

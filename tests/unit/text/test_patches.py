@@ -108,8 +108,8 @@ def test_what_does_not_fit(attentions, given, message):
 
 
 def test_no_maps():
-    for nothing in ([], None, 3):
-        with pytest.raises(InputError, match="attentions is one"):
+    for nothing, message in (([], "attentions is one"), (None, "gave no attention weights"), (3, "attentions is one")):
+        with pytest.raises(InputError, match=message):
             bl.Trace.from_attentions(nothing, grid=(3, 5))
 
 

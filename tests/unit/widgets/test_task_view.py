@@ -14,12 +14,12 @@ import bertlens as bl
 from bertlens.base.jobs import Job, Stopped
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
-from bertlens.tasks.slices import slices_said
+from bertlens.tasks.subgroups import slices_said
 from bertlens.widgets.panels import task_fields
 from bertlens.widgets.panels import task_panel as panel
 from unit.asking import replies
 from unit.tasks.classifier import labelled, lens_of
-from unit.tasks.test_against import turned
+from unit.tasks.test_model_comparison import turned
 
 
 @pytest.fixture(scope="module")

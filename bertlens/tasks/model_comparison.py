@@ -17,12 +17,12 @@ from ..errors import InputError, ModelError, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..survey.intervals import positive_mean_interval
 from ..trace.trace import Trace
-from .ablations import FEWEST_DRAWS, Part
-from .answers import Answered
+from .ablations import FEWEST_DRAWS, Site
+from .effect_changes import Turned, turned
 from .findings import paired
 from .importance import heads, signed
 from .kinds import kind_of, one_each
-from .turned import Turned, turned
+from .task_answers import Answered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,23 +54,23 @@ class Against:
     @property
     def counts(self) -> dict[str, int]:
         """How many examples were fixed, broken, are still wrong, still right."""
-        found = self.table["change"].value_counts()
-        return {name: int(found.get(name, 0)) for name in CHANGES.values()}
+        counts = self.table["change"].value_counts()
+        return {name: int(counts.get(name, 0)) for name in CHANGES.values()}
 
     @property
     def said(self) -> str:
         """What changed, in a few sentences."""
         mean, low, high, p = self.accuracy
         counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
-        turned = [part for part, nats in self.heads[["part", "distance"]].to_numpy()[:5] if not is_nothing(nats)]
-        most = (
+        turned = [site for site, nats in self.heads[["part", "distance"]].to_numpy()[:5] if not is_nothing(nats)]
+        sentence = (
             f"Turned most, over {self.texts} texts: {', '.join(turned)}"
             if turned
             else f"No head turned, over {self.texts} texts"
         )
-        heads = f" {most}." if len(self.heads) else ""
-        shown = "p < .001" if p < 0.001 else f"p = {p:.3f}"
-        accuracy = f"Accuracy {signed(mean, '+.3f')} ({signed(low, '+.3f')} to {signed(high, '+.3f')}), {shown}."
+        heads = f" {sentence}." if len(self.heads) else ""
+        chance = "p < .001" if p < 0.001 else f"p = {p:.3f}"
+        accuracy = f"Accuracy {signed(mean, '+.3f')} ({signed(low, '+.3f')} to {signed(high, '+.3f')}), {chance}."
         return f"Of {len(self.table):,} examples: {counts}. {accuracy}{heads}"
 
     def trace_before(self, row: int) -> Trace:
@@ -99,9 +99,9 @@ class Against:
         """
         if not len(self.heads):
             raise ModelError(f"no head here is one of the other model: {self.note}")
-        given = (chosen, ablation, measure, draws, seed)
-        after = heads(self.after, *given, beside=self.before)
-        return turned(heads(self.before, *given, beside=self.after), after)
+        options = (chosen, ablation, measure, draws, seed)
+        effects = heads(self.after, *options, beside=self.before)
+        return turned(heads(self.before, *options, beside=self.after), effects)
 
     def explore(self, **selection: Any) -> Any:
         """The examples as a view, `Task.explore`, with what changed beside them."""
@@ -119,27 +119,27 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
         raise InputError(f"against takes another lens, not {type(other).__name__}: bl.Lens(model, tokenizer)")
     texts = check_number(texts, "texts is how many to compare attention on,", 2)
     seed = check_seed(seed)
-    before = _same_examples(after, other)
-    was, now = (task.right == 1 for task in (before, after))
-    tables = [task.table for task in (before, after)]  # classes may have another order
+    other_task = _same_examples(after, other)
+    was, now = (task.right == 1 for task in (other_task, after))
+    tables = [task.table for task in (other_task, after)]  # classes may have another order
     table = tables[1][[name for name in ("row", "text", "text_pair", "label") if name in tables[1]]].copy()
-    table["before"], table["guess"] = (one["guess"] for one in tables)
+    table["before"], table["guess"] = (table_of_task["guess"] for table_of_task in tables)
     table["change"] = [CHANGES[bool(a), bool(b)] for a, b in zip(was, now, strict=True)]
-    table["loss_before"], table["loss"] = (task.losses for task in (before, after))
+    table["loss_before"], table["loss"] = (task.losses for task in (other_task, after))
     order = (table["loss"] - table["loss_before"]).abs().sort_values(ascending=False, kind="stable").index
     differences = now.astype(float) - was.astype(float)
     change = paired(differences, True, 1) if len(after) > 1 else (float(differences[0]), np.nan, np.nan, 1.0)
     rows = np.random.default_rng(seed).permutation(len(after))[:texts].tolist()
-    distances, note = _distances(before, after, rows)
-    found = [
-        (str(Part(layer, head)), layer, head, mean[layer, head], low[layer, head], min(high[layer, head], LN2))
+    distances, note = _distances(other_task, after, rows)
+    records = [
+        (str(Site(layer, head)), layer, head, mean[layer, head], low[layer, head], min(high[layer, head], LN2))
         for mean, low, high in ([positive_mean_interval(distances)] if len(distances) > 1 else [])
         for layer in range(mean.shape[0])
         for head in range(mean.shape[1])
     ]
-    heads = pd.DataFrame(found, columns=["part", "layer", "head", "distance", "low", "high"])
+    heads = pd.DataFrame(records, columns=["part", "layer", "head", "distance", "low", "high"])
     heads = heads.sort_values("distance", ascending=False, kind="stable", ignore_index=True)
-    return Against(table.loc[order].reset_index(drop=True), heads, change, note, len(distances), before, after)
+    return Against(table.loc[order].reset_index(drop=True), heads, change, note, len(distances), other_task, after)
 
 
 def _same_examples(task: Answered, other: Lens) -> Answered:
@@ -168,14 +168,14 @@ def _trace(task: Answered, row: int) -> Trace:
 
 def _distances(before: Answered, after: Answered, rows: Sequence[int]) -> tuple[np.ndarray, str]:
     """(texts, L, H) how far apart each head's attention is; none, and why, where heads are not the same ones."""
-    found = []
+    distances = []
     note = ""
     with tqdm(total=len(rows), unit="text", desc="attention", delay=2, disable=not after.progress) as bar:
         for row in rows:
-            both = compare(_trace(before, row), _trace(after, row))
-            note = both.note
-            if not both.same_heads:
+            pair = compare(_trace(before, row), _trace(after, row))
+            note = pair.note
+            if not pair.same_heads:
                 return np.zeros((0, 0, 0)), note
-            found.append(both.heads.cpu().numpy())
+            distances.append(pair.heads.cpu().numpy())
             bar.update()
-    return np.stack(found), note
+    return np.stack(distances), note

@@ -36,7 +36,7 @@ class Columns:
         return f"row {row}{line}" + (f", column {excerpt(column)}" if column else "")
 
 
-def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = (), lists: bool = False) -> Columns:
+def columns(examples: Any, required: Sequence[str], optional: Sequence[str] = (), lists: bool = False) -> Columns:
     """The wanted columns, and those optional ones that are there. lists: two words are no pair of texts.
 
     examples: a file (.csv, .tsv, .txt: a table whose separator is found; .jsonl: an object a line; also gzipped), a
@@ -44,15 +44,15 @@ def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = (), 
     Raises InputError that names the row, the column or the file for anything else.
     """
     if isinstance(examples, str | Path):
-        return _file(as_path(examples, "a file of examples"), wanted, optional)
+        return _file(as_path(examples, "a file of examples"), required, optional)
     names = getattr(examples, "column_names", None)
     if isinstance(names, dict):
         raise InputError(f"this data set has the splits {', '.join(map(str, names))}: give one, such as data['train']")
     if names is None and hasattr(examples, "iloc") and hasattr(examples, "columns"):
         names = list(examples.columns)
     if names is not None:
-        chosen = _chosen([*names], wanted, optional, "")
-        return Columns({name: list(examples[name]) for name in chosen})
+        selection = _chosen([*names], required, optional, "")
+        return Columns({name: list(examples[name]) for name in selection})
     if isinstance(examples, bytes) or not isinstance(examples, Iterable):
         raise InputError(
             "examples are a file (.csv, .tsv, .jsonl), a DataFrame, a data set, or a list of dictionaries or "
@@ -62,50 +62,50 @@ def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = (), 
     if not rows:
         raise InputError("there is no example")
     if isinstance(rows[0], dict):
-        return _dictionaries(rows, wanted, optional, Columns({}))
-    return _pairs(rows, wanted, lists)
+        return _dictionaries(rows, required, optional, Columns({}))
+    return _pairs(rows, required, lists)
 
 
-def _chosen(names: list[Any], wanted: Sequence[str], optional: Sequence[str], source: str) -> list[str]:
+def _chosen(names: list[Any], required: Sequence[str], optional: Sequence[str], source: str) -> list[str]:
     where = f" in {source}" if source else ""
-    for name in wanted:
+    for name in required:
         if (count := names.count(name)) != 1:
-            there = ", ".join(map(repr, names[:NAMED])) + (", …" if len(names) > NAMED else "")
+            listed = ", ".join(map(repr, names[:NAMED])) + (", …" if len(names) > NAMED else "")
             what = "no column" if not count else f"{count} columns"
-            raise InputError(f"{what} {name!r}{where}: there are {there}; name them by text=, text_pair= and label=")
-    return [*wanted, *(name for name in optional if names.count(name) == 1 and name not in wanted)]
+            raise InputError(f"{what} {name!r}{where}: there are {listed}; name them by text=, text_pair= and label=")
+    return [*required, *(name for name in optional if names.count(name) == 1 and name not in required)]
 
 
-def _dictionaries(rows: list[Any], wanted: Sequence[str], optional: Sequence[str], at: Columns) -> Columns:
-    chosen = _chosen([*rows[0]], wanted, optional, at.source)
+def _dictionaries(rows: list[Any], required: Sequence[str], optional: Sequence[str], at: Columns) -> Columns:
+    selection = _chosen([*rows[0]], required, optional, at.source)
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
             raise InputError(f"{at.place(number)} is a {type(row).__name__}, not a dictionary as the first one")
-        for name in chosen:
+        for name in selection:
             if name not in row:
                 raise InputError(f"{at.place(number, name)}: there is none in this row")
-    return Columns({name: [row[name] for row in rows] for name in chosen}, at.source, at.lines)
+    return Columns({name: [row[name] for row in rows] for name in selection}, at.source, at.lines)
 
 
-def _pairs(rows: list[Any], wanted: Sequence[str], lists: bool) -> Columns:
+def _pairs(rows: list[Any], required: Sequence[str], lists: bool) -> Columns:
     texts: list[Any] = []
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 2:
             raise InputError(f"row {number} is no (text, label) pair: {excerpt(row, 60)}")
         texts.append(row[0])
-    found: dict[str, list[Any]] = {}
+    table: dict[str, list[Any]] = {}
     if not lists and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
-        found = {wanted[0]: [text[0] for text in texts], "text_pair": [text[1] for text in texts]}
-        if len(wanted) == 3:
-            found[wanted[1]] = found.pop("text_pair")
-    elif len(wanted) == 3:
-        raise InputError(f"a pair of texts is ((text, text), label), or leave text_pair={excerpt(wanted[1])} out")
+        table = {required[0]: [text[0] for text in texts], "text_pair": [text[1] for text in texts]}
+        if len(required) == 3:
+            table[required[1]] = table.pop("text_pair")
+    elif len(required) == 3:
+        raise InputError(f"a pair of texts is ((text, text), label), or leave text_pair={excerpt(required[1])} out")
     else:
-        found = {wanted[0]: texts}
-    return Columns(found | {wanted[-1]: [row[1] for row in rows]})
+        table = {required[0]: texts}
+    return Columns(table | {required[-1]: [row[1] for row in rows]})
 
 
-def _file(path: Path, wanted: Sequence[str], optional: Sequence[str]) -> Columns:
+def _file(path: Path, required: Sequence[str], optional: Sequence[str]) -> Columns:
     kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
     if kind in ("xls", "xlsx", "ods"):
         raise InputError(f"{path.name} is a workbook: save the sheet as CSV UTF-8 first")
@@ -115,11 +115,11 @@ def _file(path: Path, wanted: Sequence[str], optional: Sequence[str]) -> Columns
     if "\0" in text:
         raise InputError(f"{path.name} is no text: it holds zero bytes")
     if kind == "jsonl":
-        return _jsonl(text, path.name, wanted, optional)
-    return _table(text, path.name, wanted, optional)
+        return _jsonl(text, path.name, required, optional)
+    return _table(text, path.name, required, optional)
 
 
-def _table(text: str, source: str, wanted: Sequence[str], optional: Sequence[str]) -> Columns:
+def _table(text: str, source: str, required: Sequence[str], optional: Sequence[str]) -> Columns:
     lines = list(io.StringIO(text, newline=""))  # lines end in any of the three ways, and keep their ends
     skipped, separator = 0, ""
     if lines and lines[0][:4].lower() == "sep=" and len(lines[0].strip()) <= 5:  # Excel's own way to say it
@@ -127,36 +127,36 @@ def _table(text: str, source: str, wanted: Sequence[str], optional: Sequence[str
     if not text.strip() or len(lines) <= skipped:
         raise InputError(f"{source} is empty: its first line is to name the columns")
     if not separator:
-        found = {one: next(csv.reader([lines[skipped]], delimiter=one), []) for one in SEPARATORS}
+        headers = {sep: next(csv.reader([lines[skipped]], delimiter=sep), []) for sep in SEPARATORS}
         # the one that finds the wanted columns; else the one that finds most, for the error
-        separator = max(SEPARATORS, key=lambda one: (all(name in found[one] for name in wanted), len(found[one])))
+        separator = max(SEPARATORS, key=lambda sep: (all(name in headers[sep] for name in required), len(headers[sep])))
     reader = csv.reader(lines[skipped:], delimiter=separator)
     try:
         names = [name.strip() for name in next(reader)]
-        chosen = _chosen(names, wanted, optional, source)
-        places = [names.index(name) for name in chosen]
+        selection = _chosen(names, required, optional, source)
+        places = [names.index(name) for name in selection]
         at: list[int] = []
         rows: list[list[str]] = []
-        before = reader.line_num
+        line = reader.line_num
         for row in reader:
             if row:
                 if len(row) != len(names):
                     number = len(rows)
                     raise InputError(
-                        f"row {number} (line {before + 1 + skipped} of {source}) has {len(row)} fields, the first line "
+                        f"row {number} (line {line + 1 + skipped} of {source}) has {len(row)} fields, the first line "
                         f"names {len(names)} columns: a text that holds {separator!r} or a quote is to be quoted"
                     )
                 rows.append(row)
-                at.append(before + 1 + skipped)
-            before = reader.line_num
+                at.append(line + 1 + skipped)
+            line = reader.line_num
     except csv.Error as error:
         raise InputError(f"line {reader.line_num + skipped} of {source} cannot be read: {error}") from None
     if not rows:
         raise InputError(f"{source} has no example below its first line")
-    return Columns({name: [row[i] for row in rows] for name, i in zip(chosen, places, strict=True)}, source, at)
+    return Columns({name: [row[i] for row in rows] for name, i in zip(selection, places, strict=True)}, source, at)
 
 
-def _jsonl(text: str, source: str, wanted: Sequence[str], optional: Sequence[str]) -> Columns:
+def _jsonl(text: str, source: str, required: Sequence[str], optional: Sequence[str]) -> Columns:
     rows, at = [], []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -170,4 +170,4 @@ def _jsonl(text: str, source: str, wanted: Sequence[str], optional: Sequence[str
         raise InputError(f"{source} is empty")
     if not isinstance(rows[0], dict):
         raise InputError(f"line {at[0]} of {source} is no JSON object with a text and a label")
-    return _dictionaries(rows, wanted, optional, Columns({}, source, at))
+    return _dictionaries(rows, required, optional, Columns({}, source, at))

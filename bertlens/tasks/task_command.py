@@ -12,7 +12,7 @@ from ..base.outputs import check_outputs, sign
 from ..errors import BertLensError, InputError
 from ..lens import Lens
 from .importance import Heads
-from .making import Task, task
+from .labelled_task import Task, task
 
 
 def run(
@@ -40,28 +40,28 @@ def run(
         raise InputError("--heads and --errors are numbers from 0")
     check_outputs("task", [output], [examples], force=force)
     with claimed(output), stoppable():
-        made = task(load(), examples, keep=output.with_name(f"{output.name}.kept"), **options)
-        if len(made.kept):
+        work = task(load(), examples, keep=output.with_name(f"{output.name}.kept"), **options)
+        if len(work.kept):
             print("going on from what was kept", flush=True)
         try:
-            found = _heads(made, heads, ablation, seed)
-            made.to_html(output, heads=found, errors=made.errors(errors) if errors else None)
+            effects = _heads(work, heads, ablation, seed)
+            work.to_html(output, heads=effects, errors=work.errors(errors) if errors else None)
             sign(output, "task")
         except KeyboardInterrupt:
-            made.kept.save()
+            work.kept.save()
             raise BertLensError("stopped: the same command goes on") from None
-    made.kept.remove()
-    scores = made.metrics().set_index("measure")["value"]
-    first = ", ".join(f"{name} {scores.loc[name]:.3f}" for name in dict.fromkeys(scores.index[:2]))
-    print(f"{output}: {made.lens.model_name}, {len(made):,} examples, {first}; {output.stat().st_size:,} bytes")
+    work.kept.remove()
+    scores = work.metrics().set_index("measure")["value"]
+    summary = ", ".join(f"{name} {scores.loc[name]:.3f}" for name in dict.fromkeys(scores.index[:2]))
+    print(f"{output}: {work.lens.model_name}, {len(work):,} examples, {summary}; {output.stat().st_size:,} bytes")
 
 
-def _heads(made: Task, chosen: int, ablation: str, seed: int) -> Heads | None:
-    _ = made.losses
-    if not chosen:
+def _heads(work: Task, count: int, ablation: str, seed: int) -> Heads | None:
+    _ = work.losses
+    if not count:
         return None
-    found = made.heads(chosen, ablation, seed=seed)
-    if len(found.first) + len(found.second) < len(made):
+    effects = work.heads(count, ablation, seed=seed)
+    if len(effects.first) + len(effects.second) < len(work):
         raise KeyboardInterrupt  # it was, and counted what was done
-    print(found.said, flush=True)
-    return found
+    print(effects.said, flush=True)
+    return effects

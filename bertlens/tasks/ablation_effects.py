@@ -17,20 +17,20 @@ from ..errors import ClusterError, ModelError
 from ..run.changes import Change
 from ..run.interventions import Run, wrapped
 from ..run.masks import mask_slopes
-from .ablations import Ablation, Part
-from .answers import Answered
-from .batch import Batch
-from .passes import WINDOW, answers_of, checked
+from .ablations import Ablation, Site
+from .batch_answers import WINDOW, answers_of, checked
+from .example_batch import Batch
+from .task_answers import Answered
 
 Effects: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, losses and shares that are right of a batch
-Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Part], Ablation], dict[str, np.ndarray]]
+Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Site], Ablation], dict[str, np.ndarray]]
 
 
 def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.ndarray, np.ndarray]:
     """(L, H) and (L,): what the mean loss of these texts would gain by each head, each MLP off, to first order."""
     heads: Any = 0.0
     mlps: Any = 0.0
-    with bar(len(rows), "text", "estimates", task.progress) as shown:
+    with bar(len(rows), "text", "estimates", task.progress) as progress:
         for batch in task.batches(rows):
 
             def losses(output: Any, batch: Batch = batch) -> Tensor:
@@ -40,18 +40,18 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
 
             _, of_heads, of_mlps = mask_slopes(task.lens.borrowed, batch.inputs, n_layers, losses)
             heads, mlps = heads - of_heads.sum(0), mlps - of_mlps.sum(0)
-            shown.update(len(batch.rows))
+            progress.update(len(batch.rows))
     return (heads / len(rows)).numpy(), (mlps / len(rows)).numpy()
 
 
-def kept_estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.ndarray, np.ndarray]:
+def saved_estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.ndarray, np.ndarray]:
     """`estimates`, or kept ones."""
-    known = task.kept.get("estimates", rows)
-    if known is None:
-        known = estimates(task, rows, n_layers)
-        task.kept.put("estimates", rows, *known)
+    arrays = task.kept.get("estimates", rows)
+    if arrays is None:
+        arrays = estimates(task, rows, n_layers)
+        task.kept.put("estimates", rows, *arrays)
         task.kept.save()
-    return known[0], known[1]
+    return arrays[0], arrays[1]
 
 
 def of_one_pass(task: Answered, rows: Sequence[int]) -> float:
@@ -63,42 +63,42 @@ def of_one_pass(task: Answered, rows: Sequence[int]) -> float:
     return (time.perf_counter() - began) * len(rows) / len(batch.rows)
 
 
-def cost(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation: Ablation, n_layers: int) -> str:
+def cost(task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation: Ablation, n_layers: int) -> str:
     """What a sweep will take, in one line."""
-    passes = 1 + sum((n_layers - part.layer) / n_layers for part in parts) * ablation.draws
+    passes = 1 + sum((n_layers - site.layer) / n_layers for site in sites) * ablation.draws
     took = of_one_pass(task, rows) * passes
-    said = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
+    duration = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
     draws = f", {ablation.draws} draws each" if ablation.draws > 1 else ""
     return (
-        f"{len(parts)} parts{draws}, {len(rows):,} texts: about {passes:.0f} passes over them, {said}; "
+        f"{len(sites)} parts{draws}, {len(rows):,} texts: about {passes:.0f} passes over them, {duration}; "
         "Ctrl-C ends it, and what was done counts"
     )
 
 
-def effects(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation: Ablation) -> dict[str, np.ndarray]:
+def effects(task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation: Ablation) -> dict[str, np.ndarray]:
     """(texts, 1 + parts) of the texts that were run: "row", "loss" and "right", without any change and for each part.
 
     Right and loss are means over the draws. An interrupt ends the run: the batches that were whole count.
     """
 
-    def each(shown: Bar) -> Iterator[Effects]:
+    def stream(progress: Bar) -> Iterator[Effects]:
         for batch in task.batches(rows):
-            yield batch_effects(task, batch, parts, ablation, shown)
+            yield batch_effects(task, batch, sites, ablation, progress)
 
-    return collected(task, rows, parts, each)
+    return collected(task, rows, sites, stream)
 
 
 def collected(
-    task: Answered, rows: Sequence[int], parts: Sequence[Part], each: Callable[[Bar], Iterator[Effects]]
+    task: Answered, rows: Sequence[int], sites: Sequence[Site], stream: Callable[[Bar], Iterator[Effects]]
 ) -> dict[str, np.ndarray]:
-    """See `effects`. each: those of batch after batch, whatever runs them."""
-    done: list[Effects] = []
-    with bar(len(rows) * len(parts), "run", "parts", task.progress) as shown:
+    """See `effects`. stream: those of batch after batch, whatever runs them."""
+    batches: list[Effects] = []
+    with bar(len(rows) * len(sites), "run", "parts", task.progress) as progress:
         try:
-            for one in each(shown):
-                done.append(one)  # noqa: PERF402  what was done stays after an interrupt
+            for arrays in stream(progress):
+                batches.append(arrays)  # noqa: PERF402  what was done stays after an interrupt
         except (KeyboardInterrupt, ClusterError) as error:
-            count = sum(len(one[0]) for one in done)
+            count = sum(len(arrays[0]) for arrays in batches)
             if count < 2:
                 raise
             if not is_watched():
@@ -106,55 +106,55 @@ def collected(
                 warnings.warn(f"{why}: effects over {count} of {len(rows)} texts", stacklevel=4)
         finally:
             task.kept.save()
-    return {name: np.concatenate([one[i] for one in done]) for i, name in enumerate(("row", "loss", "right"))}
+    return {name: np.concatenate([arrays[i] for arrays in batches]) for i, name in enumerate(("row", "loss", "right"))}
 
 
 def batch_effects(
-    task: Answered, batch: Batch, parts: Sequence[Part], ablation: Ablation, shown: Bar | None = None
+    task: Answered, batch: Batch, sites: Sequence[Site], ablation: Ablation, progress: Bar | None = None
 ) -> Effects:
     """(B,) rows, (B, 1 + parts) losses and shares that are right, without any change and for each part.
 
     Kept ones where there are any.
     """
-    name = sweep_name(parts, ablation)
-    known = task.kept.get(name, batch.rows)
-    if known is not None:
-        if shown is not None:
-            shown.update(len(batch.rows) * len(parts))
-        return np.array(batch.rows), known[0], known[1]
+    name = sweep_name(sites, ablation)
+    arrays = task.kept.get(name, batch.rows)
+    if arrays is not None:
+        if progress is not None:
+            progress.update(len(batch.rows) * len(sites))
+        return np.array(batch.rows), arrays[0], arrays[1]
     rows, padded = batch.rows, batch.inputs["input_ids"].shape[1]
     lengths = batch.inputs["attention_mask"].sum(1).tolist()
-    first = Run(watch=task.lens.borrowed.adapter is not None)
-    answers = answers_of(task.lens, task.examples, batch, first)
+    baseline = Run(watch=task.lens.borrowed.adapter is not None)
+    answers = answers_of(task.lens, task.examples, batch, baseline)
     states: list[Tensor] = []
     wrappers: list[Any] = []
     try:
-        wrappers = list(wrapped(first.outputs))
-        states = [output[0] if isinstance(output, tuple) else output for output in first.outputs]
+        wrappers = list(wrapped(baseline.outputs))
+        states = [output[0] if isinstance(output, tuple) else output for output in baseline.outputs]
     except ModelError:
         pass  # then every layer is computed, each time
     losses, right = [], []
-    for part in [None, *parts]:
-        found = []
-        for draw in range(1 if part is None else ablation.draws):
-            if part is not None:
+    for site in [None, *sites]:
+        scores = []
+        for draw in range(1 if site is None else ablation.draws):
+            if site is not None:
                 changes: list[list[Change]] = [
-                    [ablation.change(part, row, draw, tokens, padded)]
+                    [ablation.change(site, row, draw, tokens, padded)]
                     for row, tokens in zip(batch.texts, lengths, strict=True)
                 ]
-                run = Run(changes, part.layer if states else 0, states, wrappers)
+                run = Run(changes, site.layer if states else 0, states, wrappers)
                 answers = answers_of(task.lens, task.examples, batch, run)
-            found.append(task.scores_of(checked(answers, batch, task.examples), rows))
-        each = np.array([one for one, _ in found])
-        losses.append(each[0] + (each - each[0]).mean(0))  # draws that are all alike have exactly this mean
-        right.append(np.mean([one for _, one in found], 0))
-        if shown is not None and part is not None:
-            shown.update(len(rows))
+            scores.append(task.scores_of(checked(answers, batch, task.examples), rows))
+        draws = np.array([column for column, _ in scores])
+        losses.append(draws[0] + (draws - draws[0]).mean(0))  # draws that are all alike have exactly this mean
+        right.append(np.mean([column for _, column in scores], 0))
+        if progress is not None and site is not None:
+            progress.update(len(rows))
     of_loss, of_right = np.stack(losses, 1), np.stack(right, 1)
     task.kept.put(name, rows, of_loss, of_right)
     return np.array(rows), of_loss, of_right
 
 
-def sweep_name(parts: Sequence[Part], ablation: Ablation) -> str:
+def sweep_name(sites: Sequence[Site], ablation: Ablation) -> str:
     """By which the effects of a sweep are kept."""
-    return f"effects {ablation.name} {ablation.draws} {ablation.seed} {','.join(map(str, parts))}"
+    return f"effects {ablation.name} {ablation.draws} {ablation.seed} {','.join(map(str, sites))}"

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..base.progress import bar
 from ..errors import InputError, ModelError
-from .batch import Batch
+from .batch_answers import answers_of, batches, checked
+from .example_batch import Batch
 from .examples import Examples
 from .kinds import Kind
-from .passes import answers_of, batches, checked
 from .resume_folder import ResumeFolder, identity
 
 if TYPE_CHECKING:
@@ -77,21 +77,21 @@ class Answered:
     def records(self) -> list[np.ndarray]:
         """What is kept of each answer, run when it is first asked for. Raises ModelError for NaN."""
         self.check()
-        left = [row for row, record in enumerate(self._records) if record is None]
-        if left:
-            with bar(len(left), "text", "answers", self.progress) as shown:
+        rows = [row for row, record in enumerate(self._records) if record is None]
+        if rows:
+            with bar(len(rows), "text", "answers", self.progress) as progress:
                 try:
-                    for batch in self.batches(left):
+                    for batch in self.batches(rows):
                         self._answer(batch)
-                        shown.update(len(batch.rows))
+                        progress.update(len(batch.rows))
                 finally:
                     self.kept.save()
         return self._records  # type: ignore[return-value]  # none is left out now
 
     def _answer(self, batch: Batch) -> None:
-        known = self.kept.get("answers", batch.rows)
-        if known is not None:
-            records = list(known[0])
+        arrays = self.kept.get("answers", batch.rows)
+        if arrays is not None:
+            records = list(arrays[0])
             if records[0].ndim > 1:  # of words, padded
                 records = [record[: len(self.labels[row])] for row, record in zip(batch.rows, records, strict=True)]
         else:
@@ -133,8 +133,8 @@ class Answered:
     @property
     def guesses(self) -> np.ndarray:
         """(n,) the class with the highest logit. Raises InputError where answers are not classes of texts."""
-        found: np.ndarray = self.logits.argmax(1)
-        return found
+        guesses: np.ndarray = self.logits.argmax(1)
+        return guesses
 
     def scores_of(self, answers: Any, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """(B,) losses and (B,) how much is right, of answers (B, ...) that were run in another way."""
@@ -154,15 +154,15 @@ class Answered:
         import pandas as pd
 
         losses, texts = self.losses, self.examples.shown()
-        found: dict[str, Any] = {"row": np.arange(len(self)), "text": [text[0] for text in texts]}
+        columns: dict[str, Any] = {"row": np.arange(len(self)), "text": [text[0] for text in texts]}
         if any(len(text) > 1 for text in texts):
-            found["text_pair"] = [text[1] for text in texts]
-        return pd.DataFrame(found | self.kind.columns(self.records, self.labels) | {"loss": losses})
+            columns["text_pair"] = [text[1] for text in texts]
+        return pd.DataFrame(columns | self.kind.columns(self.records, self.labels) | {"loss": losses})
 
 
 def _padded(records: Sequence[np.ndarray]) -> np.ndarray:
     """(B, ...) one array of all, NaN behind the end of those with fewer words."""
     if np.ndim(records[0]) < 2:
         return np.stack(records)
-    most = max(map(len, records))
-    return np.stack([np.pad(one, ((0, most - len(one)), (0, 0)), constant_values=np.nan) for one in records])
+    length = max(map(len, records))
+    return np.stack([np.pad(record, ((0, length - len(record)), (0, 0)), constant_values=np.nan) for record in records])

@@ -13,7 +13,7 @@ from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
 from ...vocabulary import phrases
-from ..reading import Columns
+from ..columns import Columns
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text, missing
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...lens import Lens
     from ...text.encoding import Encoding
-    from ..batch import Batch
+    from ..example_batch import Batch
 
 FIRST = 5
 GUESS, OTHER, PROBABILITY, MARGIN, RANK, LOSS = range(6)  # of a record; OTHER: the best word that is not the label
@@ -42,29 +42,29 @@ class Words(Kind):
         if self._mask is None:
             raise ModelError(phrases.NO_MASK_TOKEN.format(model=lens.model_name))
 
-    def texts(self, found: Columns, wanted: Sequence[str], n: int) -> list[Text]:
-        texts = super().texts(found, wanted, n)
+    def texts(self, columns: Columns, names: Sequence[str], n: int) -> list[Text]:
+        texts = super().texts(columns, names, n)
         for row, text in enumerate(texts):
-            if (count := sum(part.count(self._mask) for part in text)) != 1:
+            if (count := sum(sentence.count(self._mask) for sentence in text)) != 1:
                 raise InputError(
-                    f"{found.place(row, wanted[0])}: the text has {count} {self._mask}, and is to have one, where the "
+                    f"{columns.place(row, names[0])}: the text has {count} {self._mask}, and is to have one, where the "
                     "label belongs"
                 )
         return texts
 
-    def labels(self, found: Columns, column: str, n: int, given: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
-        known: dict[str, int] = {}
+    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
+        tokens: dict[str, int] = {}
         labels = []
         for row in range(n):
-            value, place = found.values[column][row], found.place(row, column)
-            value = given.get(value, value) if isinstance(value, str) else value
+            value, place = columns.values[column][row], columns.place(row, column)
+            value = alias.get(value, value) if isinstance(value, str) else value
             if missing(value) or (isinstance(value, str) and not value.strip()):
                 raise InputError(f"{place}: the label is missing")
             if not isinstance(value, str):
                 raise InputError(f"{place}: a label is a word, not {excerpt(value)}")
-            if value not in known:
-                known[value] = self._token(place, value)
-            labels.append(known[value])
+            if value not in tokens:
+                tokens[value] = self._token(place, value)
+            labels.append(tokens[value])
         return np.array(labels, dtype=np.int64)
 
     def _token(self, place: str, word: str) -> int:
@@ -72,9 +72,9 @@ class Words(Kind):
         ids = self._tokenizer(f" {word.strip()}", add_special_tokens=False)["input_ids"]
         if len(ids) == 1 and ids[0] != unknown:
             return int(ids[0])
-        own = self._tokenizer.get_vocab().get(word.strip())  # as the tokenizer writes it, such as ##s
-        if own is not None and own != unknown:
-            return int(own)
+        token = self._tokenizer.get_vocab().get(word.strip())  # as the tokenizer writes it, such as ##s
+        if token is not None and token != unknown:
+            return int(token)
         tokens = " ".join(self._tokenizer.convert_ids_to_tokens(ids))
         raise InputError(
             f"{place}: {excerpt(word)} is no one token of the model but {tokens:.80}: a mask stands for one"
@@ -84,11 +84,11 @@ class Words(Kind):
         logits = words_of(output)
         if logits is None:
             raise ModelError("the model's output has no logits of masked words")
-        found = (batch.inputs["input_ids"] == self._tokenizer.mask_token_id).nonzero()
-        if found[:, 0].tolist() != list(range(len(batch.rows))):
-            lost = next(i for i in range(len(batch.rows)) if (found[:, 0] == i).sum() != 1)
+        masks = (batch.inputs["input_ids"] == self._tokenizer.mask_token_id).nonzero()
+        if masks[:, 0].tolist() != list(range(len(batch.rows))):
+            lost = next(i for i in range(len(batch.rows)) if (masks[:, 0] == i).sum() != 1)
             raise InputError(f"row {batch.rows[lost]}: its {self._mask} was cut off, so it has no answer")
-        picked: Tensor = logits[found[:, 0], found[:, 1]]
+        picked: Tensor = logits[masks[:, 0], masks[:, 1]]
         return picked
 
     def losses(self, answers: Tensor, labels: np.ndarray) -> Tensor:
@@ -98,14 +98,14 @@ class Words(Kind):
 
     def records(self, answers: Tensor, labels: np.ndarray) -> list[np.ndarray]:
         index = torch.arange(len(answers), device=answers.device), torch.as_tensor(labels, device=answers.device)
-        own, others = answers[index], answers.clone()
-        others[index] = -torch.inf
-        second, other = others.max(1)
+        logits, rivals = answers[index], answers.clone()
+        rivals[index] = -torch.inf
+        second, rival = rivals.max(1)
         guess, chances = answers.argmax(1), answers.softmax(1)
-        rank = (answers > own[:, None]).sum(1)
+        rank = (answers > logits[:, None]).sum(1)
         losses = self.losses(answers, labels)
-        found = [guess, other, chances.max(1).values, own - second, rank, losses]
-        return list(torch.stack([one.double() for one in found], 1).numpy())
+        columns = [guess, rival, chances.max(1).values, logits - second, rank, losses]
+        return list(torch.stack([column.double() for column in columns], 1).numpy())
 
     def scores(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         table = np.stack(records)
@@ -146,7 +146,7 @@ class Words(Kind):
     def of_interest(self, record: np.ndarray, label: Any, encoding: Encoding) -> Callable[[Any], Tensor]:
         """The logit of the guess less that of the label; of a right answer, of the label less that of the next one."""
         at = encoding.input_ids.index(self._tokenizer.mask_token_id)
-        best, other = int(label), int(record[OTHER])
+        best, rival = int(label), int(record[OTHER])
         if record[MARGIN] < 0:
-            best, other = other, best
-        return lambda output: words_of(output)[0, at, best] - words_of(output)[0, at, other]
+            best, rival = rival, best
+        return lambda output: words_of(output)[0, at, best] - words_of(output)[0, at, rival]

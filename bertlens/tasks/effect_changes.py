@@ -32,18 +32,18 @@ class Turned:
     @property
     def said(self) -> str:
         """What was measured and found, in a few sentences."""
-        found = self.table[self.table["finding"]]
-        more, less = (found[found["difference"] * sign > 0]["part"].tolist() for sign in (1, -1))
-        some = [
-            f"{listed(parts)} {'matters' if len(parts) == 1 else 'matter'} {how} than before"
-            for parts, how in ((more, "more"), (less, "less"))
-            if parts
+        findings = self.table[self.table["finding"]]
+        positive, negative = (findings[findings["difference"] * sign > 0]["part"].tolist() for sign in (1, -1))
+        turns = [
+            f"{listed(sites)} {'matters' if len(sites) == 1 else 'matter'} {how} than before"
+            for sites, how in ((positive, "more"), (negative, "less"))
+            if sites
         ]
         unit = "nats of the loss" if self.after.measure == "loss" else "accuracy"
         return (
             f"{len(self.table)} of {self.after.family} heads and MLPs, each {ABLATIONS[self.after.ablation]} in both "
             f"models, on {self.texts:,} texts that had no part in the choice; effects in {unit}. "
-            f"{'; '.join(some) or 'No difference can be told from chance'} (Holm, 5 %, over all {self.after.family})."
+            f"{'; '.join(turns) or 'No difference can be told from chance'} (Holm, 5 %, over all {self.after.family})."
         )
 
     def __repr__(self) -> str:
@@ -55,14 +55,14 @@ def turned(before: Heads, after: Heads) -> Turned:
     import pandas as pd
 
     rows = before.each.index.intersection(after.each.index)
-    most = 2 if after.measure == "accuracy" else math.inf
+    cap = 2 if after.measure == "accuracy" else math.inf
     places = after.table.set_index("part")[["layer", "head"]]
-    found = []
-    for part in after.each.columns:
-        was, now = (heads.each.loc[rows, part].to_numpy() for heads in (before, after))
-        found.append((part, *places.loc[part].tolist(), was.mean(), now.mean(), *paired(now - was, False, most)))
+    records = []
+    for site in after.each.columns:
+        was, now = (heads.each.loc[rows, site].to_numpy() for heads in (before, after))
+        records.append((site, *places.loc[site].tolist(), was.mean(), now.mean(), *paired(now - was, False, cap)))
     names = ["part", "layer", "head", "before", "after", "difference", "low", "high", "p"]
-    table = pd.DataFrame(found, columns=names)
+    table = pd.DataFrame(records, columns=names)
     table["p_holm"] = holm(table["p"].to_numpy(), after.family)
     table["finding"] = table["p_holm"] <= FOUND
     order = table["difference"].abs().sort_values(ascending=False, kind="stable").index

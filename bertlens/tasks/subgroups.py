@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..survey.intervals import count_interval
-from .answers import Answered
 from .findings import holm
+from .task_answers import Answered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,13 +43,13 @@ def slices_said(table: pd.DataFrame, names: int = 0) -> str:
     """In how many slices more is wrong than chance would make it, in a sentence; names: so many are named."""
     if not len(table):
         return f"No slice has {FEWEST} examples inside and {FEWEST} outside."
-    found = table[table["finding"]]
-    worse = ", ".join(f"{kind} {name}" for kind, name in found[["kind", "slice"]].to_numpy()[:names])
-    some = (
-        f"In {len(found)} of {len(table)} slices more is" if len(found) else f"In none of {len(table)} slices is more"
+    hits = table[table["finding"]]
+    worse = ", ".join(f"{kind} {name}" for kind, name in hits[["kind", "slice"]].to_numpy()[:names])
+    clause = (
+        f"In {len(hits)} of {len(table)} slices more is" if len(hits) else f"In none of {len(table)} slices is more"
     )
     than = f"than chance would make it{worse and ': '}{worse}"
-    return f"{some} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
+    return f"{clause} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
 
 
 def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarray) -> pd.DataFrame:
@@ -79,23 +79,23 @@ def more_than_chance(hits: int, n: int, of: int, total: int) -> float:
 def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
     """Those with at least FEWEST examples inside and outside."""
     texts = task.examples.shown()
-    split = [[words_of(part) for part in text] for text in texts]
+    split = [[words_of(passage) for passage in text] for text in texts]
     n = len(texts)
-    lengths = np.array([sum(map(len, parts)) for parts in split])
+    lengths = np.array([sum(map(len, words)) for words in split])
     third, two = (int(x) for x in np.quantile(lengths, [1 / 3, 2 / 3]))
-    found: list[tuple[str, str, np.ndarray]] = [
+    members: list[tuple[str, str, np.ndarray]] = [
         ("length", f"at most {third} words", lengths <= third),
         ("length", f"more than {two} words", lengths > two),
     ]
-    found += task.kind.slices(task.labels)
-    for part in range(max(map(len, texts))):
-        where = "" if max(map(len, texts)) == 1 else (" in the first text", " in the second text")[part]
-        sets = [set(parts[part]) if part < len(parts) else set() for parts in split]
-        counts = Counter(word for one in sets for word in one)
+    members += task.kind.slices(task.labels)
+    for place in range(max(map(len, texts))):
+        where = "" if max(map(len, texts)) == 1 else (" in the first text", " in the second text")[place]
+        sets = [set(words[place]) if place < len(words) else set() for words in split]
+        counts = Counter(word for bag in sets for word in bag)
         often = [(count, word) for word, count in counts.items() if FEWEST <= count <= n - FEWEST]
         for _, word in sorted(often, key=lambda pair: (-pair[0], pair[1]))[:WORDS]:
-            found.append(("word", f"“{word}”{where}", np.array([word in one for one in sets])))
-    return (one for one in found if FEWEST <= int(one[2].sum()) <= n - FEWEST)
+            members.append(("word", f"“{word}”{where}", np.array([word in bag for bag in sets])))
+    return (member for member in members if FEWEST <= int(member[2].sum()) <= n - FEWEST)
 
 
 def near_duplicates(
@@ -106,18 +106,18 @@ def near_duplicates(
     Words as sets, without case and punctuation. Candidates share one of their rarest words: a pair that is as much
     alike shares one of the rarest ⌊.2 |words|⌋ + 1. Of a word, 1,000 texts are followed; 1,000 pairs are given.
     """
-    sets = [frozenset((part, word) for part, one in enumerate(text) for word in words_of(one)) for text in texts]
-    counts = Counter(word for one in sets for word in one)
+    sets = [frozenset((at, word) for at, side in enumerate(text) for word in words_of(side)) for text in texts]
+    counts = Counter(word for bag in sets for word in bag)
     index: dict[tuple[int, str], list[int]] = defaultdict(list)
-    found: dict[tuple[int, int], float] = {}
-    for row, own in enumerate(sets):
-        rarest = sorted(own, key=lambda word: (counts[word], word))[: len(own) - math.ceil(ALIKE * len(own) - 1e-9) + 1]
-        others = {other for word in rarest for other in index[word] if differ(labels[other], labels[row])}
-        for other in others:
-            alike = len(own & sets[other]) / len(own | sets[other])
-            if alike >= ALIKE:
-                found[other, row] = alike
+    pairs: dict[tuple[int, int], float] = {}
+    for row, bag in enumerate(sets):
+        rarest = sorted(bag, key=lambda word: (counts[word], word))[: len(bag) - math.ceil(ALIKE * len(bag) - 1e-9) + 1]
+        peers = {peer for word in rarest for peer in index[word] if differ(labels[peer], labels[row])}
+        for peer in peers:
+            share = len(bag & sets[peer]) / len(bag | sets[peer])
+            if share >= ALIKE:
+                pairs[peer, row] = share
         for word in rarest:
             if len(index[word]) < FOLLOWED:
                 index[word].append(row)
-    return [(a, b, alike) for (a, b), alike in sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))][:MOST_PAIRS]
+    return [(a, b, share) for (a, b), share in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))][:MOST_PAIRS]

@@ -12,15 +12,15 @@ import numpy as np
 from ..base.registered import registered
 from ..errors import InputError, check_number, excerpt
 from . import scores
+from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
-from .against import TEXTS, Against, against
-from .answers import Answered
 from .cluster import on_cluster
 from .examples import examples_of
 from .importance import Heads, heads
 from .mistakes import Errors, errors
-from .slices import slices
-from .sweeping import effects
+from .model_comparison import TEXTS, Against, against
+from .subgroups import slices
+from .task_answers import Answered
 from .task_page import write
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def task(
     Raises InputError that names row and column for what cannot be read, for labels that the model has not, and for
     examples of one class; ModelError for a model that answers otherwise, such as by a span or several labels.
     """
-    found = examples_of(lens, examples, text, text_pair, label, labels, limit)
-    return Task(lens, found, batch_size, truncation, progress, keep)
+    labelled = examples_of(lens, examples, text, text_pair, label, labels, limit)
+    return Task(lens, labelled, batch_size, truncation, progress, keep)
 
 
 class Task(Answered):
@@ -183,9 +183,9 @@ class Task(Answered):
         cannot be written, InputError for a number below 0.
         """
         live = min(check_number(live, "live is how many texts to show the heads of,", 0), len(self))
-        for given, kind, way in ((heads, Heads, "task.heads()"), (errors, Errors, "task.errors()")):
-            if not isinstance(given, kind | None):
-                raise InputError(f"what {way} gave stands in a page, not {excerpt(given)}")
+        for argument, kind, way in ((heads, Heads, "task.heads()"), (errors, Errors, "task.errors()")):
+            if not isinstance(argument, kind | None):
+                raise InputError(f"what {way} gave stands in a page, not {excerpt(argument)}")
         write(path, self, heads, errors, live)
 
     def explore(self, **selection: Any) -> Any:

@@ -14,7 +14,7 @@ from ..model.borrowed import Model
 from ..run import forward, trust
 from ..run.attention_weights import check_precision
 from ..run.interventions import Run
-from .batch import Batch
+from .example_batch import Batch
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -33,23 +33,23 @@ def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int
     batch_size = check_batch(batch_size)
     for start in range(0, len(rows), WINDOW * batch_size):
         window = rows[start : start + WINDOW * batch_size]
-        read = [examples.encodings(lens, row, truncation) for row in window]
-        longest = [max(parts, key=len) for parts in read]
+        encodings = [examples.encodings(lens, row, truncation) for row in window]
+        longest = [max(pair, key=len) for pair in encodings]
         groups = list(lens.batches(longest, batch_size))
-        if len(read[0]) > 1 and _sees_padding_apart(lens, read):
+        if len(encodings[0]) > 1 and _sees_padding_apart(lens, encodings):
             groups = [[i] for i in range(len(window))]
         if examples.kind.pads and _sees_padding(lens, examples, longest):
             groups = [[i for i in group if len(longest[i]) == n] for group in groups for n in _lengths(longest, group)]
-        for chosen in groups:
-            room = max(1, TOKENS // max(len(longest[i]) for i in chosen))
-            for at in range(0, len(chosen), room):
-                part = chosen[at : at + room]
-                yield batch_of(lens, [window[i] for i in part], [read[i] for i in part])
+        for group in groups:
+            room = max(1, TOKENS // max(len(longest[i]) for i in group))
+            for at in range(0, len(group), room):
+                piece = group[at : at + room]
+                yield batch_of(lens, [window[i] for i in piece], [encodings[i] for i in piece])
 
 
-def batch_of(lens: Lens, rows: list[int], read: Sequence[Sequence[Encoding]]) -> Batch:
+def batch_of(lens: Lens, rows: list[int], inputs: Sequence[Sequence[Encoding]]) -> Batch:
     """read: what the model reads of each of the rows."""
-    encodings = [parts[place] for place in range(len(read[0])) for parts in read]
+    encodings = [pair[place] for place in range(len(inputs[0])) for pair in inputs]
     return Batch(rows, encodings, lens.inputs(encodings))
 
 
@@ -57,11 +57,11 @@ def _lengths(encodings: Sequence[Encoding], group: Sequence[int]) -> list[int]:
     return sorted({len(encodings[i]) for i in group})
 
 
-def _sees_padding_apart(lens: Lens, read: Sequence[Sequence[Encoding]]) -> bool:
+def _sees_padding_apart(lens: Lens, inputs: Sequence[Sequence[Encoding]]) -> bool:
     """Whether an encoder that reads a pair apart sees padding. Raises ModelError where it does: a pair is a batch."""
-    if not trust.sees_padding(lens.borrowed, lens.inputs([read[0][0]]), lens.tokenizer.pad_token_id or 0, lens.limit):
+    if not trust.sees_padding(lens.borrowed, lens.inputs([inputs[0][0]]), lens.tokenizer.pad_token_id or 0, lens.limit):
         return False
-    if any(len({len(part) for part in parts}) > 1 for parts in read):
+    if any(len({len(encoding) for encoding in pair}) > 1 for pair in inputs):
         raise ModelError(
             f"{lens.model_name} sees padding, and texts of a pair are padded: a task of it is not read here"
         )
@@ -70,17 +70,17 @@ def _sees_padding_apart(lens: Lens, read: Sequence[Sequence[Encoding]]) -> bool:
 
 def _sees_padding(lens: Lens, examples: Examples, encodings: Sequence[Encoding]) -> bool:
     """Whether a text's logits are others in a padded batch, as of heads that read the last token. Tried once."""
-    known = _padding.get(lens.borrowed)
-    if known is None:
+    answer = _padding.get(lens.borrowed)
+    if answer is None:
         shortest, longest = min(encodings, key=len), max(encodings, key=len)
         if len(shortest) == len(longest):
             return False
         alone = answers_of(lens, examples, batch_of(lens, [0], [[shortest]]))[0]
-        beside = answers_of(lens, examples, batch_of(lens, [0, 1], [[shortest], [longest]]))[0]
-        near = TOLERANCE if lens.borrowed.dtype in (torch.float32, torch.float64) else HALF_TOLERANCE
-        known = bool((alone - beside).abs().max() > near * max(1.0, float(alone.abs().max())))
-        _padding[lens.borrowed] = known
-    return known
+        padded = answers_of(lens, examples, batch_of(lens, [0, 1], [[shortest], [longest]]))[0]
+        tolerance = TOLERANCE if lens.borrowed.dtype in (torch.float32, torch.float64) else HALF_TOLERANCE
+        answer = bool((alone - padded).abs().max() > tolerance * max(1.0, float(alone.abs().max())))
+        _padding[lens.borrowed] = answer
+    return answer
 
 
 def answers_of(lens: Lens, examples: Examples, batch: Batch, run: Run | None = None) -> Tensor:
