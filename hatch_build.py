@@ -1,4 +1,4 @@
-"""Bundles js/ into bertlens/page/static/ on every build, so that a wheel needs no node.
+"""Bundles js/ into bertlens/export/static/ on every build, so that a wheel needs no node.
 
 Where npm is missing, the build asks PyPI for node as a wheel (60 MB, build time only).
 """
@@ -25,7 +25,7 @@ def run_npm(npm: str, js: Path, *arguments: str) -> None:
 
 
 def bundle(root: Path) -> None:
-    """js/src -> bertlens/page/static/widget.js and widget.css."""
+    """js/src -> bertlens/export/static/widget.js and widget.css."""
     js = root / "js"
     npm = shutil.which("npm")
     if npm is None:

@@ -21,8 +21,7 @@ from benchmarks.browser import CACHE, PROBE, peak, renderers, served
 from benchmarks.models import small_lens, text
 from benchmarks.rows import Row, mb, ms, ratio
 from bertlens.base.wire import pack
-from bertlens.export import live, tokenizer, weights
-from bertlens.page import bundle
+from bertlens.export import bundle, live, tokenizer, weights
 from bertlens.widgets.overview import with_overview
 from bertlens.widgets.view_record import ViewRecord
 from tests.browser.harness import CHROMIUM_ARGS, chromium

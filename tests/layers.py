@@ -15,8 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bertlens"
 # Each knows those of the rows before it, none of its own row or of those behind it. Who adds one adds it here.
 LAYERS = (
     ("errors",),
-    ("base", "page"),
-    ("vocabulary",),
+    ("base",),
     ("model", "text"),
     ("run",),
     ("trace",),
@@ -48,7 +47,7 @@ SUGAR = {
 }
 
 # Files that know each other: the arrow that closes the circle -> why it stays
-KNOTS = {("reports.page", "reports.cards"): "report.to_html() writes the page of all of the report"}
+KNOTS = {("reports.report_page", "reports.cards"): "report.to_html() writes the page of all of the report"}
 
 
 @cache

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.vocabulary import phrases
+from ..base.vocabulary.constants import NAMED_UNITS
 from ..measures.words import grouped
 from ..text.encoding import Encoding
-from ..vocabulary import phrases
-from ..vocabulary.constants import NAMED_UNITS
 
 Pair = tuple[int | None, int | None]
 Key = tuple[str, ...]

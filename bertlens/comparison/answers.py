@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..base.ranking import ranked
+from ..base.vocabulary import phrases
 from ..errors import BertLensError
 from ..measures.predictions import (
     UNITS,
@@ -26,7 +27,6 @@ from ..measures.predictions import (
     words_of,
 )
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .alignment import Alignment
 
 Numbers = Mapping[str, float]  # of one place, by name

@@ -17,13 +17,13 @@ from torch import Tensor
 
 from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
+from ..base.vocabulary import MEASURES, phrases
+from ..base.vocabulary.constants import SINK
 from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
 from ..measures.distributions import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
 from ..trace.trace import Trace
-from ..vocabulary import MEASURES, phrases
-from ..vocabulary.constants import SINK
 from .alignment import Alignment, Unit, align, members, spread
 from .answers import BothAnswers, answers
 from .kinship import match_heads, one_tokenizer

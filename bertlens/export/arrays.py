@@ -13,10 +13,10 @@ import numpy as np
 from ..base.arrays_file import write
 from ..base.atomic import replacing
 from ..base.paths import as_path
+from ..base.vocabulary import phrases
 from ..errors import check_index, check_indices
 from ..trace.provenance import provenance
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 
 # Where a cell may begin, for one or another of the separators that spreadsheets take. The apostrophe is among what gets
 # one, so that all can be undone.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..base import colors
+from ..base.vocabulary import phrases
 from ..trace.provenance import visible
-from ..vocabulary import phrases
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -17,10 +17,10 @@ from torch.nn.functional import adaptive_max_pool2d
 
 from ..base import colors
 from ..base.colors import INKS
+from ..base.vocabulary import phrases
 from ..base.wire import unpack
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .pages import shortened
 
 _INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))

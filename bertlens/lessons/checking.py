@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..base.vocabulary import phrases
 from ..errors import BertLensError, InputError, check_index, check_lens
 from ..run.changes import Off
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .facts import facts_of, first_answers, statistics_of
 from .language import TOLERANCE, Facts, Tree, number_of, parse_number, verdict
 from .states import trace_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from ..base.vocabulary.constants import NAMED_ANSWERS
 from ..errors import BertLensError
 from ..measures.byhead import ByHead, statistics
 from ..measures.norms import weighted_norm
 from ..measures.words import annotation, grouped
 from ..trace.trace import Trace
-from ..vocabulary.constants import NAMED_ANSWERS
 from ..whatif.before_after import answers
 from .language import Facts
 

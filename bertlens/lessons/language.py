@@ -24,10 +24,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ..base.vocabulary import phrases
+from ..base.vocabulary.constants import TOLERANCE
 from ..errors import InputError
 from ..measures.statistics import ATLAS_NAMES
-from ..vocabulary import phrases
-from ..vocabulary.constants import TOLERANCE
 
 MOST_CHARACTERS = 300
 OF_CELLS = ("weight", "taken")

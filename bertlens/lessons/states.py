@@ -6,10 +6,10 @@ import json
 import re
 from typing import Any
 
+from ..base.vocabulary import SETTINGS, TRAITS
 from ..errors import InputError, excerpt
 from ..run.changes import Change
 from ..trace.trace import Trace
-from ..vocabulary import SETTINGS, TRAITS
 from ..whatif import chips
 
 _OWN = ("text", "text_pair", "changes")

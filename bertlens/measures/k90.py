@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..base.limits import within
-from ..vocabulary.constants import ROW_SHARE
+from ..base.vocabulary.constants import ROW_SHARE
 
 SAMPLE = 256  # keys of a long row that say about where its smallest weight that counts lies
 GOLDEN = 0.6180339887498949

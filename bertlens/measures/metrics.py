@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from ..base.vocabulary import phrases
 from ..errors import InputError, ModelError, check_index
 from ..trace.checks import check_rerun
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from . import sources
 from .predictions import UNITS, compared, embedder_of, embedding, kind_of, labels_of, masked, one_of, words_of
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..base.vocabulary.constants import NEURON_DRAWS, NEURON_SHARE
 from ..errors import SelectionError, check_index
 from ..trace.trace import Trace
-from ..vocabulary.constants import NEURON_DRAWS, NEURON_SHARE
 
 LOTS = 200  # sets picked at random
 DRAWS = 20_000  # random heads: a median of whole neurons needs many

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..base.vocabulary.constants import MIXING_METHODS as METHODS
 from ..errors import InputError, SelectionError
 from ..trace.trace import Trace
-from ..vocabulary.constants import MIXING_METHODS as METHODS
 from .block import QUERIES, Block, pair_norms
 from .ranks import spearman
 from .received import received

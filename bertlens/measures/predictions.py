@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..base.vocabulary import phrases
 from ..errors import ModelError, SelectionError, check_index
 from ..model.embedding import SIMILARITIES, Embedder
 from ..run.changes import Change, Cut, Hide
@@ -22,7 +23,6 @@ from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ..vocabulary.constants import RHO_POINTS
+from ..base.vocabulary.constants import RHO_POINTS
 
 
 def ranks(values: ArrayLike | Tensor) -> Tensor:

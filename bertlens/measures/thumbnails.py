@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
 from ..base.generators import Steps, run_to_end
+from ..base.vocabulary.constants import THUMBNAIL_SIDE as SIDE
 from ..trace.trace import Trace
-from ..vocabulary.constants import THUMBNAIL_SIDE as SIDE
 from . import norms
 from .byhead import norm_shares
 from .rows import Here, head_groups, passing

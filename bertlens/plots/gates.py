@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import colors
+from ..base.vocabulary import GATES
 from ..errors import InputError
-from ..vocabulary import GATES
 from .figure import axes_or_new, centered, layers_on_axis, legend, quiet
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 from ..base.colors import HEADS, INKS, SERIES, VECTORS
+from ..base.vocabulary import phrases
 from ..errors import check_index
 from ..lens import Lens
 from ..measures import geometry
 from ..measures.spectra import singular_values, weights_table
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .figure import ACCENT, INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, pyplot, quiet
 
 _KINDS = {name: SERIES["light"][index] for name, index in VECTORS.items() if name != "attention"}

@@ -8,12 +8,12 @@ from itertools import groupby
 
 import numpy as np
 
+from ..base.vocabulary import LAYER_MAPS, MEASURES, PAIR_FILTERS, UNITS
 from ..errors import SelectionError, check_index, excerpt
 from ..measures import norms
 from ..measures.layer_maps import layer_map as map_of_layer
 from ..measures.words import annotation, grouped
 from ..trace.trace import Trace
-from ..vocabulary import LAYER_MAPS, MEASURES, PAIR_FILTERS, UNITS
 
 _SEGMENTS = {"all": (None, None), "AA": (0, 0), "AB": (0, 1), "BA": (1, 0), "BB": (1, 1)}
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..base.colors import INKS
 from ..base.ranking import scale_end
+from ..base.vocabulary import MEASURES, THEMES
+from ..base.vocabulary.constants import MANY_ROWS
 from ..errors import ExportError, InputError, SelectionError
 from ..measures import gates
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
-from ..vocabulary import MEASURES, THEMES
-from ..vocabulary.constants import MANY_ROWS
 from .figure import ACCENT, MM, color_map, plain, pyplot, tokens_on_axes
 from .grid import shown_grid
 

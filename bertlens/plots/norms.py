@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from ..base.colors import SERIES
+from ..base.vocabulary import CATEGORIES
 from ..errors import check_index
 from ..measures import categories, norms
 from ..measures.ranks import spearman
 from ..trace.trace import Trace
-from ..vocabulary import CATEGORIES
 from .figure import INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, plain, quiet
 
 # colour and marker: told apart without colour

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..base.colors import INKS, NAN, ink_on, table
 from ..base.ranking import scale_end
+from ..base.vocabulary import THEMES, phrases
 from ..errors import SelectionError, check_index, excerpt
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from ..vocabulary import THEMES, phrases
 from .figure import MM, plain, pyplot
 from .grid import Unit, piece, shown_grid
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from ..base.vocabulary import SOURCES
 from ..errors import InputError
 from ..measures import sources as splits
 from ..trace.trace import Trace
-from ..vocabulary import SOURCES
 from .figure import INK, MUTED, axes_or_new, axes_row, beside, color_map, plain, quiet
 
 LARGEST_PARTS = 6

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.colors import GROUPS
+from ..base.vocabulary import phrases
 from ..errors import InputError, SelectionError, check_index
 from ..measures.categories import NAMES as CATEGORIES
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .figure import ACCENT, INK, MUTED, axes_or_new, beside, layers_on_axis, legend, plain, quiet
 
 if TYPE_CHECKING:

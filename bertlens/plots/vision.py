@@ -9,10 +9,10 @@ import numpy as np
 
 from ..base.colors import INKS, table
 from ..base.ranking import scale_end
+from ..base.vocabulary import THEMES
 from ..errors import ModelError, SelectionError, check_index
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from ..vocabulary import THEMES
 from .figure import axes_or_new, plain
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..vocabulary import phrases
+from ..base.vocabulary import phrases
 
 PARTS = ("layer", "attention", "mlp")  # what can be patched
 

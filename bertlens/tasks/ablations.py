@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.vocabulary import phrases
 from ..errors import InputError, check_number, excerpt
 from ..run.changes import Change, Mlp, Off, Patch, Resample
 from ..run.forward import output_of
 from ..run.interventions import Run
-from ..vocabulary import phrases
 
 if TYPE_CHECKING:
     from ..lens import Lens

@@ -16,8 +16,8 @@ import torch
 from torch import nn
 
 from ..base.limits import TEXT_CHARACTERS
+from ..base.vocabulary import phrases
 from ..errors import InputError
-from ..vocabulary import phrases
 from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
 
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"

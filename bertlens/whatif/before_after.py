@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.vocabulary import phrases
 from ..errors import SelectionError
 from ..measures.metrics import Metric, Read, difference, divergence, label, logit, probability, similarity
 from ..measures.predictions import (
@@ -35,7 +36,6 @@ from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .reruns import check
 from .sweeps import Index, estimate, outputs, planned, steps
 from .targets import Target, name_of, numbers_at, target_of

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.limits import PATCH_TEXT_CHARACTERS
+from ..base.vocabulary import phrases
 from ..errors import InputError
 from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .change_kinds import patch
 
 MOST = 100  # changes of one run

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ..base.vocabulary import phrases
 from ..errors import ModelError, SelectionError
 from ..measures.metrics import row_of
 from ..measures.predictions import (
@@ -21,7 +22,6 @@ from ..run.changes import Change, base
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .before_after import Answer, alike, asked_kind, between
 from .reruns import check
 from .sweeps import TOKENS_AT_ONCE

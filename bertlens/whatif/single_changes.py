@@ -12,11 +12,11 @@ from typing import Any
 from torch import Tensor
 
 from ..base.limits import ALONE_WORK, LIMITS, within
+from ..base.vocabulary import phrases
 from ..measures.metrics import bound
 from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 from .before_after import alike, asked, asked_kind, between
 from .effects import NOT_APART, Effect, Refused, answered
 from .reruns import check

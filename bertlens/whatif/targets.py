@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import Tensor
 
+from ..base.vocabulary import phrases
 from ..errors import InputError, ModelError, check_index
 from ..measures.metrics import token_id
 from ..measures.predictions import classes, kind_of, labels_of, masked, words_of
 from ..trace.trace import Trace
-from ..vocabulary import phrases
 
 NEAR = 4  # names that are offered for one that is none
 MARKS = "Ġ▁"  # that tokenizers put before a word

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..base.vocabulary import phrases
 from ..text.encoding import UNKNOWN, InputReport
-from ..vocabulary import phrases
 
 MOST_LABEL = 48  # characters
 

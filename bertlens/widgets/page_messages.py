@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.one_thread import one_thread_if_small
+from ..base.vocabulary import phrases
 from ..base.wire import messages
 from ..errors import BertLensError, InputError, SelectionError
 from ..model.borrowed import checked_once
-from ..vocabulary import phrases
 from .questions import QUESTIONS
 from .records import Message, Reply
 from .request import Request

@@ -12,13 +12,13 @@ from .. import lessons
 from ..base.atomic import check_writable
 from ..base.one_thread import one_thread_if_small
 from ..base.paths import as_path
+from ..base.vocabulary.phrases import EXAMPLES
 from ..errors import InputError, excerpt
 from ..export import html
 from ..export.live import Cost, cost, live
 from ..lens import Lens
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from ..vocabulary.phrases import EXAMPLES
 from .view_record import stream_size
 from .views import Explorer
 

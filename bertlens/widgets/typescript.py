@@ -13,14 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import vocabulary as v
 from ..base import colors
+from ..base import vocabulary as v
 from ..base.limits import LIMITS, PAGE
 from ..base.references import REFERENCES, SOFTWARE
+from ..base.vocabulary import constants, phrases
 from ..measures import gates
 from ..measures.attribution.methods import METHODS
 from ..measures.statistics import STATISTICS
-from ..vocabulary import constants, phrases
 from .question_arguments import ARGUMENTS
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
@@ -53,7 +53,7 @@ def typescript() -> str:
     return "\n".join(
         [
             "// Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes",
-            "// this. Do not edit: change bertlens/vocabulary/, measures/statistics.py, widgets/{questions,tabs}.py",
+            "// this. Change base/vocabulary/, measures/statistics.py, widgets/questions.py and widgets/tabs.py",
             "",
             *_union("Measure", v.MEASURES),
             *_union("TabName", TABS),
@@ -93,7 +93,7 @@ def typescript() -> str:
             "/** The patterns that speak for each gate. */",
             f"export const GATE_PATTERNS: Record<string, readonly string[]> = {_json(gates.GATES)};",
             "",
-            "/** Numbers and lists that kernel and page both compute with: see bertlens/vocabulary/constants.py. */",
+            "/** Numbers and lists that kernel and page both compute with: bertlens/base/vocabulary/constants.py. */",
             *(f"export const {name} = {_constant(value)};" for name, value in _public(constants)),
             "",
             "/** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */",
@@ -129,7 +129,7 @@ def sentences() -> str:
     return "\n".join(
         [
             "// Sentences that kernel and page both say; `python -m bertlens.widgets.typescript` writes this.",
-            "// Do not edit: change bertlens/vocabulary/phrases.py",
+            "// Do not edit: change bertlens/base/vocabulary/phrases.py",
             "",
             "type Filled<Name extends string> = Record<Name, string | number>;",
             "",

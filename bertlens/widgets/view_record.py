@@ -6,11 +6,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ..base.vocabulary.constants import COMPARED_RUNS
 from ..errors import SelectionError, excerpt
 from ..measures.offers import why_not
 from ..run.changes import Change
 from ..trace.trace import Trace
-from ..vocabulary.constants import COMPARED_RUNS
 from .panels.panel import NEEDS, Panel
 
 P = TypeVar("P", bound=Panel)

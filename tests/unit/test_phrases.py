@@ -1,4 +1,4 @@
-"""What kernel and page both say and count with stands once, in bertlens/vocabulary; colours have their true names."""
+"""What kernel and page both say and count with stands once, in base/vocabulary; colours have their true names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from bertlens.base import colors
 from bertlens.base.references import REFERENCES
-from bertlens.vocabulary import constants, phrases
+from bertlens.base.vocabulary import constants, phrases
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = [path for path in sorted((ROOT / "bertlens").rglob("*.py")) if path.parent.name != "vocabulary"]
@@ -51,7 +51,7 @@ def test_no_sentence_stands_in_both_languages() -> None:
         for texts, paths in ((python_texts, PYTHON), (page_texts, PAGE))
     )
     assert len(kernel) > 1000 and len(page) > 500  # both are read
-    assert (kernel & page) - OF_BYTES - set(REFERENCES) == set(), "put it into bertlens/vocabulary/phrases.py"
+    assert (kernel & page) - OF_BYTES - set(REFERENCES) == set(), "put it into bertlens/base/vocabulary/phrases.py"
 
 
 def test_what_the_vocabulary_has_is_used_on_the_page() -> None:

@@ -121,7 +121,7 @@ def test_what_is_read_is_read():
         ("docs/glossary.md", "chance level"),
         ("notebooks/01_tour.ipynb", "head"),
         ("bertlens/measures/statistics.py", "Share of"),
-        ("bertlens/vocabulary/phrases.py", "special tokens"),
+        ("bertlens/base/vocabulary/phrases.py", "special tokens"),
         ("bertlens/export/templates/report.jinja", "claims are of training"),
         ("js/src/frame/walk.tsx", "Click one to see it large."),
     ):

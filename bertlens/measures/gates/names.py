@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from ...base.generators import Steps, run_to_end
+from ...base.vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
+from ...base.vocabulary import GATE_MARGIN as MARGIN
+from ...base.vocabulary import GATE_THRESHOLD as THRESHOLD
+from ...base.vocabulary import GATES as WORDS
+from ...base.vocabulary import phrases
+from ...base.vocabulary.constants import GATE_LEVEL, GATE_RISE
 from ...errors import InputError
-from ...vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
-from ...vocabulary import GATE_MARGIN as MARGIN
-from ...vocabulary import GATE_THRESHOLD as THRESHOLD
-from ...vocabulary import GATES as WORDS
-from ...vocabulary import phrases
-from ...vocabulary.constants import GATE_LEVEL, GATE_RISE
 from .patterns import PatternScores, measure, measure_rows
 
 # gate -> the patterns that speak for it; its score is the strongest of them

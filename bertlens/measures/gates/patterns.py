@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from ...base.generators import Steps, run_to_end
+from ...base.vocabulary.constants import GATE_VIEWS as VIEWS
+from ...base.vocabulary.constants import PATTERN_CONTENT, PATTERN_CUTS, PATTERN_ROUNDING, PATTERN_TINY, PATTERN_TOKENS
 from ...errors import InputError
-from ...vocabulary.constants import GATE_VIEWS as VIEWS
-from ...vocabulary.constants import PATTERN_CONTENT, PATTERN_CUTS, PATTERN_ROUNDING, PATTERN_TINY, PATTERN_TOKENS
 from .pattern_sums import PatternSums, pattern_sums
 
 PATTERNS = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ...base.vocabulary import phrases
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
-from ...vocabulary import phrases
 from .pull import Reading, parts
 from .split import Sources
 from .stream import Stream, check_finite

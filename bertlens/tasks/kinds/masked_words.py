@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.vocabulary import phrases
 from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
-from ...vocabulary import phrases
 from ..columns import Columns
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text, missing

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.vocabulary import SETTINGS
+from ...base.vocabulary.constants import ANSWERS, CHOICES
 from ...errors import BertLensError
 from ...measures.predictions import is_lone, labels_of, masked
 from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
-from ...vocabulary import SETTINGS
-from ...vocabulary.constants import ANSWERS, CHOICES
 from ...whatif import before_after as asking
 from ...whatif import heads_moved
 from ...whatif.targets import name_of, named_by, numbers_at, target_of

@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 from ...base.limits import within
+from ...base.vocabulary import MEASURES, phrases
+from ...base.vocabulary.constants import COMPARED_HEADS, COMPARED_UNITS
 from ...comparison.alignment import Alignment
 from ...comparison.runs import Comparison, compare
 from ...errors import InputError, check_index
@@ -15,8 +17,6 @@ from ...export.still_picture import compared_png
 from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ...vocabulary import MEASURES, phrases
-from ...vocabulary.constants import COMPARED_HEADS, COMPARED_UNITS
 from ...whatif import chips
 from ..records import Answer, Selection
 from ..request import Request

@@ -1,5 +1,5 @@
 // Sentences that kernel and page both say; `python -m bertlens.widgets.typescript` writes this.
-// Do not edit: change bertlens/vocabulary/phrases.py
+// Do not edit: change bertlens/base/vocabulary/phrases.py
 
 type Filled<Name extends string> = Record<Name, string | number>;
 

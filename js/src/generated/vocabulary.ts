@@ -1,5 +1,5 @@
 // Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes
-// this. Do not edit: change bertlens/vocabulary/, measures/statistics.py, widgets/{questions,tabs}.py
+// this. Change base/vocabulary/, measures/statistics.py, widgets/questions.py and widgets/tabs.py
 
 export type Measure = "weight" | "norm" | "difference";
 export type TabName = "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "task" | "survey" | "table";
@@ -114,7 +114,7 @@ export const TERMS: Record<string, { label: string; about: string }> = {"score":
 /** The patterns that speak for each gate. */
 export const GATE_PATTERNS: Record<string, readonly string[]> = {"directional": ["content columns"], "open": ["unstructured"], "closed": ["special columns"], "forward contextual": ["next", "after"], "backward contextual": ["previous", "before"], "cluster": ["block"], "instance": ["far peaks"], "self": ["self"], "bidirectional": ["both neighbours"]};
 
-/** Numbers and lists that kernel and page both compute with: see bertlens/vocabulary/constants.py. */
+/** Numbers and lists that kernel and page both compute with: bertlens/base/vocabulary/constants.py. */
 export const FINEST_DECIMALS = 6;
 export const MENTION_SHARE = 0.1;
 export const MENTION_EVEN = 2;

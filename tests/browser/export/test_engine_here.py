@@ -11,8 +11,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.base.wire import unpack
-from bertlens.export import live, tokenizer
-from bertlens.page import bundle
+from bertlens.export import bundle, live, tokenizer
 from bertlens.widgets.overview import with_overview
 from bertlens.widgets.view_record import ViewRecord
 from unit.export import engine

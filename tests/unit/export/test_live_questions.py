@@ -18,8 +18,8 @@ import transformers as tf
 import bertlens as bl
 from bertlens import whatif
 from bertlens.base import wire
+from bertlens.base.vocabulary import MEASURES
 from bertlens.measures import gates
-from bertlens.vocabulary import MEASURES
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.asking import replies

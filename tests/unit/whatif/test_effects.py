@@ -11,9 +11,9 @@ import torch
 import transformers as tf
 
 from bertlens import InputError, Lens, ModelError, Trace, whatif
+from bertlens.base.vocabulary.phrases import NO_KEY
 from bertlens.run.changes import Change
 from bertlens.text.pair_positions import pair_positions
-from bertlens.vocabulary.phrases import NO_KEY
 from bertlens.whatif import effects as module
 from bertlens.whatif.effects import NOT_APART, Effect, Effects, effects
 from bertlens.widgets.answers.matter import cell_matters

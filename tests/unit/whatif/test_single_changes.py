@@ -13,8 +13,8 @@ import transformers as tf
 
 from bertlens import Lens, ModelError, Trace, whatif
 from bertlens.base import limits
+from bertlens.base.vocabulary.phrases import NO_KEY
 from bertlens.base.wire import pack
-from bertlens.vocabulary.phrases import NO_KEY
 from bertlens.whatif import single_changes as module
 from bertlens.whatif.before_after import asked
 from bertlens.whatif.effects import Effect

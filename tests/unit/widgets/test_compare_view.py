@@ -13,10 +13,10 @@ from PIL import Image
 import bertlens as bl
 from bertlens import InputError, Lens, ModelError, SelectionError, whatif
 from bertlens.base import colors, wire
+from bertlens.base.vocabulary import MEASURES
+from bertlens.base.vocabulary.constants import COMPARED_UNITS
 from bertlens.export.still_picture import compared_png
 from bertlens.measures import norms
-from bertlens.vocabulary import MEASURES
-from bertlens.vocabulary.constants import COMPARED_UNITS
 from bertlens.widgets.panels import comparison_panel as panel
 from unit import tiny
 from unit.export.test_export import HOSTILE, Page, attention

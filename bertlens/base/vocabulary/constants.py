@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base import ranking
+from .. import ranking
 
 # --- sentences and orders ---
 
