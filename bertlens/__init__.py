@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from . import survey as survey
     from . import whatif as whatif
     from . import widgets as widgets
+    from .base.vocabulary import LayerMap as LayerMap
+    from .base.vocabulary import register_layer_map as register_layer_map
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
     from .errors import BertLensError as BertLensError
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from .tasks import task as task
     from .text.encoding import InputReport as InputReport
     from .trace import Trace as Trace
-    from .vocabulary import LayerMap as LayerMap
-    from .vocabulary import register_layer_map as register_layer_map
     from .widgets import CompareView as CompareView
     from .widgets import Explorer as Explorer
     from .widgets import GateView as GateView

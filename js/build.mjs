@@ -1,4 +1,4 @@
-// Bundles the front end into bertlens/page/static: widget.js and widget.css, which every widget carries or (loader.js) takes
+// Bundles the front end into bertlens/export/static: widget.js and widget.css, which every widget carries or (loader.js) takes
 // from a model that all share. No network at run time.
 //
 // Every model of a notebook imports widget.js again, as a module of its own that the page never lets go of. So all but the
@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 
-const out = fileURLToPath(new URL("../bertlens/page/static/", import.meta.url));
+const out = fileURLToPath(new URL("../bertlens/export/static/", import.meta.url));
 const common = {
   bundle: true,
   minify: true,

@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bertlens"
 
 # Each knows those of the rows before it, none of its own row or of those behind it. Who adds one adds it here.
 LAYERS = (
-    ("errors", "vocabulary"),
-    ("base", "page"),
+    ("errors",),
+    ("base",),
     ("model", "text"),
     ("run",),
     ("trace",),
@@ -26,8 +26,7 @@ LAYERS = (
     ("training",),
     ("lessons", "plots", "tasks"),
     ("reports", "widgets"),
-    ("arguments", "sphinxext"),
-    ("cli",),
+    ("cli", "sphinxext"),
 )
 
 # What methods of lower layers call above themselves, by base/registered.py: where a reader looks for it, and no more

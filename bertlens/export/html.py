@@ -23,8 +23,7 @@ from typing import Any
 from ..base.atomic import replacing
 from ..base.wire import json_safe
 from ..errors import ExportError
-from ..page import bundle
-from . import pages
+from . import bundle, pages
 from .deflate import as_text, carried, from_text
 from .live import Live
 

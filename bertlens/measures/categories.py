@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ..base.vocabulary import CATEGORIES
 from ..errors import InputError
 from ..trace.trace import Trace
-from ..vocabulary import CATEGORIES
 from .norms import transformed_norm
 from .ranks import spearman
 from .received import received

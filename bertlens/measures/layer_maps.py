@@ -6,9 +6,9 @@ from importlib import import_module
 
 from torch import Tensor
 
+from ..base.vocabulary import LAYER_MAPS
 from ..errors import ModelError, SelectionError, excerpt
 from ..trace.trace import Trace
-from ..vocabulary import LAYER_MAPS
 from .offers import offers
 
 

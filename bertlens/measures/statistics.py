@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..vocabulary import Word
+from ..base.vocabulary import Word
 from .rows import Rows
 
 Fraction = tuple[Tensor, int]  # numerator (H,), denominator; 0 says that the text has no such tokens or pairs

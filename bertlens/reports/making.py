@@ -15,8 +15,8 @@ from ..base.interrupts import Held, stoppable
 from ..base.paths import as_path
 from ..base.progress import bar
 from ..errors import InputError, ModelError, SelectionError, check_number, check_seed, excerpt
+from ..export import bundle
 from ..lens import Lens
-from ..page import bundle
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
 from ..tasks import task

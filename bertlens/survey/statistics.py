@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..base.steps import Steps, completed
+from ..base.vocabulary import GATES
 from ..measures import categories, gates, norms
 from ..measures.block import Block
 from ..measures.byhead import norm_shares
@@ -22,7 +23,6 @@ from ..measures.rows import MARKS, Here, Roles, Rows, head_groups, layer_groups,
 from ..measures.statistics import SURVEY_NAMES, Fraction, fractions
 from ..model.borrowed import Model
 from ..trace.trace import Trace
-from ..vocabulary import GATES
 
 NAMES = SURVEY_NAMES
 LABELS = tuple(GATES)

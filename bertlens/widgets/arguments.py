@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.vocabulary import LAYER_MAPS, MEASURES
 from ..errors import InputError, SelectionError, check_index, excerpt
 from ..measures import gates, sources
 from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
@@ -14,7 +15,6 @@ from ..sentences.pairs import SPLITS
 from ..tasks import ABLATIONS
 from ..tasks import MEASURES as EFFECTS_OF
 from ..trace.trace import Trace
-from ..vocabulary import LAYER_MAPS, MEASURES
 from .panels.task import WORKS
 
 

@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from ..base.limits import within
+from ..base.vocabulary import MEASURES
 from ..measures import gates
 from ..measures.offers import offers
 from ..trace.trace import Trace
-from ..vocabulary import MEASURES
 from .answers import heads
 from .records import Selection
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import anywidget
 import traitlets
 
-from ..page import bundle
+from ..export import bundle
 
 
 class Closes(Protocol):

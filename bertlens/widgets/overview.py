@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
+from ..base.vocabulary import MEASURES
 from ..base.wire import json_safe, pack
 from ..measures.byhead import even
 from ..measures.offers import offers
@@ -24,7 +25,6 @@ from ..measures.words import annotation
 from ..text.patches import Patches
 from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
-from ..vocabulary import MEASURES
 from ..whatif.chips import chips
 from .answers import heads, whatif
 from .answers.thumbnails import all_pictures, layer_pictures

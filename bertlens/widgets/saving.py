@@ -12,12 +12,11 @@ from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.wire import pack, unpack
 from ..errors import ExportError, InputError, ModelError, check_indices
-from ..export import html
+from ..export import bundle, html
 from ..export import live as live_page
 from ..export.deflate import deflated
 from ..export.still import to_png
 from ..model.borrowed import checked_once
-from ..page import bundle
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from . import rounding

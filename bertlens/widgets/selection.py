@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.vocabulary import LAYER_MAPS, TRAITS
 from ..errors import ModelError, SelectionError, check_index
 from ..trace.trace import Trace
-from ..vocabulary import LAYER_MAPS, TRAITS
 from .tabs import TABS
 from .view_record import ViewRecord
 

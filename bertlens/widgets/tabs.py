@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.vocabulary import Word
 from ..errors import InputError
-from ..vocabulary import Word
 from .questions import QUESTIONS, check_needs
 from .records import Answer
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from traitlets import Bool, Dict, Int, List, Unicode
 
+from ..base.vocabulary import SETTINGS, Trait
 from ..errors import SelectionError, excerpt
-from ..vocabulary import SETTINGS, Trait
 
 
 class Whole(Int):  # type: ignore[type-arg]

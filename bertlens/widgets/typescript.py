@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import vocabulary
-from ..base import colors
+from ..base import colors, vocabulary
 from ..base.limits import LIMITS, PAGE
 from ..base.references import REFERENCES, SOFTWARE
 from ..measures.attribution.methods import METHODS
@@ -50,7 +49,7 @@ def typescript() -> str:
     return "\n".join(
         [
             "// Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes",
-            "// this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py",
+            "// this. Do not edit: change base/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py",
             "",
             *_union("Measure", v.MEASURES),
             *_union("TabName", TABS),

@@ -19,11 +19,11 @@ import traitlets
 from traitlets import TraitError
 
 from ..base.limits import within
+from ..base.vocabulary import TRAITS
 from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
+from ..export import bundle
 from ..export.html import Page
-from ..page import bundle
 from ..trace.trace import Trace
-from ..vocabulary import TRAITS
 from .host import CELLS, Bundle, sent, shared_bundle
 from .overview import with_overview, with_pictures
 from .page_messages import answered

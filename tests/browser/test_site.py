@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Browser, expect
 
-from bertlens.vocabulary import Word
+from bertlens.base.vocabulary import Word
 from bertlens.widgets.tabs import TABS
 from browser.harness import watched
 from browser.views import Seen

@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
+from bertlens.export import bundle
 from bertlens.export.html import question_name
-from bertlens.page import bundle
 from bertlens.widgets.questions import Question
 from bertlens.widgets.tabs import TABS
 from browser.stage import ATTACH, plain_overview

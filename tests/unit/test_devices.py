@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_flatten
 
 import bertlens as bl
 from bertlens import survey, whatif
+from bertlens.base.vocabulary import LAYER_MAPS
 from bertlens.errors import ModelError
 from bertlens.measures import (
     attention,
@@ -34,7 +35,6 @@ from bertlens.measures import (
 from bertlens.measures import offers as offered
 from bertlens.measures.sources import maps as source_maps
 from bertlens.text.encoding import batch_inputs
-from bertlens.vocabulary import LAYER_MAPS
 from bertlens.widgets.answers import heads
 from bertlens.widgets.answers.thumbnails import all_pictures
 from unit import elsewhere, test_surroundings, tiny

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from bertlens import cli
+from bertlens.base.vocabulary import GATES, LAYER_MAPS
+from bertlens.cli import command_line as cli
 from bertlens.measures.statistics import STATISTICS
 from bertlens.model import families
-from bertlens.vocabulary import GATES, LAYER_MAPS
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.tabs import TABS
 from check import changed

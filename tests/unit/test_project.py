@@ -17,7 +17,7 @@ import pytest
 import layers
 
 ROOT = Path(__file__).resolve().parents[2]
-STATIC = ROOT / "bertlens" / "page" / "static"
+STATIC = ROOT / "bertlens" / "export" / "static"
 
 # Token text is text: nothing in the page may parse markup or evaluate strings, or load anything.
 FORBIDDEN = re.compile(
@@ -65,7 +65,7 @@ def test_bundle_has_no_evaluation_or_address_and_no_markup_of_ours():
     assert {"widget.js", "loader.js", "widget.css"} <= {path.name for path in bundle}
     # The library that draws knows these two properties; that our sources use neither is tested above.
     of_the_library = {"dangerouslySetInnerHTML", "innerHTML"}
-    of_hosted_weights = "bertlens/page/static/savedpage.js: fetch("
+    of_hosted_weights = "bertlens/export/static/savedpage.js: fetch("
     assert {hit.split(": ")[1] for hit in hits(FORBIDDEN, bundle) if hit != of_hosted_weights} <= of_the_library
 
 
@@ -81,7 +81,7 @@ def test_bundle_keeps_its_budget():
 
 def test_folders_import_of_those_that_stand_before_them():
     arrows = layers.arrows()
-    assert "survey" in arrows["cli"] and "run.changes" in arrows["whatif.chips"]  # inside functions too
+    assert "survey" in arrows["cli.command_line"] and "run.changes" in arrows["whatif.chips"]  # inside functions too
     assert "tasks.batch" in arrows["tasks.kinds.kind"]  # for types too
     names = [name for row in layers.LAYERS for name in row]
     assert sorted(names) == sorted({module.split(".")[0] for module in arrows})

@@ -18,8 +18,7 @@ import torch
 import transformers as tf
 
 import bertlens as bl
-from bertlens import vocabulary
-from bertlens.base import colors, wire
+from bertlens.base import colors, vocabulary, wire
 from bertlens.measures import categories, gates, norms, sources
 from bertlens.measures.offers import CAPABILITIES, offers
 from bertlens.measures.statistics import STATISTICS

@@ -21,7 +21,7 @@ def source(folder: Path) -> Path:
     for path in tracked():
         (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, folder / path.relative_to(ROOT))
-    shutil.copytree(STATIC, folder / "bertlens" / "page" / "static", dirs_exist_ok=True)
+    shutil.copytree(STATIC, folder / "bertlens" / "export" / "static", dirs_exist_ok=True)
     return folder
 
 
@@ -60,13 +60,13 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
     notebooks |= {f"bertlens/notebooks/studies/{path.name}" for path in (ROOT / "notebooks/studies").glob("*.py")}
     assert {"bertlens/notebooks/01_tour.ipynb", "bertlens/notebooks/studies/tour.py"} <= notebooks
     files = (
-        "page/static/widget.js",
-        "page/static/loader.js",
-        "page/static/widget.css",
-        "page/static/savedpage.js",
+        "export/static/widget.js",
+        "export/static/loader.js",
+        "export/static/widget.css",
+        "export/static/savedpage.js",
         "export/templates/page.jinja",
         "export/templates/palette.css",
-        "cli.py",
+        "cli/command_line.py",
         "py.typed",
     )
     assert notebooks | {f"bertlens/{name}" for name in files} <= set(names)

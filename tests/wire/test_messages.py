@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bertlens as bl
-from bertlens.vocabulary import SETTINGS, TRAITS
+from bertlens.base.vocabulary import SETTINGS, TRAITS
 from bertlens.widgets.arguments import ARGUMENTS
 from bertlens.widgets.questions import QUESTIONS
 from unit.asking import replies

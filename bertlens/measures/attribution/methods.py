@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...vocabulary import Word
+from ...base.vocabulary import Word
 
 METHODS: dict[str, Word] = {
     word.name: word

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from ...base.steps import Steps, completed
+from ...base.vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
+from ...base.vocabulary import GATE_MARGIN as MARGIN
+from ...base.vocabulary import GATE_THRESHOLD as THRESHOLD
 from ...errors import InputError
-from ...vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
-from ...vocabulary import GATE_MARGIN as MARGIN
-from ...vocabulary import GATE_THRESHOLD as THRESHOLD
 from .patterns import Measured, measure, measure_rows
 
 RISE, LEVEL = 6.0, 12  # how fast the threshold rises with 1/n, and from how many content tokens on it no longer does

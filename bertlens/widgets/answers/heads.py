@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ...base.limits import LIMITS, within
+from ...base.vocabulary import LAYER_MAPS, LayerMap
 from ...errors import InputError, ModelError, SelectionError
 from ...measures import byhead, categories, gates, geometry, norms, spectra
 from ...measures.gates.classify import group_steps
@@ -27,7 +28,6 @@ from ...measures.rows import blocks
 from ...measures.thumbnails import steps_of_heads as thumbnail_steps
 from ...measures.thumbnails import thumbnails as thumbnails_of
 from ...trace.trace import Trace
-from ...vocabulary import LAYER_MAPS, LayerMap
 from ..records import Answer
 from ..slices import PATIENCE, advanced, ask_again, by_heads, passed
 

@@ -6,8 +6,8 @@ import base64
 from typing import Any
 
 from ...errors import InputError
+from ...export import bundle
 from ...lens import embedded_named
-from ...page import bundle
 from ...whatif import chips
 from ..records import Answer
 from ..request import Request

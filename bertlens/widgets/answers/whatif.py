@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.vocabulary import SETTINGS
 from ...errors import BertLensError
 from ...measures.predictions import is_lone, labels_of, masked
 from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
-from ...vocabulary import SETTINGS
 from ...whatif import answering as asking
 from ...whatif import movement
 from ...whatif.targets import name_of, named_by, numbers_at, target_of

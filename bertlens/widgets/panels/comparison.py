@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 from ...base.limits import within
+from ...base.vocabulary import MEASURES
 from ...comparison.alignment import Alignment
 from ...comparison.runs import Comparison, compare
 from ...errors import InputError, check_index
@@ -15,7 +16,6 @@ from ...export.still import compared_png
 from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ...vocabulary import MEASURES
 from ...whatif import chips
 from ..records import Answer, Selection
 from ..request import Request

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.jobs import Job, Stopped
 from ...errors import BertLensError, InputError
-from ...page import bundle
+from ...export import bundle
 from ...tasks import Against, Errors, Heads, Task, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace

@@ -1,5 +1,5 @@
 // Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes
-// this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py
+// this. Do not edit: change base/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py
 
 export type Measure = "weight" | "norm" | "difference";
 export type TabName = "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "task" | "survey" | "table";

@@ -9,8 +9,7 @@ import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import vocabulary
-from bertlens.base import colors
+from bertlens.base import colors, vocabulary
 from bertlens.measures import gates, norms
 from bertlens.measures.layer_maps import layer_map
 from bertlens.measures.statistics import STATISTICS

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
-from bertlens import vocabulary
+from bertlens.base import vocabulary
 from bertlens.measures import gates, norms
 from browser.views import Seen
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertlens.base.references import REFERENCES, SOFTWARE
-from bertlens.vocabulary import LAYER_MAPS, MEASURES
+from bertlens.base.vocabulary import LAYER_MAPS, MEASURES
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -19,11 +19,10 @@ from PIL import Image
 
 import bertlens as bl
 from bertlens.base import colors, wire
+from bertlens.export import bundle, provenance, save_csv, save_npz, to_png
 from bertlens.export import html as page_module
-from bertlens.export import provenance, save_csv, save_npz, to_png
 from bertlens.export.deflate import as_text, carried, from_text
 from bertlens.export.html import question_name
-from bertlens.page import bundle
 from bertlens.trace import provenance as provenance_module
 from bertlens.trace.provenance import visible
 from bertlens.widgets import saving

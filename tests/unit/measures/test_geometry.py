@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from bertlens.base.vocabulary import TERMS
 from bertlens.errors import InputError, ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import geometry
 from bertlens.trace import Trace
-from bertlens.vocabulary import TERMS
 from unit import tiny
 
 TEXT = ("the unbelievable cats", "it was very warm, very warm. the mats")

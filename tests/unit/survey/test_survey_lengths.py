@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
+from bertlens.base.vocabulary import SETTINGS
 from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
 from bertlens.survey.intervals import FEWEST_TEXTS, prediction_width
@@ -21,7 +22,6 @@ from bertlens.survey.statistics import LABELS, text_statistics
 from bertlens.survey.sums import edges
 from bertlens.survey.textlength import LengthBin, near, span, step_of
 from bertlens.text import excerpts
-from bertlens.vocabulary import SETTINGS
 from bertlens.widgets.panels.corpus import CorpusPanel
 from unit import survey_naive as naive
 from unit import tiny

@@ -13,9 +13,9 @@ from PIL import Image
 import bertlens as bl
 from bertlens import InputError, Lens, ModelError, SelectionError, whatif
 from bertlens.base import colors, wire
+from bertlens.base.vocabulary import MEASURES
 from bertlens.export.still import compared_png
 from bertlens.measures import norms
-from bertlens.vocabulary import MEASURES
 from bertlens.widgets.panels import comparison as panel
 from unit import tiny
 from unit.export.test_export import HOSTILE, Page, attention

@@ -19,8 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import bertlens as bl
+from bertlens.base.vocabulary import LAYER_MAPS
 from bertlens.trace import Trace
-from bertlens.vocabulary import LAYER_MAPS
 from bertlens.widgets.panels.panel import NEEDS
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny

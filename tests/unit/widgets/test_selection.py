@@ -9,8 +9,8 @@ import torch
 from traitlets import TraitError
 
 import bertlens as bl
+from bertlens.base.vocabulary import TRAITS
 from bertlens.export import save_npz
-from bertlens.vocabulary import TRAITS
 from unit.tiny import bert, wordpiece
 
 

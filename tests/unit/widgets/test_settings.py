@@ -11,8 +11,8 @@ import pytest
 from traitlets import TraitError
 
 import bertlens as bl
+from bertlens.base.vocabulary import SETTINGS, TRAITS
 from bertlens.errors import SelectionError
-from bertlens.vocabulary import SETTINGS, TRAITS
 
 PAGE = (Path(bl.__file__).parents[1] / "js" / "src" / "state" / "page.ts").read_text(encoding="utf-8")
 

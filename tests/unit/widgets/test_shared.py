@@ -13,7 +13,7 @@ import pytest
 from ipywidgets.widgets.widget import _remove_buffers
 
 import bertlens as bl
-from bertlens.page import bundle
+from bertlens.export import bundle
 from bertlens.widgets import host
 from unit.asking import replies
 from unit.tiny import bert, wordpiece

@@ -16,8 +16,8 @@ from traitlets import TraitError
 
 import bertlens as bl
 from bertlens.base import wire
+from bertlens.base.vocabulary import TRAITS
 from bertlens.errors import BertLensError, SelectionError
-from bertlens.vocabulary import TRAITS
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.widget import LensWidget
 from unit.asking import replies

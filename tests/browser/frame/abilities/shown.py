@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
+from bertlens.base.vocabulary import LAYER_MAPS
 from bertlens.measures import norms
 from bertlens.measures.layer_maps import layer_map
-from bertlens.vocabulary import LAYER_MAPS
 from browser.views import shown
 
 from .cells import PINNED, lists

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator
 
-from bertlens.vocabulary import MEASURES, PAIR_FILTERS
+from bertlens.base.vocabulary import MEASURES, PAIR_FILTERS
 
 from .base import Clicks
 

@@ -1,1 +1,0 @@
-"""The front end as it was built: its files and their fingerprint."""
