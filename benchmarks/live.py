@@ -21,7 +21,7 @@ from benchmarks.browser import CACHE, PROBE, peak, renderers, served
 from benchmarks.models import small_lens, text
 from benchmarks.rows import Row, mb, ms, ratio
 from bertlens.base.wire import pack
-from bertlens.export import bundle, live, tokenizer, weights
+from bertlens.export import bundle, live, page_tokenizer, page_weights
 from bertlens.widgets.overview import with_overview
 from bertlens.widgets.view_record import ViewRecord
 from tests.browser.harness import CHROMIUM_ARGS, chromium
@@ -94,10 +94,10 @@ def texts(folder: Path) -> Iterator[Row]:
     lens = small_lens()
     own = lens.trace(OWN)
     carried = {**live.live(own).about, "header": with_overview(ViewRecord(own), "self", 1, 8).overview["header"]}
-    carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
+    carried["tokenizer"] = page_tokenizer.tokenizer_files(lens.tokenizer)
     given = {n: {"text": text(n), "ids": list(lens.encoding(text(n)).input_ids)} for n in BUDGETS}
     (folder / "live.json").write_text(json.dumps({"carried": carried, "texts": given}))
-    for n, arrays in enumerate(weights.parts(own.model)):
+    for n, arrays in enumerate(page_weights.parts(own.model)):
         index, blob = pack(arrays)
         (folder / f"{n}.json").write_text(json.dumps(index))
         (folder / f"{n}.bin").write_bytes(blob)

@@ -11,7 +11,7 @@ from benchmarks.rows import Row
 
 
 def rows() -> Iterator[Row]:
-    static = Path(bertlens.__file__).parent / "page" / "static"
+    static = Path(bertlens.__file__).parent / "export" / "static"
     script, style = ((static / name).read_bytes() for name in ("widget.js", "widget.css"))
     packed = sum(len(gzip.compress(content, 9)) for content in (script, style))
     yield Row(

@@ -77,31 +77,31 @@ class BertLensDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         code = "\n".join(self.content)
-        shown: list[nodes.Node] = []
+        blocks: list[nodes.Node] = []
         if "hide-code" not in self.options:
-            shown.append(nodes.literal_block(code, code, language="python"))
+            blocks.append(nodes.literal_block(code, code, language="python"))
         try:
             name, has_picture, size = self._written(code)
         except Exception as error:  # noqa: BLE001 - the snippet is the author's: whatever it raises is said at its place
             message = f"this snippet of bertlens failed: {type(error).__name__}: {error}"
-            return [*shown, self.state.document.reporter.warning(message, line=self.lineno)]
+            return [*blocks, self.state.document.reporter.warning(message, line=self.lineno)]
         caption = self.arguments[0] if self.arguments else "A view of bertlens"
         height = self.options.get("height", 600)
         megabytes = max(1, round(size / 1e6))
         view = live_view(name=name, has_picture=has_picture, caption=caption, height=height, megabytes=megabytes)
-        return [*shown, view]
+        return [*blocks, view]
 
     def _written(self, code: str) -> tuple[str, bool, int]:
         """The name of the view's files in FOLDER, without their endings; is there a picture; the bytes of its page."""
-        asked = self.options.get("with", "")
+        arguments = self.options.get("with", "")
         names = self.env.temp_data.setdefault("bertlens", {"": ""})
-        names[""] += f"{code}\n{asked}\n"  # a later snippet is of all of those before it
+        names[""] += f"{code}\n{arguments}\n"  # a later snippet is of all of those before it
         name = hashlib.sha256(names[""].encode()).hexdigest()[:16]
         value = _run(code, names)
         folder = Path(self.env.app.outdir) / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         page = folder / f"{name}.html"
-        options = eval(f"dict({asked})", {})
+        options = eval(f"dict({arguments})", {})
         if "progress" in inspect.signature(value.to_html).parameters:
             options.setdefault("progress", False)
         value.to_html(page, **options)
@@ -127,9 +127,9 @@ def _run(code: str, names: dict[str, Any]) -> Any:
     lines = ast.parse(code)
     if not lines.body or not isinstance(lines.body[-1], ast.Expr):
         raise ValueError("its last line has to be a view")
-    last = ast.Expression(lines.body.pop().value)  # type: ignore[attr-defined]
+    expression = ast.Expression(lines.body.pop().value)  # type: ignore[attr-defined]
     exec(compile(lines, "<snippet>", "exec"), names)
-    return eval(compile(last, "<snippet>", "eval"), names)
+    return eval(compile(expression, "<snippet>", "eval"), names)
 
 
 def _in_html(writer: Any, node: live_view) -> None:

@@ -27,8 +27,7 @@ LAYERS = (
     ("training",),
     ("lessons", "plots", "tasks"),
     ("reports", "widgets"),
-    ("arguments", "sphinxext"),
-    ("cli",),
+    ("cli", "sphinxext"),
 )
 
 # What methods of lower layers call above themselves, by base/registered.py: where a reader looks for it, and no more

@@ -61,16 +61,16 @@ class Alignment:
         """How much is aligned, and which pairs could be others."""
         n, of_a, of_b = len(self.shared), len(self.a), len(self.b)
         is_whole = not len(self.pairs) == n < max(of_a, of_b)
-        said = (phrases.ALIGNED if is_whole else phrases.ALIGNED_ALONE).format(count=n, a=of_a, units=self.by, b=of_b)
+        text = (phrases.ALIGNED if is_whole else phrases.ALIGNED_ALONE).format(count=n, a=of_a, units=self.by, b=of_b)
         if not self.open:
-            return said
+            return text
         named = _first([f"“{self.a[i].name}” ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open])
-        return f"{said} {phrases.ALIGNED_OTHERWISE.format(pairs=named)}"
+        return f"{text} {phrases.ALIGNED_OTHERWISE.format(pairs=named)}"
 
     def gap(self, side: int, n: int) -> str:
         """What the other text has of a unit of one (0: a, 1: b) that has no partner: nothing like it, or where."""
-        units, others = (self.b, self.a) if side else (self.a, self.b)
-        places = [str(unit.pieces[0]) for unit in others if unit.key == units[n].key]
+        units, counterparts = (self.b, self.a) if side else (self.a, self.b)
+        places = [str(unit.pieces[0]) for unit in counterparts if unit.key == units[n].key]
         if places:
             return phrases.GAP_ELSEWHERE.format(side="ba"[side], places=_first(places))
         return phrases.GAP.format(side="ba"[side], unit=self.by[:-1])
@@ -98,8 +98,8 @@ def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:
         pairs = _with_gaps(matched, len(words_a), len(words_b))
         return Alignment("words", tuple(words_a), tuple(words_b), pairs, tuple(free))
     of_tokens, open_tokens = (
-        [pair for i, j in some for pair in zip(words_a[i].pieces, words_b[j].pieces, strict=True)]
-        for some in (matched, free)
+        [pair for i, j in matches for pair in zip(words_a[i].pieces, words_b[j].pieces, strict=True)]
+        for matches in (matched, free)
     )
     return Alignment("tokens", _tokens(a), _tokens(b), _with_gaps(of_tokens, len(a), len(b)), tuple(open_tokens))
 
@@ -127,44 +127,42 @@ def common(x: Sequence[Key], y: Sequence[Key]) -> tuple[list[tuple[int, int]], l
     a rule that says the same of (y, x).
     """
     numbers: dict[Key, int] = {}
-    first, second = (np.array([numbers.setdefault(key, len(numbers)) for key in keys], int) for keys in (x, y))
+    a, b = (np.array([numbers.setdefault(key, len(numbers)) for key in keys], int) for keys in (x, y))
     n, m = len(x), len(y)
     length = np.zeros((n + 1, m + 1), np.int32)  # of what the rests from (i, j) on have in common
     for i in reversed(range(n)):
-        best = np.maximum(length[i + 1, :-1], length[i + 1, 1:] + (second == first[i]))
+        best = np.maximum(length[i + 1, :-1], length[i + 1, 1:] + (b == a[i]))
         length[i, :m] = np.maximum.accumulate(best[::-1])[::-1]
     pairs: list[tuple[int, int]] = []
     i = j = 0
     while length[i, j]:
-        i, j = _next(first, second, length, i, j, x)
+        i, j = _next(a, b, length, i, j, x)
         pairs.append((i, j))
         i, j = i + 1, j + 1
-    choices = _choices(first, second, length)
+    choices = _choices(a, b, length)
     return pairs, [pair for pair, n in zip(pairs, choices, strict=True) if n > 1]
 
 
-def _choices(first: np.ndarray, second: np.ndarray, length: np.ndarray) -> np.ndarray:
+def _choices(a: np.ndarray, b: np.ndarray, length: np.ndarray) -> np.ndarray:
     """(N,) how many pairs can be the first, second, … of a longest common subsequence; each has just one of them."""
-    most = int(length[0, 0])
-    found, before = np.zeros(most, int), np.zeros(len(second) + 1, np.int32)  # what is in common before (i, j)
-    for i, key in enumerate(first):
-        same = second == key
-        at = before[:-1][same & (before[:-1] + 1 + length[i + 1, 1:] == most)]
-        found += np.bincount(at, minlength=most)
-        before[1:] = np.maximum(before[1:], before[:-1] + same)
-        np.maximum.accumulate(before, out=before)
-    return found
+    longest = int(length[0, 0])
+    counts, prefix = np.zeros(longest, int), np.zeros(len(b) + 1, np.int32)  # what is in common before (i, j)
+    for i, key in enumerate(a):
+        equal = b == key
+        at = prefix[:-1][equal & (prefix[:-1] + 1 + length[i + 1, 1:] == longest)]
+        counts += np.bincount(at, minlength=longest)
+        prefix[1:] = np.maximum(prefix[1:], prefix[:-1] + equal)
+        np.maximum.accumulate(prefix, out=prefix)
+    return counts
 
 
-def _next(
-    first: np.ndarray, second: np.ndarray, length: np.ndarray, i: int, j: int, keys: Sequence[Key]
-) -> tuple[int, int]:
+def _next(a: np.ndarray, b: np.ndarray, length: np.ndarray, i: int, j: int, keys: Sequence[Key]) -> tuple[int, int]:
     """The first pair at or behind (i, j) with which as much is in common as there can be."""
-    most, away = length[i, j], 0
+    longest, away = length[i, j], 0
     while True:
-        u = np.arange(max(0, away - (len(second) - 1 - j)), min(away, len(first) - 1 - i) + 1)
+        u = np.arange(max(0, away - (len(b) - 1 - j)), min(away, len(a) - 1 - i) + 1)
         p, q = i + u, j + away - u
-        good = (first[p] == second[q]) & (length[p, q] == most)
+        good = (a[p] == b[q]) & (length[p, q] == longest)
         if good.any():
             return min(
                 zip(p[good].tolist(), q[good].tolist(), strict=True),
@@ -205,26 +203,26 @@ def _unbroken(encoding: Encoding, words: Sequence[Unit]) -> list[Unit]:
     """Words as the text has them: what touches is one, by their characters; white space belongs to what follows it."""
     spans = [_span(encoding, unit) for unit in words]
     listed = _words_were_given(encoding, words, spans)
-    found: list[Unit] = []
+    units: list[Unit] = []
     open_until: int | None = None  # where the word before ends, if another may go on with it
     for unit, span in zip(words, spans, strict=True):
         if encoding.special[unit.pieces[0]]:
-            found.append(unit)
+            units.append(unit)
             open_until = None
             continue
         if listed or span is None:
-            found.append(_named(unit.pieces, _given(encoding, unit) if listed else _joined(encoding, unit)))
+            units.append(_named(unit.pieces, _given(encoding, unit) if listed else _joined(encoding, unit)))
             continue
         text, pieces = _text(encoding, unit), unit.pieces
         touches = span[0] == open_until and not text[span[0] : span[0] + 1].isspace()
-        if open_until is not None and (touches or not found[-1].name):
-            pieces = (*found.pop().pieces, *pieces)
+        if open_until is not None and (touches or not units[-1].name):
+            pieces = (*units.pop().pieces, *pieces)
         begin = _span(encoding, Unit(pieces, "", ())) or span
-        found.append(_named(pieces, text[begin[0] : span[1]].strip()))
+        units.append(_named(pieces, text[begin[0] : span[1]].strip()))
         behind = unit.pieces[-1] + 1
         goes_on = behind < len(encoding) and encoding.segments[behind] == encoding.segments[behind - 1]
         open_until = span[1] if goes_on else None
-    return found
+    return units
 
 
 def _named(pieces: tuple[int, ...], name: str) -> Unit:
@@ -243,8 +241,8 @@ def _span(encoding: Encoding, unit: Unit) -> tuple[int, int] | None:
     """First and last character of a word in its text; None where not known."""
     if encoding.offsets is None or encoding.text is None:
         return None
-    first, last = encoding.offsets[unit.pieces[0]], encoding.offsets[unit.pieces[-1]]
-    return None if first is None or last is None else (first[0], last[1])
+    start, end = encoding.offsets[unit.pieces[0]], encoding.offsets[unit.pieces[-1]]
+    return None if start is None or end is None else (start[0], end[1])
 
 
 def _words_were_given(encoding: Encoding, words: Sequence[Unit], spans: Sequence[tuple[int, int] | None]) -> bool:

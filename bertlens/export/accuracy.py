@@ -19,8 +19,8 @@ from ..lens import Lens
 from ..measures.predictions import classes, masked, words_of
 from ..text.encoding import Encoding
 from ..trace.trace import Trace
-from . import arithmetic, weights
-from .heads import Head
+from . import page_arithmetic, page_weights
+from .page_heads import Head
 
 LENGTHS = (8, 24, 64, 256)  # tokens of the drawn texts, as far as the model reads
 MASKS = 16  # tokens from one mask to the next in them
@@ -39,29 +39,29 @@ def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
     """Of a page that opens with these texts. head: what it carries of the model's answer."""
     model = traces[0].model
     assert model is not None
-    shape, parts = weights.shape(model), weights.parts(model, small)
-    embeddings = next(parts)
-    drawn = _drawn(traces[0], shape["positions"])
-    texts = [*traces, *drawn]
+    shape, blocks = page_weights.shape(model), page_weights.parts(model, small)
+    embeddings = next(blocks)
+    random = _drawn(traces[0], shape["positions"])
+    texts = [*traces, *random]
     types = [trace.encoding.token_type_ids or [0] * trace.n_tokens for trace in texts]
     inputs = [(trace.encoding.input_ids, of_trace) for trace, of_trace in zip(texts, types, strict=True)]
     attention = [0.0] * len(texts)
-    for layer, layer_of_texts in enumerate(arithmetic.layers(shape, chain([embeddings], parts), inputs)):
-        for n, (trace, one) in enumerate(zip(texts, layer_of_texts, strict=True)):
-            apart = np.abs(one.weights - trace.attention(layer).double().cpu().numpy())
-            attention[n] = max(attention[n], float(apart.max()))
-    answers = [_answer(trace, one.stream, head, embeddings) for trace, one in zip(texts, layer_of_texts, strict=True)]
+    for layer, layer_of_texts in enumerate(page_arithmetic.layers(shape, chain([embeddings], blocks), inputs)):
+        for n, (trace, run) in enumerate(zip(texts, layer_of_texts, strict=True)):
+            gaps = np.abs(run.weights - trace.attention(layer).double().cpu().numpy())
+            attention[n] = max(attention[n], float(gaps.max()))
+    answers = [_answer(trace, run.stream, head, embeddings) for trace, run in zip(texts, layer_of_texts, strict=True)]
     count = len(traces)
     precision = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
     subject = "the text that was saved" if count == 1 else f"the {count} texts of this page"
-    longest = max(trace.n_tokens for trace in drawn)
+    longest = max(trace.n_tokens for trace in random)
     digits = (
-        f"On {subject}, {precision} move {_moved(attention[:count], answers[:count])}; on {len(drawn)} texts of up to "
+        f"On {subject}, {precision} move {_moved(attention[:count], answers[:count])}; on {len(random)} texts of up to "
         f"{longest} tokens drawn from the vocabulary, {_moved(attention[count:], answers[count:])}."
     )
     lengths = sorted(zip((trace.n_tokens for trace in texts), attention, strict=True))
-    most = accumulate((moved for _, moved in lengths), max)
-    return Accuracy(digits, [(tokens, _decimals(moved)) for (tokens, _), moved in zip(lengths, most, strict=True)])
+    largest = accumulate((moved for _, moved in lengths), max)
+    return Accuracy(digits, [(tokens, _decimals(moved)) for (tokens, _), moved in zip(lengths, largest, strict=True)])
 
 
 def _decimals(moved: float) -> int:
@@ -73,8 +73,8 @@ def _drawn(trace: Trace, positions: int) -> list[Trace]:
     lens, model = trace.lens, trace.model
     assert isinstance(lens, Lens) and model is not None
     tokenizer = model.tokenizer
-    known = {*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}
-    tokens = sorted(token for token in known if token < model.vocabulary_size)
+    numbers = {*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}
+    tokens = sorted(token for token in numbers if token < model.vocabulary_size)
     rng = np.random.default_rng(0)
     traces: list[Trace] = []
     for pair, length in (*((None, length) for length in LENGTHS), ("a", LENGTHS[-2])):
@@ -99,7 +99,7 @@ def _stretched(encoding: Encoding, length: int) -> Encoding:
     return replace(encoding, **fields)
 
 
-def _answer(trace: Trace, states: np.ndarray, head: Head, embeddings: arithmetic.Arrays) -> float | None:
+def _answer(trace: Trace, states: np.ndarray, head: Head, embeddings: page_arithmetic.Arrays) -> float | None:
     """How far the page's answer is from the model's: the largest difference of a word's or class's number. None where
     it computes no such, or the text has no mask."""
     kind, stages = head.about["kind"], head.about.get("stages")
@@ -112,19 +112,19 @@ def _answer(trace: Trace, states: np.ndarray, head: Head, embeddings: arithmetic
             return None
     elif kind == "labels":
         states = states[:1] if head.about["pooling"] == "first" else states.mean(0, keepdims=True)
-    logits = torch.from_numpy(arithmetic.head(states, stages, head.arrays, embeddings)).to(trace.input_ids.device)
+    logits = torch.from_numpy(page_arithmetic.head(states, stages, head.arrays, embeddings)).to(trace.input_ids.device)
     if kind == "words":
-        own = words_of(trace.output)[0][masked(trace)]
-        numbers = [one.double().softmax(-1) for one in (own, logits)]
+        reference = words_of(trace.output)[0][masked(trace)]
+        numbers = [x.double().softmax(-1) for x in (reference, logits)]
     else:
         _, numbers = classes(trace, trace.output, SimpleNamespace(logits=logits[None] if kind == "tags" else logits))
     return float((numbers[0] - numbers[1]).abs().max())
 
 
 def _moved(attention: Sequence[float], answers: Sequence[float | None]) -> str:
-    known = [answer for answer in answers if answer is not None]
-    more = f", the model’s answer by at most {_upwards(max(known))}" if known else ""
-    return f"attention by at most {_upwards(max(attention))}{more}"
+    distances = [answer for answer in answers if answer is not None]
+    ending = f", the model’s answer by at most {_upwards(max(distances))}" if distances else ""
+    return f"attention by at most {_upwards(max(attention))}{ending}"
 
 
 def _upwards(value: float) -> str:

@@ -41,16 +41,16 @@ def as_text(blob: bytes) -> str:
     for place in range(5):
         words, digits[:, place] = np.divmod(words, 85)
     digits += FIRST
-    for letter, other in MOVED.items():
-        digits[digits == letter] = other
+    for letter, substitute in MOVED.items():
+        digits[digits == letter] = substitute
     return digits.tobytes()[: -(-len(blob) * 5 // 4)].decode("ascii")
 
 
 def from_text(text: str) -> bytes:
     """The bytes of `as_text`."""
     digits = np.frombuffer(text.encode("ascii") + bytes([FIRST]) * (-len(text) % 5), np.uint8).copy()
-    for letter, other in MOVED.items():
-        digits[digits == other] = letter
+    for letter, substitute in MOVED.items():
+        digits[digits == substitute] = letter
     words = (digits.reshape(-1, 5) - FIRST).astype(np.uint64) @ (85 ** np.arange(5, dtype=np.uint64))
     return words.astype("<u4").tobytes()[: len(text) * 4 // 5]
 
@@ -58,7 +58,7 @@ def from_text(text: str) -> bytes:
 def deflated(blob: bytes, arrays: Sequence[dict[str, Any]]) -> tuple[bytes, list[list[float]]]:
     """The bytes as a zlib stream, the numbers of these arrays apart, and their planes."""
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_RLE)
-    parts, planes, here = [], [], 0
+    chunks, planes, position = [], [], 0
     for entry in arrays:
         size, start = DTYPES[entry["dtype"]].itemsize, entry["offset"]
         stop = start + size * math.prod(entry["shape"])
@@ -66,14 +66,14 @@ def deflated(blob: bytes, arrays: Sequence[dict[str, Any]]) -> tuple[bytes, list
             continue
         numbers, plane = blob[start:stop], [start, stop, size]
         if entry["dtype"] == "float32" and (steps := _steps(np.frombuffer(numbers, "<f4"))):
-            integers, *more = steps
-            numbers, plane = integers.astype("<u4").tobytes(), [*plane, *more]
-        parts.append(packer.compress(blob[here:start]))
-        for part in np.frombuffer(numbers, np.uint8).reshape(-1, size).T:
-            parts += [packer.compress(part.tobytes()), packer.flush(zlib.Z_BLOCK)]  # each by a code of its own
+            integers, *scale = steps
+            numbers, plane = integers.astype("<u4").tobytes(), [*plane, *scale]
+        chunks.append(packer.compress(blob[position:start]))
+        for plane_bytes in np.frombuffer(numbers, np.uint8).reshape(-1, size).T:
+            chunks += [packer.compress(plane_bytes.tobytes()), packer.flush(zlib.Z_BLOCK)]  # each by a code of its own
         planes.append(plane)
-        here = stop
-    return b"".join([*parts, packer.compress(blob[here:]), packer.flush()]), planes
+        position = stop
+    return b"".join([*chunks, packer.compress(blob[position:]), packer.flush()]), planes
 
 
 def _steps(numbers: np.ndarray) -> tuple[np.ndarray, float, int] | None:
@@ -92,5 +92,5 @@ def _steps(numbers: np.ndarray) -> tuple[np.ndarray, float, int] | None:
     places = np.log2(mantissas & -mantissas).astype(np.int32)  # zeros at their end
     step = 2.0 ** int((exponents[used] - 150 + places).min())
     integers = np.rint(numbers.astype(np.float64) / step)
-    least, most = integers.min(), integers.max()
-    return (integers - least, step, int(least)) if most - least < 1 << 24 else None
+    low, high = integers.min(), integers.max()
+    return (integers - low, step, int(low)) if high - low < 1 << 24 else None

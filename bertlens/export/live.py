@@ -20,10 +20,10 @@ from ..model.borrowed import Model
 from ..model.licence import licence
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from . import heads, weights
+from . import page_heads, page_weights
 from .accuracy import accuracy
 from .deflate import carried
-from .tokenizer import RARE, maps_characters, tokenizer_files
+from .page_tokenizer import RARE, maps_characters, tokenizer_files
 
 LIMIT = 150_000_000  # bytes of the weights in a page
 _PIECE = 500_000  # numbers by which the whole is known
@@ -55,19 +55,19 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
         raise ExportError("this view was made from attention maps: it has no model that a page could carry")
     if trace.changes:
         raise ExportError("a live page starts from the unchanged run: save trace.original.explore() with live=True")
-    weights.check(trace.model)
+    page_weights.check(trace.model)
     if (size := _bytes(trace, small) * 4 // 3) > LIMIT and not hosted:
         raise ExportError(
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
             "bl.classroom(lens).to_html(folder, hosted=True) or bertlens classroom --hosted FOLDER"
         )
-    answer = heads.head(trace, small)
+    answer = page_heads.head(trace, small)
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)
-    measured = accuracy((trace, *others), answer, small)
-    digits = measured.digits + (f" {RARE}" if maps_characters(files["file"]) else "")
+    precision = accuracy((trace, *others), answer, small)
+    digits = precision.digits + (f" {RARE}" if maps_characters(files["file"]) else "")
     about = {
-        "shape": weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
+        "shape": page_weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
         "tokenizer": _text(files),
         "vocabulary": {
@@ -77,11 +77,11 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
             "specials": list(tokenizer.all_special_ids),
         },
         "digits": digits,
-        "decimals": measured.decimals,
+        "decimals": precision.decimals,
     }
     credits = _credits(trace.model, trace.lens.made)
-    said = _SAID.format("beside" if hosted else "in")
-    return Live(about, digits, credits, said, _parts(trace, small, answer))
+    sentence = _SAID.format("beside" if hosted else "in")
+    return Live(about, digits, credits, sentence, _parts(trace, small, answer))
 
 
 @dataclass(frozen=True)
@@ -95,16 +95,16 @@ class Cost:
 def cost(trace: Trace, small: bool = False, hosted: bool = False) -> Cost:
     """From pieces of the weights, of words and of a layer. Raises ExportError where a page cannot run the model."""
     assert trace.model is not None
-    weights.check(trace.model)
-    first = islice(weights.parts(trace.model, small), 2)
-    pieces = [max(part.values(), key=lambda array: array.nbytes).reshape(-1)[:_PIECE] for part in first]
+    page_weights.check(trace.model)
+    blocks = islice(page_weights.parts(trace.model, small), 2)
+    pieces = [max(arrays.values(), key=lambda array: array.nbytes).reshape(-1)[:_PIECE] for arrays in blocks]
     start = time.perf_counter()
     packed = [pack({"piece": piece}) for piece in pieces]
     of_words, of_layers = (len(carried(blob, index)["$bytes"]) / len(blob) for index, blob in packed)
     speed = sum(len(blob) for _, blob in packed) / (time.perf_counter() - start)
     size, words = _bytes(trace, small), trace.model.embedding.weight.numel() * (1 if small else 2)
-    held = (words * of_words + (size - words) * of_layers) * (3 / 4 if hosted else 1)
-    return Cost(int(held) + _REST, 3 + 4 * size / speed)
+    total = (words * of_words + (size - words) * of_layers) * (3 / 4 if hosted else 1)
+    return Cost(int(total) + _REST, 3 + 4 * size / speed)
 
 
 def _bytes(trace: Trace, small: bool) -> int:
@@ -114,9 +114,9 @@ def _bytes(trace: Trace, small: bool) -> int:
     return 2 * numbers - (trace.model.embedding.weight.numel() if small else 0)
 
 
-def _parts(trace: Trace, small: bool, answer: heads.Head) -> Iterator[dict[str, Any]]:
+def _parts(trace: Trace, small: bool, answer: page_heads.Head) -> Iterator[dict[str, Any]]:
     assert trace.model is not None
-    for arrays in (*weights.parts(trace.model, small), *([answer.arrays] if answer.arrays else [])):
+    for arrays in (*page_weights.parts(trace.model, small), *([answer.arrays] if answer.arrays else [])):
         index, blob = pack(arrays)
         yield {"index": index, "data": carried(blob, index)}
 

@@ -27,12 +27,12 @@ def checked(lesson: LessonPlan, lens: Any) -> pd.DataFrame:
     check_lens(lens)
     rows = []
     traces: dict[str, Trace] = {}
-    for number, (one, state) in enumerate(walked(lesson), 1):
+    for number, (step, state) in enumerate(walked(lesson), 1):
         try:
-            holds, says = _done(one, state, lens, traces)
+            holds, says = _done(step, state, lens, traces)
         except BertLensError as error:
             holds, says = False, str(error)
-        rows.append({"step": number, "act": one.act, "holds": holds, "says": says})
+        rows.append({"step": number, "act": step.act, "holds": holds, "says": says})
     return pd.DataFrame(rows, columns=["step", "act", "holds", "says"])
 
 
@@ -40,39 +40,39 @@ def walked(lesson: LessonPlan) -> Iterator[tuple[Step, dict[str, Any]]]:
     """Each step with the state that the view is in, as the page does: what a state does not name is as at first, but
     for the text."""
     state: dict[str, Any] = {}
-    for one in lesson.steps:
-        if one.state is not None:
-            state = {name: state[name] for name in ("text", "text_pair") if name in state} | one.state
-        yield one, state
+    for step in lesson.steps:
+        if step.state is not None:
+            state = {name: state[name] for name in ("text", "text_pair") if name in state} | step.state
+        yield step, state
 
 
-def _done(one: Step, state: dict[str, Any], lens: Any, traces: dict[str, Trace]) -> tuple[bool, str]:
+def _done(step: Step, state: dict[str, Any], lens: Any, traces: dict[str, Trace]) -> tuple[bool, str]:
     def run(given: dict[str, Any]) -> Trace:
         key = repr([given.get(name) for name in ("text", "text_pair", "changes")])
         if key not in traces:
             traces[key] = trace_of(lens, given)
         return traces[key]
 
-    if one.act in ("read", "write") and not state.get("text"):
+    if step.act in ("read", "write") and not state.get("text"):
         return True, ""
     trace = run(state)
-    if one.act in ("read", "write"):
+    if step.act in ("read", "write"):
         facts_at(trace, state)
         return True, ""
-    if one.act == "predict":
-        return _predicted(one, trace, state)
-    if one.show is not None:
-        shown = {name: state[name] for name in ("text", "text_pair") if name in state} | one.show
-        found = verdict(_tree(one), facts_at(run(shown), shown))
-        return found.holds, "" if found.holds else f"“show me” does not fulfil it: {found.why or one.check}"
+    if step.act == "predict":
+        return _predicted(step, trace, state)
+    if step.show is not None:
+        show = {name: state[name] for name in ("text", "text_pair") if name in state} | step.show
+        finding = verdict(_tree(step), facts_at(run(show), show))
+        return finding.holds, "" if finding.holds else f"“show me” does not fulfil it: {finding.why or step.check}"
     tried = (
-        cells(trace, _tree(one), state.get("measure", "weight")) if one.act == "find" else without_heads(trace, state)
+        cells(trace, _tree(step), state.get("measure", "weight")) if step.act == "find" else without_heads(trace, state)
     )
-    return _search(one, tried)
+    return _search(step, tried)
 
 
-def _tree(one: Step) -> Tree:
-    tree = one.tree
+def _tree(step: Step) -> Tree:
+    tree = step.tree
     assert tree is not None
     return tree
 
@@ -89,34 +89,34 @@ def facts_at(trace: Trace, state: dict[str, Any]) -> Facts:
     return facts_of(trace, layer, head, state.get("query"), state.get("key"), state.get("measure", "weight"))
 
 
-def _predicted(one: Step, trace: Trace, state: dict[str, Any]) -> tuple[bool, str]:
-    truth = truth_of(one, trace, state)
+def _predicted(step: Step, trace: Trace, state: dict[str, Any]) -> tuple[bool, str]:
+    truth = truth_of(step, trace, state)
     if isinstance(truth, str):
         return False, truth
     return True, truth[0]
 
 
-def truth_of(one: Step, trace: Trace, state: dict[str, Any]) -> tuple[str, Any] | str:
+def truth_of(step: Step, trace: Trace, state: dict[str, Any]) -> tuple[str, Any] | str:
     """(in words, the value) of what is predicted; a sentence where it cannot be told."""
-    if one.predict == "word":
+    if step.predict == "word":
         answer = first_answers(trace)[1]
         return phrases.NO_ANSWER if answer is None else (answer, answer)
-    if one.predict == "head":
+    if step.predict == "head":
         heads = [
             (float(value), (layer, head))
             for layer in range(trace.n_layers)
-            for head, value in enumerate(_column(trace, layer, one.of))
+            for head, value in enumerate(_column(trace, layer, step.of))
             if value == value
         ]
         if not heads:
-            return phrases.NO_NUMBER.format(name=one.of)
+            return phrases.NO_NUMBER.format(name=step.of)
         value, (layer, head) = max(heads)
         return f"L{layer}·H{head}, {value:.2f}", [layer, head]
     facts = facts_at(trace, state)
-    if one.predict == "number":
-        told = number_of(parse_number(one.of), facts)
-        return f"{one.of} cannot be told here" if told is None else (f"{told:.2f}", told)
-    return _key(one, trace, facts)
+    if step.predict == "number":
+        number = number_of(parse_number(step.of), facts)
+        return f"{step.of} cannot be told here" if number is None else (f"{number:.2f}", number)
+    return _key(step, trace, facts)
 
 
 def _column(trace: Trace, layer: int, name: str) -> list[float]:
@@ -124,15 +124,15 @@ def _column(trace: Trace, layer: int, name: str) -> list[float]:
     return table.values[0, :, table.names.index(name)].tolist()
 
 
-def _key(one: Step, trace: Trace, facts: Facts) -> tuple[str, Any] | str:
+def _key(step: Step, trace: Trace, facts: Facts) -> tuple[str, Any] | str:
     query = facts.query
     if query is None:
         return "a key is predicted of one row: the state of this step has no query"
-    keys = [j for j, special in enumerate(facts.special) if not (special and one.of.endswith("words"))]
-    best, *others = sorted(keys, key=lambda j: -facts.weight(query, j))
+    keys = [j for j, special in enumerate(facts.special) if not (special and step.of.endswith("words"))]
+    best, *rivals = sorted(keys, key=lambda j: -facts.weight(query, j))
     value = facts.weight(query, best)
-    if others and value - facts.weight(query, others[0]) < TOLERANCE:
-        names = [trace.display_tokens[j] for j in (best, others[0])]
+    if rivals and value - facts.weight(query, rivals[0]) < TOLERANCE:
+        names = [trace.display_tokens[j] for j in (best, rivals[0])]
         return f"“{names[0]}” and “{names[1]}” get nearly the same ({value:.2f}): the answer would be chance"
     return f"{trace.display_tokens[best]}, {value:.2f}", best
 
@@ -142,15 +142,15 @@ def _key(one: Step, trace: Trace, facts: Facts) -> tuple[str, Any] | str:
 Tried = Iterator[tuple[str, Callable[[], Facts]]]  # a place or a change in words, and what is seen then
 
 
-def _search(one: Step, tried: Tried) -> tuple[bool, str]:
+def _search(step: Step, tried: Tried) -> tuple[bool, str]:
     why = ""
     for name, facts in tried:
-        found = verdict(_tree(one), facts())
-        if found.holds:
+        finding = verdict(_tree(step), facts())
+        if finding.holds:
             return True, name
-        why = why or found.why
-    what = "head or cell" if one.act == "find" else "head switched off alone"
-    return False, why or f"no {what} of this model fulfils {one.check!r} on this text: give show={{…}} where one does"
+        why = why or finding.why
+    what = "head or cell" if step.act == "find" else "head switched off alone"
+    return False, why or f"no {what} of this model fulfils {step.check!r} on this text: give show={{…}} where one does"
 
 
 def cells(trace: Trace, tree: Tree, measure: str = "weight") -> Tried:
@@ -158,7 +158,7 @@ def cells(trace: Trace, tree: Tree, measure: str = "weight") -> Tried:
     rows: list[int | None] = [None]
     columns: list[int | None] = [None]
     words = {tree[0] for tree in _parts(tree)}
-    has_weight = any(part in (["weight"], ["taken"]) for part in _parts(tree))
+    has_weight = any(branch in (["weight"], ["taken"]) for branch in _parts(tree))
     if trace.n_tokens <= _LONG and (has_weight or words & {"key", "key is", "query is"}):
         rows = list(range(trace.n_tokens)) if has_weight or words & {"key", "query is"} else rows
         columns = list(range(trace.n_tokens)) if has_weight or words & {"key", "key is"} else columns
@@ -168,8 +168,8 @@ def cells(trace: Trace, tree: Tree, measure: str = "weight") -> Tried:
             at = facts_of(trace, layer, head, measure=measure)
             for query in rows:
                 for key in columns:
-                    chosen = [labels[place] for place in (query, key) if place is not None]
-                    name = f"L{layer}·H{head}{': ' if chosen else ''}{' → '.join(chosen)}"
+                    places = [labels[place] for place in (query, key) if place is not None]
+                    name = f"L{layer}·H{head}{': ' if places else ''}{' → '.join(places)}"
                     yield name, lambda at=at, query=query, key=key: _at(at, query, key)  # type: ignore[misc]
 
 
@@ -180,8 +180,8 @@ def _at(facts: Facts, query: int | None, key: int | None) -> Facts:
 def _parts(tree: Any) -> Iterator[Tree]:
     if isinstance(tree, list):
         yield tree
-        for part in tree[1:]:
-            yield from _parts(part)
+        for branch in tree[1:]:
+            yield from _parts(branch)
 
 
 def without_heads(trace: Trace, state: dict[str, Any]) -> Tried:

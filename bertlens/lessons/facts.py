@@ -24,7 +24,7 @@ def facts_of(
     table = statistics_of(trace, layer)
     weights = trace.attention(layer)[head].tolist()
     words = words_of(trace)
-    before, answer = first_answers(trace)
+    original_answer, answer = first_answers(trace)
     return Facts(
         statistics=dict(zip(table.names, table.values[0, head].tolist(), strict=True)),
         queries=words,
@@ -34,7 +34,7 @@ def facts_of(
         query=query,
         key=key,
         answer=answer,
-        before=before,
+        before=original_answer,
         head=f"L{layer}·H{head}",
         taken=None if measure == "weight" else lambda i, j: float(taken_of(trace, layer)[head, i, j]),
     )
@@ -61,8 +61,8 @@ def words_of(trace: Trace) -> list[tuple[str, list[int]]]:
     groups = grouped(trace.word_ids)
 
     def label(pieces: list[int]) -> str:
-        first, *others = (labels[piece] for piece in pieces)
-        return first + "".join(part[2:] if len(part) > 2 and part.startswith("##") else part for part in others)
+        start, *tail = (labels[piece] for piece in pieces)
+        return start + "".join(end[2:] if len(end) > 2 and end.startswith("##") else end for end in tail)
 
     return [(label(pieces), pieces) for pieces in groups]
 
@@ -74,10 +74,10 @@ def first_answers(trace: Trace) -> tuple[str | None, str | None]:
 
 def _first_answers(trace: Trace) -> tuple[str | None, str | None]:
     try:
-        found = answers(trace)
+        change = answers(trace)
     except BertLensError:
         return None, None
-    if found.kind not in NAMED_ANSWERS:
+    if change.kind not in NAMED_ANSWERS:
         return None, None
-    rows = [row for row in found.rows if row.position == found.rows[0].position]
+    rows = [row for row in change.rows if row.position == change.rows[0].position]
     return max(rows, key=lambda row: row.before).name, max(rows, key=lambda row: row.after).name

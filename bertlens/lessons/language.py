@@ -103,12 +103,12 @@ class _Parser:
         self.tokens: list[tuple[str, str]] = []  # (kind, text)
         at = 0
         while at < len(text.rstrip()):
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 raise InputError(f"the check {text!r} has something unreadable at {text[at : at + 10]!r}")
             kinds = ("digits", "quoted", "name", "sign")
-            self.tokens.append(next((kind, part) for kind, part in zip(kinds, found.groups(), strict=True) if part))
-            at = found.end()
+            self.tokens.append(next((kind, token) for kind, token in zip(kinds, match.groups(), strict=True) if token))
+            at = match.end()
 
     def whole(self, read: Callable[[_Parser], Any]) -> Any:
         tree = read(self)
@@ -116,14 +116,14 @@ class _Parser:
             raise self.wrong("'and', 'or' or the end")
         return tree
 
-    def wrong(self, wanted: str) -> InputError:
-        found = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "its end"
-        return InputError(f"the check {self.text!r} has {found} where {wanted} should stand")
+    def wrong(self, expected: str) -> InputError:
+        place = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "its end"
+        return InputError(f"the check {self.text!r} has {place} where {expected} should stand")
 
     def take(self, *words: str) -> bool:
         """Whether these names or signs come next; they are then read."""
-        here = self.tokens[self.at : self.at + len(words)]
-        if [text for kind, text in here if kind in ("name", "sign")] != list(words):
+        ahead = self.tokens[self.at : self.at + len(words)]
+        if [text for kind, text in ahead if kind in ("name", "sign")] != list(words):
             return False
         self.at += len(words)
         return True
@@ -164,10 +164,10 @@ class _Parser:
                 return [kind, self.word()]
         if self.take("answer", "changed"):
             return ["changed"]
-        left = self.number()
+        number = self.number()
         for sign in (">", ">=", "<", "<="):
             if self.take(sign):
-                return [sign[0], left, self.number()]
+                return [sign[0], number, self.number()]
         raise self.wrong("'>' or '<'")
 
     def number(self) -> Any:
@@ -184,13 +184,13 @@ class _Parser:
         """Two words in parentheses, or nothing."""
         if not self.take("("):
             return []
-        first = self.word()
+        query = self.word()
         if not self.take(","):
             raise self.wrong("','")
-        second = self.word()
+        key = self.word()
         if not self.take(")"):
             raise self.wrong("')'")
-        return [first, second]
+        return [query, key]
 
 
 # --- tree to verdict ---
@@ -213,27 +213,27 @@ def number_of(tree: Any, facts: Facts) -> float | None:
 
 
 def _truth(tree: Tree, facts: Facts) -> float:
-    name, *parts = tree
+    name, *branches = tree
     if name in ("or", "and"):
-        both = [_truth(part, facts) for part in parts]
-        return max(both) if name == "or" else min(both)
+        truths = [_truth(branch, facts) for branch in branches]
+        return max(truths) if name == "or" else min(truths)
     if name == "not":
-        return 1 - _truth(parts[0], facts)
+        return 1 - _truth(branches[0], facts)
     if name in (">", "<"):
-        left, right = (_number(part, facts) for part in parts)
-        return _above(left - right if name == ">" else right - left)
+        a, b = (_number(branch, facts) for branch in branches)
+        return _above(a - b if name == ">" else b - a)
     if name in ("key is", "query is"):
-        chosen = facts.key if name == "key is" else facts.query
+        place = facts.key if name == "key is" else facts.query
         words = facts.keys if name == "key is" else facts.queries
-        return float(_chosen(chosen, name[:-3]) in [piece for pieces in _named(words, parts[0]) for piece in pieces])
+        return float(_chosen(place, name[:-3]) in [piece for pieces in _named(words, branches[0]) for piece in pieces])
     if name == "head is":
-        return float(_same(facts.head.replace("·", ""), parts[0].replace("·", "")))
+        return float(_same(facts.head.replace("·", ""), branches[0].replace("·", "")))
     if name == "key":
-        return _largest(facts, parts[0] == "words")
+        return _largest(facts, branches[0] == "words")
     if facts.answer is None:
         raise _Unknown(phrases.NO_ANSWER)
     if name == "answer":
-        return float(_same(facts.answer, parts[0]))
+        return float(_same(facts.answer, branches[0]))
     return float(facts.answer != facts.before)
 
 
@@ -243,10 +243,10 @@ def _above(gap: float) -> float:
 
 def _largest(facts: Facts, words: bool) -> float:
     query, key = _chosen(facts.query, "query"), _chosen(facts.key, "key")
-    others = [j for j, special in enumerate(facts.special) if not (words and special) and j != key]
+    rivals = [j for j, special in enumerate(facts.special) if not (words and special) and j != key]
     if words and facts.special[key]:
         return 0.0
-    gap = facts.weight(query, key) - max((facts.weight(query, j) for j in others), default=-math.inf)
+    gap = facts.weight(query, key) - max((facts.weight(query, j) for j in rivals), default=-math.inf)
     return 1 if gap >= 0 else 0.5 if gap >= -TOLERANCE else 0
 
 
@@ -261,10 +261,10 @@ def _same(label: str, word: str) -> bool:
 
 
 def _named(words: Sequence[tuple[str, Sequence[int]]], word: str) -> list[Sequence[int]]:
-    found = [pieces for label, pieces in words if _same(label, word)]
-    if not found:
+    matches = [pieces for label, pieces in words if _same(label, word)]
+    if not matches:
         raise _Unknown(phrases.NO_SUCH_WORD.format(word=word))
-    return found
+    return matches
 
 
 def _number(tree: Any, facts: Facts) -> float:

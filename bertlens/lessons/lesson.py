@@ -53,9 +53,9 @@ class Lesson:
                 raise InputError(f"a lesson's {name} is a line of text")
         if not title.strip():
             raise InputError("a lesson has a title")
-        given = list(steps) if isinstance(steps, Iterable) else [steps]
-        self.title, self.lang, self.model, self.steps = title, lang, model, given
-        if len(given) > MOST_STEPS or not all(isinstance(one, Step) for one in given):
+        plan = list(steps) if isinstance(steps, Iterable) else [steps]
+        self.title, self.lang, self.model, self.steps = title, lang, model, plan
+        if len(plan) > MOST_STEPS or not all(isinstance(entry, Step) for entry in plan):
             raise InputError(f"a lesson has at most {MOST_STEPS} steps, each made by bl.Lesson.step(text, …)")
 
     def __repr__(self) -> str:
@@ -63,9 +63,9 @@ class Lesson:
 
     def _add(self, view: Any, text: str, act: str = "", **given: Any) -> Step:
         """Add a step in the state that a view is in; `text` and the rest as of `Lesson.step`."""
-        made = step(text, given.pop("state", None) or state_of(view), act, **given)
-        self.steps.append(made)
-        return made
+        addition = step(text, given.pop("state", None) or state_of(view), act, **given)
+        self.steps.append(addition)
+        return addition
 
     def check(self, lens: Any) -> pd.DataFrame:
         """Every step run with a lens: DataFrame(step, act, holds, says), one row a step, counted from 1.
@@ -83,14 +83,14 @@ class Lesson:
         steps = list(self.steps)
         if not isinstance(texts, Mapping):
             raise InputError(f"texts are {{1: a text, 2: {{'text': …, 'hints': …}}, 'title': …}}, not {excerpt(texts)}")
-        for number, given in texts.items():
+        for number, translation in texts.items():
             if number == "title":
                 continue
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(steps):
                 raise InputError(f"no step {excerpt(number, 20)}: there are 1 to {len(steps)}, and 'title'")
-            if not isinstance(given, str | Mapping):
-                raise InputError(f"step {number} has a text, or texts by name, not {excerpt(given)}")
-            words = {"text": given} if isinstance(given, str) else dict(given)
+            if not isinstance(translation, str | Mapping):
+                raise InputError(f"step {number} has a text, or texts by name, not {excerpt(translation)}")
+            words = {"text": translation} if isinstance(translation, str) else dict(translation)
             for name in words:
                 if name not in TRANSLATED:
                     raise InputError(f"of a step {', '.join(TRANSLATED)} are translated, not {excerpt(name)}")
@@ -120,11 +120,11 @@ class Lesson:
     def record(self) -> dict[str, Any]:
         """The lesson as a file holds it."""
         about = {"schema": SCHEMA, "version": VERSION, "title": self.title, "lang": self.lang, "model": self.model}
-        return about | {"steps": [one.record() for one in self.steps]}
+        return about | {"steps": [s.record() for s in self.steps]}
 
     def for_page(self) -> dict[str, Any]:
         """The same for a page, which gets each check as a tree too."""
-        steps = [one.record() | ({"tree": one.tree} if one.tree else {}) | {"title": one.title} for one in self.steps]
+        steps = [s.record() | ({"tree": s.tree} if s.tree else {}) | {"title": s.title} for s in self.steps]
         is_embedded = self.model in (offline_model.NAME, differences.NAME)  # a kernel can run it
         about = {"title": self.title, "lang": self.lang, "model": self.model, "embedded": is_embedded}
         return about | {"steps": steps}
@@ -166,15 +166,15 @@ class Lesson:
         steps = record.get("steps")
         if not isinstance(steps, list):
             raise InputError("this lesson has no list of steps")
-        made = []
-        for number, one in enumerate(steps, 1):
-            if not isinstance(one, dict) or "text" not in one:
+        plan = []
+        for number, fields in enumerate(steps, 1):
+            if not isinstance(fields, dict) or "text" not in fields:
                 raise InputError(f"step {number} of this lesson has no text")
             try:
-                made.append(step(**one))
+                plan.append(step(**fields))
             except (InputError, TypeError) as error:
                 raise InputError(f"step {number} of this lesson: {error}") from error
-        return cls(record.get("title", ""), made, record.get("lang", "en"), record.get("model", ""))
+        return cls(record.get("title", ""), plan, record.get("lang", "en"), record.get("model", ""))
 
 
 def for_page(lesson: Any) -> dict[str, Any]:

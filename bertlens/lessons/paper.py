@@ -116,13 +116,13 @@ def _answered(step: Step, state: dict[str, Any], trace: Trace | None, verdict: s
 
 def name_of(state: dict[str, Any], trace: Trace) -> str:
     """A state in a line: the head, the row, what was changed, the text."""
-    parts = [f"L{state.get('layer', 0)}·H{state.get('head', 0)}"]
+    names = [f"L{state.get('layer', 0)}·H{state.get('head', 0)}"]
     if state.get("measure", "weight") != "weight":
-        parts.append(str(state["measure"]))
+        names.append(str(state["measure"]))
     if state.get("query") is not None:
-        parts.append(f"row “{visible(trace.display_tokens[state['query']])}”")
-    parts += [str(change) for change in trace.changes]
-    return " · ".join([*parts, *(visible(text) for text in (trace.text, trace.text_pair) if text)])
+        names.append(f"row “{visible(trace.display_tokens[state['query']])}”")
+    names += [str(change) for change in trace.changes]
+    return " · ".join([*names, *(visible(text) for text in (trace.text, trace.text_pair) if text)])
 
 
 def head_picture(trace: Trace, state: dict[str, Any], withheld: bool = False) -> Fields:

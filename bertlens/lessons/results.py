@@ -40,7 +40,7 @@ def results(done: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """DataFrame with the columns of COLUMNS, one row a step in their order; steps count from 1."""
     import pandas as pd
 
-    rows = [{name: one.get(name, start) for name, start in COLUMNS.items()} for one in done]
+    rows = [{name: record.get(name, start) for name, start in COLUMNS.items()} for record in done]
     return pd.DataFrame(sorted(rows, key=lambda row: row["step"]), columns=list(COLUMNS))
 
 
@@ -50,33 +50,33 @@ def graded(title: str, n_steps: int, line: str) -> pd.DataFrame:
     Its `attrs["name"]` is what the reader typed. The checksum finds a line that was cut, and proves nothing else.
     Raises InputError for a line that is none, is damaged, or is of another lesson.
     """
-    lesson, name, done = read(line)
+    lesson, name, records = read(line)
     if lesson != title:
         raise InputError(f"this line is of the lesson {lesson[:60]!r}, not of {title!r}")
-    known = {one["step"]: one for one in done if 1 <= one["step"] <= n_steps}
-    table = results(known.get(step, {"step": step}) for step in range(1, n_steps + 1))
+    by_number = {record["step"]: record for record in records if 1 <= record["step"] <= n_steps}
+    table = results(by_number.get(step, {"step": step}) for step in range(1, n_steps + 1))
     table.attrs["name"] = name
     return table
 
 
 def read(line: str) -> tuple[str, str, list[dict[str, Any]]]:
     """The lesson's title, the reader's name and the records of a line. Raises InputError."""
-    parts = line.strip().split(":") if isinstance(line, str) and len(line) < MOST_CHARACTERS else []
-    if len(parts) != 3 or parts[0] != MARK:
+    fields = line.strip().split(":") if isinstance(line, str) and len(line) < MOST_CHARACTERS else []
+    if len(fields) != 3 or fields[0] != MARK:
         raise InputError(f"this is no result of a lesson: one begins with {MARK}:")
-    if checksum(parts[1]) != parts[2]:
+    if checksum(fields[1]) != fields[2]:
         raise InputError("this result is damaged or was cut: its checksum is another; copy it again, all of the line")
     try:
-        given = json.loads(base64.b64decode(parts[1], validate=True))
-        lesson, name, done = given["lesson"], given["name"], given["done"]
-        known = [{key: one[key] for key in COLUMNS if key in one} for one in done]
-        plain = all(isinstance(v, str | bool | int | float | None) for one in known for v in one.values())
+        content = json.loads(base64.b64decode(fields[1], validate=True))
+        lesson, name, entries = content["lesson"], content["name"], content["done"]
+        records = [{key: record[key] for key in COLUMNS if key in record} for record in entries]
+        plain = all(isinstance(v, str | bool | int | float | None) for record in records for v in record.values())
         sound = isinstance(lesson, str) and isinstance(name, str) and plain
     except (binascii.Error, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError("this result of a lesson cannot be read") from error
-    if not sound or any(type(one.get("step")) is not int for one in known):
+    if not sound or any(type(record.get("step")) is not int for record in records):
         raise InputError("this result of a lesson cannot be read")
-    return lesson, name, known
+    return lesson, name, records
 
 
 def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
@@ -93,18 +93,18 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
     check_outputs("results", [output], files, force=force, is_earlier=_is_table)
     check_outputs("results", [chart], files, force=force)
     tables: list[pd.DataFrame] = []
-    unread, seen = [], Counter[tuple[str, str]]()
+    unread, names = [], Counter[tuple[str, str]]()
     for file in files:
         for number, line in enumerate(text_of(file, "replace").splitlines(), 1):
             if not line.strip():
                 continue
             try:
-                lesson, name, done = read(line)
+                lesson, name, records = read(line)
             except InputError as error:
                 unread.append(f"{file}, line {number}: {error}")
                 continue
-            seen[lesson, name] += bool(name)  # those without one are several readers
-            table = results(done)
+            names[lesson, name] += bool(name)  # those without one are several readers
+            table = results(records)
             table.insert(0, "lesson", lesson)
             table.insert(1, "name", name)
             table.insert(2, "reader", len(tables))
@@ -114,7 +114,7 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
     table = pd.concat(tables, ignore_index=True)
     page = page_of(table)
     del table["reader"]
-    double = [seen[lesson, name] > 1 for lesson, name in zip(table["lesson"], table["name"], strict=True)]
+    double = [names[lesson, name] > 1 for lesson, name in zip(table["lesson"], table["name"], strict=True)]
     table.insert(2, "double", double)
     for column in ("lesson", "name", "act", "guess", "truth", "written"):
         table[column] = [inert(str(text)) for text in table[column]]
@@ -125,7 +125,7 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
         out.write(page.encode("utf-8", "replace"))
     sign(chart, "results")
     return "\n".join(
-        [f"{output}, {chart.name}: {len(tables)} results, {sum(n > 1 for n in seen.values())} names doubled", *unread]
+        [f"{output}, {chart.name}: {len(tables)} results, {sum(n > 1 for n in names.values())} names doubled", *unread]
     )
 
 

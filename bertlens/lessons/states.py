@@ -34,12 +34,12 @@ def checked_state(state: Any) -> None:
         if name not in NAMES:
             raise InputError(f"a state has no {excerpt(name)}: it has {', '.join(NAMES)}")
     try:
-        written = json.dumps(state, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(state, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError("a state holds plain values only: numbers, texts, lists") from error
-    if len(written) > MOST_CHARACTERS:
+    if len(text) > MOST_CHARACTERS:
         raise InputError(f"a state has at most {MOST_CHARACTERS:,} characters")
-    if _NO_TEXT.search(written):
+    if _NO_TEXT.search(text):
         raise InputError("the texts of a state hold no NUL and no half character (lone surrogate)")
     for name in ("text", "text_pair"):
         if not isinstance(state.get(name, ""), str):

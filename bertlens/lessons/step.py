@@ -64,8 +64,8 @@ class Step:
     def record(self) -> dict[str, Any]:
         """Plain data; what is as it is where nobody says is left out."""
         start = {field.name: field.default for field in fields(self)}
-        given = {name: value for name, value in asdict(self).items() if value != start[name]}
-        return json.loads(json.dumps(given))
+        fields_set = {name: value for name, value in asdict(self).items() if value != start[name]}
+        return json.loads(json.dumps(fields_set))
 
 
 class LessonPlan(Protocol):
@@ -90,11 +90,11 @@ def step(text: str, state: dict[str, Any] | None = None, act: str = "", **given:
         )
     hints = given.pop("hints", ())
     given["hints"] = (hints,) if isinstance(hints, str) else tuple(hints) if isinstance(hints, list | tuple) else hints
-    made = Step(text, state, act, **given)
-    _check(made)
-    if made.predict == "key" and not made.of:
-        return Step(**{**made.__dict__, "of": PREDICTED["key"]})
-    return made
+    lesson_step = Step(text, state, act, **given)
+    _check(lesson_step)
+    if lesson_step.predict == "key" and not lesson_step.of:
+        return Step(**{**lesson_step.__dict__, "of": PREDICTED["key"]})
+    return lesson_step
 
 
 def _is_text(value: Any) -> bool:
@@ -102,36 +102,36 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= MOST_TEXT and all(c.isprintable() or c == "\n" for c in value)
 
 
-def _check(one: Step) -> None:
+def _check(step: Step) -> None:
     for name in ("text", "act", "predict", "of", "check", "model", "after", "notes"):
-        if not _is_text(getattr(one, name)):
+        if not _is_text(getattr(step, name)):
             raise InputError(f"a step's {name} is text of at most {MOST_TEXT} characters, without control characters")
-    if not one.text.strip():
+    if not step.text.strip():
         raise InputError("a step has a text that says what to do")
-    if one.act not in ACTS:
-        raise InputError(f"no act {one.act[:40]!r}: there are {', '.join(ACTS)}")
-    if not isinstance(one.hints, tuple) or len(one.hints) > 2 or not all(map(_is_text, one.hints)):
+    if step.act not in ACTS:
+        raise InputError(f"no act {step.act[:40]!r}: there are {', '.join(ACTS)}")
+    if not isinstance(step.hints, tuple) or len(step.hints) > 2 or not all(map(_is_text, step.hints)):
         raise InputError("a step has at most two hints, each a text without control characters")
-    for state in (one.state, one.show):
+    for state in (step.state, step.show):
         checked_state(state)
-    _check_table(one.table)
-    if one.act in ("find", "change") and not one.check:
-        raise InputError(f"a step to {one.act} has a check, such as check='previous > 0.5'")
-    if one.act == "predict":
-        _check_prediction(one)
-    if one.check and one.act not in ("find", "change"):
+    _check_table(step.table)
+    if step.act in ("find", "change") and not step.check:
+        raise InputError(f"a step to {step.act} has a check, such as check='previous > 0.5'")
+    if step.act == "predict":
+        _check_prediction(step)
+    if step.check and step.act not in ("find", "change"):
         raise InputError("a check belongs to a step to find or to change")
-    _ = one.tree  # raises what is wrong with it
+    _ = step.tree  # raises what is wrong with it
 
 
-def _check_prediction(one: Step) -> None:
-    if one.predict not in PREDICTED:
-        raise InputError(f"predict is one of {', '.join(PREDICTED)}, not {one.predict[:40]!r}")
-    if one.predict == "key" and one.of not in ("", *_OF_KEY):
-        raise InputError(f"a key is predicted of 'argmax' or 'argmax of words', not of {one.of[:40]!r}")
-    if one.predict == "head" and not isinstance(parse_number(one.of), str):
+def _check_prediction(step: Step) -> None:
+    if step.predict not in PREDICTED:
+        raise InputError(f"predict is one of {', '.join(PREDICTED)}, not {step.predict[:40]!r}")
+    if step.predict == "key" and step.of not in ("", *_OF_KEY):
+        raise InputError(f"a key is predicted of 'argmax' or 'argmax of words', not of {step.of[:40]!r}")
+    if step.predict == "head" and not isinstance(parse_number(step.of), str):
         raise InputError("a head is predicted as the one with the largest of a statistic, such as of='previous'")
-    number = one.within
+    number = step.within
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 1e6:
         raise InputError("within is how near a guessed number has to be, such as 0.1")
 

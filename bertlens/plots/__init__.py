@@ -3,19 +3,19 @@
 Every function draws into the axes given, or into new ones, and returns them. Nothing is shown or saved.
 """
 
-from .answers import attributions, faithfulness
-from .comparison import compared_attention, compared_heads
-from .gates import gate_counts
-from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
-from .heads import attention_map, save
-from .mentions import coreference_arcs
-from .norms import category_shares, mixing_ratios, weight_against_norm
-from .pairs import similarity
-from .running import running_text
-from .splits import score_maps, sources
-from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
-from .training import training
-from .vision import patches
+from .answer_figures import attributions, faithfulness
+from .comparison_figures import compared_attention, compared_heads
+from .gate_figures import gate_counts
+from .geometry_figures import cone, directionality, norm_histograms, softmax_cones, spectra
+from .head_figures import attention_map, save
+from .mention_figures import coreference_arcs
+from .norm_figures import category_shares, mixing_ratios, weight_against_norm
+from .pair_figures import similarity
+from .running_figures import running_text
+from .split_figures import score_maps, sources
+from .survey_figures import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
+from .training_figures import training
+from .vision_figures import patches
 
 __all__ = [
     "attention_map",

@@ -19,7 +19,7 @@ _SEGMENTS = {"all": (None, None), "AA": (0, 0), "AB": (0, 1), "BA": (1, 0), "BB"
 
 
 @dataclass(frozen=True)
-class Unit:
+class GridUnit:
     """A row or a column: a piece, or the pieces of a word or span (positions, ascending)."""
 
     label: str
@@ -33,8 +33,8 @@ class Grid:
     """values (R, C) float32 [query, key]; `name` and `symbol` are those of the view, `signed` its colours."""
 
     values: np.ndarray
-    rows: list[Unit]
-    cols: list[Unit]
+    rows: list[GridUnit]
+    cols: list[GridUnit]
     spans: list[tuple[str, int, int]]
     name: str
     symbol: str
@@ -44,7 +44,7 @@ class Grid:
     def title(self) -> str:
         return f"{self.name}, {'attention' if self.symbol == 'α' else self.symbol}"
 
-    def edges(self, units: Sequence[Unit]) -> list[int]:
+    def edges(self, units: Sequence[GridUnit]) -> list[int]:
         """The units that the second sentence and the named spans begin with, but for the first unit."""
         starts = {
             next((n for n, unit in enumerate(units) if start <= unit.pieces[0] < end), 0)
@@ -73,9 +73,9 @@ def shown_grid(
     Raises SelectionError for what does not exist and where no token is left, ModelError for what the trace does not
     offer.
     """
-    for name, value, known in (("measure", measure, MEASURES), ("units", units, UNITS)):
-        if value not in known:
-            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(known)}")
+    for name, value, names in (("measure", measure, MEASURES), ("units", units, UNITS)):
+        if value not in names:
+            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(names)}")
     if pair_filter not in PAIR_FILTERS:
         raise SelectionError(f"no pair_filter {excerpt(pair_filter)}: there are {', '.join(PAIR_FILTERS)}")
     check_index(layer, trace.n_layers, "layer")
@@ -97,10 +97,10 @@ def shown_grid(
     else:
         sides = (trace.key_word_ids, trace.key_segments.tolist(), trace.key_special_mask.tolist())
         cols = _units(trace.display_key_tokens, *sides, units, spans)
-    wanted = _SEGMENTS[pair_filter] if square and 1 in segments else (None, None)
+    sides_of_pairs = _SEGMENTS[pair_filter] if square and 1 in segments else (None, None)
     rows, cols = (
         [u for u in side if not (hide_special and u.special) and segment in (None, u.segment)]
-        for side, segment in zip((rows, cols), wanted, strict=True)
+        for side, segment in zip((rows, cols), sides_of_pairs, strict=True)
     )
     if not rows or not cols:
         raise SelectionError("no tokens are left: show special tokens, or all pairs")
@@ -128,19 +128,19 @@ def _units(
     special: Sequence[bool],
     kind: str,
     spans: Sequence[tuple[str, int, int]],
-) -> list[Unit]:
+) -> list[GridUnit]:
     """The units of one side; tokens that are in no span stay single."""
     groups = [[n] for n in range(len(labels))]
     names: dict[int, str] = {}
     if kind == "words":
         # a word is cut where another segment begins
-        groups = [[*part] for word in grouped(words) for _, part in groupby(word, key=segments.__getitem__)]
+        groups = [[*run] for word in grouped(words) for _, run in groupby(word, key=segments.__getitem__)]
     elif kind == "spans" and spans:
         names = {start: name for name, start, _ in spans}
         inside = {n for _, start, end in spans for n in range(start, end)}
         groups = sorted([[n] for n in range(len(labels)) if n not in inside] + [[*range(a, b)] for _, a, b in spans])
     return [
-        Unit(
+        GridUnit(
             names.get(group[0], "".join(piece(labels[n], n > group[0]) for n in group)),
             tuple(group),
             segments[group[0]],
@@ -155,7 +155,7 @@ def piece(label: str, goes_on: bool) -> str:
     return label[2:] if goes_on and len(label) > 2 and label.startswith("##") else label
 
 
-def _merged(values: np.ndarray, rows: list[Unit], cols: list[Unit]) -> np.ndarray:
+def _merged(values: np.ndarray, rows: list[GridUnit], cols: list[GridUnit]) -> np.ndarray:
     """(R, C) float32: columns of a unit summed, its rows averaged."""
     if len(rows) == values.shape[0] and len(cols) == values.shape[1]:
         return values

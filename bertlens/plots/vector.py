@@ -16,8 +16,8 @@ def as_paths(figure: Any) -> None:
             rows, cols = image.get_array().shape[:2]
             if rows * cols <= MOST_CELLS:
                 _cells(axes, image, rows, cols)
-        for drawn in axes.collections:
-            drawn.set_rasterized(False)
+        for artist in axes.collections:
+            artist.set_rasterized(False)
 
 
 def _cells(axes: Any, image: Any, rows: int, cols: int) -> None:

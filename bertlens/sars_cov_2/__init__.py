@@ -7,7 +7,7 @@ from .annotation import Annotation, Mark, annotate, annotate_sequence
 from .domains import DOMAINS, Domain, domain_of
 from .kmers import Vocabulary, Window
 from .model import build, lens, load
-from .tokenizer import SpikeTokenizer
+from .spike_tokenizer import SpikeTokenizer
 from .variants import MUTATIONS, example, labelled
 
 __all__ = [

@@ -55,23 +55,23 @@ def _chain(sequence: str, reference: str) -> list[tuple[int, int]]:
     pairs.sort()
     # longest increasing subsequence by patience sorting
     tails: list[int] = []
-    last: list[int] = []
-    before: list[int] = []
+    tail_pairs: list[int] = []
+    links: list[int] = []
     for number, (_, b) in enumerate(pairs):
         at = bisect_left(tails, b)
         tails[at : at + 1] = [b]
-        last[at : at + 1] = [number]
-        before.append(last[at - 1] if at else -1)
+        tail_pairs[at : at + 1] = [number]
+        links.append(tail_pairs[at - 1] if at else -1)
     chain = []
-    number = last[-1] if last else -1
+    number = tail_pairs[-1] if tail_pairs else -1
     while number >= 0:
         chain.append(pairs[number])
-        number = before[number]
-    kept: list[tuple[int, int]] = []
+        number = links[number]
+    disjoint: list[tuple[int, int]] = []
     for a, b in reversed(chain):
-        if not kept or (a >= kept[-1][0] + KMER and b >= kept[-1][1] + KMER):
-            kept.append((a, b))
-    return kept
+        if not disjoint or (a >= disjoint[-1][0] + KMER and b >= disjoint[-1][1] + KMER):
+            disjoint.append((a, b))
+    return disjoint
 
 
 def _once(text: str) -> dict[str, int]:
@@ -117,7 +117,7 @@ def _gotoh(a: str, b: str, free: set[int]) -> Iterator[tuple[int, int]]:
     aligned, inserted, deleted = ([[low] * (m + 1) for _ in range(n + 1)] for _ in range(3))
     aligned[0][0] = 0
     for i in range(n + 1):
-        first, more = (0, 0) if i in free else (OPEN, EXTEND)
+        opening, extension = (0, 0) if i in free else (OPEN, EXTEND)
         for j in range(m + 1):
             if i and j:
                 gain = MATCH if a[i - 1] == b[j - 1] else MISMATCH
@@ -125,7 +125,7 @@ def _gotoh(a: str, b: str, free: set[int]) -> Iterator[tuple[int, int]]:
             if i:
                 inserted[i][j] = max(max(aligned[i - 1][j], deleted[i - 1][j]) + OPEN, inserted[i - 1][j] + EXTEND)
             if j:
-                deleted[i][j] = max(max(aligned[i][j - 1], inserted[i][j - 1]) + first, deleted[i][j - 1] + more)
+                deleted[i][j] = max(max(aligned[i][j - 1], inserted[i][j - 1]) + opening, deleted[i][j - 1] + extension)
     i, j = n, m
     state = max((aligned, inserted, deleted), key=lambda table: table[n][m])
     while i or j:
@@ -136,10 +136,10 @@ def _gotoh(a: str, b: str, free: set[int]) -> Iterator[tuple[int, int]]:
             score -= MATCH if a[i] == b[j] else MISMATCH
             state = next(table for table in (aligned, inserted, deleted) if table[i][j] == score)
             continue
-        first, more = (0, 0) if state is deleted and i in free else (OPEN, EXTEND)
-        other = deleted if state is inserted else inserted
+        opening, extension = (0, 0) if state is deleted and i in free else (OPEN, EXTEND)
+        twin = deleted if state is inserted else inserted
         i, j = (i - 1, j) if state is inserted else (i, j - 1)
-        state = state if state[i][j] + more == score else aligned if aligned[i][j] + first == score else other
+        state = state if state[i][j] + extension == score else aligned if aligned[i][j] + opening == score else twin
 
 
 def _in_frame(placed: list[int | None], sequence: str, reference: str) -> list[int | None]:
@@ -150,17 +150,17 @@ def _in_frame(placed: list[int | None], sequence: str, reference: str) -> list[i
     """
     placed = list(placed)
     for i in range(1, len(placed)):
-        left, right = placed[i - 1], placed[i]
-        if left is None or right is None or right == left + 1 or (right - left - 1) % 3 or (left + 1) % 3 == 0:
+        low, high = placed[i - 1], placed[i]
+        if low is None or high is None or high == low + 1 or (high - low - 1) % 3 or (low + 1) % 3 == 0:
             continue
-        phase = (left + 1) % 3  # nucleotides of the cut codon before the gap
+        phase = (low + 1) % 3  # nucleotides of the cut codon before the gap
         if i < phase or i + 3 - phase > len(placed):
             continue
         around = placed[i - phase : i + 3 - phase]
-        if None in around or around != [*range(left + 1 - phase, left + 1), *range(right, right + 3 - phase)]:
+        if None in around or around != [*range(low + 1 - phase, low + 1), *range(high, high + 3 - phase)]:
             continue
         residue = translate(sequence[i - phase : i + 3 - phase])
-        start, end = left + 1 - phase, right - phase
+        start, end = low + 1 - phase, high - phase
         if residue == translate(reference[end : end + 3]) and residue != translate(reference[start : start + 3]):
             placed[i - phase : i + 3 - phase] = [end, end + 1, end + 2]
         else:

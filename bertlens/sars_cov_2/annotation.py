@@ -71,8 +71,8 @@ class Annotation:
 
         rows = []
         for mark in self.marks:
-            first, last = mark.residues or (None, None)
-            places = {"start": mark.start, "end": mark.end, "first_residue": first, "last_residue": last}
+            start, end = mark.residues or (None, None)
+            places = {"start": mark.start, "end": mark.end, "first_residue": start, "last_residue": end}
             words = {"peptide": mark.peptide, "domain": mark.domain, "mutations": " ".join(mark.mutations)}
             rows.append({"token": mark.token, "kmer": mark.kmer, **places, **words})
         return pd.DataFrame(rows).astype(dict.fromkeys(places, "Int64"))
@@ -118,19 +118,19 @@ def _mark(
     kmer = sequence[start : start + KMER]
     positions = [position for position in placed[start : start + KMER] if position is not None]
     if positions:
-        first, end = positions[0], positions[-1] + 1
+        begin, end = positions[0], positions[-1] + 1
     else:
         # inserted whole: at the place between its placed neighbours; nowhere without both
-        left = next((p for p in reversed(placed[:start]) if p is not None), None)
+        neighbour = next((p for p in reversed(placed[:start]) if p is not None), None)
         right = next((p for p in placed[start + KMER :] if p is not None), None)
-        if left is None or right is None or right != left + 1:
+        if neighbour is None or right is None or right != neighbour + 1:
             return _outside(token, kmer)
-        first = end = right
-    residues = (first // 3 + 1, max(first, end - 1) // 3 + 1)
+        begin = end = right
+    residues = (begin // 3 + 1, max(begin, end - 1) // 3 + 1)
     # codons of the sequence's own frame that the window holds whole
-    offset = (first - (placed.index(first, start) if positions else start)) % 3
-    whole = range(start + (-(start + offset)) % 3, start + KMER - 2, 3)
-    peptide = "".join(translate(sequence[i : i + 3]) for i in whole)
+    offset = (begin - (placed.index(begin, start) if positions else start)) % 3
+    codons = range(start + (-(start + offset)) % 3, start + KMER - 2, 3)
+    peptide = "".join(translate(sequence[i : i + 3]) for i in codons)
     visible_mutations = tuple(
         name
         for residue in range(residues[0] - 1, residues[1] + 2)
@@ -138,8 +138,8 @@ def _mark(
         if where.start < start + KMER and start < where.stop
     )
     # the domain that most of its nucleotides lie in
-    domains = [domain_of(position // 3 + 1) for position in positions or [first]]
-    return Mark(token, kmer, first, end, residues, peptide, max(domains, key=domains.count), visible_mutations)
+    domains = [domain_of(position // 3 + 1) for position in positions or [begin]]
+    return Mark(token, kmer, begin, end, residues, peptide, max(domains, key=domains.count), visible_mutations)
 
 
 def _mutations(sequence: str, placed: list[int | None], reference: str) -> dict[int, list[tuple[str, range]]]:
@@ -162,30 +162,30 @@ def _mutations(sequence: str, placed: list[int | None], reference: str) -> dict[
             behind[position] = next_there
     for start in range(0, len(reference) - 2, 3):
         residue = start // 3 + 1
-        first = where.get(start)
+        place = where.get(start)
         if all(start + i in behind for i in range(3)):
             # shown by every window that holds a nucleotide beside the gap
             at = behind[start]
             changes.setdefault(residue, []).append((f"del{residue}", range(at - 1, at + 1)))
-        elif first is not None and where.get(start + 1) == first + 1 and where.get(start + 2) == first + 2:
-            old, new = translate(reference[start : start + 3]), translate(sequence[first : first + 3])
-            if new not in (old, "X"):
-                changes.setdefault(residue, []).append((f"{old}{residue}{new}", range(first, first + 3)))
-    for first, end, left in _insertions(placed):
-        if (end - first) % 3 == 0:
-            cut = (left + 1) % 3  # nucleotides of a codon that the insertion parts: it is read from there on
-            codons = range(first - cut, end - cut)
+        elif place is not None and where.get(start + 1) == place + 1 and where.get(start + 2) == place + 2:
+            old, residue_here = translate(reference[start : start + 3]), translate(sequence[place : place + 3])
+            if residue_here not in (old, "X"):
+                changes.setdefault(residue, []).append((f"{old}{residue}{residue_here}", range(place, place + 3)))
+    for place, end, neighbour in _insertions(placed):
+        if (end - place) % 3 == 0:
+            cut = (neighbour + 1) % 3  # nucleotides of a codon that the insertion parts: it is read from there on
+            codons = range(place - cut, end - cut)
             peptide = "".join(translate(sequence[i : i + 3]) for i in codons[::3])
-            changes.setdefault(left // 3 + 1, []).append((f"ins{(left + 1) // 3}{peptide}", codons))
+            changes.setdefault(neighbour // 3 + 1, []).append((f"ins{(neighbour + 1) // 3}{peptide}", codons))
     return dict(sorted(changes.items()))
 
 
 def _insertions(placed: list[int | None]) -> Iterator[tuple[int, int, int]]:
     """(first, end, left) of runs of nucleotides inserted between two neighbours of the reference, left and left + 1."""
-    last: tuple[int, int] | None = None
+    anchor: tuple[int, int] | None = None
     for i, position in enumerate(placed):
         if position is None:
             continue
-        if last is not None and i > last[0] + 1 and position == last[1] + 1:
-            yield last[0] + 1, i, last[1]
-        last = (i, position)
+        if anchor is not None and i > anchor[0] + 1 and position == anchor[1] + 1:
+            yield anchor[0] + 1, i, anchor[1]
+        anchor = (i, position)

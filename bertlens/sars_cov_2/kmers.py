@@ -75,10 +75,10 @@ class Vocabulary:
         """
         check_reference(reference)
         kmers = windows(reference)
-        known = {kmer for s in [*sequences, reference] for shift in SHIFTS for kmer in windows(s, shift)}
+        kmer_set = {kmer for s in [*sequences, reference] for shift in SHIFTS for kmer in windows(s, shift)}
         placed = tuple(Window(kmer, STRIDE * i, STRIDE * i + KMER) for i, kmer in enumerate(kmers))
         return cls(
-            tuple(kmer for kmer in sorted(known) if set(kmer) <= set("ACGT")), placed, reference[placed[-1].end :]
+            tuple(kmer for kmer in sorted(kmer_set) if set(kmer) <= set("ACGT")), placed, reference[placed[-1].end :]
         )
 
     def save(self, path: Path) -> None:

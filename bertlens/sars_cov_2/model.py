@@ -10,7 +10,7 @@ import torch
 from ..errors import ModelError
 from ..model.offline_model import quietly
 from .kmers import SPECIAL, Vocabulary
-from .tokenizer import SpikeTokenizer
+from .spike_tokenizer import SpikeTokenizer
 
 if TYPE_CHECKING:
     from ..lens import Lens

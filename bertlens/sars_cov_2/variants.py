@@ -42,13 +42,13 @@ def labelled(vocabulary: Vocabulary, per_variant: int = 8, seed: int = 0) -> lis
     All different; a variant of few mutations has fewer than `per_variant`.
     """
     draw = random.Random(seed)
-    found: list[tuple[str, str]] = []
+    samples: list[tuple[str, str]] = []
     for variant, mutations in MUTATIONS.items():
         for number in range(per_variant):
             count = 0 if number == 0 else min(draw.choice([1, 2]), len(mutations) - 1)
             left_out = set(draw.sample(mutations, k=count))
-            found.append((example(vocabulary, [name for name in mutations if name not in left_out]), variant))
-    return list(dict.fromkeys(found))
+            samples.append((example(vocabulary, [name for name in mutations if name not in left_out]), variant))
+    return list(dict.fromkeys(samples))
 
 
 def example(vocabulary: Vocabulary, mutations: Sequence[str] = ()) -> str:
@@ -58,24 +58,24 @@ def example(vocabulary: Vocabulary, mutations: Sequence[str] = ()) -> str:
     Raises ValueError where a mutation does not start from the reference's residue.
     """
     reference = vocabulary.reference_sequence
-    known = set(vocabulary.kmers)
+    kmers = set(vocabulary.kmers)
     letters = list(reference)
     for mutation in sorted(mutations, key=lambda name: name[:3] not in ("del", "ins")):  # these move the windows
         if mutation.startswith("ins"):
             letters[int(mutation[3:8]) - GENE_START] += mutation[8:]
             continue
         if mutation.startswith("del"):
-            first, last = (int(number) - GENE_START for number in mutation[3:].split("-"))
-            letters[first : last + 1] = [""] * (last + 1 - first)
+            start, end = (int(number) - GENE_START for number in mutation[3:].split("-"))
+            letters[start : end + 1] = [""] * (end + 1 - start)
             continue
-        old, residue, new = mutation[0], int(mutation[1:-1]), mutation[-1]
+        original, residue, replacement = mutation[0], int(mutation[1:-1]), mutation[-1]
         codon_slice = slice(3 * (residue - 1), 3 * residue)
-        if translate(reference[codon_slice]) != old:
+        if translate(reference[codon_slice]) != original:
             raise ValueError(f"{mutation}: the reference has {translate(reference[codon_slice])} at {residue}")
         fits: list[tuple[int, list[str]]] = []
-        for codon in _nearest(reference[codon_slice], new):
+        for codon in _nearest(reference[codon_slice], replacement):
             letters[codon_slice] = codon
-            fits.append((sum(kmer not in known for kmer in windows("".join(letters))), list(codon)))
+            fits.append((sum(kmer not in kmers for kmer in windows("".join(letters))), list(codon)))
         letters[codon_slice] = min(fits)[1]
     return "".join(letters)
 

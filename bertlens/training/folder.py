@@ -25,8 +25,8 @@ def check_folder(folder: Path, force: bool = False) -> None:
     elif (folder / METRICS).exists():
         raise InputError(f"{folder} holds a finished run: {ANOTHER}")
     # a run that was stopped before its first checkpoint has left its history
-    elif other := [path.name for path in folder.iterdir() if path.name not in (HISTORY, f"{CHECKPOINT}.lock")]:
-        raise InputError(f"{folder} holds other files already, {min(other)} among them: {ANOTHER}")
+    elif foreign := [path.name for path in folder.iterdir() if path.name not in (HISTORY, f"{CHECKPOINT}.lock")]:
+        raise InputError(f"{folder} holds other files already, {min(foreign)} among them: {ANOTHER}")
 
 
 def write_scores(folder: Path, metrics: dict[str, Any], card: str) -> None:

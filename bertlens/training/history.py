@@ -16,10 +16,10 @@ from ..lens import Lens
 from ..measures.distributions import jensen_shannon
 from ..measures.statistics import SURVEY_NAMES
 from ..survey import HeadStats, head_stats
-from .corpus import Passages
 from .differences import SHIPPED
 from .folder import HISTORY
 from .train import Masking, evaluate
+from .training_text import Passages
 
 FILE = ArraysFile("history of a training run", 1, "delete it, or give another folder")
 MOST_TEXTS = 200
@@ -76,9 +76,9 @@ class History:
     def _divergence(self) -> np.ndarray:
         total = torch.zeros(())
         for text in self.texts:
-            before, now = self.start.trace(text), self.lens.trace(text)
+            old, now = self.start.trace(text), self.lens.trace(text)
             rows = [
-                jensen_shannon(before.attention(layer), now.attention(layer)).mean(-1) for layer in range(now.n_layers)
+                jensen_shannon(old.attention(layer), now.attention(layer)).mean(-1) for layer in range(now.n_layers)
             ]
             total = total + torch.stack(rows).double().cpu()
         mean: np.ndarray = (total / len(self.texts)).float().cpu().numpy()
@@ -97,8 +97,8 @@ def load(path: str | Path | None = None, of: Mapping[str, Any] | None = None) ->
 def texts(held_out: Passages, tokenizer: Any) -> list[str]:
     """The first MOST_TEXTS passages of SHORTEST_TEXT tokens and more (of any length where there are none), as text."""
     long = [p for p, n in enumerate(held_out.lengths.tolist()) if n >= SHORTEST_TEXT]
-    chosen = (long or [*range(len(held_out))])[:MOST_TEXTS]
-    rows = [held_out.rows(torch.tensor([p]))[0] for p in chosen]
+    picks = (long or [*range(len(held_out))])[:MOST_TEXTS]
+    rows = [held_out.rows(torch.tensor([p]))[0] for p in picks]
     return [tokenizer.decode(row, skip_special_tokens=True) for row in rows]
 
 

@@ -16,12 +16,12 @@ from ..model.fingerprint import identity
 from ..model.loading import load
 from ..text.encoding import token_limit
 from . import differences
-from .card import card
-from .corpus import SET_ASIDE, SHORTEST, Passages, files, passages, prepare, read
 from .folder import CHECKPOINT, check_folder, sha256, write_scores
 from .history import History
+from .model_card import card
 from .steps import training_device
-from .train import EVALUATED, Masking, Settings, evaluate, train
+from .train import EVALUATED, Masking, TrainingSettings, evaluate, train
+from .training_text import SET_ASIDE, SHORTEST, Passages, files, passages, prepare, read
 
 MOST_SCORED = 2000  # passages of a file, evenly over it
 
@@ -69,7 +69,7 @@ def scored_files(corpus: Iterable[str | Path]) -> list[Path]:
 def train_and_save(
     corpus: Iterable[str | Path],
     output: Path,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     model_name: str | None = None,
     score: Iterable[str | Path] = (),
@@ -89,44 +89,44 @@ def train_and_save(
     if missing := [path for path in aside if not path.is_file()]:
         raise InputError(f"no file {missing[0]} to score")
     bare, tokenizer = start(model_name, None, settings.seed)
-    most = token_limit(tokenizer, bare.base_model)
-    if most is not None and settings.length > most:
-        raise InputError(f"passages of {settings.length:,} tokens are too long for the model: give at most {most:,}")
+    limit = token_limit(tokenizer, bare.base_model)
+    if limit is not None and settings.length > limit:
+        raise InputError(f"passages of {settings.length:,} tokens are too long for the model: give at most {limit:,}")
     scored = {path.name: _passages(tokenizer, path, settings.length) for path in aside}
     learned, held_out = prepare(read(paths), tokenizer, settings.length)
     model, _ = start(model_name, learned, settings.seed)
     masking, model = Masking(tokenizer), model.to(training_device())
-    data = {path.name: sha256(path) for path in paths}
-    of = data | identity(model, tokenizer)
+    hashes = {path.name: sha256(path) for path in paths}
+    of = hashes | identity(model, tokenizer)
     history = History(model, tokenizer, held_out, masking, output, of | asdict(settings))
     record = train(model, learned, held_out, masking, output, settings, data=of, at_point=history)
     model = model.cpu()
     if model_name is None:
         differences.write(model, output / differences.FILE)
-        kept, _ = differences.load(output)
+        stored, _ = differences.load(output)
     else:
         try:
             model.save_pretrained(output)
             tokenizer.save_pretrained(output)
         except (OSError, SafetensorError) as error:
             raise ExportError(f"the model cannot be written in {output} ({error})") from error
-        kept = model
+        stored = model
     scores, single = (
-        {name: _score(kept, tokenizer, some, share) for name, some in scored.items()} for share in (EVALUATED, 0)
+        {name: _score(stored, tokenizer, rows, share) for name, rows in scored.items()} for share in (EVALUATED, 0)
     )
     metrics = {
         "model": model_name or offline_model.NAME,
-        "corpus": data,
+        "corpus": hashes,
         "tokens": len(learned.ids),
         "vocabulary": len(tokenizer),
         "share": EVALUATED,
         "run": record,
-        "held_out": asdict(evaluate(kept, held_out, masking)),
+        "held_out": asdict(evaluate(stored, held_out, masking)),
         "before_rounding": asdict(evaluate(model, held_out, masking)),
         "unigram": unigram(learned, held_out, masking),
         "scores": scores,
         "single": single,
-        "sentences": answers(kept, tokenizer),
+        "sentences": answers(stored, tokenizer),
     }
     write_scores(output, metrics, card(metrics))
     (output / CHECKPOINT).unlink(missing_ok=True)
@@ -142,14 +142,14 @@ def _passages(tokenizer: Any, path: Path, length: int) -> Passages:
     """At most MOST_SCORED passages of a file. Raises InputError where it is no text, or has none to score."""
     texts = [*read([path])]
     rows = [row for text_rows in passages(texts, tokenizer, length) for row in text_rows] if texts else []
-    chosen = [rows[n * len(rows) // MOST_SCORED] for n in range(MOST_SCORED)] if len(rows) > MOST_SCORED else rows
-    if not chosen:
+    sample = [rows[n * len(rows) // MOST_SCORED] for n in range(MOST_SCORED)] if len(rows) > MOST_SCORED else rows
+    if not sample:
         raise InputError(f"{path} has no text to score: a passage has {SHORTEST} tokens or more")
-    return Passages.of(chosen)
+    return Passages.of(sample)
 
 
-def _score(model: Any, tokenizer: Any, some: Passages, share: float) -> dict[str, float]:
-    return asdict(evaluate(model, some, Masking(tokenizer), share=share)) | {"passages": len(some)}
+def _score(model: Any, tokenizer: Any, scored: Passages, share: float) -> dict[str, float]:
+    return asdict(evaluate(model, scored, Masking(tokenizer), share=share)) | {"passages": len(scored)}
 
 
 def unigram(learned: Passages, held_out: Passages, masking: Masking) -> dict[str, float]:

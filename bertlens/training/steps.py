@@ -58,7 +58,7 @@ def check_settings(settings: Any) -> None:
         raise InputError(f"a learning rate is a number from 0 on, like 5e-4, not {settings.learning_rate}")
 
 
-class Run:
+class TrainingRun:
     """A training run: model, optimizer, progress bar on stderr, and what a checkpoint keeps beside them: `state`, JSON,
     and `best`, the weights of the best step if the run remembers them.
 
@@ -95,7 +95,7 @@ class Run:
             total=settings.steps, initial=self.step, unit="step", disable=quiet, file=sys.stderr, mininterval=1
         )
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> TrainingRun:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -127,7 +127,7 @@ class Run:
     def save(self) -> None:
         """Write the checkpoint; one that is cut off leaves that before. Raises ExportError where it cannot be."""
         groups = {"model": self.model.state_dict(), "best": self.best, **self.optimizer.state_dict()["state"]}
-        arrays = {f"{at}/{name}": each.cpu().numpy() for at, group in groups.items() for name, each in group.items()}
+        arrays = {f"{at}/{name}": x.cpu().numpy() for at, group in groups.items() for name, x in group.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
         FILE.write(self.folder / CHECKPOINT, self.state | {"seconds": self.seconds}, arrays, self.of)
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from ..base.interrupts import interruptible
 from ..errors import InputError
 from ..model.loan import Loan
-from .corpus import Passages
-from .steps import Run, check_settings, of_epoch, of_step
+from .steps import TrainingRun, check_settings, of_epoch, of_step
+from .training_text import Passages
 
 EVALUATED = 0.15  # share of a passage's tokens that are predicted when the model is scored
 FLAT = 0.002  # nats: less than this is no fall of the held-out loss
@@ -26,7 +26,7 @@ POINTS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85, 1.0)  # of a run
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """What a run is made of; stored with its checkpoints and in the model card."""
 
     seed: int = 0
@@ -73,19 +73,19 @@ class Masking:
         n = max(1, round(share * int((~self.special[ids]).sum(1).min())))
         return torch.zeros_like(ids, dtype=torch.bool).scatter_(1, order.argsort(1)[:, :n], True)
 
-    def corrupted(self, ids: Tensor, chosen: Tensor, generator: torch.Generator) -> Tensor:
+    def corrupted(self, ids: Tensor, places: Tensor, generator: torch.Generator) -> Tensor:
         """(B, S) ids with 80 % of the chosen ones masked and 10 % exchanged for any other (Devlin et al. 2019, A.1)."""
         luck = torch.rand(ids.shape, generator=generator)
-        other = self.ordinary[torch.randint(len(self.ordinary), ids.shape, generator=generator)]
-        return torch.where(chosen & (luck < 0.8), self.mask, torch.where(chosen & (luck < 0.9), other, ids))
+        substitutes = self.ordinary[torch.randint(len(self.ordinary), ids.shape, generator=generator)]
+        return torch.where(places & (luck < 0.8), self.mask, torch.where(places & (luck < 0.9), substitutes, ids))
 
 
 @contextmanager
-def only(model: Any, chosen: Tensor) -> Iterator[None]:
+def only(model: Any, places: Tensor) -> Iterator[None]:
     """The model's head is run on the chosen positions (B, S) alone: logits come as (1, N, V)."""
 
     def select(module: nn.Module, args: Any, output: Any) -> Any:
-        output[0 if isinstance(output, tuple) else "last_hidden_state"] = output[0][chosen][None]
+        output[0 if isinstance(output, tuple) else "last_hidden_state"] = output[0][places][None]
         return output
 
     with Loan() as loan:
@@ -93,9 +93,9 @@ def only(model: Any, chosen: Tensor) -> Iterator[None]:
         yield
 
 
-def logits_at(model: Any, ids: Tensor, chosen: Tensor) -> Tensor:
+def logits_at(model: Any, ids: Tensor, places: Tensor) -> Tensor:
     """(N, V) the model's logits at the chosen positions of ids (B, S)."""
-    with only(model, chosen), interruptible():
+    with only(model, places), interruptible():
         logits: Tensor = model(input_ids=ids).logits
     return logits[0]
 
@@ -118,11 +118,11 @@ def evaluate(
     for number, batch in enumerate(passages.batches(tokens)):
         generator = torch.Generator().manual_seed(number)
         ids = passages.rows(batch)
-        chosen = masking.chosen(ids, share, generator)
-        inputs = torch.where(chosen, masking.mask, ids).to(device)
+        places = masking.chosen(ids, share, generator)
+        inputs = torch.where(places, masking.mask, ids).to(device)
         with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
-            logits = logits_at(model, inputs, chosen.to(device)).float()
-        answers = ids[chosen].to(device)
+            logits = logits_at(model, inputs, places.to(device)).float()
+        answers = ids[places].to(device)
         loss += float(nn.functional.cross_entropy(logits, answers, reduction="sum"))
         best = logits.topk(10).indices == answers[:, None]
         right += int(best[:, 0].sum())
@@ -137,7 +137,7 @@ def train(
     held_out: Passages,
     masking: Masking,
     folder: Path,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     data: Mapping[str, Any] | None = None,
     at_point: Callable[[int], None] | None = None,
@@ -156,10 +156,10 @@ def train(
     inputs = {**(data or {}), "shapes": [[*p.shape] for p in model.parameters()]}
     evaluated_every = max(1, settings.steps // settings.evaluations)
     points = {round(share * settings.steps) for share in POINTS}
-    with Run(model, settings, folder, inputs, {"losses": []}, eps=1e-6, quiet=quiet) as run:
-        losses, history, first = run.state["losses"], run.state["history"], run.step
+    with TrainingRun(model, settings, folder, inputs, {"losses": []}, eps=1e-6, quiet=quiet) as run:
+        losses, history, start = run.state["losses"], run.state["history"], run.step
         while not (finished := _finished(run.step, history, settings, run.seconds)):
-            if run.step - first == stop_after:
+            if run.step - start == stop_after:
                 break
             if run.step in points and at_point is not None:
                 at_point(run.step)
@@ -174,7 +174,7 @@ def train(
     return run.record() | {"finished": finished, "losses": losses}
 
 
-def _finished(step: int, history: list[dict[str, float]], settings: Settings, seconds: float) -> str:
+def _finished(step: int, history: list[dict[str, float]], settings: TrainingSettings, seconds: float) -> str:
     """Why the run is over; empty where it is not."""
     if step >= settings.steps:
         return "all steps"
@@ -186,21 +186,21 @@ def _finished(step: int, history: list[dict[str, float]], settings: Settings, se
     return ""
 
 
-def _loss(model: Any, ids: Tensor, masking: Masking, settings: Settings, step: int) -> Tensor:
+def _loss(model: Any, ids: Tensor, masking: Masking, settings: TrainingSettings, step: int) -> Tensor:
     """Mean cross-entropy of the tokens that this step masks, in nats."""
     device = next(model.parameters()).device
     generator = of_step(settings.seed, step)
-    chosen = masking.chosen(ids, settings.masked, generator)
-    inputs = masking.corrupted(ids, chosen, generator)
+    places = masking.chosen(ids, settings.masked, generator)
+    inputs = masking.corrupted(ids, places, generator)
     with torch.autocast(device.type, torch.bfloat16, enabled=settings.bfloat16):
-        logits = logits_at(model, inputs.to(device), chosen.to(device))
-    return nn.functional.cross_entropy(logits.float(), ids[chosen].to(device))
+        logits = logits_at(model, inputs.to(device), places.to(device))
+    return nn.functional.cross_entropy(logits.float(), ids[places].to(device))
 
 
 class Order:
     """Which passages a step takes: all once in an epoch, in an order of the epoch's own."""
 
-    def __init__(self, passages: Passages, settings: Settings):
+    def __init__(self, passages: Passages, settings: TrainingSettings):
         self.passages, self.settings = passages, settings
         self.epoch, self.batches = -1, passages.batches(settings.tokens)
 

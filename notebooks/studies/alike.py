@@ -69,15 +69,15 @@ def cosines(lens: Lens, pairs: Pairs) -> np.ndarray:
 
 def cosines_of(lens: Lens, kinds: dict[str, Pairs]) -> dict[str, np.ndarray]:
     """`cosines` of pairs of several kinds, which may share texts."""
-    every = cosines(lens, [pair for pairs in kinds.values() for pair in pairs])
+    values = cosines(lens, [pair for pairs in kinds.values() for pair in pairs])
     ends = np.cumsum([len(pairs) for pairs in kinds.values()])[:-1]
-    return dict(zip(kinds, np.split(every, ends), strict=True))
+    return dict(zip(kinds, np.split(values, ends), strict=True))
 
 
 def filled(words: Sequence[str], shift: int = 0) -> list[tuple[str, str]]:
     """Each frame of TWO with each word; the second text has another word for shift > 0."""
-    there = range(len(words))
-    return [(a.format(words[n]), b.format(words[(n + shift) % len(words)])) for a, b in TWO for n in there]
+    numbers = range(len(words))
+    return [(a.format(words[n]), b.format(words[(n + shift) % len(words)])) for a, b in TWO for n in numbers]
 
 
 def by_frame(values: np.ndarray, frames: Sequence[Any]) -> np.ndarray:
@@ -96,16 +96,16 @@ class Alike:
         """Cosines of a first sentence with the second of another pair: `low` and `high` hold 90 % of them, `unrelated`
         is all; `related` (pairs,) of those that go together, `beyond` the share of these above `high`."""
         firsts, seconds = zip(*self.pairs, strict=True)
-        every = self.lens.similarity(list(firsts), list(seconds)).double().numpy()
-        unrelated, related = every[~np.eye(len(every), dtype=bool)], np.diag(every)
+        table = self.lens.similarity(list(firsts), list(seconds)).double().numpy()
+        unrelated, related = table[~np.eye(len(table), dtype=bool)], np.diag(table)
         low, high = np.quantile(unrelated, [0.05, 0.95])
         beyond = float((related > high).mean())
-        said = (
+        note = (
             f"{len(unrelated)} pairs that do not belong together: 90 % of them lie between {low:.2f} and {high:.2f}.\n"
             f"{len(related)} pairs that do: {mean_text(related)}; {beyond:.0%} of them are above {high:.2f}, "
             "by chance it would be 5 %."
         )
-        return Finding(said, low=low, high=high, unrelated=unrelated, related=related, beyond=beyond)
+        return Finding(note, low=low, high=high, unrelated=unrelated, related=related, beyond=beyond)
 
     @cached_property
     def misleading(self) -> Finding:
@@ -113,7 +113,7 @@ class Alike:
         `rare` `apart` `frequent` `frequent_apart`, and over frames `denial`, `roles`, `gain_rare`, `gain_frequent`."""
         high, draw = self.baseline.high, random.Random(0)
         threes = [(verb, *draw.sample(WHO, 3)) for verb in VERBS for _ in range(10)]
-        made: dict[str, Pairs] = {
+        kinds: dict[str, Pairs] = {
             "denied": [(f"{who} {a}.", f"{who} {no}.") for a, no, _ in DENIALS for who in SUBJECTS],
             "changed": [(f"{who} {a}.", f"{who} {b}.") for a, _, b in DENIALS for who in SUBJECTS],
             "swapped": [(_street(a, v, b), _street(b, v, a)) for v, a, b, _ in threes],
@@ -123,12 +123,12 @@ class Alike:
             "frequent": filled(FREQUENT),
             "frequent_apart": filled(FREQUENT, 3),
         }
-        found = cosines_of(self.lens, made)
+        by_kind = cosines_of(self.lens, kinds)
         frames: dict[str, Sequence[Any]] = {"denied": DENIALS, "changed": DENIALS, "swapped": VERBS, "third": VERBS}
-        denial = by_frame(found["denied"] - found["changed"], DENIALS)
-        roles = by_frame(found["swapped"] - found["third"], VERBS)
-        gain_rare = by_frame(found["rare"] - found["apart"], TWO)
-        gain_frequent = by_frame(found["frequent"] - found["frequent_apart"], TWO)
+        denial = by_frame(by_kind["denied"] - by_kind["changed"], DENIALS)
+        roles = by_frame(by_kind["swapped"] - by_kind["third"], VERBS)
+        gain_rare = by_frame(by_kind["rare"] - by_kind["apart"], TWO)
+        gain_frequent = by_frame(by_kind["frequent"] - by_kind["frequent_apart"], TWO)
         names = {
             "denied": "a sentence and its denial",
             "changed": "… and with another word",
@@ -146,60 +146,60 @@ class Alike:
                 mean_text(by_frame(values, frames.get(name, TWO))),
                 f"{(values > high).mean():.0%}",
             )
-            for name, values in found.items()
+            for name, values in by_kind.items()
         ]
-        said = (
+        note = (
             f"Denied less another word: {mean_text(denial)}. Roles swapped less a third one: {mean_text(roles)}.\n"
             f"What sharing the word adds: rare {mean_text(gain_rare)}, frequent {mean_text(gain_frequent)}."
         )
         columns = ["pairs", "n", "cosine [95 %, over frames]", f"above {high:.2f} (chance 5 %)"]
         over_frames = {"denial": denial, "roles": roles, "gain_rare": gain_rare, "gain_frequent": gain_frequent}
-        return Finding(said, pd.DataFrame(rows, columns=columns).set_index("pairs"), **found, **over_frames)
+        return Finding(note, pd.DataFrame(rows, columns=columns).set_index("pairs"), **by_kind, **over_frames)
 
     @cached_property
     def shared_word(self) -> Finding:
         """Does the split find the rare word that two texts share? `first` (pairs,) whether it is the largest cell of
         two words, `chance`; where it is: `cell` its part of the cosine, `own` what goes with it in the experiment."""
-        cell, own, first, chance = [], [], [], []
+        cell, effect, hits, chance = [], [], [], []
         for pair, word in zip(filled(RARE), RARE * len(TWO), strict=True):
             split = similarity(self.lens, *pair)
             among = split.pairs(words=True)
             inner = among.loc[[name not in SPECIAL for name in among.index], [name not in SPECIAL for name in among]]
             at = divmod(int(inner.to_numpy().argmax()), inner.shape[1])
-            first.append((inner.index[at[0]], inner.columns[at[1]]) == (word, word))
+            hits.append((inner.index[at[0]], inner.columns[at[1]]) == (word, word))
             chance.append(1 / inner.size)
             tried = split.effects(1).iloc[0]
             if (tried["a"], tried["b"]) == (word, word):
                 cell.append(tried["part"])
-                own.append(tried["own"])
-        said = (
-            f"The rare word with itself is the largest cell of two words in {np.mean(first):.0%} of {len(first)} "
+                effect.append(tried["own"])
+        note = (
+            f"The rare word with itself is the largest cell of two words in {np.mean(hits):.0%} of {len(hits)} "
             f"pairs; by chance in {np.mean(chance):.1%}.\n{len(cell)} pairs: its part of the sum {mean_text(cell)}, "
-            f"its own part in the experiment {mean_text(own)}."
+            f"its own part in the experiment {mean_text(effect)}."
         )
         return Finding(
-            said, first=np.array(first), chance=float(np.mean(chance)), cell=np.array(cell), own=np.array(own)
+            note, first=np.array(hits), chance=float(np.mean(chance)), cell=np.array(cell), own=np.array(effect)
         )
 
     @cached_property
     def order(self) -> Finding:
         """Parts against experiments, the eight largest cells of each pair: (pairs,) `rho`, `same` largest one."""
-        rho, same = [], []
+        rho, agrees = [], []
         for pair in self.pairs:
             tried = similarity(self.lens, *pair).effects(8)
-            part, own = (torch.tensor(tried[name].to_numpy()) for name in ("part", "own"))
-            rho.append(float(spearman(part, own)))
-            same.append(tried["part"].abs().idxmax() == tried["own"].abs().idxmax())
-        said = (
+            size, effect = (torch.tensor(tried[name].to_numpy()) for name in ("part", "own"))
+            rho.append(float(spearman(size, effect)))
+            agrees.append(tried["part"].abs().idxmax() == tried["own"].abs().idxmax())
+        note = (
             f"{len(rho)} pairs: rank correlation of part and own part {mean_text(rho, most=1)} (0 by chance).\n"
-            f"The largest part is the largest own part, too, in {np.mean(same):.0%} of them (chance 12.5 %)."
+            f"The largest part is the largest own part, too, in {np.mean(agrees):.0%} of them (chance 12.5 %)."
         )
-        return Finding(said, rho=np.array(rho), same=np.array(same))
+        return Finding(note, rho=np.array(rho), same=np.array(agrees))
 
     @property
     def conclusions(self) -> Any:
         """A table: what is said of similarity, what holds on this model, by which numbers."""
-        baseline, found, word = self.baseline, self.misleading, self.shared_word
+        baseline, trap, word = self.baseline, self.misleading, self.shared_word
         high = baseline.high
         rows = [
             (
@@ -210,17 +210,17 @@ class Alike:
             (
                 "A denial is less alike than another word",
                 "the other way, in these frames",
-                f"{mean_text(found.denial)}, n = {len(found.denied)}",
+                f"{mean_text(trap.denial)}, n = {len(trap.denied)}",
             ),
             (
                 "Who does what to whom counts",
                 "hardly",
-                f"cosine {mean_text(by_frame(found.swapped, VERBS))}, n = {len(found.swapped)}",
+                f"cosine {mean_text(by_frame(trap.swapped, VERBS))}, n = {len(trap.swapped)}",
             ),
             (
                 "One shared word is not enough",
                 "a rare one can be",
-                f"{(found.rare > high).mean():.0%} above {high:.2f}, n = {len(found.rare)}",
+                f"{(trap.rare > high).mean():.0%} above {high:.2f}, n = {len(trap.rare)}",
             ),
             (
                 "The largest cell shows the word it depends on",

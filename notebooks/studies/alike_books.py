@@ -35,25 +35,25 @@ def misleading(lens: Lens, seed: int = 0) -> Finding:
     behind the first verb; `exchanged` `elsewhere` (sentences,); `one_shared` (pairs,), `per_word` and `per_sentence`
     means of pairs that share a rare word, and that share none.
     """
-    doyle, jerome = ([one for one in texts if FROM <= len(one) <= TO] for texts in excerpts.sentences().values())
+    doyle, jerome = ([text for text in texts if FROM <= len(text) <= TO] for texts in excerpts.sentences().values())
     books, draw = [*doyle, *jerome], random.Random(seed)
     across = lens.similarity(doyle, jerome).double().numpy()
     high = float(np.quantile(across, 0.95))
 
-    sayable = [one for one in books if VERB.search(one) and "not" not in one.split() and "n’t" not in one]
-    nouns = [the[1] for one in books for the in BEHIND.finditer(one)]
-    behind = {one: BEHIND.findall(one) for one in books}
-    ends = [(one, the[0], the[-1]) for one, the in behind.items() if len(the) > 1 and the[0] != the[-1]]
-    found = cosines_of(
+    sayable = [text for text in books if VERB.search(text) and "not" not in text.split() and "n’t" not in text]
+    nouns = [the[1] for text in books for the in BEHIND.finditer(text)]
+    behind = {text: BEHIND.findall(text) for text in books}
+    ends = [(text, the[0], the[-1]) for text, the in behind.items() if len(the) > 1 and the[0] != the[-1]]
+    kinds = cosines_of(
         lens,
         {
-            "not_said": [(one, VERB.sub(r"\1 not", one, count=1)) for one in sayable],
-            "now_said": [(one, VERB.sub(r"\1 now", one, count=1)) for one in sayable],
-            "exchanged": [(one, with_two(one, last, first)) for one, first, last in ends],
-            "elsewhere": [(one, with_two(one, *draw.sample(nouns, 2))) for one, _, _ in ends],
+            "not_said": [(text, VERB.sub(r"\1 not", text, count=1)) for text in sayable],
+            "now_said": [(text, VERB.sub(r"\1 now", text, count=1)) for text in sayable],
+            "exchanged": [(text, with_two(text, end, start)) for text, start, end in ends],
+            "elsewhere": [(text, with_two(text, *draw.sample(nouns, 2))) for text, _, _ in ends],
         },
     )
-    not_said, now_said, exchanged, elsewhere = found.values()
+    not_said, now_said, exchanged, elsewhere = kinds.values()
     by_word, without_any = _sharing(doyle, jerome, across)
     one_shared, no_word = (np.concatenate([np.array(x) for x in by.values()]) for by in (by_word, without_any))
     per_word, per_sentence = (np.array([np.mean(x) for x in by.values()]) for by in (by_word, without_any))
@@ -63,23 +63,23 @@ def misleading(lens: Lens, seed: int = 0) -> Finding:
         (f"one rare word shared ({len(by_word)} words)", len(one_shared), per_word, one_shared),
         ("no word shared", len(no_word), per_sentence, no_word),
     ]
-    said = (
+    note = (
         f"{across.size:,} pairs across the books: 95 % of them are below {high:.2f}.\n"
         f"What “not” takes away beside “now”: {mean_text(now_said - not_said, 3)}, n = {len(sayable)}. "
         f"Exchanged less other words: {mean_text(exchanged - elsewhere)}, n = {len(ends)}."
     )
     table = pd.DataFrame(
-        [(what, n, mean_text(means), f"{(every > high).mean():.0%}") for what, n, means, every in rows],
+        [(what, n, mean_text(means), f"{(cosines > high).mean():.0%}") for what, n, means, cosines in rows],
         columns=["pairs", "n", "cosine [95 %]", f"above {high:.2f} (chance 5 %)"],
     ).set_index("pairs")
-    return Finding(said, table, high=high, one_shared=one_shared, per_word=per_word, per_sentence=per_sentence, **found)
+    return Finding(note, table, high=high, one_shared=one_shared, per_word=per_word, per_sentence=per_sentence, **kinds)
 
 
 def _sharing(
     doyle: list[str], jerome: list[str], across: np.ndarray
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Cosines of pairs that have one rare word in common, by word; and of those that have none, by first sentence."""
-    words_of = {one: set(re.findall(r"[a-z]{4,}", one.lower())) for one in [*doyle, *jerome]}
+    words_of = {text: set(re.findall(r"[a-z]{4,}", text.lower())) for text in [*doyle, *jerome]}
     count = Counter(word for words in words_of.values() for word in words)
     by_word: dict[str, list[float]] = defaultdict(list)
     without_any: dict[str, list[float]] = defaultdict(list)

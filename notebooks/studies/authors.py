@@ -22,9 +22,9 @@ def examples() -> tuple[list[Example], list[Example]]:
     """Sentences to train on and to test on, as many of either author: those of the later pages are the test's."""
     train, test = [], []
     for author, texts in excerpts.sentences().items():
-        chosen = [text for text in texts if WORDS[0] <= len(text.split()) <= WORDS[1]]
-        train += [(text, author) for text in chosen[:TRAIN]]
-        test += [(text, author) for text in chosen[-TEST:]]
+        of_length = [text for text in texts if WORDS[0] <= len(text.split()) <= WORDS[1]]
+        train += [(text, author) for text in of_length[:TRAIN]]
+        test += [(text, author) for text in of_length[-TEST:]]
     return train, test
 
 
@@ -48,29 +48,29 @@ def trained(lens: Lens, train: Sequence[Example], seed: int = 0) -> tuple[Lens, 
         states = _first_states(model, inputs)
         head = [*model.bert.pooler.parameters(), *model.classifier.parameters()]
         optimizer = torch.optim.Adam(head, lr=1e-3)
-        for chosen in _batches(len(train), FIRST_STEPS):
-            pooled = torch.tanh(model.bert.pooler.dense(states[chosen]))
-            _step(optimizer, model.classifier(pooled), labels[chosen])
-        before = copy.deepcopy(model)
+        for numbers in _batches(len(train), FIRST_STEPS):
+            pooled = torch.tanh(model.bert.pooler.dense(states[numbers]))
+            _step(optimizer, model.classifier(pooled), labels[numbers])
+        start = copy.deepcopy(model)
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-        for chosen in _batches(len(train), STEPS):
-            longest = int(inputs["attention_mask"][chosen].sum(1).max())
-            batch = {name: value[chosen, :longest] for name, value in inputs.items()}
-            _step(optimizer, model(**batch).logits, labels[chosen])
+        for numbers in _batches(len(train), STEPS):
+            longest = int(inputs["attention_mask"][numbers].sum(1).max())
+            batch = {name: value[numbers, :longest] for name, value in inputs.items()}
+            _step(optimizer, model(**batch).logits, labels[numbers])
     optimizer.zero_grad()
-    return Lens(before, lens.tokenizer), Lens(model, lens.tokenizer)
+    return Lens(start, lens.tokenizer), Lens(model, lens.tokenizer)
 
 
 @torch.no_grad()
 def _first_states(model: Any, inputs: Any) -> Tensor:
     """(n, D) of [CLS] behind the last layer."""
-    found = []
+    states = []
     for at in range(0, len(inputs["input_ids"]), 4 * BATCH):
         batch = {name: value[at : at + 4 * BATCH] for name, value in inputs.items()}
         longest = int(batch["attention_mask"].sum(1).max())
         batch = {name: value[:, :longest] for name, value in batch.items()}
-        found.append(model.bert(**batch).last_hidden_state[:, 0])
-    return torch.cat(found)
+        states.append(model.bert(**batch).last_hidden_state[:, 0])
+    return torch.cat(states)
 
 
 def _batches(n: int, steps: int) -> Iterator[Tensor]:

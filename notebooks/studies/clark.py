@@ -30,12 +30,12 @@ class Clark:
     def __init__(self, lens: Lens, corpus: Sequence[tuple[str, str]], stats: HeadStats) -> None:
         self.lens, self.corpus, self.stats, self.table = lens, list(corpus), stats, stats.table()
         counting = Lengths()
-        self.counted = [text_statistics(each, counting) for each in lens.trace_batch(self.corpus)]
+        self.counted = [text_statistics(trace, counting) for trace in lens.trace_batch(self.corpus)]
 
     def of_texts(self, name: str, by: str = "weight") -> np.ndarray:
         """(texts, layers, heads) a statistic of every text."""
         at = NAMES.index(name)
-        return np.stack([(found.numerators[by][at] / found.denominators[at]).numpy() for found in self.counted])
+        return np.stack([(text.numerators[by][at] / text.denominators[at]).numpy() for text in self.counted])
 
     @property
     def strongest(self) -> Any:
@@ -49,37 +49,37 @@ class Clark:
     @cached_property
     def sinks(self) -> Finding:
         """Share of attention that goes to a kind, mean of a layer's heads: `each`, kind -> (texts, layers)."""
-        each = {name: self.of_texts(name).mean(2) for name in SINKS}
-        table = pd.DataFrame({name: [mean_text(layer, 3) for layer in values.T] for name, values in each.items()})
-        return Finding(f"{self._texts}; mean over heads and texts", table.rename_axis("layer"), each=each)
+        by_name = {name: self.of_texts(name).mean(2) for name in SINKS}
+        table = pd.DataFrame({name: [mean_text(layer, 3) for layer in values.T] for name, values in by_name.items()})
+        return Finding(f"{self._texts}; mean over heads and texts", table.rename_axis("layer"), each=by_name)
 
     @cached_property
     def by_norm(self) -> Finding:
         """The same by weight and by norm, over all layers: `both`, by -> kind -> (texts,); `change`, norm − weight."""
-        both = {by: {name: self.of_texts(name, by).mean((1, 2)) for name in SINKS} for by in ("weight", "norm")}
-        for values in both.values():
+        sides = {by: {name: self.of_texts(name, by).mean((1, 2)) for name in SINKS} for by in ("weight", "norm")}
+        for values in sides.values():
             values["all others"] = 1 - sum(values.values())
-        change = {name: both["norm"][name] - both["weight"][name] for name in both["norm"]}
-        rows = {by: {name: mean_text(x, 3) for name, x in shares.items()} for by, shares in both.items()}
+        change = {name: sides["norm"][name] - sides["weight"][name] for name in sides["norm"]}
+        rows = {by: {name: mean_text(x, 3) for name, x in shares.items()} for by, shares in sides.items()}
         rows["norm − weight"] = {name: mean_text(x, 3) for name, x in change.items()}
-        return Finding(f"{self._texts}; share of all heads' attention", pd.DataFrame(rows), both=both, change=change)
+        return Finding(f"{self._texts}; share of all heads' attention", pd.DataFrame(rows), both=sides, change=change)
 
     @cached_property
     def entropy(self) -> Finding:
         """The broadest and the narrowest head, and `ten`: layer -> how many of the ten broadest; `broadest` its row."""
-        said = []
+        lines = []
         for what, at in (("Broadest", self.table["entropy"].idxmax()), ("Narrowest", self.table["entropy"].idxmin())):
             row = self.table.loc[at]
-            found = self.of_texts("entropy")[:, int(row["layer"]), int(row["head"])]
-            said.append(
-                f"{what}: {_name(row)}, {mean_text(found)} nats, as even as over {np.exp(row['entropy']):.0f} tokens; "
+            values = self.of_texts("entropy")[:, int(row["layer"]), int(row["head"])]
+            lines.append(
+                f"{what}: {_name(row)}, {mean_text(values)} nats, as even as over {np.exp(row['entropy']):.0f} tokens; "
                 f"{row['previous']:.0%} of it to the previous token, {row['first']:.0%} to [CLS]."
             )
         ten = self.table.nlargest(10, "entropy")["layer"].value_counts().sort_index()
         listed = ", ".join(f"layer {layer}: {count}" for layer, count in ten.items())
         chance = 10 / self.table["layer"].nunique()
-        said.append(f"Layers of the ten broadest heads: {listed}; by chance {chance:.1f} of them would be in layer 0.")
-        return Finding("\n".join(said), ten=ten, broadest=self.table.loc[self.table["entropy"].idxmax()])
+        lines.append(f"Layers of the ten broadest heads: {listed}; by chance {chance:.1f} of them would be in layer 0.")
+        return Finding("\n".join(lines), ten=ten, broadest=self.table.loc[self.table["entropy"].idxmax()])
 
     def gradients(self, target: str, texts: int = 20) -> Finding:
         """How much each weight moves the closeness of a text to a sentence, in four groups of the first texts.
@@ -88,19 +88,19 @@ class Clark:
         |dL/dα| and ‖f(x)‖ of `[CLS]` ÷ those of all other tokens.
         """
         with torch.no_grad():
-            there = self.lens.trace(target).output.last_hidden_state.mean(1)[0].clone()
+            goal = self.lens.trace(target).output.last_hidden_state.mean(1)[0].clone()
 
         def distance(output: Any) -> torch.Tensor:
             """1 − cosine of the text's mean vector and the target's: what the model is used for."""
-            return 1 - torch.cosine_similarity(output.last_hidden_state.mean(1)[0], there, dim=0)
+            return 1 - torch.cosine_similarity(output.last_hidden_state.mean(1)[0], goal, dim=0)
 
-        few = self.corpus[:texts]
-        groups = [few[at::GROUPS] for at in range(GROUPS)]
-        parts = [attention_gradients(self.lens, group, loss=distance, progress=False) for group in groups]
-        every = pd.concat(parts).groupby(["layer", "head"], as_index=False).mean()
-        every.attrs = {"objective": "closeness to a sentence", "texts": len(few)}
-        means = [part.groupby("layer")[KINDS].mean() for part in parts]
-        relative = np.stack([(found["first"] / found["other"]).to_numpy() for found in means])
+        sample = self.corpus[:texts]
+        groups = [sample[at::GROUPS] for at in range(GROUPS)]
+        tables = [attention_gradients(self.lens, group, loss=distance, progress=False) for group in groups]
+        pooled = pd.concat(tables).groupby(["layer", "head"], as_index=False).mean()
+        pooled.attrs = {"objective": "closeness to a sentence", "texts": len(sample)}
+        means = [x.groupby("layer")[KINDS].mean() for x in tables]
+        relative = np.stack([(row["first"] / row["other"]).to_numpy() for row in means])
         length = np.stack([self._lengths(group) for group in groups])
         table = pd.DataFrame(
             {
@@ -110,32 +110,32 @@ class Clark:
                 "|dL/dα| per unit of ‖f(x)‖": [mean_text(layer) for layer in (relative / length).T],
             }
         ).rename_axis("layer")
-        said = f"[CLS] ÷ words, {len(few)} texts in four groups [95 %, over groups]"
-        return Finding(said, table, gradients=every, relative=relative, length=length)
+        note = f"[CLS] ÷ words, {len(sample)} texts in four groups [95 %, over groups]"
+        return Finding(note, table, gradients=pooled, relative=relative, length=length)
 
     def neighbours(self, distances: np.ndarray, positions: Any) -> Finding:
         """Which heads are alike: how good the map is (`stress`, `even` without structure, `kept` nearest ones of `n`),
         and mean distance among heads that look at `[CLS]` most (`resting`) and to the others (`mixed`)."""
         nearest, how_far = nearest_heads(distances, 3)
         n, n_heads = len(distances), int(self.table["head"].nunique())
-        stress, even, kept = (positions.attrs[name] for name in ("stress", "even_stress", "nearest_kept"))
+        stress, even, good = (positions.attrs[name] for name in ("stress", "even_stress", "nearest_kept"))
         in_layer = int((nearest[:, 0] // n_heads == np.arange(n) // n_heads).sum())
-        rest = self.table["first"].to_numpy() > self.table["first"].median()
-        apart = np.where(np.eye(n, dtype=bool), np.nan, distances)
-        resting, mixed = float(np.nanmean(apart[np.ix_(rest, rest)])), float(np.nanmean(apart[np.ix_(rest, ~rest)]))
-        some = [int(self.table[name].idxmax()) for name in ("previous", "next", "first")]
+        sink = self.table["first"].to_numpy() > self.table["first"].median()
+        pairs = np.where(np.eye(n, dtype=bool), np.nan, distances)
+        resting, mixed = float(np.nanmean(pairs[np.ix_(sink, sink)])), float(np.nanmean(pairs[np.ix_(sink, ~sink)]))
+        tops = [int(self.table[name].idxmax()) for name in ("previous", "next", "first")]
         names = [head_name(divmod(at, n_heads)) for at in range(n)]
         table = pd.DataFrame(
-            {f"{k + 1}. nearest": [f"{names[nearest[i, k]]} ({how_far[i, k]:.2f})" for i in some] for k in range(3)},
-            index=[names[at] for at in some],
+            {f"{k + 1}. nearest": [f"{names[nearest[i, k]]} ({how_far[i, k]:.2f})" for i in tops] for k in range(3)},
+            index=[names[at] for at in tops],
         )
-        said = (
+        note = (
             f"Stress {stress:.2f}; a perfect map has 0, one of {n} heads without any structure {even:.2f}.\n"
-            f"The true nearest head is the nearest on the map for {kept} of {n} heads. It is of the same layer for "
-            f"{in_layer}, by chance for {n * (n_heads - 1) / (n - 1):.0f}.\nMean distance among the {rest.sum()} heads "
+            f"The true nearest head is the nearest on the map for {good} of {n} heads. It is of the same layer for "
+            f"{in_layer}, by chance for {n * (n_heads - 1) / (n - 1):.0f}.\nMean distance among the {sink.sum()} heads "
             f"that look at [CLS] most: {resting:.2f}; to the others: {mixed:.2f}."
         )
-        return Finding(said, table, stress=stress, even=even, kept=kept, n=n, resting=resting, mixed=mixed)
+        return Finding(note, table, stress=stress, even=even, kept=good, n=n, resting=resting, mixed=mixed)
 
     @property
     def _texts(self) -> str:
@@ -144,13 +144,13 @@ class Clark:
     def _lengths(self, group: Sequence[tuple[str, str]]) -> np.ndarray:
         """(layers,) mean ‖f(x)‖ of `[CLS]` ÷ that of all other tokens, over as many pairs as the gradients count."""
         sums, counting = np.zeros((2, self.table["layer"].nunique(), 2)), Lengths()
-        for each in self.lens.trace_batch(group):
-            found = text_statistics(each, counting)
+        for trace in self.lens.trace_batch(group):
+            numbers = text_statistics(trace, counting)
             for at, kind in enumerate((0, 3)):
-                assert found.lengths is not None
-                chosen = found.lengths[:, :, found.categories == kind].mean(1)  # (layers, tokens)
-                row = np.stack([chosen.sum(1).numpy(), np.full(len(chosen), chosen.shape[1])], 1)
-                sums[at] += row * each.n_tokens
+                assert numbers.lengths is not None
+                norms = numbers.lengths[:, :, numbers.categories == kind].mean(1)  # (layers, tokens)
+                row = np.stack([norms.sum(1).numpy(), np.full(len(norms), norms.shape[1])], 1)
+                sums[at] += row * trace.n_tokens
         means: np.ndarray = sums[:, :, 0] / sums[:, :, 1]
         return means[0] / means[1]
 

@@ -42,7 +42,7 @@ def of_similarity(lens: Lens, pairs: Sequence[tuple[str, str]]) -> Finding:
     agreed = np.array([rho(a, b) for a, b in zip(slopes, swept, strict=False)])
     between = np.array([rho(slopes[k], slopes[k - 1]) for k in range(len(pairs))])  # each pair with another
     size, moved = np.abs(layers_off), np.abs(swept)
-    said = (
+    note = (
         f"{len(pairs)} pairs, cosine {mean_text(cosines)}; estimate against exact on {len(swept)} of them: "
         f"{mean_text(agreed, most=1)}.\n{swept.size} runs, each without one head: the cosine changes by "
         f"{moved.mean():.3f} on average, by {moved.max():.3f} at most.\n"
@@ -53,7 +53,7 @@ def of_similarity(lens: Lens, pairs: Sequence[tuple[str, str]]) -> Finding:
         {name: [mean_text(x) for x in values.T] for name, values in columns.items()},
         index=[f"L{layer}" for layer in range(size.shape[1])],
     )
-    return Finding(said, table, agreed=agreed, swept=swept, layers_off=layers_off, between=between)
+    return Finding(note, table, agreed=agreed, swept=swept, layers_off=layers_off, between=between)
 
 
 def _margin(lens: Lens, variant: str) -> Callable[[Any], torch.Tensor]:
@@ -61,8 +61,8 @@ def _margin(lens: Lens, variant: str) -> Callable[[Any], torch.Tensor]:
     config: Any = lens.model.config
     names = [config.id2label[i] for i in range(config.num_labels)]
     mine = names.index(variant)
-    others = [k for k in range(len(names)) if k != mine]
-    return lambda output: output.logits[0, mine] - output.logits[0, others].max()
+    rivals = [k for k in range(len(names)) if k != mine]
+    return lambda output: output.logits[0, mine] - output.logits[0, rivals].max()
 
 
 def _changes(one: Trace, reference: Trace, there: list[int], others: list[int], head: Sequence[int]) -> dict[str, Any]:
@@ -90,27 +90,27 @@ def of_variants(lens: Lens, draw: random.Random) -> Finding:
     column an experiment; `left`, a row a mutation left out alone, by `margin lost`."""
     vocabulary: Any = lens.tokenizer.vocabulary
     reference = lens.trace(sars_cov_2.example(vocabulary))
-    rows, windows, left = [], [], []
+    rows, windows, losses = [], [], []
     for variant in VARIANTS:
         mutations, margin = sars_cov_2.MUTATIONS[variant], _margin(lens, variant)
-        kept = [[name for name in mutations if name != out] for out in (None, *mutations)]
-        runs = lens.trace_batch([sars_cov_2.example(vocabulary, names) for names in kept], batch_size=4)
-        each = [float(margin(run.output)) for run in runs]
-        left += [(variant, name, each[0] - value) for name, value in zip(mutations, each[1:], strict=True)]
-        weakest = min((value, k) for k, value in enumerate(each) if value > 0)[1]  # still right without one mutation
-        for one in (runs[0], runs[weakest]):
-            there = (one.input_ids != reference.input_ids).nonzero()[:, 0].tolist()
-            others = draw.sample([at for at in range(1, one.n_tokens - 1) if at not in there], len(there))
-            strongest = divmod(int(estimate(one, margin).abs().argmax()), one.n_heads)
-            made = _changes(one, reference, there, others, strongest)
-            rows.append({what: float(margin(one.rerun(*changes).output)) for what, changes in made.items()})
-            windows.append(len(there))
+        subsets = [[name for name in mutations if name != out] for out in (None, *mutations)]
+        runs = lens.trace_batch([sars_cov_2.example(vocabulary, names) for names in subsets], batch_size=4)
+        values = [float(margin(run.output)) for run in runs]
+        losses += [(variant, name, values[0] - value) for name, value in zip(mutations, values[1:], strict=True)]
+        weakest = min((value, k) for k, value in enumerate(values) if value > 0)[1]  # still right without one mutation
+        for gene in (runs[0], runs[weakest]):
+            mutated = (gene.input_ids != reference.input_ids).nonzero()[:, 0].tolist()
+            controls = draw.sample([at for at in range(1, gene.n_tokens - 1) if at not in mutated], len(mutated))
+            strongest = divmod(int(estimate(gene, margin).abs().argmax()), gene.n_heads)
+            changes_by_name = _changes(gene, reference, mutated, controls, strongest)
+            rows.append({what: float(margin(gene.rerun(*changes).output)) for what, changes in changes_by_name.items()})
+            windows.append(len(mutated))
     margins = pd.DataFrame(rows)
-    lost = pd.DataFrame(left, columns=["variant", "mutation", "margin lost"])
+    lost = pd.DataFrame(losses, columns=["variant", "mutation", "margin lost"])
     needed = lost[lost["margin lost"] > 0.5]
-    listed = ", ".join(f"{one.variant} {one.mutation} {one[-1]:.2f}" for one in needed.itertuples(index=False))
+    listed = ", ".join(f"{row.variant} {row.mutation} {row[-1]:.2f}" for row in needed.itertuples(index=False))
     pairs = ", ".join(f"{a:.1f} → {b:.1f}" for a, b in zip(margins[AS_IT_IS], margins[ONE_HEAD], strict=True))
-    said = (
+    note = (
         f"{len(lost)} mutations left out one by one; the margin falls by more than 0.5 for {len(needed)}: {listed}.\n"
         f"Strongest head off: margins {pairs}.\n{len(margins)} sequences of 3 variants, {reference.n_tokens} tokens, "
         f"{min(windows)} to {max(windows)} mutated; below 0 the answer is another one."
@@ -122,19 +122,19 @@ def of_variants(lens: Lens, draw: random.Random) -> Finding:
         },
         index=margins.columns,
     )
-    return Finding(said, table, margins=margins, left=lost, needed=needed)
+    return Finding(note, table, margins=margins, left=lost, needed=needed)
 
 
 def conclusions(study: MaskedWords, of_pairs: Finding, of_genes: Finding) -> Any:
     """A table: claims, what holds on these models, by which numbers."""
 
     def each_task(values: dict[str, np.ndarray]) -> str:
-        return ", ".join(f"{name} {mean_text(found)}" for name, found in values.items())
+        return ", ".join(f"{name} {mean_text(numbers)}" for name, numbers in values.items())
 
     tasks = study.tasks
-    first, ways, closed, where = study.strongest, study.importance.ways, study.closed, study.where
+    top, ways, closed, where = study.strongest, study.importance.ways, study.closed, study.where
     margins, swept = of_genes.margins, np.abs(of_pairs.swept)
-    kept = margins[ONE_HEAD] > 0
+    survives = margins[ONE_HEAD] > 0
     rows = [
         (
             "The estimate orders heads as the experiment does",
@@ -144,10 +144,10 @@ def conclusions(study: MaskedWords, of_pairs: Finding, of_genes: Finding) -> Any
         (
             "Few heads carry a task",
             "holds for these three",
-            f"five off: {each_task({name: first.together[name] for name in tasks})}; "
-            f"at random: {each_task(first.at_random)}",
+            f"five off: {each_task({name: top.together[name] for name in tasks})}; "
+            f"at random: {each_task(top.at_random)}",
         ),
-        ("Heads stand in for each other", "not found", f"five together less sum of five: {each_task(first.less)} nats"),
+        ("Heads stand in for each other", "not found", f"five together less sum of five: {each_task(top.less)} nats"),
         ("Sharp heads matter", "does not hold", f"ρ with the effect's size {mean_text(ways['sharpness'], most=1)}"),
         (
             "… the sharpest one, L0·H2",
@@ -179,7 +179,7 @@ def conclusions(study: MaskedWords, of_pairs: Finding, of_genes: Finding) -> Any
         (
             "… and by single heads",
             "not in whole ones, can be where a mutation lacks",
-            f"answer kept: whole {kept[::2].sum()} of 3, lacking one {kept[1::2].sum()} of 3",
+            f"answer kept: whole {survives[::2].sum()} of 3, lacking one {survives[1::2].sum()} of 3",
         ),
     ]
     return verdicts(rows, ("claim", "on these models", "numbers"))

@@ -28,13 +28,13 @@ class Finding:
         return self.said if self.table is None else f"{self.said}\n{getattr(self.table, 'data', self.table)}"
 
     def _repr_html_(self) -> str:
-        said = html.escape(self.said).replace("\n", "<br>")
+        text = html.escape(self.said).replace("\n", "<br>")
         if self.table is None:
-            return f"<p>{said}</p>"
+            return f"<p>{text}</p>"
         import pandas as pd  # with the tables alone
 
         with pd.option_context("display.max_colwidth", None):  # no cell ends in "…"
-            return f"<p>{said}</p>{self.table._repr_html_()}"
+            return f"<p>{text}</p>{self.table._repr_html_()}"
 
 
 def lengths(traces: Sequence[Trace]) -> str:

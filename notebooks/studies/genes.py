@@ -38,18 +38,18 @@ def samples(lens: Lens, seed: int = 0) -> tuple[list[tuple[str, str]], str]:
     vocabulary: Any = lens.tokenizer.vocabulary
     file = data_folder() / "sars_cov_2" / "spike_variants.tsv.gz"
     if file.is_file():
-        every = pd.read_csv(file, sep="\t")
-        real = every[(every["split"] == "test") & every["variant"].isin(variants(lens))]
+        table = pd.read_csv(file, sep="\t")
+        real = table[(table["split"] == "test") & table["variant"].isin(variants(lens))]
         real = real.groupby("variant").sample(frac=1, random_state=seed).groupby("variant").head(PER_VARIANT)
         return list(zip(real["variant"], real["sequence"], strict=True)), "test split"
-    draw, found = random.Random(seed), []
+    draw, rows = random.Random(seed), []
     for variant, mutations in sars_cov_2.MUTATIONS.items():
-        found.append((variant, sars_cov_2.example(vocabulary, mutations)))
+        rows.append((variant, sars_cov_2.example(vocabulary, mutations)))
         for _ in range(PER_VARIANT - 1):
             left_out = set(draw.sample(mutations, k=min(draw.choice([1, 2]), len(mutations) - 1)))
-            kept = [name for name in mutations if name not in left_out]
-            found.append((variant, sars_cov_2.example(vocabulary, kept)))
-    return list(dict.fromkeys(found)), "written from the reference"
+            subset = [name for name in mutations if name not in left_out]
+            rows.append((variant, sars_cov_2.example(vocabulary, subset)))
+    return list(dict.fromkeys(rows)), "written from the reference"
 
 
 def variants(lens: Lens) -> list[str]:
@@ -62,9 +62,9 @@ class Genes:
 
     def __init__(self, lens: Lens, seed: int = 0) -> None:
         self.variants = variants(lens)
-        found, self.source = samples(lens, seed)
-        self.traces = lens.trace_batch([sequence for _, sequence in found], batch_size=4)
-        self.labels = [variant for variant, _ in found]
+        rows, self.source = samples(lens, seed)
+        self.traces = lens.trace_batch([sequence for _, sequence in rows], batch_size=4)
+        self.labels = [variant for variant, _ in rows]
         self.examples = [self.labels.index(variant) for variant in self.variants]
         self.counted = [at for at, label in enumerate(self.labels) if self.labels[:at].count(label) < 2]
 
@@ -76,13 +76,13 @@ class Genes:
         """`right` of all sequences, `whole` of one of each variant."""
         answers = [self.variants[int(trace.output.logits.argmax())] for trace in self.traces]
         right = sum(a == b for a, b in zip(self.labels, answers, strict=True))
-        whole = sum(self.labels[at] == answers[at] for at in self.examples)
-        said = (
-            f"{right} of {len(self.labels)} right ({self.source}); of the first of each variant {whole} of "
+        hits = sum(self.labels[at] == answers[at] for at in self.examples)
+        note = (
+            f"{right} of {len(self.labels)} right ({self.source}); of the first of each variant {hits} of "
             f"{len(self.examples)}."
         )
         table = pd.crosstab(pd.Series(self.labels, name="sequence of"), pd.Series(answers, name="answer"))
-        return Finding(said, table, right=right, whole=whole)
+        return Finding(note, table, right=right, whole=hits)
 
     @cached_property
     def mutated(self) -> Finding:
@@ -93,13 +93,13 @@ class Genes:
             tokens, _ = most_attended(self.traces[at])
             share = sum(token in changed for token in tokens) / len(tokens)
             # windows drawn at random would show as many as windows do
-            every = len(changed) / self.traces[at].n_tokens
-            rows.append({"variant": self.labels[at], "most attended": share, "all windows": every})
-        seen = pd.DataFrame(rows)
-        more = int((seen["most attended"] > seen["all windows"]).sum())
-        said = f"Mutated windows are more frequent among the {TOP} most attended in {more} of {len(seen)} sequences."
-        table = seen.style.format("{:.0%}", subset=["most attended", "all windows"])
-        return Finding(said, table, seen=seen)
+            rate = len(changed) / self.traces[at].n_tokens
+            rows.append({"variant": self.labels[at], "most attended": share, "all windows": rate})
+        shares = pd.DataFrame(rows)
+        ahead = int((shares["most attended"] > shares["all windows"]).sum())
+        note = f"Mutated windows are more frequent among the {TOP} most attended in {ahead} of {len(shares)} sequences."
+        table = shares.style.format("{:.0%}", subset=["most attended", "all windows"])
+        return Finding(note, table, seen=shares)
 
     @cached_property
     def cones(self) -> Finding:
@@ -117,10 +117,10 @@ class Genes:
                     float(cones.max()),
                 ]
             )
-        each = pd.DataFrame(rows, columns=COUNTED)
+        table = pd.DataFrame(rows, columns=COUNTED)
         tokens = [self.traces[at].n_tokens for at in self.counted]
-        said = f"{len(rows)} sequences of {min(tokens)} to {max(tokens)} tokens, {self.source}; least and most:"
-        return Finding(said, each.agg(["min", "max"]).T.style.format("{:.4g}"), each=each)
+        note = f"{len(rows)} sequences of {min(tokens)} to {max(tokens)} tokens, {self.source}; least and most:"
+        return Finding(note, table.agg(["min", "max"]).T.style.format("{:.4g}"), each=table)
 
     @cached_property
     def gates(self) -> Finding:
@@ -129,8 +129,8 @@ class Genes:
         labels = [table["label"].value_counts() for table in tables]
         counts = pd.DataFrame(labels, index=self.variants).fillna(0).astype(int)
         highest = pd.DataFrame([table[GATES].max() for table in tables], index=self.variants)
-        said = "Heads by label, of 144; then the highest score of any head."
-        return Finding(said, counts.join(highest.round(2).add_suffix(", highest")), counts=counts, highest=highest)
+        note = "Heads by label, of 144; then the highest score of any head."
+        return Finding(note, counts.join(highest.round(2).add_suffix(", highest")), counts=counts, highest=highest)
 
     def cls_vectors(self, layer: int) -> torch.Tensor:
         """(sequences, hidden) the vector of `[CLS]` behind a layer, float64."""
@@ -143,20 +143,20 @@ class Genes:
         layers = range(self.traces[0].n_layers)
         shares = [between_groups(self.cls_vectors(layer), self.labels) for layer in layers]
         between = pd.Series(shares, name="share of the variance of [CLS] that lies between variants")
-        last = self.cls_vectors(layers[-1])
+        vectors = self.cls_vectors(layers[-1])
         names = (random.Random(at).sample(self.labels, len(self.labels)) for at in range(20))
-        chance = [between_groups(last, shuffled) for shuffled in names]
-        said = (
+        chance = [between_groups(vectors, shuffled) for shuffled in names]
+        note = (
             f"By chance, with the names of variants shuffled: {min(chance):.2f} to {max(chance):.2f}; "
             f"n = {len(self.labels)} sequences."
         )
         table = between.rename_axis("layer").round(3).to_frame()
-        return Finding(said, table, between=between, by_chance=chance)
+        return Finding(note, table, between=between, by_chance=chance)
 
 
 def between_groups(vectors: torch.Tensor, labels: Sequence[str]) -> float:
     """Share of the variance of (n, d) vectors that lies between the groups of a label."""
-    groups = [vectors[[at for at, label in enumerate(labels) if label == one]] for one in sorted(set(labels))]
+    groups = [vectors[[at for at, label in enumerate(labels) if label == name]] for name in sorted(set(labels))]
     within = torch.stack([((group - group.mean(0)) ** 2).sum() for group in groups]).sum()
     return float(1 - within / ((vectors - vectors.mean(0)) ** 2).sum())
 
@@ -195,13 +195,13 @@ def by_domain(trace: Trace, spike: Any) -> Any:
     """How much of `[CLS]`'s attention goes to each domain in the last layer, a row a head; last row: by length "
     f"alone."""
     order = [label for label, _, _ in spike.spans]
-    parts = torch.zeros(trace.n_tokens, len(order))
+    members = torch.zeros(trace.n_tokens, len(order))
     for token, mark in enumerate(spike.marks):
         if mark.domain:
-            parts[token, order.index(mark.domain)] = 1
-    found = (trace.attention(trace.n_layers - 1)[:, 0] @ parts).numpy()
-    table = pd.DataFrame(found, columns=order, index=[f"H{head}" for head in range(trace.n_heads)])
-    table.loc["by length"] = (parts.sum(0) / parts.sum()).numpy()
+            members[token, order.index(mark.domain)] = 1
+    sums = (trace.attention(trace.n_layers - 1)[:, 0] @ members).numpy()
+    table = pd.DataFrame(sums, columns=order, index=[f"H{head}" for head in range(trace.n_heads)])
+    table.loc["by length"] = (members.sum(0) / members.sum()).numpy()
     return table.style.format("{:.2f}").background_gradient(axis=1, cmap="Blues")
 
 

@@ -59,41 +59,41 @@ def sentences(n: int = 150) -> list[Sentence]:
 
 def single_heads(decisions: Decisions, best: Any) -> Finding:
     """How much a head gains by being counted where it was chosen: `flattery`; best: `decisions.best_heads()`."""
-    every = decisions.scores().groupby("relation")["accuracy"].max()  # chosen and counted on the same sentences
-    table = best.assign(flattered=every.loc[best["relation"]].to_numpy())
-    own = table[~table["relation"].str.startswith("ALL")]
-    flattery = float((own["flattered"] - own["accuracy"]).mean())
-    ahead = ", ".join(own["relation"][own["low"] > own["offset_accuracy"]]) or "no relation"
-    said = (
+    optimistic = decisions.scores().groupby("relation")["accuracy"].max()  # chosen and counted on the same sentences
+    table = best.assign(flattered=optimistic.loc[best["relation"]].to_numpy())
+    rows = table[~table["relation"].str.startswith("ALL")]
+    flattery = float((rows["flattered"] - rows["accuracy"]).mean())
+    ahead = ", ".join(rows["relation"][rows["low"] > rows["offset_accuracy"]]) or "no relation"
+    note = (
         f"{decisions.n_sentences} sentences. Chosen and counted on the same ones, a best head seems "
-        f"{flattery:.2f} better (mean of {len(own)} relations).\nBetter than the best offset by its interval: {ahead}."
+        f"{flattery:.2f} better (mean of {len(rows)} relations).\nBetter than the best offset by its interval: {ahead}."
     )
-    shown = ["relation", "direction", "layer", "head", "n", "accuracy", "low", "high", "stable", "flattered"]
-    return Finding(said, table[[*shown, "offset", "offset_accuracy"]].head(12).round(2), flattery=flattery)
+    columns = ["relation", "direction", "layer", "head", "n", "accuracy", "low", "high", "stable", "flattered"]
+    return Finding(note, table[[*columns, "offset", "offset_accuracy"]].head(12).round(2), flattery=flattery)
 
 
 def merging(lens: Lens, bank: Sequence[Sentence]) -> Finding:
     """How many words some head judges otherwise if rows of pieces are put together in another way: `changed`."""
     ways = {rows: decide(lens, bank, rows=rows, progress=False) for rows in ("mean", "first", "max")}
     mean = ways["mean"]
-    changed = {rows: int((found.correct != mean.correct).any((1, 2, 3)).sum()) for rows, found in ways.items()}
+    changed = {rows: int((x.correct != mean.correct).any((1, 2, 3)).sum()) for rows, x in ways.items()}
     listed = ", ".join(f"“{rows}” {count}" for rows, count in changed.items() if rows != "mean")
-    said = f"Words of {len(mean.relation)} for which some head's answer differs from “mean”: {listed}."
-    return Finding(said, changed=changed)
+    note = f"Words of {len(mean.relation)} for which some head's answer differs from “mean”: {listed}."
+    return Finding(note, changed=changed)
 
 
 def _example(lens: Lens, sentence: Sentence) -> Example:
     trace = lens.trace_words(sentence.words)
     maps = [word_attention(trace, layer, len(sentence)) for layer in range(trace.n_layers)]
     attention = torch.cat(maps).float()  # (heads, words, words)
-    own = torch.eye(len(sentence), dtype=torch.bool)
-    features = torch.cat([attention, attention.transpose(1, 2)]).masked_fill(own, 0)
-    counted = [i for i, name in enumerate(sentence.relations) if name.split(":")[0] not in ("root", "punct")]
-    return features, own, torch.tensor(counted), torch.tensor(sentence.heads)
+    eye = torch.eye(len(sentence), dtype=torch.bool)
+    features = torch.cat([attention, attention.transpose(1, 2)]).masked_fill(eye, 0)
+    words = [i for i, name in enumerate(sentence.relations) if name.split(":")[0] not in ("root", "punct")]
+    return features, eye, torch.tensor(words), torch.tensor(sentence.heads)
 
 
-def _scores(weights: torch.Tensor, features: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-    return torch.einsum("k,kij->ij", weights, features).masked_fill(own, -torch.inf)
+def _scores(weights: torch.Tensor, features: torch.Tensor, eye: torch.Tensor) -> torch.Tensor:
+    return torch.einsum("k,kij->ij", weights, features).masked_fill(eye, -torch.inf)
 
 
 def _taught(examples: Sequence[Example]) -> torch.Tensor:
@@ -102,8 +102,8 @@ def _taught(examples: Sequence[Example]) -> torch.Tensor:
     optimizer = torch.optim.Adam([weights], lr=0.1)
     for _ in range(40):
         losses = [
-            torch.nn.functional.cross_entropy(_scores(weights, features, own)[counted], heads[counted])
-            for features, own, counted, heads in examples
+            torch.nn.functional.cross_entropy(_scores(weights, features, eye)[words], heads[words])
+            for features, eye, words, heads in examples
         ]
         loss = torch.stack(losses).mean() + 1e-4 * weights.square().sum()
         optimizer.zero_grad()
@@ -114,7 +114,7 @@ def _taught(examples: Sequence[Example]) -> torch.Tensor:
 
 def _found(guess: Guess, examples: Sequence[Example]) -> np.ndarray:
     """(sentences, 2) words with the right head, and words that count."""
-    return np.array([(int((guess(x, own)[at] == heads[at]).sum()), len(at)) for x, own, at, heads in examples])
+    return np.array([(int((guess(x, eye)[at] == heads[at]).sum()), len(at)) for x, eye, at, heads in examples])
 
 
 def _probe(weights: torch.Tensor) -> Guess:
@@ -138,7 +138,7 @@ def probe(lens: Lens, bank: Sequence[Sentence]) -> Finding:
     examples = [_example(lens, sentence) for sentence in bank]
     halves = [(examples[::2], examples[1::2]), (examples[1::2], examples[::2])]
     generator = torch.Generator().manual_seed(0)
-    parts: dict[str, list[np.ndarray]] = {}
+    counts: dict[str, list[np.ndarray]] = {}
     shuffled = []
     for teach, test in halves:
         weights = _taught(teach)
@@ -146,32 +146,32 @@ def probe(lens: Lens, bank: Sequence[Sentence]) -> Finding:
         right = [_found(_single(k), teach)[:, 0].sum() for k in range(len(weights))]
         winner = int(np.argmax(right))
         for name, guess in ((NEXT, _following), (SINGLE, _single(winner)), (PROBE, _probe(weights))):
-            parts.setdefault(name, []).append(_found(guess, test))
-        parts.setdefault(LEARNED, []).append(_found(_probe(weights), teach))
+            counts.setdefault(name, []).append(_found(guess, test))
+        counts.setdefault(LEARNED, []).append(_found(_probe(weights), teach))
         orders = [torch.randperm(len(weights), generator=generator) for _ in range(20)]
         shuffled.append([_found(_probe(weights[order]), test) for order in orders])
-    rows = {name: np.concatenate(found) for name, found in parts.items()}
+    rows = {name: np.concatenate(x) for name, x in counts.items()}
     control = np.concatenate(shuffled, 1)  # (orders, sentences, 2)
     rows[CONTROL] = control.mean(0)
     mine = rows[PROBE]
     lead = {name: (mine[:, 0] - rows[name][:, 0]) / mine[:, 1] for name in (SINGLE, NEXT, CONTROL)}
     orders_share = share(control)
-    said = []
+    lines = []
     for name, values in lead.items():
         mean, low, high = mean_interval(values)
-        said.append(f"The probe leads {name} by {mean:.3f} [{low:.3f}, {high:.3f}], mean of {len(bank)} sentences.")
-    said.append(f"The 20 orders of the control give {orders_share.min():.3f} to {orders_share.max():.3f}.")
-    bounds = {name: share_interval(found[:, 0], found[:, 1]) for name, found in rows.items()}
+        lines.append(f"The probe leads {name} by {mean:.3f} [{low:.3f}, {high:.3f}], mean of {len(bank)} sentences.")
+    lines.append(f"The 20 orders of the control give {orders_share.min():.3f} to {orders_share.max():.3f}.")
+    bounds = {name: share_interval(x[:, 0], x[:, 1]) for name, x in rows.items()}
     columns: dict[str, Any] = {
         f"share of {int(mine[:, 1].sum())} words with the right head": {
-            name: round(float(share(found)), 3) for name, found in rows.items()
+            name: round(float(share(x)), 3) for name, x in rows.items()
         },
         "95 %, over sentences": {name: f"[{low:.3f}, {high:.3f}]" for name, (low, high) in bounds.items()},
     }
-    return Finding("\n".join(said), pd.DataFrame(columns), rows=rows, orders=orders_share, lead=lead)
+    return Finding("\n".join(lines), pd.DataFrame(columns), rows=rows, orders=orders_share, lead=lead)
 
 
 def share(counts: np.ndarray) -> np.ndarray:
     """Of (…, sentences, 2) words with the right head and words that count: the share over all sentences."""
-    found: np.ndarray = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
-    return found
+    shares: np.ndarray = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
+    return shares

@@ -33,44 +33,44 @@ def wanted(trace: Trace, name: str) -> tuple[torch.Tensor, torch.Tensor, torch.T
     """(keys of the pattern, keys to compare them with, queries that are asked): (S, S), (S, S), (S,) bool."""
     word, place = ~trace.special_mask, torch.arange(trace.n_tokens)
     step = place[None, :] - place[:, None]  # where the key stands, seen from the query
-    own = word[None, :] & (trace.segments[None, :] == trace.segments[:, None])
+    in_segment = word[None, :] & (trace.segments[None, :] == trace.segments[:, None])
     keys = {
-        "[CLS]": (place == 0).expand_as(own),
-        "[SEP]": trace.separator_mask.expand_as(own),
-        "bag of words": own,
-        "next": own & (step == 1),
-        "previous": own & (step == -1),
+        "[CLS]": (place == 0).expand_as(in_segment),
+        "[SEP]": trace.separator_mask.expand_as(in_segment),
+        "bag of words": in_segment,
+        "next": in_segment & (step == 1),
+        "previous": in_segment & (step == -1),
     }[name]
-    among = word[None, :].expand_as(own) if name == "bag of words" else torch.ones_like(own)
+    among = word[None, :].expand_as(in_segment) if name == "bag of words" else torch.ones_like(in_segment)
     return keys, among & ~keys, word & keys.any(-1)
 
 
 def lift(scores: torch.Tensor, trace: Trace, name: str) -> float:
     """Mean score of the pattern's keys less that of the others, mean over the words of a text; scores (S, S)."""
-    keys, others, asked = wanted(trace, name)
+    keys, rivals, queries = wanted(trace, name)
     scores = scores.double()
-    each = (scores * keys).sum(-1) / keys.sum(-1) - (scores * others).sum(-1) / others.sum(-1)
-    return float(each[asked].mean())
+    differences = (scores * keys).sum(-1) / keys.sum(-1) - (scores * rivals).sum(-1) / rivals.sum(-1)
+    return float(differences[queries].mean())
 
 
 def lifts(traces: Sequence[Trace], name: str) -> np.ndarray:
     """(texts,) of the head of a pattern."""
     layer, head = HEADS[name]
-    return np.array([lift(each.scores(layer)[head], each, name) for each in traces])
+    return np.array([lift(trace.scores(layer)[head], trace, name) for trace in traces])
 
 
 def exactness(traces: Sequence[Trace]) -> Finding:
     """Over all heads: the largest difference between a score and the sum of its parts, `gap`, of `cells` scores."""
     gap = 0.0
-    for each in traces:
-        for layer in range(each.n_layers):
-            for head in range(each.n_heads):
-                parts = sources.maps(each, layer, head).values()
-                whole = torch.stack([part.double() for part in parts]).sum(0)
-                gap = max(gap, float((whole - each.scores(layer)[head]).abs().max()))
-    cells = sum(each.n_layers * each.n_heads * each.n_tokens**2 for each in traces)
-    said = f"{lengths(traces)}, all heads, {cells:,} scores: largest difference of sum and score {gap:.0e}."
-    return Finding(said, gap=gap, cells=cells)
+    for trace in traces:
+        for layer in range(trace.n_layers):
+            for head in range(trace.n_heads):
+                maps = sources.maps(trace, layer, head).values()
+                total = torch.stack([x.double() for x in maps]).sum(0)
+                gap = max(gap, float((total - trace.scores(layer)[head]).abs().max()))
+    cells = sum(trace.n_layers * trace.n_heads * trace.n_tokens**2 for trace in traces)
+    note = f"{lengths(traces)}, all heads, {cells:,} scores: largest difference of sum and score {gap:.0e}."
+    return Finding(note, gap=gap, cells=cells)
 
 
 class Lifts:
@@ -90,12 +90,12 @@ class Lifts:
         mean share of one picture in another head; of L0·H9 `type_and_bias` with the key's word, `own_word`."""
         shares = np.array(
             [
-                [list(sources.map_shares(sources.maps(each, 0, head)).values()) for head in range(each.n_heads)]
-                for each in self.traces
+                [list(sources.map_shares(sources.maps(trace, 0, head)).values()) for head in range(trace.n_heads)]
+                for trace in self.traces
             ]
         )
-        rest, two = [head for head in range(shares.shape[1]) if head != 2], ["type · word", "bias · word"]
-        others = float(shares[:, rest].mean(0).max())
+        heads, two = [head for head in range(shares.shape[1]) if head != 2], ["type · word", "bias · word"]
+        ceiling = float(shares[:, heads].mean(0).max())
         type_and_bias = shares[:, 9][:, [PAIRS.index(name) for name in two]].sum(1)
         own_word = shares[:, 9].reshape(len(shares), 6, 6)[:, sources.GROUPS.index("word")].sum(1)
         position = shares[:, 2, PAIRS.index(COUNTING)]
@@ -103,13 +103,13 @@ class Lifts:
         for head in range(shares.shape[1]):
             order = np.argsort(-np.abs(shares[:, head].mean(0)))[:3]
             rows[f"L0·H{head}"] = [f"{PAIRS[k]} {mean_text(shares[:, head, k])}" for k in order]
-        said = (
+        note = (
             f"{lengths(self.traces)}. L0·H2, position · position: {mean_text(position)}; the largest mean share of one "
-            f"picture in the other eleven heads: {others:.2f}.\nL0·H9, type · word and bias · word together: "
+            f"picture in the other eleven heads: {ceiling:.2f}.\nL0·H9, type · word and bias · word together: "
             f"{mean_text(type_and_bias)}; all maps of the query's word: {mean_text(own_word)}."
         )
         table = pd.DataFrame(rows, index=["largest share", "second", "third"]).T
-        return Finding(said, table, position=position, others=others, type_and_bias=type_and_bias, own_word=own_word)
+        return Finding(note, table, position=position, others=ceiling, type_and_bias=type_and_bias, own_word=own_word)
 
     @cached_property
     def same_position(self) -> list[Trace]:
@@ -124,15 +124,15 @@ class Lifts:
         """Pattern -> (texts, 36) the parts of its lift."""
         return {
             name: np.array(
-                [[lift(part, each, name) for part in sources.maps(each, *head).values()] for each in self.traces]
+                [[lift(x, trace, name) for x in sources.maps(trace, *head).values()] for trace in self.traces]
             )
             for name, head in HEADS.items()
         }
 
     def part(self, name: str, *chosen: str) -> np.ndarray:
         """(texts,) the sum of some maps of a pattern's lift."""
-        found: np.ndarray = self.parts[name][:, [PAIRS.index(pair) for pair in chosen]].sum(1)
-        return found
+        sums: np.ndarray = self.parts[name][:, [PAIRS.index(pair) for pair in chosen]].sum(1)
+        return sums
 
     @cached_property
     def touched(self) -> np.ndarray:
@@ -144,8 +144,8 @@ class Lifts:
         """Each pattern's lift, its largest parts, and what an experiment takes: `lost`, pattern -> what -> (texts,)."""
         same_type, rows = untold(self.lens, types=True).trace_batch(self.pairs), []
         lost = {
-            name: {"position": whole - lifts(self.same_position, name), "type": whole - lifts(same_type, name)}
-            for name, whole in self.whole.items()
+            name: {"position": lift_ - lifts(self.same_position, name), "type": lift_ - lifts(same_type, name)}
+            for name, lift_ in self.whole.items()
         }
         for name, head in HEADS.items():
             mean = self.parts[name].mean(0)
@@ -160,7 +160,7 @@ class Lifts:
                 }
             )
         bag = "bag of words"
-        said = (
+        note = (
             f"{lengths(self.traces)}. position · position is "
             f"{mean_text(self.part('next', COUNTING) / self.whole['next'])} of the next-word head's lift; all maps "
             f"that have a position in them are {mean_text(self.touched)}.\n"
@@ -168,39 +168,39 @@ class Lifts:
             f"{mean_text(lost[bag]['type'])}; position · position {mean_text(self.part(bag, COUNTING))}, lost with the "
             f"same position {mean_text(lost[bag]['position'])}."
         )
-        return Finding(said, pd.DataFrame(rows).set_index("pattern"), lost=lost)
+        return Finding(note, pd.DataFrame(rows).set_index("pattern"), lost=lost)
 
     @cached_property
     def foretold(self) -> Finding:
         """Does the split of layer 0 order its heads as hiding positions does? `agreement` (texts,) Spearman's ρ."""
-        predicted = np.array([[_with_position(each, head) for head in range(12)] for each in self.traces])
-        found = np.array(
+        predicted = np.array([[_with_position(trace, head) for head in range(12)] for trace in self.traces])
+        truth = np.array(
             [
-                [_changed(one, other, head) for head in range(12)]
-                for one, other in zip(self.traces, self.same_position, strict=True)
+                [_changed(a_run, b_run, head) for head in range(12)]
+                for a_run, b_run in zip(self.traces, self.same_position, strict=True)
             ]
         )
-        agreement = [float(spearman(torch.tensor(a), torch.tensor(b))) for a, b in zip(predicted, found, strict=True)]
-        said = (
+        agreement = [float(spearman(torch.tensor(a), torch.tensor(b))) for a, b in zip(predicted, truth, strict=True)]
+        note = (
             f"{lengths(self.traces)}: rank correlation of the two over the 12 heads of layer 0, text by text: "
             f"{mean_text(agreement, most=1)}; 0 by chance."
         )
-        columns = {"split": predicted.mean(0), "experiment": found.mean(0)}
+        columns = {"split": predicted.mean(0), "experiment": truth.mean(0)}
         table = pd.DataFrame(columns, index=[f"L0·H{head}" for head in range(12)]).T.round(2)
-        return Finding(said, table, agreement=agreement)
+        return Finding(note, table, agreement=agreement)
 
     @cached_property
     def opened(self) -> Finding:
         """The key's side with MLPs as sources and opened: `both`, (pattern, how) -> (texts, KINDS)."""
-        both = {
-            (name, how): np.array([_by_kind(each, name, how == "opened") for each in self.some])
+        by_way = {
+            (name, how): np.array([_by_kind(trace, name, how == "opened") for trace in self.some])
             for name in ("[CLS]", "next")
             for how in ("as sources", "opened")
         }
-        columns = {kind: [mean_text(values[:, k]) for values in both.values()] for k, kind in enumerate(KINDS)}
-        columns["sum"] = [mean_text(values.sum(1)) for values in both.values()]
-        index = [f"{name}, {head_name(HEADS[name])}, MLPs {how}" for name, how in both]
-        return Finding(f"{lengths(self.some)}; nats", pd.DataFrame(columns, index=index), both=both)
+        columns = {kind: [mean_text(values[:, k]) for values in by_way.values()] for k, kind in enumerate(KINDS)}
+        columns["sum"] = [mean_text(values.sum(1)) for values in by_way.values()]
+        index = [f"{name}, {head_name(HEADS[name])}, MLPs {how}" for name, how in by_way]
+        return Finding(f"{lengths(self.some)}; nats", pd.DataFrame(columns, index=index), both=by_way)
 
 
 def _centred(scores: torch.Tensor) -> torch.Tensor:
@@ -209,24 +209,24 @@ def _centred(scores: torch.Tensor) -> torch.Tensor:
 
 def _with_position(trace: Trace, head: int) -> float:
     """Of what tells keys apart, the size of what contains a position (squared, of the whole)."""
-    maps = {pair: part.double() for pair, part in sources.maps(trace, 0, head, center=True).items()}
+    maps = {pair: x.double() for pair, x in sources.maps(trace, 0, head, center=True).items()}
     total = torch.stack(list(maps.values())).sum(0)
-    held = torch.stack([part for pair, part in maps.items() if "position" in pair]).sum(0)
-    return float(held.square().sum() / total.square().sum())
+    in_place = torch.stack([x for pair, x in maps.items() if "position" in pair]).sum(0)
+    return float(in_place.square().sum() / total.square().sum())
 
 
 def _changed(before: Trace, after: Trace, head: int) -> float:
-    one, other = _centred(before.scores(0)[head]), _centred(after.scores(0)[head])
-    return float((one - other).square().sum() / one.square().sum())
+    a, b = _centred(before.scores(0)[head]), _centred(after.scores(0)[head])
+    return float((a - b).square().sum() / a.square().sum())
 
 
 def _by_kind(trace: Trace, name: str, through_mlps: bool) -> np.ndarray:
     """(KINDS,) mean over words of the parts of the score at the pattern's key, less that of the other keys."""
-    keys, _, asked = wanted(trace, name)
-    found = []
-    for query in asked.nonzero()[:, 0].tolist():
+    keys, _, queries = wanted(trace, name)
+    rows = []
+    for query in queries.nonzero()[:, 0].tolist():
         key = int(keys[query].nonzero()[0, 0])
         split = sources.score(trace, *HEADS[name], query, key, side="key", through_mlps=through_mlps)
-        found.append(split.by("kind").reindex(KINDS, fill_value=0.0))
-    mean: np.ndarray = np.mean(found, axis=0)
+        rows.append(split.by("kind").reindex(KINDS, fill_value=0.0))
+    mean: np.ndarray = np.mean(rows, axis=0)
     return mean

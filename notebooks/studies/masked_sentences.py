@@ -32,20 +32,20 @@ VERBS = [("buy", "bought"), ("find", "found"), ("see", "saw"), ("want", "wanted"
 
 def agreement(draw: random.Random, second: bool) -> Row:
     """Is the subject one or many? With a noun of the other number between."""
-    one, other = draw.sample(THINGS, 2)
-    one, other = (one + "s", other) if second else (one, other + "s")
+    subject, noun = draw.sample(THINGS, 2)
+    subject, noun = (subject + "s", noun) if second else (subject, noun + "s")
     place, like = draw.choice(["near", "behind", "beside"]), draw.choice(["old", "small", "black", "new", "large"])
     right, wrong = ("were", "was") if second else ("was", "were")
-    return f"The {one} {place} the {other} [MASK] {like}.", right, wrong, one
+    return f"The {subject} {place} the {noun} [MASK] {like}.", right, wrong, subject
 
 
 def pronoun(draw: random.Random, second: bool) -> Row:
     """ "he" or "she"?"""
     who = draw.choice(WOMEN if second else MEN)
-    said = ["said that [MASK] was tired", "came home because [MASK] was ill", "smiled when [MASK] saw the child"]
-    said += ["knew that [MASK] had lost the key", "thought that [MASK] would never return"]
+    endings = ["said that [MASK] was tired", "came home because [MASK] was ill", "smiled when [MASK] saw the child"]
+    endings += ["knew that [MASK] had lost the key", "thought that [MASK] would never return"]
     right, wrong = ("she", "he") if second else ("he", "she")
-    return f"The {who} {draw.choice(said)}.", right, wrong, who
+    return f"The {who} {draw.choice(endings)}.", right, wrong, who
 
 
 def negation(draw: random.Random, second: bool) -> Row:

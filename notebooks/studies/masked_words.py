@@ -52,20 +52,20 @@ class MaskedWords:
         self.tasks: dict[str, list[Row]] = {
             name: [make(self.draw, bool(n % 2)) for n in range(N)] for name, make in MAKERS.items()
         }
-        rows = {name: [row[:3] for row in made] for name, made in self.tasks.items()} | NATURAL
-        self.metrics = {name: [difference(right, wrong) for _, right, wrong in made] for name, made in rows.items()}
-        self.traces = {name: [lens.trace(text) for text, *_ in made] for name, made in rows.items()}
+        rows = {name: [row[:3] for row in task] for name, task in self.tasks.items()} | NATURAL
+        self.metrics = {name: [difference(right, wrong) for _, right, wrong in task] for name, task in rows.items()}
+        self.traces = {name: [lens.trace(text) for text, *_ in task] for name, task in rows.items()}
         self.before = {
-            name: np.array([metric(one) for metric, one in zip(self.metrics[name], self.traces[name], strict=True)])
+            name: np.array([metric(trace) for metric, trace in zip(self.metrics[name], self.traces[name], strict=True)])
             for name in rows
         }
-        first = self.traces["pronoun"][0]
-        self.all: list[Head] = list(product(range(first.n_layers), range(first.n_heads)))
+        sample = self.traces["pronoun"][0]
+        self.all: list[Head] = list(product(range(sample.n_layers), range(sample.n_heads)))
 
     def effect(self, name: str, heads: Sequence[Head], which: Iterable[int] | None = None) -> np.ndarray:
         """Change of the metric when these heads are off; of the sentences `which`, of a task else those of TEST."""
-        chosen = which or (range(len(NATURAL[name])) if name in NATURAL else TEST)
-        runs = ((n, self.traces[name][n].rerun(*(off(*head) for head in heads))) for n in chosen)
+        numbers = which or (range(len(NATURAL[name])) if name in NATURAL else TEST)
+        runs = ((n, self.traces[name][n].rerun(*(off(*head) for head in heads))) for n in numbers)
         return np.array([self.metrics[name][n](run) - self.before[name][n] for n, run in runs])
 
     @property
@@ -85,12 +85,12 @@ class MaskedWords:
     @property
     def natural(self) -> Finding:
         """How often it is right in natural sentences."""
-        said = "\n".join(
+        note = "\n".join(
             f"{name}: right in {(self.before[name] > 0).sum()} of {len(rows)}, by {mean_text(self.before[name])} nats; "
             f"{rows[0][0]}"
             for name, rows in NATURAL.items()
         )
-        return Finding(said)
+        return Finding(note)
 
     @cached_property
     def estimated(self) -> dict[str, np.ndarray]:
@@ -113,15 +113,15 @@ class MaskedWords:
     @cached_property
     def estimate(self) -> Finding:
         """The two beside each other: `agreed` (sentences,) Spearman's ρ, `worst` the largest difference of a head."""
-        both = [(self.estimated[name][:FEW], self.exact[name]) for name in self.tasks]
-        agreed = np.array([rho(a, b) for pair in both for a, b in zip(*pair, strict=True)])
-        worst = max(float(np.abs(a - b).max()) for a, b in both)
-        said = (
+        pairs = [(self.estimated[name][:FEW], self.exact[name]) for name in self.tasks]
+        agreed = np.array([rho(a, b) for pair in pairs for a, b in zip(*pair, strict=True)])
+        worst = max(float(np.abs(a - b).max()) for a, b in pairs)
+        note = (
             f"{len(agreed)} sentences x {len(self.all)} heads: rank correlation of estimate and exact "
             f"{mean_text(agreed, most=1)} "
             f"(0 by chance), least {agreed.min():.2f}.\nThe head for which the two differ most: by {worst:.2f} nats."
         )
-        return Finding(said, agreed=agreed, worst=worst)
+        return Finding(note, agreed=agreed, worst=worst)
 
     @cached_property
     def strongest(self) -> Finding:
@@ -130,21 +130,21 @@ class MaskedWords:
         top, alone, together, at_random = {}, {}, {}, {}
         for name in self.tasks:
             top[name] = [self.all[i] for i in self.estimated[name].mean(0).flatten().argsort()[:5]]
-            alone[name] = np.stack([self.effect(name, [one]) for one in top[name]], 1)
+            alone[name] = np.stack([self.effect(name, [head]) for head in top[name]], 1)
             together[name] = self.effect(name, top[name])
             picked = [(self.draw.sample(self.all, 5), n) for n in TEST]
             at_random[name] = np.array([self.effect(name, heads, [n])[0] for heads, n in picked])
         one_by_one = {name: values.sum(1) for name, values in alone.items()}
         name = "natural agreement"
         together[name] = self.effect(name, top["agreement"])
-        one_by_one[name] = np.stack([self.effect(name, [one]) for one in top["agreement"]]).sum(0)
-        less = {kind: together[kind] - one_by_one[kind] for kind in together}
+        one_by_one[name] = np.stack([self.effect(name, [head]) for head in top["agreement"]]).sum(0)
+        redundancy = {kind: together[kind] - one_by_one[kind] for kind in together}
         wrong = {kind: int((self.before[kind][N // 2 :] + together[kind] < 0).sum()) for kind in self.tasks}
         listed = "\n".join(
             f"{kind}: {mean_text(values)}, {'shown' if _low(values) > 0 else 'not shown'}"
-            for kind, values in less.items()
+            for kind, values in redundancy.items()
         )
-        said = (
+        note = (
             f"Agreement's five in {len(NATURAL[name])} natural sentences: {mean_text(together[name])} nats with all "
             f"off.\n"
             f"All five off less the sum of the five, nats; above 0: together they cost less than one by "
@@ -164,7 +164,7 @@ class MaskedWords:
             },
             index=list(self.tasks),
         )
-        return Finding(said, table, top=top, alone=alone, together=together, at_random=at_random, less=less)
+        return Finding(note, table, top=top, alone=alone, together=together, at_random=at_random, less=redundancy)
 
     @cached_property
     def against(self) -> Finding:
@@ -172,13 +172,13 @@ class MaskedWords:
         f"it."""
         heads = {name: self.all[int(mean_interval(self.estimated[name])[1].argmax())] for name in self.tasks}
         gain = {name: self.effect(name, [head]) for name, head in heads.items()}
-        first = self.strongest
-        said = "\n".join(
+        strongest = self.strongest
+        note = "\n".join(
             f"{name}, {len(TEST)} sentences: without {head_name(heads[name])} {mean_text(gain[name])} nats, "
-            f"without {head_name(first.top[name][0])} {mean_text(first.alone[name][:, 0])}"
+            f"without {head_name(strongest.top[name][0])} {mean_text(strongest.alone[name][:, 0])}"
             for name in self.tasks
         )
-        return Finding(said, gain=gain)
+        return Finding(note, gain=gain)
 
     @cached_property
     def where(self) -> Finding:
@@ -196,17 +196,17 @@ class MaskedWords:
         patched: dict[tuple[str, int], list[float]] = {}
         for n in TEST:
             text, _, _, noun = self.tasks[name][n]
-            one, other = self.traces[name][n], self.lens.trace(text.replace(noun, SWAPPED[noun]))
-            metric, at, mask = self.metrics[name][n], *map(one.display_tokens.index, (noun, "[MASK]"))
-            cuts.append(metric(one.rerun(cut(*WHO, query=mask, key=at))) - self.before[name][n])
+            trace, donor = self.traces[name][n], self.lens.trace(text.replace(noun, SWAPPED[noun]))
+            metric, at, mask = self.metrics[name][n], *map(trace.display_tokens.index, (noun, "[MASK]"))
+            cuts.append(metric(trace.rerun(cut(*WHO, query=mask, key=at))) - self.before[name][n])
             for layer in (0, 4, 5):
                 for place, token in (("the noun", at), ("[MASK]", mask)):
-                    run = one.rerun(patch(layer, token, other, other_token=token))
+                    run = trace.rerun(patch(layer, token, donor, other_token=token))
                     patched.setdefault((place, layer), []).append(metric(run))
         share, start = np.sum(cuts) / without.sum(), self.before[name][N // 2 :]
-        values = {where: np.array(found) for where, found in patched.items()}
+        values = {where: np.array(x) for where, x in patched.items()}
         arrived = (start - values["[MASK]", 4]).mean() / (start - values["[MASK]", 5]).mean()
-        said = (
+        note = (
             f"{len(TEST)} sentences; right over wrong {mean_text(start)}; change without L5·H8 {mean_text(without)}, "
             f"with "
             f"one cell of it cut {mean_text(cuts)}: {share:.0%} of that.\nNatural sentences, without L5·H8: "
@@ -226,17 +226,17 @@ class MaskedWords:
             index=["the noun", "[MASK]"],
         )
         numbers = {"without": without, "cut": np.array(cuts), "who": who, "nobody": nobody, "patched": values}
-        return Finding(said, table, share=share, he=float(np.mean(he)), arrived=arrived, **numbers)
+        return Finding(note, table, share=share, he=float(np.mean(he)), arrived=arrived, **numbers)
 
     @cached_property
     def importance(self) -> Finding:
         """Three guesses and the experiment: `ways`, a column each, Spearman's ρ with the effect's size; `loss` without
         the sharpest head; `sharpest` per task; `median` size of a head's effect."""
         rows = [
-            {way: rho(x.numpy(), np.abs(self.exact[name][n])) for way, x in found.items()}
+            {way: rho(x.numpy(), np.abs(self.exact[name][n])) for way, x in guesses.items()}
             for name in self.tasks
             for n in range(FEW)
-            for found in [_guesses(self.traces[name][n], self.estimated[name][n])]
+            for guesses in [_guesses(self.traces[name][n], self.estimated[name][n])]
         ]
         ways = pd.DataFrame(rows)
         sharpest = {}
@@ -251,12 +251,12 @@ class MaskedWords:
             f"{name}, {len(x)} sentences: {mean_text(x)} nats, a loss is {'shown' if _high(x) < 0 else 'not shown'}"
             for name, x in loss.items()
         )
-        said = (
+        note = (
             f"{len(ways)} sentences: rank correlation with the size of the exact effect, {len(self.all)} heads (0 by "
             f"chance)\n{listed}\nRight over wrong without the sharpest head, L0·H2:\n{lost}\n"
             f"The median head changes the answer by {median:.2f} nats."
         )
-        return Finding(said, ways=ways, sharpest=sharpest, loss=loss, median=median)
+        return Finding(note, ways=ways, sharpest=sharpest, loss=loss, median=median)
 
     @cached_property
     def closed(self) -> Finding:
@@ -265,12 +265,12 @@ class MaskedWords:
         closed_off, others_off, ratio, rows = {}, {}, {}, []
         for name in self.tasks:
             labels = gates.classify(self.traces[name][: N // 2])["label"].to_numpy()
-            closed = [one for one, what in zip(self.all, labels, strict=True) if what == "closed"]
-            rest = [one for one in self.all if one not in closed]
+            closed = [head for head, what in zip(self.all, labels, strict=True) if what == "closed"]
+            open_heads = [head for head in self.all if head not in closed]
             size, is_closed = np.abs(self.estimated[name]).reshape(-1, len(self.all)), labels == "closed"
             ratio[name] = size[:, is_closed].mean(1) / size[:, ~is_closed].mean(1)
-            count = min(len(closed), len(rest))
-            pick = [(self.draw.sample(closed, count), self.draw.sample(rest, count), n) for n in TEST]
+            count = min(len(closed), len(open_heads))
+            pick = [(self.draw.sample(closed, count), self.draw.sample(open_heads, count), n) for n in TEST]
             closed_off[name] = np.array([self.effect(name, heads, [n])[0] for heads, _, n in pick])
             others_off[name] = np.array([self.effect(name, heads, [n])[0] for _, heads, n in pick])
             rows.append(
@@ -282,28 +282,28 @@ class MaskedWords:
                     "that many others off, nats": mean_text(others_off[name]),
                 }
             )
-        every = [np.concatenate(list(found.values())) for found in (closed_off, others_off)]
-        said = (
-            f"{len(TEST)} sentences each; all three tasks together: closed heads {mean_text(every[0])}, as many others "
-            f"{mean_text(every[1])} nats."
+        pools = [np.concatenate(list(x.values())) for x in (closed_off, others_off)]
+        note = (
+            f"{len(TEST)} sentences each; all three tasks together: closed heads {mean_text(pools[0])}, as many others "
+            f"{mean_text(pools[1])} nats."
         )
         table = pd.DataFrame(rows, index=list(self.tasks))
-        return Finding(said, table, closed_off=closed_off, others_off=others_off, ratio=ratio, every=every)
+        return Finding(note, table, closed_off=closed_off, others_off=others_off, ratio=ratio, every=pools)
 
     @cached_property
     def repair(self) -> Finding:
         """What L5·H8 gives to the answer directly, by the split, and what goes without it: (TEST,) `direct`, `lost`."""
         direct = []
         for n in TEST:
-            one, (_, right, wrong, _) = self.traces["pronoun"][n], self.tasks["pronoun"][n]
-            split = sources.logit(one, one.display_tokens.index("[MASK]"), right, against=wrong)
+            trace, (_, right, wrong, _) = self.traces["pronoun"][n], self.tasks["pronoun"][n]
+            split = sources.logit(trace, trace.display_tokens.index("[MASK]"), right, against=wrong)
             direct.append(float(split.parts.set_index(["kind", "layer", "head"])["value"].loc[("head", *WHO)]))
         lost = -self.effect("pronoun", [WHO])
-        said = (
+        note = (
             f"{len(TEST)} sentences, nats: direct part {mean_text(direct)}, lost without the head {mean_text(lost)} "
             f"({lost.mean() / np.mean(direct):.0%} of it), difference {mean_text(np.array(direct) - lost)}."
         )
-        return Finding(said, direct=np.array(direct), lost=lost)
+        return Finding(note, direct=np.array(direct), lost=lost)
 
 
 def _guesses(trace: Trace, estimated: np.ndarray) -> dict[str, torch.Tensor]:

@@ -52,20 +52,20 @@ def faithful(lens: Lens, sentences: Sequence[str]) -> Finding:
         scores = attribution.faithfulness(trace, numbers, metric=metric, ceiling=False, progress=False)
         beaten.append(scores.loc[ways, ["comprehensiveness_beats", "sufficiency_beats"]].to_numpy())
         words = [at for at in range(trace.n_tokens) if not trace.special_mask[at] and at != position]
-        values = [(one if torch.is_tensor(one) else one.values)[words].double() for one in numbers.values()]
+        values = [(way if torch.is_tensor(way) else way.values)[words].double() for way in numbers.values()]
         agreed.append([[float(spearman(x, y)) for y in values] for x in values])
-    found = np.array(beaten)
-    _, low, high = mean_interval(found[:, ways.index("gradient_input"), 0])
-    told = "better than 10" if low > 10 else "not told apart from 10" if high > 10 else "worse than 10"
-    said = (
-        f"So many of 20 random rankings do worse [95 %, over {len(found)} sentences]; 10 by chance.\n"
-        f"gradient_input by comprehensiveness is {told} with these sentences."
+    shares = np.array(beaten)
+    _, low, high = mean_interval(shares[:, ways.index("gradient_input"), 0])
+    verdict = "better than 10" if low > 10 else "not told apart from 10" if high > 10 else "worse than 10"
+    note = (
+        f"So many of 20 random rankings do worse [95 %, over {len(shares)} sentences]; 10 by chance.\n"
+        f"gradient_input by comprehensiveness is {verdict} with these sentences."
     )
-    columns = {"comprehensiveness": texts_of(found[..., 0], 1), "sufficiency": texts_of(found[..., 1], 1)}
-    return Finding(said, pd.DataFrame(columns, index=ways), beaten=found, agreed=np.array(agreed), ways=ways)
+    columns = {"comprehensiveness": texts_of(shares[..., 0], 1), "sufficiency": texts_of(shares[..., 1], 1)}
+    return Finding(note, pd.DataFrame(columns, index=ways), beaten=shares, agreed=np.array(agreed), ways=ways)
 
 
 def agreement(found: Finding) -> Finding:
     """Spearman's ρ between the methods of `faithful`, mean over sentences."""
-    said = f"Spearman's ρ between methods, mean of {len(found.agreed)} sentences; 0 by chance."
-    return Finding(said, pd.DataFrame(found.agreed.mean(0), index=found.ways, columns=found.ways).round(2))
+    note = f"Spearman's ρ between methods, mean of {len(found.agreed)} sentences; 0 by chance."
+    return Finding(note, pd.DataFrame(found.agreed.mean(0), index=found.ways, columns=found.ways).round(2))

@@ -25,24 +25,24 @@ NEURON, LAYER = 358, 3  # the MLP's neuron with the largest part in why words lo
 def without(traces: Sequence[Trace], name: str, *changes: Any) -> np.ndarray:
     """(texts,) how much of the lift is lost in a run with the changes."""
     layer, head = HEADS[name]
-    runs = [each.rerun(*changes) for each in traces]
+    runs = [trace.rerun(*changes) for trace in traces]
     return lifts(traces, name) - np.array([lift(run.scores(layer)[head], run, name) for run in runs])
 
 
 def head_parts(traces: Sequence[Trace], name: str, through_mlps: bool) -> np.ndarray:
     """(texts, 12) the parts of the heads of layer 0 in the pattern's lift, the query's side and the key's added."""
-    found = []
-    for each in traces:
-        keys, _, asked = wanted(each, name)
-        queries = asked.nonzero()[:, 0].tolist()
-        total = np.zeros(each.n_heads)
+    rows = []
+    for trace in traces:
+        keys, _, words = wanted(trace, name)
+        queries = words.nonzero()[:, 0].tolist()
+        total = np.zeros(trace.n_heads)
         for query in queries:
             key = int(keys[query].nonzero()[0, 0])
             for side in sources.SIDES:
-                split = sources.score(each, *HEADS[name], query, key, side=side, through_mlps=through_mlps)
+                split = sources.score(trace, *HEADS[name], query, key, side=side, through_mlps=through_mlps)
                 total += split.parts.query("kind == 'head' and layer == 0")["value"].to_numpy()
-        found.append(total / len(queries))
-    return np.array(found)
+        rows.append(total / len(queries))
+    return np.array(rows)
 
 
 class Stories:
@@ -55,48 +55,48 @@ class Stories:
     def neuron(self) -> Finding:
         """One neuron's part in why words look at `[CLS]`: `parts` (texts, 3), its own, its MLP's, the whole lift;
         `first` (texts,) the neuron with the largest part."""
-        parts, first = [], []
-        for each in self.traces:
-            asked = (~each.special_mask).nonzero()[:, 0].tolist()
-            splits = [sources.score(each, *HEADS["[CLS]"], query, 0, side="key") for query in asked]
-            found = np.mean([sources.neurons(each, one, layer=LAYER).numpy() for one in splits], axis=0)
-            first.append(int(found.argmax()))
-            parts.append([found[NEURON], found.sum(), np.mean([one.model for one in splits])])
-        values = np.array(parts)
-        said = (
-            f"{lengths(self.traces)}: neuron {NEURON} has the largest part in {first.count(NEURON)} of {len(first)} "
+        rows, top = [], []
+        for trace in self.traces:
+            queries = (~trace.special_mask).nonzero()[:, 0].tolist()
+            splits = [sources.score(trace, *HEADS["[CLS]"], query, 0, side="key") for query in queries]
+            by_neuron = np.mean([sources.neurons(trace, split, layer=LAYER).numpy() for split in splits], axis=0)
+            top.append(int(by_neuron.argmax()))
+            rows.append([by_neuron[NEURON], by_neuron.sum(), np.mean([split.model for split in splits])])
+        values = np.array(rows)
+        note = (
+            f"{lengths(self.traces)}: neuron {NEURON} has the largest part in {top.count(NEURON)} of {len(top)} "
             f"texts, {mean_text(values[:, 0])} nats of the MLP's {mean_text(values[:, 1])}; the whole lift is "
-            f"{mean_text(values[:, 2])}.\nAn even share would be {values[:, 1].mean() / len(found):.4f}."
+            f"{mean_text(values[:, 2])}.\nAn even share would be {values[:, 1].mean() / len(by_neuron):.4f}."
         )
-        return Finding(said, parts=values, first=first)
+        return Finding(note, parts=values, first=top)
 
     @cached_property
     def again(self) -> Finding:
         """Where L0·H2 fetched its part of the next-word head: `table` has a row for each word and side."""
         rows = []
-        for number, each in enumerate(self.some):
-            _, _, asked = wanted(each, "next")
-            for query in asked.nonzero()[:, 0].tolist():
+        for number, trace in enumerate(self.some):
+            _, _, words = wanted(trace, "next")
+            for query in words.nonzero()[:, 0].tolist():
                 for side in sources.SIDES:
-                    split = sources.score(each, *HEADS["next"], query, query + 1, side=side)
+                    split = sources.score(trace, *HEADS["next"], query, query + 1, side=side)
                     heads = split.parts.query("kind == 'head'")["value"].to_numpy()
-                    fetched = int(sources.tokens(each, split, 0, 2).argmax())
-                    there = split.ask(0, 2, fetched)  # what L0·H2 fetched at that token, split in the same way
-                    kinds = there.by("kind")[["position", "word"]]
-                    rows.append([number, side, heads[2], heads.argmax() == 2, fetched - query, there.model, *kinds])
+                    fetched = int(sources.tokens(trace, split, 0, 2).argmax())
+                    source = split.ask(0, 2, fetched)  # what L0·H2 fetched at that token, split in the same way
+                    kinds = source.by("kind")[["position", "word"]]
+                    rows.append([number, side, heads[2], heads.argmax() == 2, fetched - query, source.model, *kinds])
         table = pd.DataFrame(rows, columns=["text", "side", "part", "largest", "step", "there", "position", "word"])
-        chance, said = np.mean([each.n_tokens for each in self.some]), [f"{lengths(self.some)}."]
+        chance, lines = np.mean([trace.n_tokens for trace in self.some]), [f"{lengths(self.some)}."]
         for side, step, place in (("key", 0, "the querying word itself"), ("query", -1, "the word before it")):
-            own = table[table["side"] == side]
-            mean = own.groupby("text")[["part", "there", "position", "word"]].mean()
-            said.append(
-                f"The {side}'s side, {len(own)} words: L0·H2 has {mean_text(mean['part'])} nats, the most of 12 heads "
-                f"for {own['largest'].sum()} words; it fetched at {place} for {(own['step'] == step).sum()} "
+            half = table[table["side"] == side]
+            mean = half.groupby("text")[["part", "there", "position", "word"]].mean()
+            lines.append(
+                f"The {side}'s side, {len(half)} words: L0·H2 has {mean_text(mean['part'])} nats, the most of 12 heads "
+                f"for {half['largest'].sum()} words; it fetched at {place} for {(half['step'] == step).sum()} "
                 f"(by chance 1 in {chance:.0f}).\nFrom there {mean_text(mean['there'])}: position "
                 f"{mean_text(mean['position'])}, "
                 f"word {mean_text(mean['word'])}, …"
             )
-        return Finding("\n".join(said), rows=table)
+        return Finding("\n".join(lines), rows=table)
 
     @cached_property
     def next_parts(self) -> dict[str, np.ndarray]:
@@ -106,35 +106,35 @@ class Stories:
     @cached_property
     def tried(self) -> Finding:
         """Three stories and their experiments: `stories`, (pattern, part, (texts,) by the split, (texts,) lost)."""
-        some, few = self.some, len(self.some)
+        traces, n = self.some, len(self.some)
         stories = [
             (
                 "next",
                 "L0·H2, MLPs as sources",
-                self.next_parts["as sources"][:few, 2],
-                without(some, "next", off(0, 2)),
+                self.next_parts["as sources"][:n, 2],
+                without(traces, "next", off(0, 2)),
             ),
             (
                 "[CLS]",
                 "L0·H9, MLPs opened",
-                head_parts(some, "[CLS]", True)[:, 9],
-                without(some, "[CLS]", off(0, 9)),
+                head_parts(traces, "[CLS]", True)[:, 9],
+                without(traces, "[CLS]", off(0, 9)),
             ),
             (
                 "[CLS]",
                 f"neuron {NEURON} of the MLP of L{LAYER}",
-                self.neuron.parts[:few, 0],
-                without(some, "[CLS]", mlp(LAYER, NEURON)),
+                self.neuron.parts[:n, 0],
+                without(traces, "[CLS]", mlp(LAYER, NEURON)),
             ),
         ]
         table = pd.DataFrame(
             [
-                (f"{name}, {head_name(HEADS[name])}", what, *map(mean_text, (lifts(some, name), part, lost)))
-                for name, what, part, lost in stories
+                (f"{name}, {head_name(HEADS[name])}", what, *map(mean_text, (lifts(traces, name), share, lost)))
+                for name, what, share, lost in stories
             ],
             columns=["pattern", "a part", "whole lift", "the split says", "lost without it"],
         ).set_index("pattern")
-        return Finding(f"{lengths(some)}; nats", table, stories=stories)
+        return Finding(f"{lengths(traces)}; nats", table, stories=stories)
 
     @cached_property
     def divisor(self) -> Finding:
@@ -142,36 +142,36 @@ class Stories:
         block: Any = self.study.lens.model.encoder
         block, spreads = block.layer[LAYER], []
         with torch.no_grad():
-            for each in self.traces:
-                y = each.attention_output(LAYER)
+            for trace in self.traces:
+                y = trace.attention_output(LAYER)
                 inner = block.intermediate(y)
-                less = inner.clone()
-                less[:, NEURON] = 0
-                for_all, for_rest = ((block.output.dense(x) + y).std(-1, correction=0) for x in (inner, less))
-                spreads.append([float(for_all[0]), float(for_rest[0]), float(for_all[~each.special_mask].mean())])
+                reduced = inner.clone()
+                reduced[:, NEURON] = 0
+                for_all, for_rest = ((block.output.dense(x) + y).std(-1, correction=0) for x in (inner, reduced))
+                spreads.append([float(for_all[0]), float(for_rest[0]), float(for_all[~trace.special_mask].mean())])
         values = np.array(spreads)
-        at_cls, rest, words = (mean_text(column) for column in values.T)
-        said = f"{lengths(self.traces)}: at [CLS] {at_cls}, without neuron {NEURON} {rest}, at words {words}."
-        return Finding(said, spreads=values)
+        at_cls, without_it, words = (mean_text(column) for column in values.T)
+        note = f"{lengths(self.traces)}: at [CLS] {at_cls}, without neuron {NEURON} {without_it}, at words {words}."
+        return Finding(note, spreads=values)
 
     @cached_property
     def order(self) -> Finding:
         """All heads of layer 0 as parts of the next-word head: `rank`, how -> (texts,) Spearman's ρ of split and
         experiment; `taken` (texts, 12) what is lost without each."""
         twelve = self.traces[:12]
-        taken = np.array([without(twelve, "next", off(0, head)) for head in range(12)]).T
+        losses = np.array([without(twelve, "next", off(0, head)) for head in range(12)]).T
         rank = {
-            how: np.array([float(spearman(torch.tensor(a), torch.tensor(b))) for a, b in zip(x, taken, strict=True)])
+            how: np.array([float(spearman(torch.tensor(a), torch.tensor(b))) for a, b in zip(x, losses, strict=True)])
             for how, x in self.next_parts.items()
         }
-        said = (
+        note = (
             f"{lengths(twelve)}; 12 heads of layer 0 in the next-word head's lift: rank correlation of split and "
             f"experiment {mean_text(rank['as sources'], most=1)} with MLPs as sources, "
             f"{mean_text(rank['opened'], most=1)} with MLPs opened (0 by chance).\n"
             f"L0·H2: opened {mean_text(self.next_parts['opened'][:, 2])} nats, lost without it "
-            f"{mean_text(taken[:, 2])}."
+            f"{mean_text(losses[:, 2])}."
         )
-        return Finding(said, rank=rank, taken=taken)
+        return Finding(note, rank=rank, taken=losses)
 
     @property
     def conclusions(self) -> Any:
@@ -212,8 +212,8 @@ class Stories:
                 "A large part is a cause",
                 "does not follow",
                 "; ".join(
-                    f"{what}: part {mean_text(part)}, lost without it {mean_text(lost)}"
-                    for _, what, part, lost in self.tried.stories
+                    f"{what}: part {mean_text(share)}, lost without it {mean_text(lost)}"
+                    for _, what, share, lost in self.tried.stories
                 ),
             ),
             (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bertlens
-from bertlens import cli
+from bertlens.cli import command_line as cli
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def shipped(tmp_path, monkeypatch):
     (folder / "studies").mkdir(parents=True)
     for name in (cli.TOUR, "02_other.ipynb", "studies/tour.py"):
         (folder / name).write_text(f"original {name}")
-    monkeypatch.setattr(cli, "__file__", str(folder.parent / "cli.py"))
+    monkeypatch.setattr(cli, "__file__", str(folder.parent / "cli" / "command_line.py"))
     return folder
 
 
@@ -172,7 +172,7 @@ def test_kernels_find_this_environment_first(tmp_path, shipped, started, monkeyp
 
 def test_a_fault_of_ours_has_a_status_of_its_own(tmp_path, monkeypatch, capsys):
     """1 says of a report that a claim turned round."""
-    monkeypatch.setattr(cli, "_lens", lambda _: 1 / 0)
+    monkeypatch.setattr(cli, "load_lens", lambda _: 1 / 0)
     assert cli.main(["html", "a", "-o", str(tmp_path / "a.html")]) == 70
     assert "ZeroDivisionError" in capsys.readouterr().err
 

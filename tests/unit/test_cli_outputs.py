@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens import cli
+from bertlens.cli import command_line as cli
 from bertlens.export.html import INDEX, WEIGHTS
 from bertlens.training.folder import CHECKPOINT
 from unit import tiny
@@ -34,7 +34,7 @@ NEIGHBOURS = ("package.html", "package.json", "package.csv", "class.html")  # of
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lens, classifier = bl.Lens(tiny.bert(), tiny.wordpiece()), lens_of()
-    monkeypatch.setattr(cli, "_lens", lambda model: lens)
+    monkeypatch.setattr(cli, "load_lens", lambda model: lens)
     monkeypatch.setattr("bertlens.tasks.task_command.task", lambda _, *given, **how: bl.task(classifier, *given, **how))
     monkeypatch.setattr(
         "bertlens.tasks.task_page.page_of", lambda *given: "<p>the page</p>\n"

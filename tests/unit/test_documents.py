@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from bertlens import cli
 from bertlens.base.vocabulary import GATES, LAYER_MAPS
+from bertlens.cli import command_line as cli
 from bertlens.measures.statistics import STATISTICS
 from bertlens.model import families
 from bertlens.widgets.questions import QUESTIONS

@@ -18,7 +18,7 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.comparison.kinship import kinship
+from bertlens.comparison.same_training import kinship
 from bertlens.measures import attention, attribution, flow, gates, geometry, neurons, norms, offers, sources, spectra
 from unit import tiny
 

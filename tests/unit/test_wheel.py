@@ -66,7 +66,7 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
         "export/static/savedpage.js",
         "export/templates/page.jinja",
         "export/templates/palette.css",
-        "cli.py",
+        "cli/command_line.py",
         "py.typed",
     )
     assert notebooks | {f"bertlens/{name}" for name in files} <= set(names)

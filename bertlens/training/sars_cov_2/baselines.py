@@ -35,21 +35,21 @@ def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]
         "logistic_regression": logistic_regression(train, test, labels),
     }
     targets = torch.tensor([labels.index(sample.variant) for sample in test])
-    far = torch.tensor([neighbour.distance >= FAR for neighbour in neighbours])
+    is_far = torch.tensor([neighbour.distance >= FAR for neighbour in neighbours])
     distances = Counter(neighbour.distance for neighbour in neighbours)
-    right = {name: int((given == targets)[far].sum()) for name, given in answers.items()}
+    right = {name: int((guesses == targets)[is_far].sum()) for name, guesses in answers.items()}
     return {
         "distances": {str(distance): distances[distance] for distance in sorted(distances)},
         "scores": {
-            name: {"right": int((given == targets).sum()), "macro_f1": macro_f1(given, targets)}
-            for name, given in answers.items()
+            name: {"right": int((guesses == targets).sum()), "macro_f1": macro_f1(guesses, targets)}
+            for name, guesses in answers.items()
         },
         "far": {
             "from": FAR,
-            "n": int(far.sum()),
-            "sizes": {label: int((targets[far] == i).sum()) for i, label in enumerate(labels)},
+            "n": int(is_far.sum()),
+            "sizes": {label: int((targets[is_far] == i).sum()) for i, label in enumerate(labels)},
             "right": right,
-            "interval": {name: list(count_interval(count, int(far.sum()))) for name, count in right.items()},
+            "interval": {name: list(count_interval(count, int(is_far.sum()))) for name, count in right.items()},
         },
     }
 

@@ -43,9 +43,9 @@ def read(path: Path) -> list[Sample]:
     samples_by_sequence: dict[str, Sample] = {}
     try:
         with _open(path) as file:
-            first = file.read(1)
+            head = file.read(1)
             file.seek(0)
-            rows = _fasta(file) if first == ">" else _tsv(file, path)
+            rows = _fasta(file) if head == ">" else _tsv(file, path)
             for number, row in enumerate(rows, 1):
                 sample = _sample(row, f"{path.name}, record {number}")
                 twin = samples_by_sequence.setdefault(sample.sequence, sample)
@@ -105,24 +105,24 @@ def _draw(samples: Sequence[Sample], split: str, share: float, seed: int) -> lis
         classes[sample.variant].append(sample)
     moved: set[str] = set()
     for label in sorted(classes):
-        wanted = share * len(classes[label])
+        target = share * len(classes[label])
         groups: dict[str, list[str]] = defaultdict(list)
         for sample in classes[label]:
             groups[sample.group].append(sample.sequence)
-        best = min((_pick(groups, wanted, draw) for _ in range(50)), key=lambda picked: abs(len(picked) - wanted))
-        if not wanted / 2 <= len(best) <= 1.5 * wanted:
-            best = _pick({sample.sequence: [sample.sequence] for sample in classes[label]}, wanted, draw)
+        best = min((_pick(groups, target, draw) for _ in range(50)), key=lambda picked: abs(len(picked) - target))
+        if not target / 2 <= len(best) <= 1.5 * target:
+            best = _pick({sample.sequence: [sample.sequence] for sample in classes[label]}, target, draw)
         moved |= set(best)
     return [replace(sample, split=split) if sample.sequence in moved else sample for sample in samples]
 
 
-def _pick(groups: Mapping[str, list[str]], wanted: float, draw: random.Random) -> list[str]:
+def _pick(groups: Mapping[str, list[str]], target: float, draw: random.Random) -> list[str]:
     """Sequences of groups in random order, until `wanted` are there."""
     names = sorted(groups)
     draw.shuffle(names)
     picked: list[str] = []
     for name in names:
-        if len(picked) >= round(wanted):
+        if len(picked) >= round(target):
             break
         picked += groups[name]
     return picked
@@ -149,20 +149,20 @@ def _tsv(
 
 def _fasta(file: Iterable[str]) -> Iterator[dict[str, str]]:
     row: dict[str, str] = {}
-    parts: list[str] = []
+    lines: list[str] = []
     for line in file:
         if line.startswith(">"):
             if row:
-                yield {**row, "sequence": "".join(parts)}
+                yield {**row, "sequence": "".join(lines)}
             fields = line[1:].split()
             row = {"id": fields[0] if fields else ""} | dict(
                 field.split("=", 1) for field in fields[1:] if "=" in field
             )
-            parts = []
+            lines = []
         else:
-            parts.append(line.strip())
+            lines.append(line.strip())
     if row:
-        yield {**row, "sequence": "".join(parts)}
+        yield {**row, "sequence": "".join(lines)}
 
 
 def _sample(row: dict[str, str], where: str) -> Sample:

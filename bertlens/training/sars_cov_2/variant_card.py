@@ -141,10 +141,10 @@ def card(metrics: dict[str, Any]) -> str:
 def near(metrics: dict[str, Any]) -> str:
     """How far the test split lies from what was learned, and who else is right on it: three paragraphs."""
     about, test = metrics["near"], metrics["test"]
-    n, far, scores = test["n"], about["far"], about["scores"]
+    n, away, scores = test["n"], about["far"], about["scores"]
     distances = {int(distance): number for distance, number in about["distances"].items()}
     close = sum(number for distance, number in distances.items() if distance <= CLOSE)
-    same = distances.get(0, 0)
+    twins = distances.get(0, 0)
     model, neighbour, regression = (
         scores[name]["right"] for name in ("classifier", "nearest_neighbour", "logistic_regression")
     )
@@ -152,7 +152,7 @@ def near(metrics: dict[str, Any]) -> str:
     between = _interval(test["macro_f1_interval"])
     paragraphs = [
         f"{close / n:.0%} of the {n:,} test sequences ({close:,}) lie within {CLOSE} nucleotides of a sequence of the "
-        f"train split; {same or 'none'} {'is' if same < 2 else 'are'} identical to one. Whoever takes over the label "
+        f"train split; {twins or 'none'} {'is' if twins < 2 else 'are'} identical to one. Whoever takes over the label "
         f"of the nearest training sequence is right in {neighbour:,} of {n:,} ({neighbour / n:.1%}), this model in "
         f"{model:,} ({model / n:.1%}). The split hardly asks for more than recognising what was seen.",
         f"Macro-F1 on the test split is {test['macro_f1']:.2f}, "
@@ -160,17 +160,17 @@ def near(metrics: dict[str, Any]) -> str:
         f"{rarest['n']}). A logistic regression over the same {KMER}-mers is right in {regression:,}, "
         f"{_more(regression - model)}.",
     ]
-    if not far["n"]:
-        return _wrapped([*paragraphs, f"No test sequence is {far['from']} nucleotides or more from all of training."])
-    right, interval = far["right"], far["interval"]
-    sizes = ", ".join(f"{number} {label}" for label, number in far["sizes"].items() if number)
-    last = (
-        f"On the part that is {far['from']} nucleotides or more from every training sequence, {far['n']} sequences "
+    if not away["n"]:
+        return _wrapped([*paragraphs, f"No test sequence is {away['from']} nucleotides or more from all of training."])
+    right, interval = away["right"], away["interval"]
+    sizes = ", ".join(f"{number} {label}" for label, number in away["sizes"].items() if number)
+    ending = (
+        f"On the part that is {away['from']} nucleotides or more from every training sequence, {away['n']} sequences "
         f"({sizes}), the model is right in {right['classifier']} (95 %: a share of "
         f"{_interval(interval['classifier'])}), the nearest neighbour in {right['nearest_neighbour']}, the logistic "
         f"regression in {right['logistic_regression']}. Distances count nucleotides exchanged, put in or left out."
     )
-    return _wrapped([*paragraphs, last])
+    return _wrapped([*paragraphs, ending])
 
 
 def _wrapped(paragraphs: list[str]) -> str:

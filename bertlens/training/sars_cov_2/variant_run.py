@@ -29,9 +29,9 @@ def prepare(path: Path, reference: Path | None = None) -> tuple[list[Sample], li
     sklearn_metrics()
     samples, labels = choose(read(path))
     samples = with_validation(samples, seed=VALIDATION_SEED)
-    beside = path.parent / REFERENCE_FILE
-    if reference is None and beside.is_file():
-        reference = beside
+    neighbour = path.parent / REFERENCE_FILE
+    if reference is None and neighbour.is_file():
+        reference = neighbour
     if reference is None:
         spike = Vocabulary.load(SHIPPED / "kmers.json").reference_sequence
     else:

@@ -14,9 +14,9 @@ from torch import Tensor
 from ...base.scikit_learn import scikit_learn
 from ...sars_cov_2 import model as classifier
 from ...sars_cov_2.kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
-from ...sars_cov_2.tokenizer import SpikeTokenizer
+from ...sars_cov_2.spike_tokenizer import SpikeTokenizer
 from ...survey.intervals import macro_f1_interval
-from ..steps import Run, check_settings, of_epoch, of_step, training_device
+from ..steps import TrainingRun, check_settings, of_epoch, of_step, training_device
 from .samples import Sample, of_split
 
 
@@ -99,11 +99,11 @@ def train(
     weights = class_weights(frames[0].labels, len(labels))
     fresh = {"since": 0, "macro_f1": -1.0, "loss": float("inf"), "best_step": 0}
     inputs = {"labels": labels, "vocabulary": model.config.vocab_size}
-    with Run(model, settings, folder, inputs, fresh, quiet=quiet) as run:
+    with TrainingRun(model, settings, folder, inputs, fresh, quiet=quiet) as run:
         state, running = run.state, None
-        last = min(settings.steps, run.step + (stop_after or settings.steps))
+        end = min(settings.steps, run.step + (stop_after or settings.steps))
         model.train()
-        while run.step < last and state["since"] < settings.patience:
+        while run.step < end and state["since"] < settings.patience:
             loss = run.learn(_loss(model, frames, weights, rarity, settings, run.step))
             running = loss if running is None else 0.95 * running + 0.05 * loss
             best_so_far = {"best_macro_F1": f"{state['macro_f1']:.3f}"} if state["history"] else {}
@@ -169,12 +169,12 @@ def logits(model: Any, batches: Batches, batch_size: int = 32) -> Tensor:
     """(N, C) logits of the model for a split, in eval mode."""
     model.eval()
     device = next(model.parameters()).device
-    parts = []
+    blocks = []
     with torch.inference_mode():
         for start in range(0, len(batches.ids), batch_size):
             ids = _trim(batches.ids[start : start + batch_size])
-            parts.append(model(input_ids=ids.to(device), attention_mask=(ids > 0).long().to(device)).logits.cpu())
-    return torch.cat(parts)
+            blocks.append(model(input_ids=ids.to(device), attention_mask=(ids > 0).long().to(device)).logits.cpu())
+    return torch.cat(blocks)
 
 
 def _loss(
@@ -182,12 +182,12 @@ def _loss(
 ) -> Tensor:
     """Cross-entropy of this step's sequences, weighted by class."""
     device = next(model.parameters()).device
-    data = frames[0]
-    epoch, number = divmod(step, max(1, len(data.ids) // settings.batch_size))
-    order = torch.randperm(len(data.ids), generator=of_epoch(settings.seed, epoch))
-    chosen = order[number * settings.batch_size : (number + 1) * settings.batch_size]
+    full = frames[0]
+    epoch, number = divmod(step, max(1, len(full.ids) // settings.batch_size))
+    order = torch.randperm(len(full.ids), generator=of_epoch(settings.seed, epoch))
+    rows = order[number * settings.batch_size : (number + 1) * settings.batch_size]
     generator = of_step(settings.seed, step)
-    shifted = _trim(_shift(frames, chosen, settings.shifted, generator))
+    shifted = _trim(_shift(frames, rows, settings.shifted, generator))
     ids, positions = _some(shifted, _share(settings, step), rarity, generator)
     noise = torch.rand(ids.shape, generator=generator)
     inputs = {
@@ -196,24 +196,24 @@ def _loss(
         "position_ids": positions,
     }
     answer = model(**{name: tensor.to(device) for name, tensor in inputs.items()})
-    labels = data.labels[chosen]
-    each = torch.nn.functional.cross_entropy(answer.logits, labels.to(device), reduction="none")
-    return (each * weights[labels].to(device)).mean()
+    labels = full.labels[rows]
+    losses = torch.nn.functional.cross_entropy(answer.logits, labels.to(device), reduction="none")
+    return (losses * weights[labels].to(device)).mean()
 
 
-def _shift(frames: list[Batches], chosen: Tensor, share: float, draw: torch.Generator) -> Tensor:
+def _shift(frames: list[Batches], rows: Tensor, share: float, draw: torch.Generator) -> Tensor:
     """Token ids of the chosen rows, of which `share` lose one or two codons at a random place.
 
     From there on their windows are those of another frame; the window of the place itself is unknown.
     """
-    ids = frames[0].ids[chosen].clone()
-    for row, source in enumerate(chosen.tolist()):
+    ids = frames[0].ids[rows].clone()
+    for row, source in enumerate(rows.tolist()):
         lost, quantile = torch.rand(2, generator=draw).tolist()
         if lost < share:
-            other = frames[1 + int(lost < share / 2)].ids[source]
-            at = 1 + int(quantile * int((other > 0).sum()))
+            frame = frames[1 + int(lost < share / 2)].ids[source]
+            at = 1 + int(quantile * int((frame > 0).sum()))
             ids[row, at:] = 0
-            ids[row, at : len(other)] = other[at : ids.shape[1]]
+            ids[row, at : len(frame)] = frame[at : ids.shape[1]]
             ids[row, at - 1] = UNKNOWN if at > 1 else ids[row, at - 1]
     return ids
 

@@ -25,7 +25,7 @@ const ERFC = [
   -1.26551223,
 ];
 
-/** Functions of single numbers that models use, by the names of bertlens/export/weights.py. */
+/** Functions of single numbers that models use, by the names of bertlens/export/page_weights.py. */
 const ACTIVATIONS = {
   gelu: (x: number) => 0.5 * x * (1 + erf(x * Math.SQRT1_2)),
   gelu_tanh: (x: number) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),

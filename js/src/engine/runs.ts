@@ -7,7 +7,7 @@ import { type Pictures, picturesOf, rolesOf } from "./pictures";
 import type { Encode, Encoded, Names, TokenizerFiles, Vocabulary } from "./tokenizer";
 import type { Shape, Weights } from "./weights";
 
-/** What a model answers: see bertlens/export/heads.py. */
+/** What a model answers: see bertlens/export/page_heads.py. */
 export interface Answered {
   kind: "words" | "labels" | "tags" | "vectors" | ""; // "": nothing that is computed here
   why_not?: string; // of kind ""; "": it needs Python

@@ -1,4 +1,4 @@
-// A model's weights as a page carries them (bertlens/export/weights.py), and where each lies in the memory of a product.
+// A model's weights as a page carries them (bertlens/export/page_weights.py), and where each lies in the memory of a product.
 import type { Arrays } from "../kernel/wire";
 import type { Activation, Norm } from "./numbers";
 import { createProduct, type Product } from "./product";

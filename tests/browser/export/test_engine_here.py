@@ -11,7 +11,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.base.wire import unpack
-from bertlens.export import bundle, live, tokenizer
+from bertlens.export import bundle, live, page_tokenizer
 from bertlens.widgets.overview import with_overview
 from bertlens.widgets.view_record import ViewRecord
 from unit.export import engine
@@ -49,7 +49,7 @@ def test_a_pass_in_chromium_is_torchs(embedded_lens: Any, browser: Any, tmp_path
     engine.write(embedded_lens.borrowed, tmp_path)
     own = embedded_lens.trace("The cat sat.")
     carried = {**live.live(own).about, "header": with_overview(ViewRecord(own), "self", 1, 8).overview["header"]}
-    carried["tokenizer"] = tokenizer.tokenizer_files(embedded_lens.tokenizer)
+    carried["tokenizer"] = page_tokenizer.tokenizer_files(embedded_lens.tokenizer)
     asked = [{"op": "head", "layer": layer, "head": 7} for layer in range(6)]
     page = browser.new_page()
     page.route(f"{ADDRESS}/*.*", lambda route: route.fulfill(path=tmp_path / route.request.url.rsplit("/", 1)[1]))

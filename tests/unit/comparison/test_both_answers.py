@@ -125,7 +125,7 @@ def test_nothing_is_said_of_answers_that_cannot_be_compared() -> None:
     two_trainings = bl.compare(encoder.trace("the cat"), other.trace("the mat"))
     assert not two_trainings.same_heads
     for c in (two_trainings, bl.compare(*given), bl.compare(encoder.trace("the cat"), mlm.trace("the [MASK]"))):
-        assert c.answers() == bl.comparison.answers.NOTHING
+        assert c.answers() == bl.comparison.answer_pairs.NOTHING
 
 
 def test_tags_of_aligned_words_and_the_best_spans() -> None:

@@ -14,7 +14,7 @@ import torch
 
 import bertlens as bl
 from bertlens import BertLensError, InputError, Lens, ModelError, SelectionError, Trace, survey, whatif
-from bertlens.comparison.kinship import kinship
+from bertlens.comparison.same_training import kinship
 from bertlens.measures import attention, norms
 from unit import tiny
 

@@ -14,7 +14,7 @@ import torch
 
 import bertlens as bl
 from bertlens.base.wire import pack, unpack
-from bertlens.export import arithmetic, heads, live, tokenizer, weights
+from bertlens.export import live, page_arithmetic, page_heads, page_tokenizer, page_weights
 from bertlens.model.borrowed import Model
 from bertlens.trace.trace import Trace
 from bertlens.widgets.overview import with_overview
@@ -30,19 +30,19 @@ def rounded(model: Any, small: bool = False) -> Any:
     with torch.no_grad():
         for parameter in module.parameters():
             if parameter.ndim == 2:
-                make = weights.table if parameter is words else weights.matrix
-                parameter.copy_(torch.from_numpy(arithmetic.floats(make("own", parameter, small), "own")))
+                make = page_weights.table if parameter is words else page_weights.matrix
+                parameter.copy_(torch.from_numpy(page_arithmetic.floats(make("own", parameter, small), "own")))
     return module
 
 
-def write(model: Any, folder: Path, head: heads.Head | None = None, small: bool = False) -> dict[str, Any]:
+def write(model: Any, folder: Path, head: page_heads.Head | None = None, small: bool = False) -> dict[str, Any]:
     """The weights' parts; the shape that the engine is told."""
     behind = [head.arrays] if head and head.arrays else []
-    for n, arrays in enumerate((*weights.parts(model, small), *behind)):
+    for n, arrays in enumerate((*page_weights.parts(model, small), *behind)):
         index, blob = pack(arrays)
         (folder / f"{n}.json").write_text(json.dumps(index))
         (folder / f"{n}.bin").write_bytes(blob)
-    return weights.shape(model) | {"head": head.about.get("stages", []) if head else []}
+    return page_weights.shape(model) | {"head": head.about.get("stages", []) if head else []}
 
 
 @cache
@@ -76,7 +76,7 @@ def passes(
         }
         for trace, changes in given
     ]
-    out = node(folder, shape=weights.shape(model) | {"head": []}, product=product, passes=inputs)
+    out = node(folder, shape=page_weights.shape(model) | {"head": []}, product=product, passes=inputs)
     found = []
     for n in range(len(inputs)):
         index = json.loads((folder / f"out{n}.json").read_text())
@@ -109,10 +109,10 @@ def asked(
     same = bl.Lens(rounded(model, small), lens.tokenizer)
     same.made = lens.made
     trace = lens.trace(own)
-    write(model, folder, heads.head(trace, small), small)
+    write(model, folder, page_heads.head(trace, small), small)
     header = with_overview(ViewRecord(trace), "self", 1, min(8, trace.n_heads - 1)).overview["header"]
     carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
-    carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
+    carried["tokenizer"] = page_tokenizer.tokenizer_files(lens.tokenizer)
     found = []
     for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):
         index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")

@@ -17,7 +17,7 @@ from transformers.activations import ACT2FN
 
 import bertlens as bl
 from bertlens.errors import ExportError
-from bertlens.export import arithmetic, live, weights
+from bertlens.export import live, page_arithmetic, page_weights
 from unit import tiny
 from unit.export import engine
 from unit.export.passes import generated
@@ -27,10 +27,10 @@ COMPUTED = {"gelu": "gelu", "gelu_python": "gelu", "relu": "relu", "silu": "silu
 COMPUTED |= {f"gelu_{name}": "gelu_tanh" for name in ("accurate", "fast", "new", "pytorch_tanh", "python_tanh")}
 
 
-def layers(lens: bl.Lens, traces: list[bl.Trace], small: bool = False) -> list[list[arithmetic.Attended]]:
+def layers(lens: bl.Lens, traces: list[bl.Trace], small: bool = False) -> list[list[page_arithmetic.LayerPass]]:
     model = lens.borrowed
     inputs = [(one.encoding.input_ids, one.encoding.token_type_ids or [0] * one.n_tokens) for one in traces]
-    return list(arithmetic.layers(weights.shape(model), weights.parts(model, small), inputs))
+    return list(page_arithmetic.layers(page_weights.shape(model), page_weights.parts(model, small), inputs))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -68,19 +68,19 @@ def test_an_activation_is_known_by_its_class_and_its_values(name: str):
     function = ACT2FN[name]
     if name not in COMPUTED:
         with pytest.raises(ExportError, match=f"does not compute the activation {type(function).__name__}"):
-            weights.activation(function)
+            page_weights.activation(function)
         return
-    assert weights.activation(function) == COMPUTED[name]
+    assert page_weights.activation(function) == COMPUTED[name]
     near = torch.linspace(-12, 12, 4001)
     x = torch.cat([near, 1e3 * near])
-    own = arithmetic.ACTIVATIONS[COMPUTED[name]](x.numpy())
+    own = page_arithmetic.ACTIVATIONS[COMPUTED[name]](x.numpy())
     np.testing.assert_allclose(own, function(x.double()).numpy(), rtol=1e-6, atol=2e-6)
 
 
 def test_functions_that_only_look_like_one_are_refused():
     for function, name in ((functional.gelu, "gelu"), (torch.relu, "relu"), (torch.tanh, "tanh"), (nn.GELU(), "gelu")):
-        assert weights.activation(function) == name
-    assert weights.activation(nn.SiLU(inplace=True)) == "silu"
+        assert page_weights.activation(function) == name
+    assert page_weights.activation(nn.SiLU(inplace=True)) == "silu"
 
     class Cut(nn.ReLU):
         def forward(self, x: Any) -> Any:
@@ -90,7 +90,7 @@ def test_functions_that_only_look_like_one_are_refused():
     odd.forward = lambda x: functional.gelu(x).clamp(max=100)  # type: ignore[method-assign]
     for function in (Cut(), odd, lambda x: functional.gelu(x), functional.relu6):
         with pytest.raises(ExportError, match="does not compute the activation"):
-            weights.activation(function)
+            page_weights.activation(function)
 
 
 def test_a_model_with_relu6_is_refused_before_anything_is_written(tmp_path: Path):
@@ -110,7 +110,7 @@ class ScaledForSequenceClassification(BertForSequenceClassification):
 def test_a_head_that_makes_nearly_the_same_numbers_is_not_taken():
     config = BertConfig(**tiny.BERT, num_labels=3)
     for kind, found in ((BertForSequenceClassification, "labels"), (ScaledForSequenceClassification, "")):
-        assert live.heads.head(lens_of(kind(config), tiny.wordpiece()).trace("the cat")).about["kind"] == found
+        assert live.page_heads.head(lens_of(kind(config), tiny.wordpiece()).trace("the cat")).about["kind"] == found
 
 
 def far(lens: bl.Lens, texts: list[tuple[str, str | None]], folder: Path) -> list[float]:

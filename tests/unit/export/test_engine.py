@@ -13,8 +13,8 @@ import torch
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ExportError
-from bertlens.export import weights
-from bertlens.export.tokenizer import tokenizer_files
+from bertlens.export import page_weights
+from bertlens.export.page_tokenizer import tokenizer_files
 from unit.export import engine
 from unit.export.passes import check, check_both, generated
 
@@ -88,7 +88,7 @@ def read(arrays, name: str) -> np.ndarray:
 
 def test_weights_are_rounded_to_the_nearest_multiple_and_vectors_not_at_all(written):
     model, same, _ = written
-    embeddings, *layers = weights.parts(model)
+    embeddings, *layers = page_weights.parts(model)
     words = model.base.embeddings.word_embeddings.weight.detach().double().numpy()
     assert embeddings["words"].dtype == np.uint16
     as_read = read(embeddings, "words")
@@ -104,15 +104,15 @@ def test_weights_are_rounded_to_the_nearest_multiple_and_vectors_not_at_all(writ
 
 def test_what_a_page_cannot_run_or_16_bits_do_not_hold_is_refused(tiny_bert):
     lens = tiny_bert
-    assert len(list(weights.parts(lens.borrowed))) == lens.model.config.num_hidden_layers + 1
+    assert len(list(page_weights.parts(lens.borrowed))) == lens.model.config.num_hidden_layers + 1
     weight = lens.model.encoder.layer[0].output.dense.weight
     with torch.no_grad():
         weight[0, 0] = 70_000
     with pytest.raises(ExportError, match="larger than 65,504"):
-        list(weights.parts(lens.borrowed))
+        list(page_weights.parts(lens.borrowed))
     lens.model.encoder.layer[0].intermediate.intermediate_act_fn = torch.nn.Hardtanh()
     with pytest.raises(ExportError, match="does not compute the activation Hardtanh: save it without live"):
-        weights.check(lens.borrowed)
+        page_weights.check(lens.borrowed)
 
 
 @pytest.fixture

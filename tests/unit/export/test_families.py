@@ -15,7 +15,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ExportError
-from bertlens.export import heads, weights
+from bertlens.export import page_heads, page_weights
 from bertlens.widgets.answers import whatif as answers
 from unit import tiny
 from unit.export import engine
@@ -194,7 +194,7 @@ def test_what_a_model_does_not_answer_is_said(tmp_path: Path):
         answers.find_target(same.trace("the [MASK]"), "catmat")
     assert found[4][0] == str(error.value).partition(" Near it")[0]
     span = lens_of(tf.BertForQuestionAnswering(tf.BertConfig(**BERT)), tiny.wordpiece())
-    assert heads.head(span.trace(*tiny.TEXTS[1])).about == {"kind": "", "why_not": ""}
+    assert page_heads.head(span.trace(*tiny.TEXTS[1])).about == {"kind": "", "why_not": ""}
 
 
 class TwiceForSequenceClassification(tf.BertForSequenceClassification):
@@ -207,17 +207,17 @@ class TwiceForSequenceClassification(tf.BertForSequenceClassification):
 def test_a_head_that_makes_other_numbers_is_not_taken():
     config = tf.BertConfig(**BERT, **LABELS)
     for kind, found in ((tf.BertForSequenceClassification, "labels"), (TwiceForSequenceClassification, "")):
-        assert heads.head(lens_of(kind(config), tiny.wordpiece()).trace("the cat")).about["kind"] == found
+        assert page_heads.head(lens_of(kind(config), tiny.wordpiece()).trace("the cat")).about["kind"] == found
 
 
 def test_families_that_a_page_does_not_run_are_refused():
     config = tf.EsmConfig(**BERT, position_embedding_type="rotary", pad_token_id=0, mask_token_id=4)
     lens = lens_of(tf.EsmModel(config), tiny.wordpiece())
     with pytest.raises(ExportError, match="this is EsmModel: save it without live"):
-        weights.check(lens.borrowed)
+        page_weights.check(lens.borrowed)
     wide = lens_of(tf.BertModel(tf.BertConfig(**BERT | {"intermediate_size": 46})), tiny.wordpiece())
     with pytest.raises(ExportError, match="multiples of 4"):
-        weights.check(wide.borrowed)
+        page_weights.check(wide.borrowed)
     assert torch.is_grad_enabled()
 
 
@@ -262,7 +262,7 @@ def test_other_vectors_are_refused_and_scores_of_cross_encoders_are_the_kernels(
     encoders = pytest.importorskip("unit.tiny_encoders")
     dense = encoders.parts.Dense(32, 16)
     for module in (encoders.encoder(dense), encoders.encoder(mode="max"), encoders.encoder(similarity_fn_name="dot")):
-        assert heads.head(bl.Lens(module).trace("the cat", "it was")).about == {"kind": "", "why_not": ""}
+        assert page_heads.head(bl.Lens(module).trace("the cat", "it was")).about == {"kind": "", "why_not": ""}
     lens = rounded_lens(encoders.crossed())
     text = list(tiny.TEXTS[1])
     questions = [{"op": "trace", "text": text[0], "text_pair": text[1]}, {"op": "answers", "trace": "last"}]

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from bertlens.errors import ExportError
 from bertlens.export import live
-from bertlens.export.tokenizer import RARE, tokenizer_files
+from bertlens.export.page_tokenizer import RARE, tokenizer_files
 from bertlens.text.encoding import encode
 from unit import tiny
 from unit.export import engine

@@ -13,7 +13,7 @@ from bertlens.errors import ExportError, InputError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import gates, geometry, spectra
 from bertlens.plots.figure import axes_or_new, tokens_on_axes
-from bertlens.plots.gates import _STYLES
+from bertlens.plots.gate_figures import _STYLES
 from unit import tiny
 
 matplotlib = pytest.importorskip("matplotlib")

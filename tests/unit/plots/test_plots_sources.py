@@ -43,7 +43,7 @@ def test_waterfall_ends_at_the_net(trace: Trace, through_mlps: bool) -> None:
 
 
 def test_no_ratio_to_a_net_near_zero(trace: Trace) -> None:
-    from bertlens.plots.splits import foot
+    from bertlens.plots.split_figures import foot
 
     made = [
         sources.score(trace, 2, head, query, key)

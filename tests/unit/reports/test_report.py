@@ -418,7 +418,7 @@ def test_bad_input(small: Lens, tmp_path: Path) -> None:
 def test_the_command_says_what_it_will_take_and_writes_page_and_numbers(
     small: Lens, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bertlens.cli._lens", lambda *given, **options: small)  # the command's own loading
+    monkeypatch.setattr("bertlens.cli.command_line.load_lens", lambda *given, **options: small)
     corpus, output = tmp_path / "c.txt", tmp_path / "r.html"
     corpus.write_text("the cat sat on the mat, it was warm.\n" * 12, encoding="utf-8")
     assert main(["report", "model", str(corpus), "-o", str(output), "--claims", "kobayashi-depth,clark-first-row"]) == 0
@@ -442,7 +442,7 @@ def test_the_command_says_what_it_will_take_and_writes_page_and_numbers(
 def test_a_check_tells_what_turned_round(
     small: Lens, report: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bertlens.cli._lens", lambda *given, **options: small)  # the command's own loading
+    monkeypatch.setattr("bertlens.cli.command_line.load_lens", lambda *given, **options: small)
     corpus, old = tmp_path / "c.txt", tmp_path / "old.json"
     corpus.write_text("the cat sat on the mat, it was warm.\n" * 9, encoding="utf-8")
     command = ["report", "model", str(corpus), "-o", str(tmp_path / "r.json"), "--claims", "vig-next,clark-first-row"]
@@ -470,7 +470,7 @@ def test_a_file_that_is_no_report_is_found_out_before_the_run(
     small: Lens, report: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[int] = []
-    monkeypatch.setattr("bertlens.cli._lens", lambda *_: loaded.append(1))  # the command's own loading
+    monkeypatch.setattr("bertlens.cli.command_line.load_lens", lambda *_: loaded.append(1))
     corpus, old, sound = tmp_path / "c.txt", tmp_path / "old.json", json.loads(report.to_json())
     corpus.write_text("the cat sat on the mat, it was warm.\n" * 9, encoding="utf-8")
 

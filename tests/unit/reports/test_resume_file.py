@@ -111,7 +111,7 @@ def test_a_part_of_another_report_is_refused(small: Lens, tmp_path: Path) -> Non
 def test_the_command_goes_on(
     small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("bertlens.cli._lens", lambda *given, **options: small)  # the command's own loading
+    monkeypatch.setattr("bertlens.cli.command_line.load_lens", lambda *given, **options: small)
     corpus, output, part = tmp_path / "c.txt", tmp_path / "r.json", tmp_path / "r.part.npz"
     corpus.write_text("\n".join(TEXTS), encoding="utf-8")
     command = ["report", "model", str(corpus), "-o", str(output), "--claims", "vig-next,clark-first-row"]

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from bertlens.errors import InputError
-from bertlens.training import corpus
-from bertlens.training.corpus import Passages, files, passages, prepare
+from bertlens.training import training_text
+from bertlens.training.training_text import Passages, files, passages, prepare
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +79,14 @@ def test_what_is_set_aside_is_never_opened(tmp_path: Path) -> None:
     sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
     found = files([tmp_path])
     assert [path.name for path in found] == ["part-0.txt.gz", "part-1.txt"]
-    assert [*corpus.read(found)] == ["a line of part-0.txt.gz", "a line of part-1.txt"]
+    assert [*training_text.read(found)] == ["a line of part-0.txt.gz", "a line of part-1.txt"]
     inside = {Path(name).name for name in opened if str(tmp_path) in name}
     assert inside == {"part-0.txt.gz", "part-1.txt"}
 
 
 def test_wikitext_is_read_as_prose(tmp_path: Path) -> None:
     (tmp_path / "wiki.test.raw").write_text(" = Title = \n \n A well @-@ known 1 @,@ 000 @.@ 5 .\n = = Part = = \n")
-    assert [*corpus.read([tmp_path / "wiki.test.raw"])] == ["A well-known 1,000.5 ."]
+    assert [*training_text.read([tmp_path / "wiki.test.raw"])] == ["A well-known 1,000.5 ."]
 
 
 def test_what_is_no_corpus(tmp_path: Path) -> None:
@@ -96,4 +96,4 @@ def test_what_is_no_corpus(tmp_path: Path) -> None:
         files([tmp_path])
     (tmp_path / "pairs.jsonl").write_text('{"a": "x", "b": "y"}\n')
     with pytest.raises(InputError, match=r"item 0 of pairs\.jsonl is no plain text"):
-        [*corpus.read(files([tmp_path]))]
+        [*training_text.read(files([tmp_path]))]

@@ -19,9 +19,9 @@ from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.model import offline_model
 from bertlens.survey import head_stats
 from bertlens.training import differences, history, run
-from bertlens.training.card import card
-from bertlens.training.corpus import SET_ASIDE, passages, read
 from bertlens.training.folder import HISTORY
+from bertlens.training.model_card import card
+from bertlens.training.training_text import SET_ASIDE, passages, read
 from conftest import DATA
 
 pytest.importorskip(offline_model.PACKAGE)

@@ -20,14 +20,14 @@ import transformers as tf
 import bertlens as bl
 from bertlens import cli
 from bertlens.training import run
-from bertlens.training.corpus import Passages, prepare
 from bertlens.training.folder import CHECKPOINT
 from bertlens.training.history import History
 from bertlens.training.steps import rate
-from bertlens.training.train import POINTS, Masking, Settings, evaluate, logits_at, train
+from bertlens.training.train import POINTS, Masking, TrainingSettings, evaluate, logits_at, train
+from bertlens.training.training_text import Passages, prepare
 from unit import tiny
 
-TINY = Settings(steps=12, tokens=256, length=32, warmup=2, evaluations=4, learning_rate=3e-3)
+TINY = TrainingSettings(steps=12, tokens=256, length=32, warmup=2, evaluations=4, learning_rate=3e-3)
 
 
 def texts(n: int = 400) -> list[str]:

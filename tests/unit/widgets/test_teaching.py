@@ -8,7 +8,7 @@ import re
 import pytest
 
 import bertlens as bl
-from bertlens import cli
+from bertlens.cli import command_line as cli
 from bertlens.errors import ExportError, InputError
 from bertlens.export import live
 from bertlens.export.deflate import from_text
@@ -105,7 +105,7 @@ def test_a_large_model_is_refused_in_one_file_and_offered_hosted(lens, tmp_path,
 
 
 def test_the_command_says_what_it_takes_before_it_is_written(lens, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "_lens", lambda model: lens)
+    monkeypatch.setattr(cli, "load_lens", lambda model: lens)
     page = tmp_path / "class.html"
     command = ["classroom", "some/model", "--text", TEXTS[0], "--pair", *TEXTS[1], "-o", str(page)]
     assert cli.main(command) == 0
@@ -127,7 +127,7 @@ def test_the_command_says_what_it_takes_before_it_is_written(lens, tmp_path, cap
 
 def test_the_command_takes_a_shipped_lesson_by_its_name(lens, embedded_lens, tmp_path, capsys, monkeypatch):
     of, page = lens, tmp_path / "class.html"
-    monkeypatch.setattr(cli, "_lens", lambda model: of)
+    monkeypatch.setattr(cli, "load_lens", lambda model: of)
     assert cli.main(["classroom", "some/model", "--lesson", "patterns", "-o", str(page)]) == 0
     assert capsys.readouterr().out.startswith(
         f"the lesson was written for all-MiniLM-L6-v2: what it says of heads may not be so in {lens.model_name}\n"

@@ -19,8 +19,8 @@ def one_tokenizer(a: Trace, b: Trace) -> bool:
     """Whether pieces of one name are the same in both; so it is taken to be where only weights were given."""
     if a.model is None or b.model is None or a.model.tokenizer is b.model.tokenizer:
         return True
-    first, second = a.model.tokenizer, b.model.tokenizer
-    return type(first) is type(second) and first.get_vocab() == second.get_vocab()
+    x, y = a.model.tokenizer, b.model.tokenizer
+    return type(x) is type(y) and x.get_vocab() == y.get_vocab()
 
 
 def match_heads(a: Trace, b: Trace, same: bool | None) -> tuple[bool, str]:
@@ -41,10 +41,10 @@ def match_heads(a: Trace, b: Trace, same: bool | None) -> tuple[bool, str]:
     r, count = kinship(a.model, b.model)
     if not count:
         return False, _refusal("their weights have neither names nor shapes in common")
-    found = f"their weights correlate at r = {r:.2f}, median of {count} matrices"
+    evidence = f"their weights correlate at r = {r:.2f}, median of {count} matrices"
     if r < KIN:
-        return False, _refusal(found)
-    return True, f"Two models of one training ({found}): heads are matched by index."
+        return False, _refusal(evidence)
+    return True, f"Two models of one training ({evidence}): heads are matched by index."
 
 
 def _refusal(why: str) -> str:
@@ -61,15 +61,15 @@ def kinship(a: Model, b: Model) -> tuple[float, int]:
     Near 1 where one was trained on from the other, near 0 for two trainings from different beginnings. Of the encoders,
     4,096 values of each matrix; NaN where fewer than half of the first one's have a counterpart.
     """
-    first, second = _matrices(a), _matrices(b)
-    names = [name for name, x in first.items() if name in second and second[name].shape == x.shape]
-    if not names or 2 * len(names) < len(first):
+    in_a, in_b = _matrices(a), _matrices(b)
+    names = [name for name, x in in_a.items() if name in in_b and in_b[name].shape == x.shape]
+    if not names or 2 * len(names) < len(in_a):
         return math.nan, 0
-    found = []
+    correlations = []
     for name in names:
-        pair = torch.stack([_sample(part[name]) for part in (first, second)])
-        found.append(float(torch.corrcoef(pair)[0, 1].nan_to_num()))
-    return float(torch.tensor(found, dtype=torch.float64, device="cpu").median()), len(names)
+        pair = torch.stack([_sample(matrices[name]) for matrices in (in_a, in_b)])
+        correlations.append(float(torch.corrcoef(pair)[0, 1].nan_to_num()))
+    return float(torch.tensor(correlations, dtype=torch.float64, device="cpu").median()), len(names)
 
 
 def _sample(x: Tensor) -> Tensor:

@@ -27,19 +27,19 @@ def attributions(found: Attribution | Sequence[Attribution] | Mapping[str, Attri
         found = _named([found] if isinstance(found, Attribution) else found)
     if not found:
         raise InputError("no attribution to draw")
-    first = next(iter(found.values()))
-    if any(other.trace is not first.trace or other.name != first.name for other in found.values()):
+    lead = next(iter(found.values()))
+    if any(row.trace is not lead.trace or row.name != lead.name for row in found.values()):
         raise InputError("one picture is of one text and one number: draw the others in axes of their own")
     values = np.stack([attribution.values.numpy() for attribution in found.values()])
     largest = np.nanmax(np.abs(values), axis=1)
-    tokens = first.trace.display_tokens
+    tokens = lead.trace.display_tokens
     axes = axes_or_new(axes, 2.6 + 0.42 * min(len(tokens), 30), 1.3 + 0.3 * len(found))
     scaled = values / np.where(largest > 0, largest, 1)[:, None]
     axes.imshow(scaled, cmap=color_map("signed"), vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
     tokens_on_axes(axes, list(found), tokens)
     for row, size in enumerate(largest):
         beside(axes, (1, row), f"±{size:.3g}", (4, 0), xycoords=("axes fraction", "data"), va="center")
-    axes.set_title(plain(f"{first.name}: {first.model:.3f}"), fontsize=9)
+    axes.set_title(plain(f"{lead.name}: {lead.model:.3f}"), fontsize=9)
     axes.set_xlabel(
         f"{POSITIVE} raises the number, {NEGATIVE} lowers it; each row on a scale of its own (right);\n"
         f"{MISSING}: not removed by this method",

@@ -102,9 +102,9 @@ def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: 
     if "stress" in table.attrs:
         stress, even = table.attrs["stress"], table.attrs["even_stress"]
         off = phrases.DISTANCES.format(share=f"{stress:.0%}")
-        first = f"stress {stress:.2f}: {off} (all equal: {even:.0%})"
+        stress_line = f"stress {stress:.2f}: {off} (all equal: {even:.0%})"
         nearest = f"true nearest head is nearest here for {table.attrs['nearest_kept']} of {len(table)}"
-        axes.set_title(f"{first}\n{nearest}", fontsize=8)
+        axes.set_title(f"{stress_line}\n{nearest}", fontsize=8)
     return axes
 
 

@@ -37,8 +37,8 @@ def product(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -
         columns = np.ascontiguousarray(columns)[:, :, None]
         sums = np.zeros((4, rows, columns.shape[-1]), np.float32)
         terms = np.empty_like(sums)
-        for one, other in zip(lanes, columns, strict=True):
-            np.multiply(one, other, out=terms)
+        for lane, column in zip(lanes, columns, strict=True):
+            np.multiply(lane, column, out=terms)
             sums += terms
         y[:, start : start + BLOCK] = sums[0] + sums[1] + sums[2] + sums[3]
     return y if bias is None else y + bias
@@ -53,10 +53,10 @@ def _series(x: np.ndarray, coefficients: Sequence[float]) -> np.ndarray:
 
 def exponential(x: np.ndarray) -> np.ndarray:
     """e^x, x ≤ 0."""
-    near = np.maximum(x, np.float32(LEAST - 1))
-    power = np.rint(near * np.float32(math.log2(math.e)))
-    rest = near - power * np.float32(0.693359375) + power * np.float32(2.1219444e-4)
-    fraction = _series(rest, EXPONENTIAL) * (rest * rest) + rest + np.float32(1)
+    bounded = np.maximum(x, np.float32(LEAST - 1))
+    power = np.rint(bounded * np.float32(math.log2(math.e)))
+    remainder = bounded - power * np.float32(0.693359375) + power * np.float32(2.1219444e-4)
+    fraction = _series(remainder, EXPONENTIAL) * (remainder * remainder) + remainder + np.float32(1)
     return np.where(x > LEAST, np.ldexp(fraction, power.astype(np.int32)), np.float32(0))
 
 
@@ -77,7 +77,7 @@ def _logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.maximum(x, -700.0)))
 
 
-ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # by the names of weights.py and numbers.ts
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # by the names of page_weights.py and numbers.ts
     "gelu": gelu,
     "gelu_tanh": _wide(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
     "relu": lambda x: np.maximum(x, np.float32(0)),
@@ -95,23 +95,23 @@ def norm(x: np.ndarray, arrays: Arrays, name: str, epsilon: float) -> np.ndarray
 
 
 def floats(arrays: Arrays, name: str, rows: Any = slice(None)) -> np.ndarray:
-    """(rows, columns) float32 of a matrix as `weights.parts` has it."""
-    whole = arrays[name][rows]
+    """(rows, columns) float32 of a matrix as `page_weights.parts` has it."""
+    integers = arrays[name][rows]
     factors = arrays[f"{name}.factors"]
     factors = (factors.view(np.float16) if factors.dtype == np.uint16 else factors)[rows].astype(np.float32)
-    zero = np.float32(128 if whole.dtype == np.uint8 else 32_768)
-    factors = factors.reshape(len(whole), -1, 1)
-    return ((whole.reshape(*factors.shape[:2], -1) - zero) * factors).reshape(whole.shape)
+    zero = np.float32(128 if integers.dtype == np.uint8 else 32_768)
+    factors = factors.reshape(len(integers), -1, 1)
+    return ((integers.reshape(*factors.shape[:2], -1) - zero) * factors).reshape(integers.shape)
 
 
 def dense(x: np.ndarray, arrays: Arrays, name: str, bias: np.ndarray) -> np.ndarray:
     """(S, n) -> (S, outputs) x wᵀ + b in float64, of a head's matrix: a part of a large one at a time."""
-    parts = (floats(arrays, name, slice(start, start + ROWS)) for start in range(0, len(arrays[name]), ROWS))
-    return (np.concatenate([x.astype(np.float64) @ part.T for part in parts], -1) + bias).astype(np.float32)
+    blocks = (floats(arrays, name, slice(start, start + ROWS)) for start in range(0, len(arrays[name]), ROWS))
+    return (np.concatenate([x.astype(np.float64) @ block.T for block in blocks], -1) + bias).astype(np.float32)
 
 
 def head(x: np.ndarray, stages: Sequence[Mapping[str, Any]], arrays: Arrays, embeddings: Arrays) -> np.ndarray:
-    """(S, D) -> (S, C) the logits that a head makes of states: `heads.Head`."""
+    """(S, D) -> (S, C) the logits that a head makes of states: `page_heads.Head`."""
     for n, stage in enumerate(stages):
         kind = stage["kind"]
         if kind == "norm":
@@ -125,7 +125,7 @@ def head(x: np.ndarray, stages: Sequence[Mapping[str, Any]], arrays: Arrays, emb
 
 
 @dataclass(frozen=True)
-class Attended:
+class LayerPass:
     """What a layer leaves of a text. query, key: (H, S, d); weights: float64 (H, S, S), as the page makes them of both
     and of the log-sum-exps; stream: (S, D) behind the layer."""
 
@@ -137,8 +137,8 @@ class Attended:
 
 def layers(
     shape: Mapping[str, Any], parts: Iterator[Arrays], texts: Sequence[tuple[Sequence[int], Sequence[int]]]
-) -> Iterator[list[Attended]]:
-    """Each layer of several texts, (ids, types) each. shape, parts: see `weights`."""
+) -> Iterator[list[LayerPass]]:
+    """Each layer of several texts, (ids, types) each. shape, parts: see `page_weights`."""
     embeddings = next(parts)
     distinct: list[Arrays] = []
     streams = [_embedded(shape, embeddings, np.array(ids), np.array(types)) for ids, types in texts]
@@ -161,7 +161,7 @@ def _embedded(shape: Mapping[str, Any], arrays: Arrays, ids: np.ndarray, types: 
     return product(x, floats(arrays, "project.weight"), arrays["project.bias"]) if "project.weight" in arrays else x
 
 
-def _layer(shape: Mapping[str, Any], arrays: Arrays, x: np.ndarray) -> Attended:
+def _layer(shape: Mapping[str, Any], arrays: Arrays, x: np.ndarray) -> LayerPass:
     def linear(name: str, x: np.ndarray) -> np.ndarray:
         return product(x, arrays[f"{name}.weight"], arrays[f"{name}.bias"])
 
@@ -171,18 +171,18 @@ def _layer(shape: Mapping[str, Any], arrays: Arrays, x: np.ndarray) -> Attended:
     x = norm(x + linear("output", context), arrays, "attention_norm", shape["epsilon"])
     inner = ACTIVATIONS[shape["activation"]](linear("grow", x))
     x = norm(x + linear("shrink", inner), arrays, "norm", shape["epsilon"])
-    return Attended(heads[0], heads[1], np.stack([weights for weights, _ in attended]), x)
+    return LayerPass(heads[0], heads[1], np.stack([weights for weights, _ in attended]), x)
 
 
 def _head(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(S, S) the weights that are shown, (S, d) the context that the pass goes on with."""
     scaling = 1 / math.sqrt(query.shape[1])
     scores = product(query, key)
-    most = scores.max(-1, keepdims=True)
-    powers = exponential((scores - most) * np.float32(scaling))
+    largest = scores.max(-1, keepdims=True)
+    powers = exponential((scores - largest) * np.float32(scaling))
     total = powers.sum(-1, keepdims=True, dtype=np.float64)
     rough = powers / total.astype(np.float32)
-    lse = most.astype(np.float64) * scaling + np.log(total)
+    lse = largest.astype(np.float64) * scaling + np.log(total)
     exact = query.astype(np.float64) @ key.T.astype(np.float64) * scaling
     large = rough > LARGE
     lse = lse + np.where(large, rough * (exact - np.log(np.where(large, rough, 1)) - lse), 0).sum(-1, keepdims=True)

@@ -33,23 +33,23 @@ def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
     """
     lengths = table[["tokens_least", "tokens_most"]].drop_duplicates().to_numpy()
     if len(lengths) > 1:
-        each = ", ".join(str(least) for least, _ in lengths)
-        raise InputError(f"this table has labels at several lengths: choose the rows of one tokens_least of {each}")
-    least, most = lengths[0]
+        groups = ", ".join(str(shortest) for shortest, _ in lengths)
+        raise InputError(f"this table has labels at several lengths: choose the rows of one tokens_least of {groups}")
+    shortest, longest = lengths[0]
     counts = table.groupby(["layer", "label"]).size().unstack(fill_value=0)
     axes = axes_or_new(axes, 7, 0.35 * len(counts) + 1.4)
-    left = np.zeros(len(counts))
+    starts = np.zeros(len(counts))
     for label in (name for name in _STYLES if name in counts):
         (color, hatch), letter = _STYLES[label], GATES[label].letter
         widths = counts[label].to_numpy()
         look = {"color": color, "hatch": hatch, "edgecolor": "white"}
-        axes.barh(counts.index, widths, left=left, label=f"{letter} {label}", **look)
-        for layer, start, width in zip(counts.index, left, widths, strict=True):
+        axes.barh(counts.index, widths, left=starts, label=f"{letter} {label}", **look)
+        for layer, start, width in zip(counts.index, starts, widths, strict=True):
             if width:
                 centered(axes, start + width / 2, layer, letter, bbox=_LETTER_BOX)
-        left = left + widths
+        starts = starts + widths
     axes.invert_yaxis()
-    at = f"{least}" if least == most else f"{least} to {most}"
+    at = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
     axes.set(xlabel=f"heads, labels of texts of {at} tokens")
     layers_on_axis(axes.yaxis, counts.index)
     legend(axes)

@@ -36,11 +36,11 @@ def weight_against_norm(trace: Trace, layer: int, head: int | None = None, axes:
     axes.set(ylim=(-0.03 * top, 1.06 * top), xlim=(0, 1.06 * float(lengths.max())))
     _equal_products(axes, float((alpha * lengths[:, None]).max()))
     for k, (color, marker) in enumerate(_STYLES.values()):
-        chosen = kinds == k
-        if not chosen.any():
+        of_kind = kinds == k
+        if not of_kind.any():
             continue
-        y = alpha[:, :, chosen]
-        x = lengths[:, None, chosen].expand_as(y)
+        y = alpha[:, :, of_kind]
+        x = lengths[:, None, of_kind].expand_as(y)
         label = f"{_label(trace, kinds, k)}: {_rho(x, y)}"
         look = {"s": 16, "color": color, "marker": marker, "alpha": 0.5, "linewidths": 0}
         axes.scatter(x.flatten().cpu(), y.flatten().cpu(), label=label, **look)
@@ -71,10 +71,10 @@ def category_shares(
                 continue
             label = name if offset > 0 else None
             axes.bar(layers + offset, share, 0.36, bottom=below, color=color, alpha=alpha, label=label)
-            for layer, part in enumerate(share):
-                if part >= 0.08:
+            for layer, height in enumerate(share):
+                if height >= 0.08:
                     ink = "white" if alpha == 1 else INK
-                    centered(axes, layer + offset, below[layer] + part / 2, f"{100 * part:.0f}", ink)
+                    centered(axes, layer + offset, below[layer] + height / 2, f"{100 * height:.0f}", ink)
             below += share
     axes.set(ylim=(0, 1), ylabel="share")
     axes.set_title("left α, right ‖αf(x)‖, in per cent", fontsize=9)
@@ -92,8 +92,8 @@ def mixing_ratios(trace: Trace, method: str = "attnresln-n", axes: Any = None) -
     """
     ratios = torch.stack([norms.mixing_ratio(trace, layer, method) for layer in range(trace.n_layers)]).cpu().numpy()
     axes = axes_or_new(axes, max(4, 0.22 * trace.n_tokens + 1.6), 0.3 * trace.n_layers + 1.6)
-    most = max(float(ratios.max()), 1e-6)
-    image = axes.imshow(ratios, cmap=color_map("weight"), vmin=0, vmax=most, aspect="auto")
+    top = max(float(ratios.max()), 1e-6)
+    image = axes.imshow(ratios, cmap=color_map("weight"), vmin=0, vmax=top, aspect="auto")
     tokens = [plain(token) for token in trace.display_tokens]
     axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=7)
     layers_on_axis(axes.yaxis, range(trace.n_layers), fontsize=8)
@@ -107,8 +107,8 @@ def _equal_products(axes: Any, most: float) -> None:
     """Curves on which α ‖f(x)‖ is a quarter, half and three quarters of its largest value."""
     right = axes.get_xlim()[1]
     x = np.linspace(right / 400, right, 400)
-    for part in (0.25, 0.5, 0.75):
-        axes.plot(x, part * most / x, color=MUTED, linestyle="--", linewidth=0.7, alpha=0.6, zorder=0)
+    for fraction in (0.25, 0.5, 0.75):
+        axes.plot(x, fraction * most / x, color=MUTED, linestyle="--", linewidth=0.7, alpha=0.6, zorder=0)
 
 
 def _label(trace: Trace, kinds: torch.Tensor, k: int) -> str:

@@ -42,10 +42,10 @@ def patches(
         axes = axes_or_new(None, 4, 4 * grid.rows / grid.cols + 0.6)
         axes.figure.set_facecolor(INKS[theme]["panel"])
     box = (-0.5, grid.cols - 0.5, grid.rows - 0.5, -0.5)
-    seen = picture and grid.picture is not None
-    if seen:
+    has_picture = picture and grid.picture is not None
+    if has_picture:
         axes.imshow(_pixels(grid.picture or b""), extent=box, interpolation="nearest")
-    cells = _coloured(values.reshape(grid.rows, grid.cols) / top, theme, seen)
+    cells = _coloured(values.reshape(grid.rows, grid.cols) / top, theme, has_picture)
     axes.imshow(cells, extent=box, interpolation="nearest")
     if query in grid.tokens:
         _outline(axes, divmod(grid.tokens.index(query), grid.cols), INKS[theme]["select"])
@@ -63,11 +63,11 @@ def _pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)))
 
 
-def _coloured(shares: np.ndarray, theme: str, seen: bool) -> np.ndarray:
+def _coloured(shares: np.ndarray, theme: str, has_picture: bool) -> np.ndarray:
     """(h, w, 4) uint8: entries of the page's colour table; as on the page, what has little lets the picture through."""
-    part = np.nan_to_num(shares)
-    colours = table("weight", theme)[np.floor(255 * part + 0.5).astype(int)]
-    alpha = (50 + 205 * part) if seen else np.full(part.shape, 255.0)
+    fractions = np.nan_to_num(shares)
+    colours = table("weight", theme)[np.floor(255 * fractions + 0.5).astype(int)]
+    alpha = (50 + 205 * fractions) if has_picture else np.full(fractions.shape, 255.0)
     return np.concatenate([colours, np.rint(alpha)[..., None].astype(np.uint8)], -1)
 
 
@@ -79,10 +79,10 @@ def _outline(axes: Any, cell: tuple[int, int], colour: str) -> None:
 
 def _title(trace: Trace, layer: int, head: int, query: int, row: np.ndarray) -> str:
     assert trace.patches is not None
-    tokens, known = trace.display_tokens, set(trace.patches.tokens)
-    others = [at for at in range(trace.n_tokens) if at not in known]
-    total = row[list(known)].sum()
-    named = [f"{visible(tokens[at])} {row[at]:.3f}" for at in others]
-    rest = named if len(others) <= 3 else [f"{len(others)} other tokens {row[others].sum():.3f}"]
-    second = ", ".join([f"{len(known)} patches: {total:.3f}", *rest])
+    tokens, patches = trace.display_tokens, set(trace.patches.tokens)
+    text_tokens = [at for at in range(trace.n_tokens) if at not in patches]
+    total = row[list(patches)].sum()
+    named = [f"{visible(tokens[at])} {row[at]:.3f}" for at in text_tokens]
+    ending = named if len(text_tokens) <= 3 else [f"{len(text_tokens)} other tokens {row[text_tokens].sum():.3f}"]
+    second = ", ".join([f"{len(patches)} patches: {total:.3f}", *ending])
     return f"L{layer}·H{head}: {visible(tokens[query])} looks at\n{second}"

@@ -20,8 +20,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertlens import __version__
-from bertlens.arguments import (
+from .. import __version__
+from ..base.atomic import claimed
+from ..base.outputs import FORCE, check_apart, check_outputs, sign
+from ..errors import BertLensError
+from .command_arguments import (
     CLASSROOM,
     DEMO,
     HTML,
@@ -34,12 +37,9 @@ from bertlens.arguments import (
     Argument,
     Parser,
 )
-from bertlens.base.atomic import claimed
-from bertlens.base.outputs import FORCE, check_apart, check_outputs, sign
-from bertlens.errors import BertLensError
 
 if TYPE_CHECKING:
-    from bertlens.lens import Lens
+    from ..lens import Lens
 
 MOST_THREADS = 1024
 TOUR = "01_tour.ipynb"
@@ -120,7 +120,7 @@ def notebooks() -> Path:
     """The folder of the notebooks and of `studies`, by which they count: inside an installed wheel, beside the package
     in a checkout.
     """
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     return next((p for p in (package / "notebooks", package.parent / "notebooks") if (p / TOUR).is_file()), package)
 
 
@@ -156,43 +156,45 @@ def html(arguments: argparse.Namespace) -> None:
     """Trace the text and write the page."""
     page = arguments.output
     check_outputs("html", [page], force=arguments.force)
-    trace = _lens(arguments.model).trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
+    trace = load_lens(arguments.model).trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
     # A page of some layers opens on the first of them.
-    first = arguments.layers[0] if arguments.layers else 0
-    trace.explore(layer=first).to_html(page, layers=arguments.layers)
+    layer = arguments.layers[0] if arguments.layers else 0
+    trace.explore(layer=layer).to_html(page, layers=arguments.layers)
     sign(page, "html")
     print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
 
 
 def classroom(arguments: argparse.Namespace) -> None:
     """Say what the page will take, and write it."""
-    from bertlens.export.html import WEIGHTS
-    from bertlens.lessons.lesson import one_of
-    from bertlens.widgets.teaching import Classroom
+    from ..export.html import WEIGHTS
+    from ..lessons.lesson import one_of
+    from ..widgets.teaching import Classroom
 
     folder, small = arguments.hosted, arguments.small
     if (arguments.output is None) == (folder is None):
         raise BertLensError("classroom needs -o CLASS.html, or --hosted FOLDER for a web server")
     if folder is None:
         check_outputs("classroom", [arguments.output], [arguments.lesson], force=arguments.force)
-    made = Classroom(_lens(arguments.model), [_text(text) for text in arguments.texts or ()], arguments.lesson)
-    name = made.lens.model_name
+    class_page = Classroom(
+        load_lens(arguments.model), [_text(text) for text in arguments.texts or ()], arguments.lesson
+    )
+    name = class_page.lens.model_name
     if arguments.lesson is not None and (of := one_of(arguments.lesson).model) not in ("", name):
         print(f"the lesson was written for {of}: what it says of heads may not be so in {name}", flush=True)
-    said = made.cost(small, hosted=folder is not None)
-    print(f"{made.lens.model_name}: about {said.size / 1e6:.0f} MB, about {said.seconds:.0f} s", flush=True)
-    page = made.to_html(folder or arguments.output, small=small, hosted=folder is not None, force=arguments.force)
+    cost = class_page.cost(small, hosted=folder is not None)
+    print(f"{class_page.lens.model_name}: about {cost.size / 1e6:.0f} MB, about {cost.seconds:.0f} s", flush=True)
+    page = class_page.to_html(folder or arguments.output, small=small, hosted=folder is not None, force=arguments.force)
     if folder is None:
         sign(page, "classroom")
     size = sum(path.stat().st_size for path in ([page, folder / WEIGHTS] if folder else [page]))
-    print(f"{page}: {len(made.texts)} texts, {size:,} bytes")
+    print(f"{page}: {len(class_page.texts)} texts, {size:,} bytes")
     if folder:
         print(f"to try it: python -m http.server -d {folder}, then http://localhost:8000")
 
 
 def results(arguments: argparse.Namespace) -> None:
     """Collect what a class did, and say what could not be read."""
-    from bertlens.lessons.results import collected
+    from ..lessons.results import collected
 
     print(collected(arguments.files, arguments.output, arguments.force))
 
@@ -206,13 +208,13 @@ def survey(arguments: argparse.Namespace) -> None:
     """Take the statistics and say in two lines what they are of."""
     import warnings
 
-    from bertlens.survey import head_stats
+    from ..survey import head_stats
 
     output = arguments.output
     check_apart(output, [arguments.corpus])
     if output.exists() and not (arguments.resume or arguments.force):
         raise BertLensError(f"{output} is there already: --resume goes on with it; {FORCE}")
-    lens = _lens(arguments.model)
+    lens = load_lens(arguments.model)
     with warnings.catch_warnings(record=True) as stopped:
         warnings.simplefilter("always", UserWarning)
         stats = head_stats(
@@ -232,25 +234,25 @@ def survey(arguments: argparse.Namespace) -> None:
 
 def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
-    from bertlens.reports.report_command import run
+    from ..reports.report_command import run
 
     names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "force")
-    return run(lambda: _lens(arguments.model), **{name: getattr(arguments, name) for name in names})
+    return run(lambda: load_lens(arguments.model), **{name: getattr(arguments, name) for name in names})
 
 
 def task(arguments: argparse.Namespace) -> None:
     """Read, run, and write the page."""
-    from bertlens.tasks.task_command import run
+    from ..tasks.task_command import run
 
     names = ("text", "text_pair", "label", "limit", "heads", "errors", "ablation", "batch_size", "truncation", "seed")
     options = {name: getattr(arguments, name) for name in names}
-    run(lambda: _lens(arguments.model), arguments.examples, arguments.output, force=arguments.force, **options)
+    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, force=arguments.force, **options)
 
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
-    from bertlens.training.sars_cov_2.variant_run import score_again, train_and_save
-    from bertlens.training.sars_cov_2.variant_training import ClassifierSettings
+    from ..training.sars_cov_2.variant_run import score_again, train_and_save
+    from ..training.sars_cov_2.variant_training import ClassifierSettings
 
     settings = ClassifierSettings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
     data, reference = arguments.data, arguments.reference
@@ -270,11 +272,11 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     import torch
 
-    from bertlens.training.run import train_and_save
-    from bertlens.training.train import Settings
+    from ..training.run import train_and_save
+    from ..training.train import TrainingSettings
 
     names = ("seed", "steps", "hours", "warmup", "learning_rate", "length", "bfloat16")
-    settings = Settings(**_given(arguments, *names))
+    settings = TrainingSettings(**_given(arguments, *names))
     if not 1 <= arguments.threads <= MOST_THREADS:
         raise BertLensError(f"--threads is a number from 1 to {MOST_THREADS}")
     torch.set_num_threads(arguments.threads)
@@ -303,7 +305,7 @@ def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 @contextmanager
 def _training_in(folder: Path) -> Iterator[Path]:
     """The folder, made and claimed for one run. Raises BertLensError where the run is stopped by Ctrl-C."""
-    from bertlens.training.folder import CHECKPOINT
+    from ..training.folder import CHECKPOINT
 
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -313,11 +315,11 @@ def _training_in(folder: Path) -> Iterator[Path]:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
 
 
-def _lens(model: str | None) -> Lens:
+def load_lens(model: str | None) -> Lens:
     """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
     from transformers.utils import logging
 
-    from bertlens import Lens
+    from .. import Lens
 
     logging.disable_progress_bar()  # "Loading weights" would stand before the one line
     if model == "embedded-mlm":
@@ -328,10 +330,10 @@ def _lens(model: str | None) -> Lens:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's entry; returns the exit status."""
     top = parser()
-    arguments, rest = top.parse_known_args(argv)
-    if rest and arguments.command != "demo":
-        top.error(f"unknown argument {rest[0]}")
-    arguments.rest = rest
+    arguments, unknown = top.parse_known_args(argv)
+    if unknown and arguments.command != "demo":
+        top.error(f"unknown argument {unknown[0]}")
+    arguments.rest = unknown
     try:
         status: int | None = arguments.run(arguments)
     except (BertLensError, OSError) as error:

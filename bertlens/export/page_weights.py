@@ -20,7 +20,7 @@ from transformers.activations import ACT2FN
 
 from ..errors import BertLensError, ExportError
 from ..model.borrowed import Model
-from . import arithmetic
+from . import page_arithmetic
 
 LARGEST = float(np.finfo(np.float16).max)
 GROUP = 32  # numbers of a word's vector that share a factor, in the small form
@@ -28,7 +28,7 @@ MOST = 127  # of its multiples
 STEPS = {False: 2_800, True: 700}  # of a row's factor make its root mean square; True: in the small form
 LIMITS = {False: 2**15 - 1, True: 2**14 - 1}  # of a row's multiples
 FAMILIES = ("Bert", "Roberta", "XLMRoberta", "Camembert", "Electra", "DistilBert", "Albert")
-# Classes and functions whose values name one of arithmetic.ACTIVATIONS. Values alone do not: ReLU6 is ReLU up to 6
+# Classes and functions whose values name one of page_arithmetic.ACTIVATIONS. Values alone do not: ReLU6 is ReLU up to 6
 _NAMES = ("gelu", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_pytorch_tanh", "relu", "silu", "swish", "tanh")
 _CLASSES = {nn.GELU, *(type(ACT2FN[name]) for name in _NAMES)}
 _FUNCTIONS = (functional.gelu, functional.relu, functional.silu, torch.relu, torch.tanh)
@@ -58,13 +58,13 @@ def check(model: Model) -> None:
 def activation(function: Any) -> str:
     """The name of an activation function by its class and what it gives up to ±10,000. Raises ExportError for one that
     a page does not compute."""
-    far = torch.logspace(0, 4, 97, device="cpu")
-    x = torch.cat([torch.linspace(-6, 6, 97, device="cpu"), -far, far])
+    tails = torch.logspace(0, 4, 97, device="cpu")
+    x = torch.cat([torch.linspace(-6, 6, 97, device="cpu"), -tails, tails])
     if type(function) in _CLASSES or function in _FUNCTIONS:
         with torch.no_grad():
             y = function(x.clone()).numpy()
-        for name, own in arithmetic.ACTIVATIONS.items():
-            if np.allclose(y, own(x.numpy()), rtol=1e-6, atol=2e-6):
+        for name, computed in page_arithmetic.ACTIVATIONS.items():
+            if np.allclose(y, computed(x.numpy()), rtol=1e-6, atol=2e-6):
                 return name
     named = getattr(function, "__name__", type(function).__name__)
     raise ExportError(f"a page does not compute the activation {named}: save it without live")
@@ -75,16 +75,16 @@ def shape(model: Model) -> dict[str, Any]:
     base: Any = model.base
     adapter = _adapter(model)
     layers = adapter.layers(base)
-    parts = _distinct(layers)
+    distinct = _distinct(layers)
     positions = adapter.stream.position(base)
     pad = positions.padding_idx  # RoBERTa and its kin count positions behind it
     inner, outer = adapter.mlp(layers[0])
-    acts = {activation(adapter.stream.activation(layer)) for layer in parts}
+    acts = {activation(adapter.stream.activation(layer)) for layer in distinct}
     if len(acts) > 1:
         raise ExportError("a page runs models whose layers have one activation: save it without live")
     return {
         "layers": len(layers),
-        "order": [parts.index(layer) for layer in layers],
+        "order": [distinct.index(layer) for layer in layers],
         "heads": base.config.num_attention_heads,
         "width": outer.out_features,
         "inner": inner.out_features,

@@ -40,7 +40,7 @@ def similarity(s: Similarity | LateSimilarity, axes: Any = None, *, of: str | No
     if late:
         rows, columns = np.nonzero(cells)
         axes.scatter(columns, rows, s=60, facecolors="none", edgecolors=INK, linewidths=0.8)
-    lines = [part for line in _foot(s, table, late) for part in wrap(line, LINE)]
+    lines = [row for line in _foot(s, table, late) for row in wrap(line, LINE)]
     axes.set_xlabel(plain("\n".join(lines)), fontsize=7)
     bar = axes.figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
     bar.set_label("part of the number", fontsize=7)
@@ -51,9 +51,9 @@ def similarity(s: Similarity | LateSimilarity, axes: Any = None, *, of: str | No
 def _foot(s: Any, table: Any, late: bool) -> list[str]:
     total = float(table.to_numpy().sum())
     if late:
-        said = f"cells sum to {total:.4f}; {s.function} {s.value:.4f}"
-        return [said, "for each token of a its best one of b", *s.notes]
-    others = [f"{name} {value:.4f}" for name, value in s.terms.iloc[1:].items()]
-    number = f"−d² {-(s.value**2):.4f}" if others else f"{s.function} {s.value:.4f}"
-    said = f"cells sum to {total:.4f}{''.join(f', {one}' for one in others)}; {number}"
-    return [said, SAID[table.attrs["of"]], *table.attrs["notes"]]
+        sums = f"cells sum to {total:.4f}; {s.function} {s.value:.4f}"
+        return [sums, "for each token of a its best one of b", *s.notes]
+    terms = [f"{name} {value:.4f}" for name, value in s.terms.iloc[1:].items()]
+    number = f"−d² {-(s.value**2):.4f}" if terms else f"{s.function} {s.value:.4f}"
+    sums = f"cells sum to {total:.4f}{''.join(f', {term}' for term in terms)}; {number}"
+    return [sums, SAID[table.attrs["of"]], *table.attrs["notes"]]

@@ -50,11 +50,11 @@ class Passages:
         """(P,) tokens of each passage."""
         return self.starts.diff()
 
-    def rows(self, chosen: Tensor) -> Tensor:
+    def rows(self, picks: Tensor) -> Tensor:
         """(B, S) int64 ids of passages of one length S."""
-        first = self.starts[chosen]
-        size = int(self.starts[chosen[0] + 1] - first[0])
-        return self.ids[first[:, None] + torch.arange(size)].long()
+        starts = self.starts[picks]
+        size = int(self.starts[picks[0] + 1] - starts[0])
+        return self.ids[starts[:, None] + torch.arange(size)].long()
 
     def batches(self, tokens: int, generator: torch.Generator | None = None) -> list[Tensor]:
         """Indices of passages in batches of one length and at most `tokens` tokens: all passages once.
@@ -77,18 +77,18 @@ def files(paths: Iterable[str | Path]) -> list[Path]:
 
     Raises InputError where there are none.
     """
-    chosen: list[Path] = []
+    corpus_files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
             named = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS))
-            chosen += [file for file in named if not file.name.startswith(SET_ASIDE)]
+            corpus_files += [file for file in named if not file.name.startswith(SET_ASIDE)]
         elif path.is_file():
-            chosen.append(path)
+            corpus_files.append(path)
         else:
             raise InputError(f"no corpus at {path}: give text files (a text a line) or their folder")
-    if not chosen:
+    if not corpus_files:
         raise InputError(f"no text files there: a corpus is files that end in {', '.join(ENDINGS)}")
-    return chosen
+    return corpus_files
 
 
 def read(paths: Iterable[str | Path]) -> Iterator[str]:
@@ -108,53 +108,53 @@ def prepare(texts: Iterable[str], tokenizer: Any, length: int) -> tuple[Passages
 
     Every HELD_OUT-th text is held out. Raises InputError for a corpus that is too small.
     """
-    kept: list[list[list[int]]] = [[], []]  # to train on, held out
-    first, rest = 0, iter(texts)
-    while chunk := list(itertools.islice(rest, CHUNK)):
-        for number, rows in enumerate(passages(chunk, tokenizer, length), first):
-            kept[number % HELD_OUT == HELD_OUT - 1] += rows
-        first += len(chunk)
-    if not all(kept):
-        raise InputError(f"{first} texts are too few: every {HELD_OUT}th is held out, the others are trained on")
-    return Passages.of(kept[0]), Passages.of(kept[1])
+    split: list[list[list[int]]] = [[], []]  # to train on, held out
+    count, stream = 0, iter(texts)
+    while chunk := list(itertools.islice(stream, CHUNK)):
+        for number, rows in enumerate(passages(chunk, tokenizer, length), count):
+            split[number % HELD_OUT == HELD_OUT - 1] += rows
+        count += len(chunk)
+    if not all(split):
+        raise InputError(f"{count} texts are too few: every {HELD_OUT}th is held out, the others are trained on")
+    return Passages.of(split[0]), Passages.of(split[1])
 
 
 def passages(texts: list[str], tokenizer: Any, length: int) -> list[list[list[int]]]:
     """The passages of each text as lists of ids, with the tokenizer's special tokens around each."""
-    before, after = _template(tokenizer)
-    room = length - len(before) - len(after)
+    prefix, suffix = _template(tokenizer)
+    room = length - len(prefix) - len(suffix)
     with resting_state(tokenizer), interruptible():
         encoded = tokenizer(texts, add_special_tokens=False, truncation=False, padding=False, verbose=False)
-    known = tokenizer.get_vocab()
-    ends = {known[mark] for mark in SENTENCE_ENDS if mark in known}
-    closing = {known[mark] for mark in CLOSING if mark in known}
+    numbers = tokenizer.get_vocab()
+    ends = {numbers[mark] for mark in SENTENCE_ENDS if mark in numbers}
+    closing = {numbers[mark] for mark in CLOSING if mark in numbers}
     cut = [_cut(ids, room, ends, closing) for ids in encoded["input_ids"]]
-    return [[[*before, *part, *after] for part in parts if len(part) >= SHORTEST] for parts in cut]
+    return [[[*prefix, *piece, *suffix] for piece in pieces if len(piece) >= SHORTEST] for pieces in cut]
 
 
 def _template(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The special tokens before and after a text."""
     with resting_state(tokenizer):
         bare = tokenizer("a", add_special_tokens=False)["input_ids"]
-        whole = tokenizer("a")["input_ids"]
-    at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
-    return whole[:at], whole[at + len(bare) :]
+        framed = tokenizer("a")["input_ids"]
+    at = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)
+    return framed[:at], framed[at + len(bare) :]
 
 
 def _cut(ids: list[int], room: int, ends: set[int], closing: set[int]) -> list[list[int]]:
     """`ids` in parts of at most `room`, cut behind sentences where there is an end of one."""
-    parts = []
+    pieces = []
     while len(ids) > room:
         places = (at for at in range(room, 0, -1) if _sentence_ends(ids, at, ends, closing))
         at = next(places, room)
-        parts.append(ids[:at])
+        pieces.append(ids[:at])
         ids = ids[at:]
-    return [*parts, ids]
+    return [*pieces, ids]
 
 
 def _sentence_ends(ids: list[int], at: int, ends: set[int], closing: set[int]) -> bool:
     """Whether a sentence ends right before `at`: with an end mark, and closing quotes or brackets behind it."""
-    last = at - 1
-    while last > 0 and ids[last] in closing:
-        last -= 1
-    return ids[at] not in closing and ids[last] in ends
+    end = at - 1
+    while end > 0 and ids[end] in closing:
+        end -= 1
+    return ids[at] not in closing and ids[end] in ends

@@ -17,7 +17,7 @@ class Parser(argparse.ArgumentParser):
 def layer_list(text: str) -> list[int]:
     """ "0,1,5" -> [0, 1, 5]."""
     try:
-        return [int(part) for part in text.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"layers are numbers with commas between, like 0,1,5; got {text!r}") from None
 

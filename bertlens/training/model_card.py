@@ -89,10 +89,10 @@ def card(metrics: dict[str, Any]) -> str:
     names = ", ".join(f"`{name}` (SHA-256 {sha[:12]}…)" for name, sha in metrics["corpus"].items())
     file_terms = f"{names}. Its terms are those of whoever made it: say them here before you pass it on."
     books = set(metrics["corpus"]) == {f"part-0{n}.txt.gz" for n in range(5)}
-    kept, before = metrics["held_out"], metrics["before_rounding"]
+    rounded, unrounded = metrics["held_out"], metrics["before_rounding"]
     rounding = (
         f"The weights are kept as rounded differences from the encoder's: on the held-out texts that costs "
-        f"{100 * (before['top1'] - kept['top1']):.2f} points of top 1. The scores are of the rounded weights."
+        f"{100 * (unrounded['top1'] - rounded['top1']):.2f} points of top 1. The scores are of the rounded weights."
     )
     return HEAD.format(
         **settings,
@@ -124,11 +124,11 @@ def card(metrics: dict[str, Any]) -> str:
 
 def _curve(history: list[dict[str, Any]]) -> list[str]:
     """At most twelve rows, the first and the last among them."""
-    last = len(history) - 1
-    chosen = sorted({round(n * last / 11) for n in range(12)}) if last > 11 else range(last + 1)
+    end = len(history) - 1
+    points = sorted({round(n * end / 11) for n in range(12)}) if end > 11 else range(end + 1)
     return [
         f"| {row['step']:,} | {row['loss']:.3f} | {row['top1']:.1%} | {row['top10']:.1%} |"
-        for row in (history[n] for n in chosen)
+        for row in (history[n] for n in points)
     ]
 
 

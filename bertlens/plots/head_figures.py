@@ -53,8 +53,8 @@ def attention_map(
     if gate and not is_whole:
         raise InputError("a gate is outlined in all pieces of a head: leave the gate, or the selection")
     ink, muted = INKS[theme]["ink"], INKS[theme]["muted"]
-    own = axes is None
-    if own:
+    is_new = axes is None
+    if is_new:
         inches = (width or 107) / MM
         axes = pyplot().subplots(figsize=(inches, inches), layout="constrained")[1]
         axes.figure.set_facecolor(INKS[theme]["panel"])
@@ -72,7 +72,7 @@ def attention_map(
     gated = is_whole and gate != ""
     title = _gated(trace, layer, int(head or 0), gate, view, axes) if gated else grid.title
     axes.set_title(plain(title), fontsize=size + 1, color=ink)
-    if own:
+    if is_new:
         _legend(axes, image, grid.symbol + _beyond(grid.values), grid.signed, size, ink)
     return axes
 
@@ -104,14 +104,14 @@ def save(axes: Any, path: str | Path, trace: Trace | None = None) -> Path:
 def _top(values: np.ndarray) -> float:
     """Where the colours end: see `extremes` in js/src/compute/grid.ts."""
     largest = np.sort(np.nan_to_num(np.abs(values)).max(1))
-    most = float(largest[-1])
-    return (min(most, 2 * float(largest[len(largest) >> 1])) or most) if len(largest) > MANY_ROWS else most
+    top = float(largest[-1])
+    return (min(top, 2 * float(largest[len(largest) >> 1])) or top) if len(largest) > MANY_ROWS else top
 
 
 def _beyond(values: np.ndarray) -> str:
     """What the legend says where values lie beyond the end of the colours."""
-    most = float(np.nan_to_num(np.abs(values)).max())
-    return f", larger ones alike (up to {most:.3f})" if _top(values) < most else ""
+    largest = float(np.nan_to_num(np.abs(values)).max())
+    return f", larger ones alike (up to {largest:.3f})" if _top(values) < largest else ""
 
 
 def _cells(axes: Any, values: np.ndarray, signed: bool, theme: str) -> Any:

@@ -91,8 +91,8 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     for layer in positions[1::2]:
         axes.axvspan(layer, layer + 1, color=INKS["light"]["soft"], zorder=0)
     axes.plot(x, path, color=HEADS["light"][0], linewidth=1.2, zorder=2)
-    least, most = table["cone_heads_min"], table["cone_heads_max"]
-    axes.vlines(positions + 0.25, least, most, color=ACCENT, alpha=0.35, linewidth=3)
+    low, high = table["cone_heads_min"], table["cone_heads_max"]
+    axes.vlines(positions + 0.25, low, high, color=ACCENT, alpha=0.35, linewidth=3)
     for offset, (name, marker, face, edge) in enumerate(_STAGES):
         at = slice(offset, None, 4)
         axes.scatter(x[at], path[at], marker=marker, facecolor=face, edgecolor=edge, s=30, label=name, zorder=3)
@@ -113,19 +113,19 @@ def directionality(lens: Lens, axes: Any = None) -> Any:
     matplotlib axes. Raises as `measures.spectra.weights_table`.
     """
     table = weights_table(lens)
-    whole = table["head"] == "all"
-    axes = axes_or_new(axes, max(5, 0.6 * whole.sum() + 1), 3.2)
-    for rows, name, marker, color in ((table[~whole], "heads", "o", ACCENT), (table[whole], "all heads", "D", INK)):
+    joint = table["head"] == "all"
+    axes = axes_or_new(axes, max(5, 0.6 * joint.sum() + 1), 3.2)
+    for rows, name, marker, color in ((table[~joint], "heads", "o", ACCENT), (table[joint], "all heads", "D", INK)):
         chance = rows["directionality_chance"].iloc[0]
         if name == "heads":
             axes.axhspan(-chance, chance, color=MUTED, alpha=0.15, linewidth=0, zorder=0)
         else:
-            axes.hlines([-chance, chance], -0.5, whole.sum() - 0.5, color=MUTED, linestyle="--", linewidth=0.8)
+            axes.hlines([-chance, chance], -0.5, joint.sum() - 0.5, color=MUTED, linestyle="--", linewidth=0.8)
         inside = (rows["directionality"].abs() <= chance).mean()
         label = f"{name}: random ±{chance:.2f}, {inside:.0%} inside"
         axes.scatter(rows["layer"], rows["directionality"], marker=marker, color=color, s=18, label=label, zorder=2)
     axes.axhline(0, color=MUTED, linewidth=0.6, zorder=1)
-    axes.set(ylim=(-1.02, 1.02), xlim=(-0.5, whole.sum() - 0.5), xlabel="layer", ylabel="directionality of W_QK")
+    axes.set(ylim=(-1.02, 1.02), xlim=(-0.5, joint.sum() - 0.5), xlabel="layer", ylabel="directionality of W_QK")
     axes.set_xticks(sorted(set(table["layer"])))
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
     quiet(axes)

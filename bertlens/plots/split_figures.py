@@ -28,12 +28,12 @@ def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST_PARTS
         raise InputError(f"largest must be at least 1, not {largest}")
     kinds = s.by("kind")
     ordered = sorted(s.rows, key=lambda row: -abs(row[3]))
-    rest = ordered[largest:]
+    tail = ordered[largest:]
     bars = [(NAMES.get(kind, kind), value) for kind, value in kinds.items()]
-    parts = [(_name(row), row[3]) for row in ordered[:largest]]
-    if rest:
-        parts.append((f"{len(rest)} others", sum(row[3] for row in rest)))
-    axes = axes_or_new(axes, 6.4, 0.24 * (len(bars) + len(parts) + 2) + 1.6)
+    top_sources = [(_name(row), row[3]) for row in ordered[:largest]]
+    if tail:
+        top_sources.append((f"{len(tail)} others", sum(row[3] for row in tail)))
+    axes = axes_or_new(axes, 6.4, 0.24 * (len(bars) + len(top_sources) + 2) + 1.6)
     plus, minus = (color_map("signed")(x) for x in (0.92, 0.08))
     labels: dict[int, str] = {}
 
@@ -48,7 +48,7 @@ def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST_PARTS
         net += value
         axes.plot([net] * 2, [y - 0.35, y + 1.35], color=MUTED, linewidth=0.6)
     bar(len(bars), "net", net, color=INK)
-    for y, (name, value) in enumerate(parts, len(bars) + 2):
+    for y, (name, value) in enumerate(top_sources, len(bars) + 2):
         bar(y, name, value, hatch="//" if name.endswith("others") else "")
     axes.axvline(0, color=MUTED, linewidth=0.8)
     axes.set_yticks(list(labels), list(labels.values()), fontsize=8)
@@ -80,11 +80,11 @@ def score_maps(trace: Trace, layer: int, head: int, most: int = 5, axes: Any = N
         raise InputError(f"most must be at least 1, not {most}")
     maps = splits.maps(trace, layer, head, center=True)
     shares = splits.map_shares(maps)
-    chosen = sorted(maps, key=lambda pair: -abs(np.nan_to_num(shares[pair])))[:most]
-    others = [pair for pair in maps if pair not in chosen]
-    groups = {"all": list(maps), **{" · ".join(pair): [pair] for pair in chosen}}
-    if others:
-        groups[f"rest ({len(others)} maps)"] = others
+    largest = sorted(maps, key=lambda pair: -abs(np.nan_to_num(shares[pair])))[:most]
+    small = [pair for pair in maps if pair not in largest]
+    groups = {"all": list(maps), **{" · ".join(pair): [pair] for pair in largest}}
+    if small:
+        groups[f"rest ({len(small)} maps)"] = small
     pictures = [
         (name, _sum(maps[pair] for pair in pairs), sum(shares[pair] for pair in pairs))
         for name, pairs in groups.items()
@@ -107,8 +107,8 @@ def score_maps(trace: Trace, layer: int, head: int, most: int = 5, axes: Any = N
 def _sum(maps: Iterable[Tensor]) -> Tensor:
     """(S, S) float64"""
     total: Any = 0
-    for part in maps:
-        total = total + part.double()
+    for map_ in maps:
+        total = total + map_.double()
     return total
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SelectionError, check_index
 from ..trace.trace import Trace
 from .figure import ACCENT, INK, axes_or_new, plain
-from .survey import arc, arc_height
+from .survey_figures import arc, arc_height
 
 if TYPE_CHECKING:
     from ..survey.coreference import SentenceWindow
@@ -48,16 +48,16 @@ def coreference_arcs(
             arc(axes, mention.head, earlier[-1], 1, INK, "-")
             above = max(above, arc_height(mention.head, earlier[-1]) + 1)
             if guess != NONE:
-                found = guess in earlier
-                right += found
-                arc(axes, mention.head, guess, -1, INK if found else ACCENT, "-" if found else "--")
+                is_right = guess in earlier
+                right += is_right
+                arc(axes, mention.head, guess, -1, INK if is_right else ACCENT, "-" if is_right else "--")
                 below = max(below, arc_height(mention.head, guess) + 1)
     named = {mention.head for mention in window.mentions}
     for place, word in enumerate(window.words):
         weight = "bold" if place in named else "normal"
         axes.text(place, 0, plain(word), ha="center", va="center", fontsize=8, fontweight=weight)
     axes.set(xlim=(-0.7, len(window.words) - 0.3), ylim=(-below - 0.3, above + 0.3))
-    said = f"L{layer}·H{head} among all {among}, {right} of {len(answers)} right"
-    axes.set_title(f"above: the nearest earlier mention; below: {said}", fontsize=9)
+    counts = f"L{layer}·H{head} among all {among}, {right} of {len(answers)} right"
+    axes.set_title(f"above: the nearest earlier mention; below: {counts}", fontsize=9)
     axes.axis("off")
     return axes

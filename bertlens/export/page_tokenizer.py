@@ -95,13 +95,13 @@ def _check(tokenizer: Any, file: dict[str, Any]) -> None:
     processor = file["post_processor"] or {"type": "none"}
     if _kind(processor) not in ("TemplateProcessing", "BertProcessing", "RobertaProcessing"):
         _refuse(f"post_processor {_kind(processor)}")
-    told = [{**token, "type": "added token"} for token in file["added_tokens"]]
-    for step in (*(step for name in STEPS for step in steps(file[name])), processor, *told):
-        known = dict(setting.split("=", 1) for setting in SETTINGS[_kind(step)].split())
+    added = [{**token, "type": "added token"} for token in file["added_tokens"]]
+    for step in (*(step for name in STEPS for step in steps(file[name])), processor, *added):
+        settings = dict(setting.split("=", 1) for setting in SETTINGS[_kind(step)].split())
         for name, value in step.items():
-            own = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-            if name != "type" and known.get(name) != "*" and own not in known.get(name, "").split("|"):
-                _refuse(f"{_kind(step)} with {name} = {own:.60}")
+            text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+            if name != "type" and settings.get(name) != "*" and text not in settings.get(name, "").split("|"):
+                _refuse(f"{_kind(step)} with {name} = {text:.60}")
     _check_template(tokenizer, processor)
     if maps_characters(file):
         _check_map(tokenizer.backend_tokenizer.normalizer, is_lowered=len(steps(file["normalizer"])) > 1)
@@ -117,10 +117,10 @@ def _check_template(tokenizer: Any, processor: dict[str, Any]) -> None:
         start = single.partition("A")[0]
         if not (start and re.fullmatch("·+A·*", single) and re.fullmatch(f"{start}A·+B·*", pair)):
             _refuse(f"TemplateProcessing {single} and {pair}, where · is a special token")
-        given = [[name, *of["ids"]] for name, of in processor["special_tokens"].items()]
+        specials = [[name, *of["ids"]] for name, of in processor["special_tokens"].items()]
     else:
-        given = [processor["cls"], processor["sep"]]
-    for name, *ids in given:
+        specials = [processor["cls"], processor["sep"]]
+    for name, *ids in specials:
         if ids != [tokenizer.backend_tokenizer.token_to_id(name)]:
             _refuse(f"{_kind(processor)} with {name} = {json.dumps(ids)}")
 
@@ -139,10 +139,10 @@ def is_rare(text: str) -> bool:
 def _check_map(normalizer: Any, is_lowered: bool) -> None:
     """Raises ExportError where a table of characters is another than NFKC (of lower case without marks)."""
     for letter in map(chr, [*range(0x21, 0xD800), *range(0xF900, 0xFFFD)]):
-        apart = unicodedata.normalize("NFKD", letter)
-        if is_rare(letter) or is_rare(apart) or letter in "▁～" or unicodedata.category(letter)[0] == "Z":
+        decomposed = unicodedata.normalize("NFKD", letter)
+        if is_rare(letter) or is_rare(decomposed) or letter in "▁～" or unicodedata.category(letter)[0] == "Z":
             continue
-        plain = apart.lower() if is_lowered else letter
+        plain = decomposed.lower() if is_lowered else letter
         if normalizer.normalize_str(letter) != unicodedata.normalize("NFKC", plain):
             _refuse(
                 f"Precompiled with a precompiled_charsmap that makes {normalizer.normalize_str(letter)!r} of {letter!r}"
@@ -154,9 +154,9 @@ def _readings(tokenizer: Any, file: dict[str, Any]) -> Iterator[tuple[str, str, 
     names = [token["content"] for token in file["added_tokens"]]
     words = sorted({re.sub("^(▁|Ġ|##)", "", word) for word in tokenizer.get_vocab()})
     words = [word for word in words if word.isascii() and word.isprintable()]
-    few = words[:: len(words) // 40 + 1]
-    glued = " ".join(one + other for one, other in zip(few[::2], few[1::2], strict=False))
-    texts = [*TEXTS, *(f"a{name}b {name} {name}c" for name in names[:20]), glued, " ".join(few).upper()]
+    sample = words[:: len(words) // 40 + 1]
+    glued = " ".join(a + b for a, b in zip(sample[::2], sample[1::2], strict=False))
+    texts = [*TEXTS, *(f"a{name}b {name} {name}c" for name in names[:20]), glued, " ".join(sample).upper()]
     if maps_characters(file):
         texts = [text for text in texts if not is_rare(text)]
     for text, pair in [("one", ""), *((text, "") for text in texts), *zip(texts, texts[7:], strict=False)]:

@@ -14,7 +14,7 @@ from ..errors import SelectionError, check_index, excerpt
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .figure import MM, plain, pyplot
-from .grid import Unit, piece, shown_grid
+from .grid import GridUnit, piece, shown_grid
 
 _CLOSES = re.compile(r"[.,;:!?%)\]}’”]")  # as in js/src/head/running.tsx
 _POINT = 72 / MM  # of a mm
@@ -52,40 +52,40 @@ def running_text(
     grid = shown_grid(trace, layer, head, measure, **shown)
     if key is None:
         at, units, values = _place(grid.rows, query, len(trace.tokens), "query"), grid.cols, grid.values
-        chosen, values, tokens, words = grid.rows[at], values[at], trace.display_key_tokens, trace.key_word_ids
+        subject, values, tokens, words = grid.rows[at], values[at], trace.display_key_tokens, trace.key_word_ids
     else:
         at, units, values = _place(grid.cols, key, len(trace.key_tokens), "key"), grid.rows, grid.values
-        chosen, values, tokens, words = grid.cols[at], values[:, at], trace.display_tokens, trace.word_ids
-    most = scale_end(float(np.nan_to_num(np.abs(values)).max()))
-    low = -most if grid.signed else 0.0
+        subject, values, tokens, words = grid.cols[at], values[:, at], trace.display_tokens, trace.word_ids
+    top = scale_end(float(np.nan_to_num(np.abs(values)).max()))
+    low = -top if grid.signed else 0.0
     colours = table("signed" if grid.signed else "weight", theme)
-    entries = np.floor(255 * np.clip((np.nan_to_num(values) - low) / (most - low), 0, 1) + 0.5).astype(int)
+    entries = np.floor(255 * np.clip((np.nan_to_num(values) - low) / (top - low), 0, 1) + 0.5).astype(int)
     fills = [
         NAN if np.isnan(v) else "#" + bytes(colours[n].tolist()).hex() for v, n in zip(values, entries, strict=True)
     ]
-    written = [_written(tokens, words, unit) for unit in units]
-    own = axes is None
-    room = width * _POINT - 2 * _MARGIN if own else axes.bbox.width / axes.figure.dpi * 72
-    places = _lines(written, {*grid.edges(units)}, room, size)
+    runs = [_written(tokens, words, unit) for unit in units]
+    is_new = axes is None
+    room = width * _POINT - 2 * _MARGIN if is_new else axes.bbox.width / axes.figure.dpi * 72
+    places = _lines(runs, {*grid.edges(units)}, room, size)
     down = (places[-1][1] + 1) * _LINE * size
-    axes = _sheet(width * _POINT, room, down, size, INKS[theme]["panel"]) if own else axes
+    axes = _sheet(width * _POINT, room, down, size, INKS[theme]["panel"]) if is_new else axes
     axes.set_xlim(0, room)
-    axes.set_ylim(down if own else axes.bbox.height / axes.figure.dpi * 72, 0)
+    axes.set_ylim(down if is_new else axes.bbox.height / axes.figure.dpi * 72, 0)
     axes.set_axis_off()
-    for unit, (text, _), (x, line, wide), fill in zip(units, written, places, fills, strict=True):
-        is_own = trace.key_encoding is None and unit.pieces[0] == chosen.pieces[0]
+    for unit, (text, _), (x, line, wide), fill in zip(units, runs, places, fills, strict=True):
+        is_own = trace.key_encoding is None and unit.pieces[0] == subject.pieces[0]
         _word(axes, text, x, line * _LINE * size, wide, fill, INKS[theme]["select"] if is_own else "none", size)
-    name, ink = f"“{visible(chosen.label)}”", INKS[theme]["ink"]
+    name, ink = f"“{visible(subject.label)}”", INKS[theme]["ink"]
     title = f"{grid.title}: {f'what {name} looks at' if key is None else f'who looks at {name}'}"
     axes.set_title(plain(title), fontsize=size + 1, color=ink, loc="left")
-    ends = [f"−{most:.3f}", f"+{most:.3f}"] if grid.signed else ["0", f"{most:.3f}"]
+    ends = [f"−{top:.3f}", f"+{top:.3f}"] if grid.signed else ["0", f"{top:.3f}"]
     caption = f"{' to '.join(ends)}: {phrases.OWN_SCALE.format(symbol=grid.symbol, name=name)}"
     axes.annotate(plain(caption), (0, 0), (0, -1.6 * size), xycoords="axes fraction", textcoords="offset points",
                   fontsize=size, color=ink, annotation_clip=False)  # fmt: skip
     return axes
 
 
-def _place(units: list[Unit], piece: int | None, size: int, name: str) -> int:
+def _place(units: list[GridUnit], piece: int | None, size: int, name: str) -> int:
     """The unit of a piece. Raises SelectionError where there is none, or the filters leave it out."""
     assert piece is not None
     check_index(piece, size, name)
@@ -95,25 +95,23 @@ def _place(units: list[Unit], piece: int | None, size: int, name: str) -> int:
     return at
 
 
-def _written(tokens: list[str], words: list[int | None], unit: Unit) -> tuple[str, bool]:
+def _written(tokens: list[str], words: list[int | None], unit: GridUnit) -> tuple[str, bool]:
     """What a unit is in running text, and whether it stands apart from the one before."""
     n = unit.pieces[0]
     goes_on = n > 0 and words[n] is not None and words[n] == words[n - 1]
     return visible(piece(unit.label, goes_on)), n > 0 and not goes_on and not _CLOSES.match(tokens[n])
 
 
-def _lines(
-    written: list[tuple[str, bool]], starts: set[int], room: float, size: float
-) -> list[tuple[float, int, float]]:
+def _lines(runs: list[tuple[str, bool]], starts: set[int], room: float, size: float) -> list[tuple[float, int, float]]:
     """Where each text stands: points from the left, its line, its width."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font, places = FontProperties(size=size), []
     x, line = 0.0, 0
-    for n, (text, apart) in enumerate(written):
+    for n, (text, is_word) in enumerate(runs):
         wide = text_to_path.get_text_width_height_descent(plain(text), font, False)[0] + 2 * _PAD
-        x += _BLANK * size if apart and n else 0
+        x += _BLANK * size if is_word and n else 0
         if n in starts or (x > 0 and x + wide > room):
             x, line = 0.0, line + 1
         places.append((x, line, wide))

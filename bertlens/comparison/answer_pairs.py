@@ -73,18 +73,18 @@ def _words(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAns
     places = [_masks(trace) for trace in (a, b)]
     count = max(map(len, places))
     rows: list[Both] = []
-    told: list[tuple[bool, str]] = []
+    sentences: list[tuple[bool, str]] = []
     for n in range(count):
-        first, second = (_at(trace, own[n]) if n < len(own) else {} for trace, own in zip((a, b), places, strict=True))
+        in_a, in_b = (_at(trace, at[n]) if n < len(at) else {} for trace, at in zip((a, b), places, strict=True))
         where = f"{_mask(a)} {n + 1}" if count > 1 else ""
-        rows += _beside(where, first, second, k)
+        rows += _beside(where, in_a, in_b, k)
         name = f"{where} of {count}" if count > 1 else _mask(a)
-        differs = bool(first and second) and _best(first) != _best(second)
-        told.append((differs, _told(f"At {name}", first, second, "text {} has none")))
+        differs = bool(in_a and in_b) and _best(in_a) != _best(in_b)
+        sentences.append((differs, _told(f"At {name}", in_a, in_b, "text {} has none")))
     if not count:
         return NOTHING
-    said = next((words for differs, words in told if differs), told[0][1])
-    return BothAnswers("probability", tuple(rows), said)
+    sentence = next((words for differs, words in sentences if differs), sentences[0][1])
+    return BothAnswers("probability", tuple(rows), sentence)
 
 
 def _masks(trace: Trace) -> list[int]:
@@ -115,12 +115,12 @@ def _labels(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAn
         sides.append(dict(zip(labels_of(trace), numbers.tolist(), strict=True)))
     if units[0] != units[1]:
         return NOTHING
-    first, second = sides
+    in_a, in_b = sides
     what = {"output": "Output", "score": "Score"}.get(units[0], "Answer")
-    told = _told(what, first, second, "")
+    sentence = _told(what, in_a, in_b, "")
     if is_lone(a) and is_lone(b):
-        told = f"{what}: {_pair(*first.values(), *second.values())}."
-    return BothAnswers(units[0], tuple(_beside("", first, second, k)), told)
+        sentence = f"{what}: {_pair(*in_a.values(), *in_b.values())}."
+    return BothAnswers(units[0], tuple(_beside("", in_a, in_b, k)), sentence)
 
 
 def _tags(a: Trace, b: Trace, words: Alignment, _one: bool, k: int) -> BothAnswers:
@@ -132,43 +132,43 @@ def _tags(a: Trace, b: Trace, words: Alignment, _one: bool, k: int) -> BothAnswe
             return NOTHING
         names = labels_of(trace)
         sides.append([dict(zip(names, row, strict=True)) for row in chance.tolist()])
-    found = []
+    rows = []
     for i, j in words.shared:
         p, q = words.a[i].pieces[0], words.b[j].pieces[0]
         if not a.special_mask[p]:
-            first, second = sides[0][p], sides[1][q]
-            name = _best(first)
-            found.append((Both(f"{words.a[i].name} ({p})", name, first[name], second.get(name, math.nan)), second))
-    if not found:
+            in_a, in_b = sides[0][p], sides[1][q]
+            name = _best(in_a)
+            rows.append((Both(f"{words.a[i].name} ({p})", name, in_a[name], in_b.get(name, math.nan)), in_b))
+    if not rows:
         return NOTHING
-    others = sum(_best(second) != row.name for row, second in found)
-    furthest = sorted((row for row, _ in found), key=lambda row: -abs(row.a - row.b))[:k]
-    said = f"{others} of {len(found)} aligned {words.by} get another label in b than in a."
-    return BothAnswers("probability", tuple(furthest), said)
+    changed = sum(_best(in_b) != row.name for row, in_b in rows)
+    furthest = sorted((row for row, _ in rows), key=lambda row: -abs(row.a - row.b))[:k]
+    sentence = f"{changed} of {len(rows)} aligned {words.by} get another label in b than in a."
+    return BothAnswers("probability", tuple(furthest), sentence)
 
 
 def _span(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:
     tables = [predictions(trace, k) for trace in (a, b)]
-    first, second = (dict(zip(table["token"][::-1], table["probability"][::-1], strict=True)) for table in tables)
-    return BothAnswers("probability", tuple(_beside("", first, second, k)), _told("Answer", first, second, ""))
+    in_a, in_b = (dict(zip(table["token"][::-1], table["probability"][::-1], strict=True)) for table in tables)
+    return BothAnswers("probability", tuple(_beside("", in_a, in_b, k)), _told("Answer", in_a, in_b, ""))
 
 
 def _similarity(a: Trace, b: Trace, _words: Alignment, one_training: bool, _k: int) -> BothAnswers:
     if a.text_pair and b.text_pair:
-        own, other = (float(predictions(trace)["logit"][0]) for trace in (a, b))
+        x, y = (float(predictions(trace)["logit"][0]) for trace in (a, b))
         units = {UNITS[embedder_of(trace).function] for trace in (a, b)}
         if len(units) > 1:
             return NOTHING
-        said = phrases.SENTENCES_ALIKE_BY.format(both=_pair(own, other))
-        return BothAnswers(units.pop(), (Both("", phrases.SENTENCES_ALIKE, own, other),), said)
-    first, second = (
+        sentence = phrases.SENTENCES_ALIKE_BY.format(both=_pair(x, y))
+        return BothAnswers(units.pop(), (Both("", phrases.SENTENCES_ALIKE, x, y),), sentence)
+    in_a, in_b = (
         embedding(trace, trace.record.output.last_hidden_state[0]).detach().double().cpu() for trace in (a, b)
     )
-    if not one_training or first.shape != second.shape:
+    if not one_training or in_a.shape != in_b.shape:
         return NOTHING
-    cosine = float(torch.cosine_similarity(first, second, dim=0))
-    said = phrases.VECTORS_ALIKE_BY.format(cosine=f"{cosine:.3f}")
-    return BothAnswers("cosine", (Both("", phrases.VECTORS_ALIKE, math.nan, cosine),), said)
+    cosine = float(torch.cosine_similarity(in_a, in_b, dim=0))
+    sentence = phrases.VECTORS_ALIKE_BY.format(cosine=f"{cosine:.3f}")
+    return BothAnswers("cosine", (Both("", phrases.VECTORS_ALIKE, math.nan, cosine),), sentence)
 
 
 _READ: dict[str, Callable[[Trace, Trace, Alignment, bool, int], BothAnswers]] = {
@@ -184,22 +184,22 @@ def _best(side: Numbers) -> str:
     return max(side, key=side.__getitem__)
 
 
-def _beside(where: str, first: Numbers, second: Numbers, k: int) -> list[Both]:
+def _beside(where: str, in_a: Numbers, in_b: Numbers, k: int) -> list[Both]:
     """The k largest of either, those of a first."""
-    best = [name for side in (first, second) for name in sorted(side, key=side.__getitem__, reverse=True)[:k]]
-    return [Both(where, name, first.get(name, math.nan), second.get(name, math.nan)) for name in dict.fromkeys(best)]
+    best = [name for side in (in_a, in_b) for name in sorted(side, key=side.__getitem__, reverse=True)[:k]]
+    return [Both(where, name, in_a.get(name, math.nan), in_b.get(name, math.nan)) for name in dict.fromkeys(best)]
 
 
-def _told(what: str, first: Numbers, second: Numbers, missing: str) -> str:
+def _told(what: str, in_a: Numbers, in_b: Numbers, missing: str) -> str:
     """The best of either; `missing` says of which one there is none."""
-    sides: Sequence[tuple[str, Numbers]] = (("a", first), ("b", second))
-    if first and second and _best(first) == _best(second):
-        name = _best(first)
-        return f"{what}: “{name}” in both, {_pair(first[name], second[name])}."
-    said: list[Any] = [
+    sides: Sequence[tuple[str, Numbers]] = (("a", in_a), ("b", in_b))
+    if in_a and in_b and _best(in_a) == _best(in_b):
+        name = _best(in_a)
+        return f"{what}: “{name}” in both, {_pair(in_a[name], in_b[name])}."
+    best: list[Any] = [
         f"“{_best(side)}” in {name} ({side[_best(side)]:.3f})" if side else missing.format(name) for name, side in sides
     ]
-    return f"{what}: {', '.join(said)}."
+    return f"{what}: {', '.join(best)}."
 
 
 def _pair(a: float, b: float) -> str:

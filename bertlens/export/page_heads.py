@@ -19,7 +19,7 @@ from ..measures.predictions import UNITS, classes, kind_of, labels_of, one_of, w
 from ..measures.sources.logits import LABEL_HEADS, TOKEN_HEADS, Stage, stages_of
 from ..model.borrowed import Model
 from ..trace.trace import Trace
-from . import weights
+from . import page_weights
 
 _TOLERANCE = 1e-4  # of the largest logit: the stages are the model's own, in its own precision
 _POOLINGS = {"first": lambda states: states[:1], "mean": lambda states: states.mean(0, keepdim=True)}
@@ -35,40 +35,40 @@ class Head:
 
 def head(trace: Trace, small: bool = False) -> Head:
     """Of the model of a trace; kind "" where it gives no answer, or one that a page does not compute. small: as
-    `weights.parts`."""
+    `page_weights.parts`."""
     try:
         kind = kind_of(trace)
     except BertLensError as error:
         return Head({"kind": "", "why_not": str(error)})
-    found = _vectors(trace) if kind == "similarity" else _chain(trace, kind, small)
-    return found or Head({"kind": "", "why_not": ""})
+    answer = _vectors(trace) if kind == "similarity" else _chain(trace, kind, small)
+    return answer or Head({"kind": "", "why_not": ""})
 
 
 def _vectors(trace: Trace) -> Head | None:
     """Where vectors are the mean or the first of the last states, scaled or not, and compared by the cosine."""
     assert trace.model is not None
     embedder = trace.model.embedder
-    drawn = torch.randn(
-        2, 5, weights.shape(trace.model)["width"], generator=torch.Generator().manual_seed(0), device="cpu"
+    noise = torch.randn(
+        2, 5, page_weights.shape(trace.model)["width"], generator=torch.Generator().manual_seed(0), device="cpu"
     )
-    states = drawn.to(trace.model.device)
+    states = noise.to(trace.model.device)
     with torch.no_grad():
-        vectors = [embedder.vector(one) for one in states]
-        alike = embedder.compare(*vectors)
+        vectors = [embedder.vector(x) for x in states]
+        similarity = embedder.compare(*vectors)
     for pooling, pooled in _POOLINGS.items():
-        own = [pooled(one)[0] for one in states]
-        if vectors[0].shape != own[0].shape:
+        pooled_states = [pooled(x)[0] for x in states]
+        if vectors[0].shape != pooled_states[0].shape:
             continue
-        angles = [torch.cosine_similarity(one, other, dim=0) for one, other in zip(own, vectors, strict=True)]
-        expected = [*angles, alike]
-        if torch.allclose(torch.stack([one.float() for one in expected]), _cosines(own, len(angles)), atol=1e-5):
+        angles = [torch.cosine_similarity(x, y, dim=0) for x, y in zip(pooled_states, vectors, strict=True)]
+        expected = [*angles, similarity]
+        if torch.allclose(torch.stack([x.float() for x in expected]), _cosines(pooled_states, len(angles)), atol=1e-5):
             unit = UNITS[embedder.function]
             return Head({"kind": "vectors", "pooling": pooling, "unit": unit, "said": embedder.note, "stages": []})
     return None
 
 
-def _cosines(own: Sequence[Tensor], ones: int) -> Tensor:
-    return torch.tensor([1.0] * ones + [float(torch.cosine_similarity(own[0], own[1], dim=0))], device=own[0].device)
+def _cosines(x: Sequence[Tensor], ones: int) -> Tensor:
+    return torch.tensor([1.0] * ones + [float(torch.cosine_similarity(x[0], x[1], dim=0))], device=x[0].device)
 
 
 def _chain(trace: Trace, kind: str, small: bool) -> Head | None:
@@ -91,8 +91,8 @@ def _chain(trace: Trace, kind: str, small: bool) -> Head | None:
     for pooling in poolings:
         start = states if pooling == "each" else _POOLINGS[pooling](states)
         for names in heads:
-            if (found := _made(outer, names, start, logits)) is not None:
-                about, arrays = _told(trace.model, found, small)
+            if (stages := _made(outer, names, start, logits)) is not None:
+                about, arrays = _told(trace.model, stages, small)
                 about |= {"kind": kind, "pooling": pooling, "said": "", "chance": chance}
                 about["unit"] = "probability" if kind == "words" else classes(trace, output)[0]
                 about["one"] = kind == "words" or one_of(trace)
@@ -104,46 +104,46 @@ def _chain(trace: Trace, kind: str, small: bool) -> Head | None:
 @torch.no_grad()
 def _made(outer: Any, names: tuple[Stage, ...], states: Tensor, logits: Tensor) -> list[Any] | None:
     """The stages, where they are there and make these logits of the states."""
-    found = stages_of(outer, names)
-    if found is None:
+    stages = stages_of(outer, names)
+    if stages is None:
         return None
     try:
-        for stage in found:
+        for stage in stages:
             states = stage(states)
     except RuntimeError:  # of another width
         return None
     if states.shape != logits.shape:
         return None
-    apart = (states.double() - logits.double()).abs().max()
-    return found if apart <= _TOLERANCE * logits.abs().max().clamp_min(1) else None
+    gap = (states.double() - logits.double()).abs().max()
+    return stages if gap <= _TOLERANCE * logits.abs().max().clamp_min(1) else None
 
 
 def _told(model: Model, stages: list[Any], small: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    told: list[dict[str, Any]] = []
+    descriptions: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
     words: Any = model.embedding.weight
     for n, stage in enumerate(stages):
         if isinstance(stage, nn.LayerNorm):
-            told.append({"kind": "norm", "epsilon": stage.eps})
-            arrays |= weights.normed(str(n), stage)
+            descriptions.append({"kind": "norm", "epsilon": stage.eps})
+            arrays |= page_weights.normed(str(n), stage)
         elif isinstance(stage, nn.Module) and hasattr(stage, "weight"):
-            arrays |= weights.linear(model, str(n), stage, small)
+            arrays |= page_weights.linear(model, str(n), stage, small)
             matrix: Any = stage.weight
             tied = matrix.data_ptr() == words.data_ptr()
-            told.append({"kind": "words" if tied else "linear"})
+            descriptions.append({"kind": "words" if tied else "linear"})
             if tied:
                 del arrays[f"{n}.weight"]
         else:
-            told.append({"kind": weights.activation(stage)})
-    return {"stages": told}, arrays
+            descriptions.append({"kind": page_weights.activation(stage)})
+    return {"stages": descriptions}, arrays
 
 
 def _chance(trace: Trace) -> str | None:
     """How a classifier's numbers are made of logits: softmax, sigmoid, "" as they are; None for another way."""
     assert trace.model is not None
     if (activation := trace.model.activation) is not None:
-        known: dict[Any, str] = {nn.Sigmoid: "sigmoid", nn.Identity: ""}
-        return known.get(type(activation))
+        names: dict[Any, str] = {nn.Sigmoid: "sigmoid", nn.Identity: ""}
+        return names.get(type(activation))
     if one_of(trace):
         return "softmax"
     several = getattr(trace.model.base.config, "problem_type", None) == "multi_label_classification"

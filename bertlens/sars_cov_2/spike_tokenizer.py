@@ -50,8 +50,8 @@ class SpikeTokenizer(PreTrainedTokenizer):
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
-        first = [self.cls_token_id, *token_ids_0, self.sep_token_id]
-        return first if token_ids_1 is None else [*first, *token_ids_1, self.sep_token_id]
+        ids = [self.cls_token_id, *token_ids_0, self.sep_token_id]
+        return ids if token_ids_1 is None else [*ids, *token_ids_1, self.sep_token_id]
 
     def create_token_type_ids_from_sequences(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
