@@ -3,7 +3,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { LIMITS, type Measure } from "../generated/vocabulary";
 import { type Slice, weightsIn } from "./attention";
-import { measured } from "./measure";
 
 /** A map of more cells than 1,024 × 1,024 is not held. */
 export const isLong = (rows: number, cols: number): boolean => rows * cols > LIMITS.held ** 2;
@@ -62,6 +61,29 @@ export function weightCells(slice: Slice): Cells {
   const window: Window = (...part) => weightsIn(slice, ...part);
   if (attention || !isLong(S, K)) return heldCells(attention ?? window(0, S, 0, K), K);
   return cellsOf(S, K, window);
+}
+
+/**
+ * Norm or difference of a window's cells, row = query. `norms` is ‖f(x_j)‖ of its keys: α_ij f(x_j) has the norm
+ * α_ij ‖f(x_j)‖ (Kobayashi et al. 2020). The difference compares shares: a whole row of it sums to 0. `sum` is that of a
+ * whole row's norms.
+ */
+function measured(
+  weights: Float32Array,
+  norms: Float32Array,
+  measure: Measure,
+  sum: (row: number) => number,
+): Float32Array {
+  const width = norms.length;
+  const out = new Float32Array(weights.length);
+  for (let i = 0, n = 0; n < out.length; i++) {
+    const total = measure === "norm" ? 0 : sum(i);
+    for (let j = 0; j < width; j++, n++) {
+      const value = weights[n]! * norms[j]!;
+      out[n] = measure === "norm" ? value : weights[n]! - (total > 0 ? value / total : 0);
+    }
+  }
+  return out;
 }
 
 /** A measure of a head. `norms` is ‖f(x_j)‖, (K). */

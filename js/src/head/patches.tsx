@@ -4,7 +4,7 @@ import { useCallback, useMemo, useState } from "preact/hooks";
 import type { Item, Unit } from "../compute/grid";
 import { largestSize } from "../compute/largest";
 import { paint as paintValues } from "../paint/colormap";
-import { scaleEnd } from "../paint/format";
+import { counted, scaleEnd } from "../paint/format";
 import { Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
@@ -14,7 +14,7 @@ import { hideTip, showTip } from "../parts/tooltip";
 import type { Patches } from "../state/overview";
 import { useView, type View } from "../state/view";
 import { currentScale } from "./scale";
-import { Sweeping } from "./sweeping";
+import { useSwept } from "./swept";
 
 export function AboveList({ items }: { items: Item[] }) {
   const { patches } = useView().overview;
@@ -24,6 +24,15 @@ export function AboveList({ items }: { items: Item[] }) {
       {patches && items.length > 0 && <Picture items={items} patches={patches} />}
     </>
   );
+}
+
+/** Beside a list that needs every row: of the mean query, or of a key where a cell needs its whole row. */
+function Sweeping() {
+  const { grid, row, col } = useView();
+  const { values } = grid;
+  const isKnown = useSwept(values, row === null);
+  const isWanted = row === null && (col === null || values.whole);
+  return !isKnown && isWanted ? <p class="bl-muted">computing all {counted(grid.rows.length)} rows …</p> : null;
 }
 
 const MOST_OTHERS = 3; // tokens that are no patches, each with its number

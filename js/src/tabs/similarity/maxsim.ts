@@ -1,15 +1,12 @@
 // Late interaction (MaxSim): for each token of the query its best one of the passage; what is drawn and said of it.
 import { largest } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";
-import { arrived } from "../../kernel/answers";
 import { signed, upTo } from "../../paint/format";
-import type { Numbers } from "../../parts/picturetable";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
 import type { ChosenPair, Place } from "./chosenpair";
-import { similarNumbers, similarPdf } from "./similarityfiles";
 import { digitsFor, exponent, type Split } from "./splits";
-import { type Late, questionOf, type Similar, similarOf, type TokenKind } from "./twotexts";
+import type { Late, Similar, TokenKind } from "./twotexts";
 
 /** Unlike a mean, it grows with the query: numbers of other texts say nothing beside it. */
 export const GROWS = "MaxSim";
@@ -140,52 +137,3 @@ export const KINDS: Record<TokenKind, string> = {
   prompt: "of the prompt",
   added: "added by the model",
 };
-
-/** Every pair of tokens that are scored, a line each. */
-export async function pairNumbers(view: View): Promise<Numbers> {
-  const answer = similarOf(view);
-  const data = answer && (await arrived(() => similarOf(view)!));
-  if (!data?.late) return similarNumbers(view);
-  const { late } = data;
-  const { a, b, cells } = lateSplit(data, late);
-  return {
-    columns: ["a_index", "a", "kind", "b_index", "b", "product", "best", "part"],
-    rows: a.flatMap((row, i) =>
-      b.map((col, j) => {
-        const at = i * b.length + j;
-        const kind = KINDS[late.kinds[0][row.at[0]!]!];
-        return [
-          row.at[0]!,
-          row.label,
-          kind,
-          col.at[0]!,
-          col.label,
-          data.pairs!.data[at]!,
-          late.best[i] === j ? 1 : 0,
-          cells[at]!,
-        ];
-      }),
-    ),
-    facts: [
-      ["a", data.sides[0].read],
-      ["b", data.sides[1].read],
-      [data.function, String(data.value)],
-      ["parts", sumWords(data, late)],
-    ],
-  };
-}
-
-/** The matrix of parts, the maxima ringed, as a file of letters and paths. */
-export async function pairPdf(view: View): Promise<Blob> {
-  const answer = similarOf(view);
-  const data = answer && (await arrived(() => similarOf(view)!));
-  if (!data?.late) return similarPdf(view);
-  const { trace, map } = view.overview;
-  const { buffers } = await view.request("similar_pdf", {
-    trace,
-    map,
-    split: { of: "output", words: false },
-    ...questionOf(view),
-  });
-  return new Blob([buffers[0] as BlobPart]);
-}

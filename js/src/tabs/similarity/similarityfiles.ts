@@ -1,18 +1,34 @@
-// A similarity as files: every pair of units as lines, and the matrix as letters and paths.
+// A similarity as files: every pair of units or tokens as lines, and the matrix as letters and paths.
 import { arrived } from "../../kernel/answers";
 import type { Numbers } from "../../parts/picturetable";
 import type { View } from "../../state/view";
+import { KINDS, lateSplit, sumWords } from "./maxsim";
 import { gapWords, splitOf, triedOf } from "./splits";
-import { isCheap, questionOf, SPLITS, similarOf, splitNameOf, withoutOf, withSplit } from "./twotexts";
+import * as twotexts from "./twotexts";
 
-/** Every pair of units, a line each, with its experiment where that is there. */
-export async function similarNumbers(view: View): Promise<Numbers> {
-  if (!similarOf(view)) throw new Error("nothing is compared yet");
-  const similar = await arrived(() => similarOf(view)!);
-  const data = await arrived(() => withSplit(view, similar));
-  const tried = isCheap(data) && !data.removable ? await arrived(() => withoutOf(view)).catch(() => null) : null;
-  const split = splitOf(data, view.page.similarBy.value === "words");
-  const { a, b, cells } = split;
+type Similar = twotexts.Similar;
+
+/** Both texts, once they are here. */
+function similarAt(view: View): Promise<Similar> {
+  if (!twotexts.similarOf(view)) throw new Error("nothing is compared yet");
+  return arrived(() => twotexts.similarOf(view)!);
+}
+
+/** Every pair of units, or of tokens that are scored, a line each. */
+export async function pairNumbers(view: View): Promise<Numbers> {
+  const data = await similarAt(view);
+  const { columns, rows, facts = [] } = data.late ? tokenNumbers(data, data.late) : await unitNumbers(view, data);
+  const [a, b] = data.sides;
+  return { columns, rows, facts: [["a", a.read], ["b", b.read], [data.function, String(data.value)], ...facts] };
+}
+
+/** With the experiment on a pair where that is there. */
+async function unitNumbers(view: View, similar: Similar): Promise<Numbers> {
+  const data = await arrived(() => twotexts.withSplit(view, similar));
+  const isTried = twotexts.isCheap(data) && !data.removable;
+  const tried = isTried ? await arrived(() => twotexts.withoutOf(view)).catch(() => null) : null;
+  const { a, b, cells } = splitOf(data, view.page.similarBy.value === "words");
+  const name = data.pairs && twotexts.SPLITS[twotexts.splitNameOf(view, data)!];
   return {
     columns: ["a_index", "a", "b_index", "b", "part", "without_a", "without_b", "without_both", "own"],
     rows: a.flatMap((row, i) =>
@@ -22,22 +38,33 @@ export async function similarNumbers(view: View): Promise<Numbers> {
         return [row.at[0]!, row.label, col.at[0]!, col.label, cells ? cells[i * b.length + j]! : null, ...experiment];
       }),
     ),
-    facts: [
-      ["a", data.sides[0].read],
-      ["b", data.sides[1].read],
-      [data.function, String(data.value)],
-      ["split", data.pairs ? `by ${SPLITS[splitNameOf(view, data)!]}: ${gapWords(data)}` : data.why_not],
-    ],
+    facts: [["split", name ? `by ${name}: ${gapWords(data)}` : data.why_not]],
   };
 }
 
-/** The matrix as a file of letters and paths. */
-export async function similarPdf(view: View): Promise<Blob> {
-  if (!similarOf(view)) throw new Error("nothing is compared yet");
-  const of = splitNameOf(view, await arrived(() => similarOf(view)!));
+function tokenNumbers(data: Similar, late: twotexts.Late): Numbers {
+  const { a, b, cells } = lateSplit(data, late);
+  return {
+    columns: ["a_index", "a", "kind", "b_index", "b", "product", "best", "part"],
+    rows: a.flatMap((row, i) =>
+      b.map((col, j) => {
+        const at = i * b.length + j;
+        const kind = KINDS[late.kinds[0][row.at[0]!]!];
+        const isBest = late.best[i] === j ? 1 : 0;
+        return [row.at[0]!, row.label, kind, col.at[0]!, col.label, data.pairs!.data[at]!, isBest, cells[at]!];
+      }),
+    ),
+    facts: [["parts", sumWords(data, late)]],
+  };
+}
+
+/** The matrix as letters and paths; of late interaction the parts, the maxima ringed. */
+export async function pairPdf(view: View): Promise<Blob> {
+  const data = await similarAt(view);
+  const of = data.late ? "output" : twotexts.splitNameOf(view, data);
   if (!of) throw new Error("there is no split to draw");
   const { trace, map } = view.overview;
-  const split = { of, words: view.page.similarBy.value === "words" };
-  const { buffers } = await view.request("similar_pdf", { trace, map, split, ...questionOf(view) });
+  const split = { of, words: !data.late && view.page.similarBy.value === "words" };
+  const { buffers } = await view.request("similar_pdf", { trace, map, split, ...twotexts.questionOf(view) });
   return new Blob([buffers[0] as BlobPart]);
 }
