@@ -1,4 +1,4 @@
-"""What the page gets of a trace at first, the overview: one head open, thumbnails and statistics of all head_answers.
+"""What the page gets of a trace at first, the overview: one head open, thumbnails and statistics of all heads.
 
 Those of a long text the page asks for, layer by layer, once head and frame are on the screen: a script that builds a
 view computes none, a new text or a closed view asks no more. An overview that is to be read without a kernel has them.

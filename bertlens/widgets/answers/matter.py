@@ -10,10 +10,10 @@ from ...errors import BertLensError
 from ...measures.predictions import is_lone
 from ...run.changes import Change, Cut, Hide, Off
 from ...trace.trace import Trace
-from ...whatif.before_after import asked_kind
+from ...whatif.before_after import answer_kind
 from ...whatif.chips import code, label
 from ...whatif.effects import Effect, Effects, Refused, effects
-from ...whatif.single_changes import alone, why_not
+from ...whatif.single_changes import single_changes, why_not
 from ..records import Answer
 from .whatif import asked_target
 
@@ -57,17 +57,19 @@ def cell_matters(
 def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     """What `cell_matters` needs of every head and token, for a page without a kernel; or why it is not there.
 
-    Fields: why_not, a sentence, "" where it is there; kind, unit as of `Alone`; places as [position, name, before]; of
-    the rows, heads layer by layer and then tokens, refused as [row, why], first as [row, place, name, number] where
-    another answer comes first, and cover as [row, cover, [name, before] of each place] where it is not compared with
-    the run shown; metrics, the names of what is swept. Arrays, float32: change (rows, places) of the first answer, NaN
-    where refused; swept (metrics, L·H) as of `matters_exact`.
+    Fields: why_not, a sentence, "" where it is there; kind, unit as of `SingleChanges`; places as [position, name,
+    before]; of the rows, heads layer by layer and then tokens, refused as [row, why], first as [row, place, name,
+    number] where another answer comes first, and cover as [row, cover, [name, before] of each place] where it is not
+    compared with the run shown; metrics, the names of what is swept. Arrays, float32: change (rows, places) of the
+    first answer, NaN where refused; swept (metrics, L·H) as of `matters_exact`.
     """
     try:
-        asked_kind(trace)
+        answer_kind(trace)
         if reason := why_not(trace):
             return {"why_not": f"{reason} Open the notebook."}, {}
-        found = trace.kept(f"alone {target} {target_at}", lambda: alone(trace, *asked_target(target, target_at)))
+        found = trace.kept(
+            f"alone {target} {target_at}", lambda: single_changes(trace, *asked_target(target, target_at))
+        )
     except BertLensError as error:
         return {"why_not": str(error)}, {}
     rows = [*found.heads, *found.tokens]

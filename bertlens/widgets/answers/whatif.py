@@ -47,7 +47,7 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
         target_of(trace, name, position)
     try:
         found = asking.answers(trace, ANSWERS, name, position)
-        metrics = [[name, one.label, one.unit] for name, one in asking.asked(trace, name, position).items()]
+        metrics = [[name, one.label, one.unit] for name, one in asking.swept_numbers(trace, name, position).items()]
     except BertLensError as error:
         nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
         return {"kind": "", "unit": "", "said": "", **nothing, "why_not": str(error)}, {}
@@ -100,7 +100,7 @@ def _swept(trace: Trace) -> dict[Sweep, dict[int, np.ndarray]]:
 
 def matters(trace: Trace, metric: str, target: str = "", target_at: int = -1) -> Answer:
     """The first-order estimate of what each head's switching off changes: array (L, H), all NaN where there is none."""
-    asked = asking.asked_of(trace, metric, *asked_target(target, target_at))
+    asked = asking.swept_number(trace, metric, *asked_target(target, target_at))
     kept = _swept(trace).setdefault((metric, target, target_at), {})
     if -1 not in kept:
         nothing = np.full((trace.n_layers, trace.n_heads), np.nan)
@@ -113,7 +113,7 @@ def matters_exact(trace: Trace, metric: str, layer: int, target: str = "", targe
     kept = _swept(trace).setdefault((metric, target, target_at), {})
     if layer not in kept:
         values = np.full(trace.n_heads, np.nan)
-        for found in asking.asked_of(trace, metric, *asked_target(target, target_at)).exact([layer]):
+        for found in asking.swept_number(trace, metric, *asked_target(target, target_at)).exact([layer]):
             for (_, head), value in found:
                 values[head] = value
         kept[layer] = values

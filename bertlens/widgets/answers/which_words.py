@@ -51,7 +51,7 @@ class Part:
 def which_words(
     trace: Trace, attribution: str, target: str = "", target_at: int = -1, patience: float = PATIENCE
 ) -> Answer:
-    """What each token counts for, for the answer that the model gave first or the target; by `asked` of `whatif`.
+    """What each token counts for, for the answer that the model gave first or the target; by `whatif.swept_numbers`.
 
     Fields: attribution, label (of the number), kind, unit, signed (False: how much flows, never below 0), removal (how
     occlusion takes tokens away), runs (that `faithful` takes), removable (tokens, of each text), why_not: a sentence
@@ -63,7 +63,7 @@ def which_words(
     fields: dict[str, Any] = {
         "attribution": attribution,
         "label": label,
-        "kind": asking.asked_kind(trace),
+        "kind": asking.answer_kind(trace),
         "unit": unit,
     }
     fields |= {"signed": attribution != "attention × gradient", "removal": _removal(trace)}
@@ -100,7 +100,7 @@ def _parts(trace: Trace, target: str, target_at: int) -> tuple[str, str, list[Pa
         raise InputError(
             f"which words the answer rests on is shown in texts of at most {LIMITS['words'].tokens:,} tokens"
         )
-    [asked, *_] = asking.asked(trace, *asked_target(target, target_at)).values()
+    [asked, *_] = asking.swept_numbers(trace, *asked_target(target, target_at)).values()
     if asked.metric is not None:
         return asked.label, asked.unit, [Part(trace, asked.metric)]
     texts = texts_apart(trace)
