@@ -119,8 +119,8 @@ class Comparison:
         """(L, H, n) float64: the divergence of every aligned row."""
         while not self.advance():
             pass
-        each = [self._known[at] for at in range(len(self._known))]
-        return torch.cat(each, 1).unflatten(1, (self.a.n_layers, -1)).transpose(0, 1)
+        rows = [self._known[at] for at in range(len(self._known))]
+        return torch.cat(rows, 1).unflatten(1, (self.a.n_layers, -1)).transpose(0, 1)
 
     def cell(self, layer: int, head: int) -> tuple[int, int]:
         """Where a head differs most: the aligned row that does, and the column of it whose weight does.
@@ -132,13 +132,13 @@ class Comparison:
         check_index(layer, self.a.n_layers, "layer")
         check_index(head, self.a.n_heads, "head")
         row = self.queries.pairs.index(self.queries.shared[int(self._apart[layer, head].argmax())])
-        first, second = (self.head(side, layer, head, queries=slice(row, row + 1))[0].nan_to_num(0) for side in (0, 1))
-        return row, int((second - first).abs().argmax())
+        a, b = (self.head(side, layer, head, queries=slice(row, row + 1))[0].nan_to_num(0) for side in (0, 1))
+        return row, int((b - a).abs().argmax())
 
     def attention(self, layer: int) -> Tensor:
         """(H, U, V) attention of b − that of a, NaN at gaps. Raises as `heads`."""
-        first, second = self.weights(layer)
-        return second - first
+        a, b = self.weights(layer)
+        return b - a
 
     def weights(self, layer: int) -> tuple[Tensor, Tensor]:
         """(H, U, V) attention of a and of b on the units of both, NaN at gaps. Raises as `heads`."""
@@ -152,8 +152,8 @@ class Comparison:
         Raises SelectionError for another kind, InputError where the measure has another shape, ModelError where it is
         of heads and these are not matched by index.
         """
-        first, second = self.both(measure, layer, kind)
-        return second - first
+        a, b = self.both(measure, layer, kind)
+        return b - a
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
         """The measure of a and of b, on the units of both, NaN at gaps. InputError, SelectionError as `difference`."""
@@ -161,14 +161,12 @@ class Comparison:
             raise InputError(f"measure is a function of a trace, not {excerpt(measure)}")
         if not isinstance(kind, str) or kind not in KINDS:
             raise SelectionError(f"no kind {excerpt(kind)} of measure: there are {', '.join(KINDS)}")
-        found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
-        first, second = (
-            (one if isinstance(one, Tensor) else torch.as_tensor(one, device="cpu")).detach().double() for one in found
-        )
-        second = second.to(first.device)
-        placed = [self._placed(one, side, kind) for side, one in enumerate((first, second))]
+        numbers = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
+        a, b = ((x if isinstance(x, Tensor) else torch.as_tensor(x, device="cpu")).detach().double() for x in numbers)
+        b = b.to(a.device)
+        placed = [self._placed(x, side, kind) for side, x in enumerate((a, b))]
         if placed[0].shape != placed[1].shape:
-            raise InputError(f"the measure is {tuple(first.shape)} in a and {tuple(second.shape)} in b")
+            raise InputError(f"the measure is {tuple(a.shape)} in a and {tuple(b.shape)} in b")
         lead = placed[0].ndim - {"map": 2, "tokens": 1, "heads": 0}[kind]
         if lead > 0:  # of heads, or of layers
             self._check_heads()
@@ -195,17 +193,16 @@ class Comparison:
         if not isinstance(measure, str) or measure not in MEASURES:
             raise SelectionError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
         rows, columns = self.queries.pairs[queries], self.keys.pairs[keys]
-        found = torch.full((len(rows), len(columns)), torch.nan, dtype=torch.float64, device="cpu")
-        here, there = ([(n, pair[side]) for n, pair in enumerate(pairs)] for pairs in (rows, columns))
-        own = [unit for _, unit in here if unit is not None]
-        taken = [unit for _, unit in there if unit is not None]
-        if own and taken:
-            values = self._weights(side, layer, own[0], own[-1], measure)[head]
-            values = values[[unit - own[0] for unit in own]][:, taken].detach().cpu().double()
-            down = torch.tensor([n for n, unit in here if unit is not None], device="cpu")
-            across = torch.tensor([n for n, unit in there if unit is not None], device="cpu")
-            found[down[:, None], across] = values
-        return found
+        cells = torch.full((len(rows), len(columns)), torch.nan, dtype=torch.float64, device="cpu")
+        down, across = ([n for n, pair in enumerate(pairs) if pair[side] is not None] for pairs in (rows, columns))
+        row_units, key_units = (
+            [unit for pair in pairs if (unit := pair[side]) is not None] for pairs in (rows, columns)
+        )
+        if row_units and key_units:
+            weights = self._weights(side, layer, row_units[0], row_units[-1], measure)[head]
+            weights = weights[[unit - row_units[0] for unit in row_units]][:, key_units].detach().cpu().double()
+            cells[torch.tensor(down, device="cpu")[:, None], torch.tensor(across, device="cpu")] = weights
+        return cells
 
     def explore(self, **selection: Any) -> Any:
         """The CompareView widget: A, B and b − a of one head on one scale, linked with the heads that differ most.
@@ -249,13 +246,13 @@ class Comparison:
             for side, trace in enumerate((self.a, self.b))
         ]
         count, rows = len(maps[0]), len(self.queries.shared)
-        apart = divergences(torch.cat(maps))[:count, count:].cpu() / rows
-        best, at = apart.min(1)
-        found = [
+        distances = divergences(torch.cat(maps))[:count, count:].cpu() / rows
+        best, at = distances.min(1)
+        matches = [
             (*divmod(index, self.a.n_heads), *divmod(int(at[index]), self.b.n_heads), float(best[index]))
             for index in range(count)
         ]
-        return DataFrame(found, columns=["layer", "head", "layer_b", "head_b", "divergence"])
+        return DataFrame(matches, columns=["layer", "head", "layer_b", "head_b", "divergence"])
 
     @property
     def said(self) -> str:
@@ -287,29 +284,29 @@ class Comparison:
     def _weights(self, side: int, layer: int, first: int, last: int, measure: str = "weight") -> Tensor:
         """(H, n, key units) a measure of one side's query units first … last, in the model's dtype."""
         trace, rows, columns = self._side(side)
-        chosen = rows[first : last + 1]
-        start, stop = chosen[0].pieces[0], chosen[-1].pieces[-1] + 1
+        units = rows[first : last + 1]
+        start, stop = units[0].pieces[0], units[-1].pieces[-1] + 1
         alpha = self._given(side, trace.attention_rows(layer, start, stop))
         if measure != "weight":
             passed_on = alpha * transformed_norm(trace, layer)[:, None].to(alpha)
             alpha = passed_on if measure == "norm" else alpha - shares(passed_on)
         if self.queries.by == "tokens":
             return alpha
-        return members(chosen, alpha, mean=True).T @ alpha @ members(columns, alpha)
+        return members(units, alpha, mean=True).T @ alpha @ members(columns, alpha)
 
     def _given(self, side: int, alpha: Tensor) -> Tensor:
         """(…, all keys of one side) weights as they are compared: with `aligned_only`, shares of aligned keys."""
         if not self.aligned_only:
             return alpha
         units = self._side(side)[2]
-        kept = [piece for pair in self.keys.shared for piece in units[pair[side]].pieces]
+        pieces = [piece for pair in self.keys.shared for piece in units[pair[side]].pieces]
         alone = torch.ones(alpha.shape[-1], dtype=torch.bool, device=alpha.device)
-        alone[kept] = False
+        alone[pieces] = False
         return shares(alpha.masked_fill(alone, 0))
 
     def _split(self, side: int, layer: int, pairs: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
         """(H, n, m + 1) aligned rows, over aligned keys and nothing; (H, n, k) over keys without a partner."""
-        rows, keys = ([pair[side] for pair in some] for some in (pairs, self.keys.shared))
+        rows, keys = ([pair[side] for pair in group] for group in (pairs, self.keys.shared))
         alpha = self._weights(side, layer, rows[0], rows[-1])[:, [row - rows[0] for row in rows]]
         sink = 1 - alpha.sum(-1, keepdim=True)
         sink = sink.where(sink > SINK, 0)
@@ -318,20 +315,20 @@ class Comparison:
     @cached_property
     def _chunks(self) -> list[list[tuple[int, int]]]:
         """Aligned pairs in groups whose weights are worked on at once, gaps between them included."""
-        most = max(1, WEIGHTS_AT_ONCE // (self.a.n_heads * max(len(self.keys.a), len(self.keys.b))))
+        limit = max(1, WEIGHTS_AT_ONCE // (self.a.n_heads * max(len(self.keys.a), len(self.keys.b))))
         chunks: list[list[tuple[int, int]]] = []
         for pair in self.queries.shared:
-            if not chunks or max(here - there for here, there in zip(pair, chunks[-1][0], strict=True)) >= most:
+            if not chunks or max(at - start for at, start in zip(pair, chunks[-1][0], strict=True)) >= limit:
                 chunks.append([])
             chunks[-1].append(pair)
         return chunks
 
     def advance(self) -> bool:
         """Compare some rows more, unless all are; whether `heads` has all that it needs. What is done is kept."""
-        done, count = len(self._known), self.a.n_layers * len(self._chunks)
-        if done < count:
-            self._known[done] = self._rows(done // len(self._chunks), self._chunks[done % len(self._chunks)])
-        return done + 1 >= count
+        number, count = len(self._known), self.a.n_layers * len(self._chunks)
+        if number < count:
+            self._known[number] = self._rows(number // len(self._chunks), self._chunks[number % len(self._chunks)])
+        return number + 1 >= count
 
     @cached_property
     def _known(self) -> dict[int, Tensor]:
@@ -349,8 +346,8 @@ class Comparison:
         """(H, n, all keys) aligned rows over the keys of both, where the first run lies."""
         shared, alone = self._split(side, layer, self.queries.shared)
         nothing = shared.new_zeros(*shared.shape[:2], len(self.keys.alone[1 - side]))
-        parts = [shared, alone, nothing] if side == 0 else [shared, nothing, alone]
-        return torch.cat(parts, -1).to(self.a.device)
+        columns = [shared, alone, nothing] if side == 0 else [shared, nothing, alone]
+        return torch.cat(columns, -1).to(self.a.device)
 
     def _placed(self, x: Tensor, side: int, kind: str) -> Tensor:
         """On the units of both; NaN elsewhere."""
@@ -360,8 +357,8 @@ class Comparison:
             return x
         shape = (n, m) if kind == "map" else (n,)
         if tuple(x.shape[x.ndim - len(shape) :]) != shape:
-            wanted = ", ".join(map(str, shape))
-            raise InputError(f"a measure of kind {kind!r} ends in ({wanted}), one for each token, not {tuple(x.shape)}")
+            ends = ", ".join(map(str, shape))
+            raise InputError(f"a measure of kind {kind!r} ends in ({ends}), one for each token, not {tuple(x.shape)}")
         if self.queries.by == "words" and kind == "map":
             x = members(rows, x, mean=True).T @ x @ members(columns, x)
         elif self.queries.by == "words":
@@ -385,11 +382,11 @@ class Comparison:
         query, key = self.queries.a[i], (self.keys.b if side else self.keys.a)[n]
         order = sorted((0, 1), key=weights.__getitem__, reverse=True)
         texts = dict(zip(order, ranked([weights[side] for side in order], 2), strict=True))
-        said = phrases.BOTH.format(a=texts[0], b=texts[1])
+        sentence = phrases.BOTH.format(a=texts[0], b=texts[1])
         if p is None or q is None:
-            said = phrases.WEIGHT_AND_GAP.format(weight=texts[side], side="ab"[side], gap=self.keys.gap(side, n))
+            sentence = phrases.WEIGHT_AND_GAP.format(weight=texts[side], side="ab"[side], gap=self.keys.gap(side, n))
         divergence = float(self.heads[layer, head])
-        words = phrases.HEAD_DIFFERS.format(head=f"L{layer}·H{head}", query=_at(query), key=_at(key), weights=said)
+        words = phrases.HEAD_DIFFERS.format(head=f"L{layer}·H{head}", query=_at(query), key=_at(key), weights=sentence)
         return layer, head, divergence, query.name, key.name, *weights, words
 
 
