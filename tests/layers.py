@@ -47,7 +47,7 @@ SUGAR = {
 }
 
 # Files that know each other: the arrow that closes the circle -> why it stays
-KNOTS = {("reports.page", "reports.cards"): "report.to_html() writes the page of all of the report"}
+KNOTS = {("reports.report_page", "reports.cards"): "report.to_html() writes the page of all of the report"}
 
 
 @cache

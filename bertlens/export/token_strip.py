@@ -17,13 +17,13 @@ _DIGITS = 3  # decimals under the tokens, more where the largest value is below 
 _NEVER = f"repeating-linear-gradient(-45deg,#ffffff 0 3px,{colors.NAN} 3px 4px)"
 
 
-def token_strip(attribution: Attribution) -> str:
+def token_strip(found: Attribution) -> str:
     """An attribution as HTML: tokens shaded from −max to max and their numbers, a legend, sums in words, a table.
 
     Blue above 0, orange below, white 0; hatched: never removed by the method. Ink and ground are given for each token,
     so that it reads the same on a light page and on a dark one.
     """
-    values = attribution.values.numpy()
+    values = found.values.numpy()
     top = float(np.nanmax(np.abs(values), initial=0))
     digits = max(_DIGITS, _DIGITS - 1 - math.floor(math.log10(top))) if top else _DIGITS
 
@@ -35,13 +35,13 @@ def token_strip(attribution: Attribution) -> str:
 
     never = "; hatched: never removed by this method" if np.isnan(values).any() else ""
     sense = f"{colors.POSITIVE} raises the number, {colors.NEGATIVE} lowers it"
-    if not attribution.signed:
+    if not found.signed:
         sense = f"the more {colors.POSITIVE}, the more flows from the token"
     return pages.render(
         "strip.jinja",
-        method=attribution.method,
-        sentences=[f"{attribution.said}.", *attribution.notes],
-        tokens=[token(n, *named) for n, named in enumerate(zip(attribution.trace.display_tokens, values, strict=True))],
+        method=found.method,
+        sentences=[f"{found.said}.", *found.notes],
+        tokens=[token(n, *named) for n, named in enumerate(zip(found.trace.display_tokens, values, strict=True))],
         ends=[pages.number(end, digits) for end in (-top, top)],
         shades=[_colors(share, 1)[0] for share in np.linspace(-1, 1, 9)],
         sense=sense + never,
