@@ -35,13 +35,13 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
     about = provenance(trace)
     for name, side in trace.maps.items():
         prefix = "" if name == "self" else f"{name}."
-        chosen = list(range(side.n_layers)) if layers is None else check_indices(layers, side.n_layers, "layers")
-        arrays[f"{prefix}layers"] = np.array(chosen)
-        arrays[f"{prefix}attention"] = _stack(side.attention(layer) for layer in chosen)
+        numbers = list(range(side.n_layers)) if layers is None else check_indices(layers, side.n_layers, "layers")
+        arrays[f"{prefix}layers"] = np.array(numbers)
+        arrays[f"{prefix}attention"] = _stack(side.attention(layer) for layer in numbers)
         if side.has_neurons:
-            arrays[f"{prefix}query"] = _stack(side.query(layer) for layer in chosen)
-            arrays[f"{prefix}key"] = _stack(side.key(layer) for layer in chosen)
-            arrays[f"{prefix}scaling"] = np.array([side.scaling(layer) for layer in chosen])
+            arrays[f"{prefix}query"] = _stack(side.query(layer) for layer in numbers)
+            arrays[f"{prefix}key"] = _stack(side.key(layer) for layer in numbers)
+            arrays[f"{prefix}scaling"] = np.array([side.scaling(layer) for layer in numbers])
         about[f"{prefix}tokens"], about[f"{prefix}key_tokens"] = list(side.tokens), list(side.key_tokens)
     path = as_path(path)
     path = path if path.suffix == ".npz" else path.parent / f"{path.name}.npz"  # as numpy names it
@@ -64,10 +64,10 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     Raises SelectionError for a head that does not exist, ExportError where the file cannot be written.
     """
     attention = trace.attention(layer)
-    known = trace.has_neurons and not trace.changed_weights(layer)
+    has_scores = trace.has_neurons and not trace.changed_weights(layer)
     check_index(head, trace.n_heads, "head")
     weights = attention[head].cpu().numpy()
-    scores = trace.scores(layer)[head].cpu().numpy() if known else None
+    scores = trace.scores(layer)[head].cpu().numpy() if has_scores else None
     about = provenance(trace) | {"layer": int(layer), "head": int(head), "note": phrases.SPREADSHEET_NOTE}
     lines = [f"# {name}: {_one_line(value)}" for name, value in about.items()]
     lines.append('"query_index","query","key_index","key","score","attention"')

@@ -75,8 +75,8 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     """
     text = _whole(page)
     if page.live is not None:
-        parts = (_element(f"bertlens-weights-{n}", part) for n, part in enumerate(page.live.parts))
-        text = text.replace(_PLACE, "\n".join([_element("bertlens-live", page.live.about), *parts, ""]))
+        elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(page.live.parts))
+        text = text.replace(_PLACE, "\n".join([_element("bertlens-live", page.live.about), *elements, ""]))
     if path is not None:
         with replacing(path) as out:
             out.write(text.encode())
@@ -101,16 +101,16 @@ def to_folder(page: Page, folder: str | Path) -> Path:
     """
     assert page.live is not None
     text = _whole(page, hosted=True)
-    parts, digest = [], hashlib.sha256()
+    pieces, digest = [], hashlib.sha256()
     with replacing(Path(folder) / WEIGHTS) as out:
-        for part in page.live.parts:
-            data = dict(part["data"])
+        for piece in page.live.parts:
+            data = dict(piece["data"])
             blob = from_text(data.pop("$bytes"))
             digest.update(blob)
             out.write(blob)
-            parts.append({"index": part["index"], "size": len(blob), "data": data})
+            pieces.append({"index": piece["index"], "size": len(blob), "data": data})
     # another name for other weights: what a browser keeps of these is not taken for those
-    about = {**page.live.about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": parts}
+    about = {**page.live.about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": pieces}
     path = Path(folder) / INDEX
     with replacing(path) as out:
         out.write(text.replace(_PLACE, _element("bertlens-live", about)).encode())
@@ -122,15 +122,16 @@ def _whole(page: Page, hosted: bool = False) -> str:
 
     Raises ExportError past 20 MB, naming the layers that would fit.
     """
-    found = {question_name(question): (fields, b"".join(buffers)) for question, (fields, buffers) in page.answers}
+    replies = {question_name(question): (fields, b"".join(buffers)) for question, (fields, buffers) in page.answers}
     # a browser that cannot unpack shows no model, but the text that a page carries where that is little
-    is_plain = page.live is not None and sum(len(blob) for _, blob in found.values()) < PLAIN
+    is_plain = page.live is not None and sum(len(blob) for _, blob in replies.values()) < PLAIN
     message = partial(_message, is_plain=is_plain)
-    answers = {name: message(fields, blob) for name, (fields, blob) in found.items()}
-    room = LIMIT - sum(len(one["data"]["$bytes"]) for one in answers.values()) - len(page.above) - len(_css()) - SCRIPTS
-    others = _others(page.others, OTHERS if page.live is not None else min(BESIDE, room))
+    answers = {name: message(fields, blob) for name, (fields, blob) in replies.items()}
+    answer_bytes = sum(len(answer["data"]["$bytes"]) for answer in answers.values())
+    room = LIMIT - answer_bytes - len(page.above) - len(_css()) - SCRIPTS
+    texts = _others(page.others, OTHERS if page.live is not None else min(BESIDE, room))
     data = {
-        "others": [about for about, _ in others],
+        "others": [about for about, _ in texts],
         "state": {**page.state, "overview": message(**page.state["overview"])},
         "overviews": {name: message(header, data) for name, (header, data) in page.overviews.items()},
         "holds": page.holds,
@@ -145,7 +146,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         footer=page.footer,
         css=_NOT_ASCII.sub(lambda letter: f"\\{ord(letter[0]):x} ", _css()),
         data=_json(data),
-        answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in others)]),
+        answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in texts)]),
         script=_script(page.live is not None),
         rights=_WASM + ("; connect-src 'self'" if hosted else "") if page.live else "",
         live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
@@ -162,23 +163,23 @@ def _whole(page: Page, hosted: bool = False) -> str:
 def _others(pages: Iterable[Page], room: int) -> list[tuple[dict[str, Any], str]]:
     """Of each text that a page carries beside its own, as far as the bytes reach: what it is known by, and its
     elements."""
-    found: list[tuple[dict[str, Any], str]] = []
+    texts: list[tuple[dict[str, Any], str]] = []
     for page in pages:
         overview = page.state["overview"]
-        known = {name: overview["header"][name] for name in ("trace", "subject", "text", "text_pair")}
-        known |= {"holds": page.holds, "shown_by": page.shown_by and question_name(page.shown_by)}
-        elements = [_element(f"{known['trace']} overview", _message(**overview))]
+        about = {name: overview["header"][name] for name in ("trace", "subject", "text", "text_pair")}
+        about |= {"holds": page.holds, "shown_by": page.shown_by and question_name(page.shown_by)}
+        elements = [_element(f"{about['trace']} overview", _message(**overview))]
         for name, (header, data) in page.overviews.items():
-            asked = question_name({"op": "overview", "map": name})
-            elements.append(_element(f"{known['trace']} {asked}", _message(header, data)))
+            key = question_name({"op": "overview", "map": name})
+            elements.append(_element(f"{about['trace']} {key}", _message(header, data)))
         for question, (fields, buffers) in page.answers:
             elements.append(
-                _element(f"{known['trace']} {question_name(question)}", _message(fields, b"".join(buffers)))
+                _element(f"{about['trace']} {question_name(question)}", _message(fields, b"".join(buffers)))
             )
-        found.append((known, "\n".join(elements)))
-        if sum(len(held) for _, held in found) > room:
-            return found[:-1]
-    return found
+        texts.append((about, "\n".join(elements)))
+        if sum(len(markup) for _, markup in texts) > room:
+            return texts[:-1]
+    return texts
 
 
 def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -> int:
@@ -231,11 +232,11 @@ def _script(live: bool) -> str:
 
 def too_large(layers: Sequence[int], size: int, of_layer: int) -> ExportError:
     """The error that names the layers which fit: they are equally large, since all hold the same tokens."""
-    rest = max(0, size - of_layer * len(layers))
-    fits = int((LIMIT - rest) // max(1, of_layer))
+    base = max(0, size - of_layer * len(layers))
+    fits = int((LIMIT - base) // max(1, of_layer))
     if fits < 1:
         way_out = "not even one layer fits: shorten the text"
     else:
-        first = ", ".join(str(layer) for layer in layers[:fits])
-        way_out = f"{fits} of its layers fit: choose them, for example layers=[{first}]"
+        numbers = ", ".join(str(layer) for layer in layers[:fits])
+        way_out = f"{fits} of its layers fit: choose them, for example layers=[{numbers}]"
     return ExportError(f"the page would hold {size / 1e6:.0f} MB, the limit is {LIMIT // 1_000_000} MB; {way_out}")

@@ -40,23 +40,23 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
     header = overview["header"]
     arrays = unpack(header["arrays"], overview["data"])
     displayed = trace.maps[header["map"]]
-    most = max(len(displayed.tokens), len(displayed.key_tokens))
-    pooled = most > _MOST_CELLS
+    longest = max(len(displayed.tokens), len(displayed.key_tokens))
+    pooled = longest > _MOST_CELLS
     attention = _pooled(displayed.attention_heads(layer, head, head + 1)[0].float().cpu().numpy(), _MOST_CELLS)
     name = f"L{layer}·H{head}"
     about = provenance(trace)
-    left = None if header["pending"] else _atlas(_pooled(arrays["thumbs"], _THUMB_CELLS), layer, head)
-    right = _matrix(
+    atlas = None if header["pending"] else _atlas(_pooled(arrays["thumbs"], _THUMB_CELLS), layer, head)
+    matrix = _matrix(
         attention, [] if pooled else displayed.display_tokens, [] if pooled else displayed.display_key_tokens
     )
     caption = [
         f"{visible(about['model'])} ({about['dtype']}), {name}: row = query, column = key, "
         f"{_weights_end(np.nanmax(attention, initial=0))}{', the largest of each block of cells' if pooled else ''}"
-        f"{'' if left is None else '; thumbnails each to their own maximum'}",
+        f"{'' if atlas is None else '; thumbnails each to their own maximum'}",
         *(visible(text) for text in (about["text"], about["text_pair"]) if text),
         f"{_STILL} " + ", ".join(f"{k} {v}" for k, v in about["versions"].items()),
     ]
-    return _page(f"bertlens · {name}", [right] if left is None else [left, right], caption)
+    return _page(f"bertlens · {name}", [matrix] if atlas is None else [atlas, matrix], caption)
 
 
 def compared_png(
@@ -66,20 +66,20 @@ def compared_png(
 
     names: of the head in a and in b. caption: lines below.
     """
-    first, second = (np.asarray(weights, dtype=np.float32) for weights in maps)
-    top = max(float(np.nanmax(np.abs(weights), initial=0)) for weights in (first, second))
-    pooled = max(first.shape) > _MOST_LABELS
+    a, b = (np.asarray(weights, dtype=np.float32) for weights in maps)
+    top = max(float(np.nanmax(np.abs(weights), initial=0)) for weights in (a, b))
+    pooled = max(a.shape) > _MOST_LABELS
     labels = ([], []) if pooled else (queries, keys)
-    parts = [
-        _matrix(first, *labels, top=top, side=_COMPARED_SIDE),
-        _matrix(second, [], labels[1], top=top, side=_COMPARED_SIDE),
-        _matrix(second - first, [], labels[1], top=top, side=_COMPARED_SIDE, scale="signed"),
+    matrices = [
+        _matrix(a, *labels, top=top, side=_COMPARED_SIDE),
+        _matrix(b, [], labels[1], top=top, side=_COMPARED_SIDE),
+        _matrix(b - a, [], labels[1], top=top, side=_COMPARED_SIDE, scale="signed"),
     ]
     about = (
         f"{names[0]} in a, {names[1]} in b, b − a: row = query, column = key, {_weights_end(top)}; of the "
         f"difference {_signed_ends(top)}; {colors.MISSING}: {phrases.NOT_ALIGNED}"
     )
-    return _page("bertlens · a | b | b − a", parts, [about, *caption, _STILL])
+    return _page("bertlens · a | b | b − a", matrices, [about, *caption, _STILL])
 
 
 def pairs_png(cells: np.ndarray, rows: list[str], columns: list[str], caption: Sequence[str]) -> bytes:
@@ -116,18 +116,18 @@ def _signed_ends(top: float) -> str:
     return f"{colors.NEGATIVE} −{top:.3f}, {colors.POSITIVE} {top:.3f}"
 
 
-def _page(title: str, parts: Sequence[Image.Image], caption: Sequence[str]) -> bytes:
+def _page(title: str, pictures: Sequence[Image.Image], caption: Sequence[str]) -> bytes:
     """Pictures in a row, a title above and a caption below."""
-    width = max(sum(part.width + _MARGIN for part in parts) + _MARGIN, _LEAST_WIDTH)
+    width = max(sum(picture.width + _MARGIN for picture in pictures) + _MARGIN, _LEAST_WIDTH)
     lines = [line for text in caption for line in _wrapped(text, width - 2 * _MARGIN)]
-    body = max(part.height for part in parts)
+    body = max(picture.height for picture in pictures)
     page = Image.new("RGB", (width, body + 3 * _MARGIN + 16 * len(lines) + 20), "white")
     draw = ImageDraw.Draw(page)
     draw.text((_MARGIN, 8), title, _INK, _font(13))
     x = _MARGIN
-    for part in parts:
-        page.paste(part, (x, _MARGIN + 20))
-        x += part.width + _MARGIN
+    for picture in pictures:
+        page.paste(picture, (x, _MARGIN + 20))
+        x += picture.width + _MARGIN
     for n, line in enumerate(lines):
         draw.text((_MARGIN, body + 2 * _MARGIN + 20 + 16 * n), line, _MUTED, _font(11))
     return _png(page)
@@ -152,13 +152,13 @@ def _few_colors(page: Image.Image) -> Image.Image:
     """The picture with its 256 commonest colours, a third of the bytes; the edges of letters to the nearest."""
     pixels = np.asarray(page).astype(np.int32)
     codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
-    counted = sorted((rgb, count) for count, rgb in page.getcolors(codes.size) or ())
-    rgb, counts = (np.array(part) for part in zip(*counted, strict=True))
-    kept = rgb[np.argsort(-counts, kind="stable")[:256]]
+    shades = sorted((rgb, count) for count, rgb in page.getcolors(codes.size) or ())
+    rgb, counts = (np.array(column) for column in zip(*shades, strict=True))
+    palette = rgb[np.argsort(-counts, kind="stable")[:256]]
     nearest = np.empty(1 << 24, np.uint8)  # by code; of its pages only those of colours that there are
-    nearest[rgb @ (1 << 16, 1 << 8, 1)] = ((rgb[:, None] - kept) ** 2).sum(-1).argmin(1)
+    nearest[rgb @ (1 << 16, 1 << 8, 1)] = ((rgb[:, None] - palette) ** 2).sum(-1).argmin(1)
     image = Image.fromarray(nearest[codes], "P")
-    image.putpalette(kept.astype(np.uint8).tobytes())
+    image.putpalette(palette.astype(np.uint8).tobytes())
     return image
 
 
@@ -171,9 +171,9 @@ def _font(size: int, weight: str = "") -> Any:
 
 def _colored(values: np.ndarray, top: float, scale: str = "weight") -> np.ndarray:
     """uint8 (..., 3): shades of a table from 0 to `top`, of the signed one from −top; NaN in its own colour."""
-    parts = np.nan_to_num(values) / (top or 1)
-    parts = (parts + 1) / 2 if scale == "signed" else parts
-    entries = np.clip(np.round(parts * _SHADES), 0, _SHADES).astype(int) * 255 // _SHADES
+    shares = np.nan_to_num(values) / (top or 1)
+    shares = (shares + 1) / 2 if scale == "signed" else shares
+    entries = np.clip(np.round(shares * _SHADES), 0, _SHADES).astype(int) * 255 // _SHADES
     pixels = colors.table(scale, "light")[entries]
     pixels[np.isnan(values)] = colors.rgb(colors.NAN)
     return pixels
@@ -191,9 +191,9 @@ def _atlas(thumbs: np.ndarray, layer: int | None = None, head: int | None = None
             x, y = side + h * step, side + l * step
             pixels = Image.fromarray(_colored(thumbs[l, h].astype(float), 255))
             image.paste(pixels.resize((thumb, thumb), Image.Resampling.NEAREST), (x, y))
-            chosen = (l, h) == (layer, head)
+            is_selected = (l, h) == (layer, head)
             box = (x - zoom, y - zoom, x + thumb + zoom - 1, y + thumb + zoom - 1)
-            draw.rectangle(box, outline=_SELECTION if chosen else _BORDER, width=(2 if chosen else 1) * zoom)
+            draw.rectangle(box, outline=_SELECTION if is_selected else _BORDER, width=(2 if is_selected else 1) * zoom)
     for h in range(heads):
         draw.text((side + h * step + thumb / 2, 12 * zoom), str(h), _MUTED, font, anchor="mm")
     return image
@@ -217,24 +217,24 @@ def _matrix(
     rows, columns = ([_label(token) for token in tokens] if labelled else [] for tokens in (queries, keys))
     plain = _font(size)
     fonts = [_font(size, "-Bold") if i == row else plain for i in range(len(rows))]
-    left = max((int(font.getlength(text)) for font, text in zip(fonts, rows, strict=True)), default=0) + 8 * zoom
+    margin = max((int(font.getlength(text)) for font, text in zip(fonts, rows, strict=True)), default=0) + 8 * zoom
     above = max((int(plain.getlength(text)) for text in columns), default=0) + 8 * zoom
     height, width = (cell * length for length in attention.shape)
-    image = Image.new("RGB", (left + width + 2 * zoom, above + height + 2 * zoom), "white")
+    image = Image.new("RGB", (margin + width + 2 * zoom, above + height + 2 * zoom), "white")
     draw = ImageDraw.Draw(image)
     pixels = Image.fromarray(_colored(attention, float(np.nanmax(attention, initial=0)) if top is None else top, scale))
-    image.paste(pixels.resize((width, height), Image.Resampling.NEAREST), (left, above))
+    image.paste(pixels.resize((width, height), Image.Resampling.NEAREST), (margin, above))
     frames = [(above, height, _BORDER)] + ([] if row is None else [(above + row * cell, cell, _INK)])
     for y, tall, colour in frames:
-        box = (left - zoom, y - zoom, left + width + zoom - 1, y + tall + zoom - 1)
+        box = (margin - zoom, y - zoom, margin + width + zoom - 1, y + tall + zoom - 1)
         draw.rectangle(box, outline=colour, width=zoom)
     for i, text in enumerate(rows):
-        draw.text((left - 5 * zoom, above + (i + 0.5) * cell), text, _INK, fonts[i], anchor="rm")
+        draw.text((margin - 5 * zoom, above + (i + 0.5) * cell), text, _INK, fonts[i], anchor="rm")
     for j, text in enumerate(columns):
         upright = Image.new("RGB", (above, cell + 4 * zoom), "white")
         ImageDraw.Draw(upright).text((5 * zoom, cell / 2 + 2 * zoom), text, _INK, plain, anchor="lm")
         turned = upright.rotate(90, expand=True).crop((2 * zoom, 0, cell + 2 * zoom, above - 2 * zoom))
-        image.paste(turned, (left + j * cell, 0))
+        image.paste(turned, (margin + j * cell, 0))
     return image
 
 

@@ -24,20 +24,20 @@ def page_of(table: pd.DataFrame) -> str:
 
 def _lesson(title: Any, rows: pd.DataFrame) -> dict[str, Any]:
     latest = rows.groupby("name")["reader"].transform("max")
-    counted = rows[(rows["name"] == "") | (rows["reader"] == latest)]
-    n = counted["reader"].nunique()
+    readers = rows[(rows["name"] == "") | (rows["reader"] == latest)]
+    n = readers["reader"].nunique()
     return {
         "title": str(title),
         "n": n,
         "doubles": rows["reader"].nunique() - n,
-        "steps": [_step(number, of_step) for number, of_step in counted.groupby("step")],
+        "steps": [_step(number, of_step) for number, of_step in readers.groupby("step")],
     }
 
 
 def _step(number: Any, rows: pd.DataFrame) -> dict[str, Any]:
     act = str(rows["act"].mode().iloc[0])
-    skipped, shown = int((rows["skipped"] == True).sum()), int((rows["shown"] == True).sum())  # noqa: E712
-    aside = [f"{count} {word}" for count, word in ((skipped, "skipped it"), (shown, "had it shown")) if count]
+    skipped, revealed = int((rows["skipped"] == True).sum()), int((rows["shown"] == True).sum())  # noqa: E712
+    aside = [f"{count} {word}" for count, word in ((skipped, "skipped it"), (revealed, "had it shown")) if count]
     answers = rows[(rows["skipped"] != True) & (rows["shown"] != True)]  # noqa: E712
     step = {"number": int(number), "act": act, "texts": [], "bars": []}
     if act == "write":

@@ -31,20 +31,20 @@ CENSUS = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
 def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
     """The text of the page. Raises ExportError where not even the shortest text fits beside the cards."""
-    for item in shortened(report.texts):
-        trace = _trace(report, item)
+    for text_words in shortened(report.texts):
+        trace = _trace(report, text_words)
         if trace is None:
             continue
         heads = [card.measured.head for card in report.cards if card.measured.head is not None]
-        first = heads[0] if heads else (0, 0)
-        view: Any = trace.explore(layer=first[0], head=first[1])
-        named = sorted({layer for layer, _ in heads} | {first[0]})
+        place = heads[0] if heads else (0, 0)
+        view: Any = trace.explore(layer=place[0], head=place[1])
+        named = sorted({layer for layer, _ in heads} | {place[0]})
         for layers in (None, named):
-            held = set(range(trace.n_layers) if layers is None else layers)
+            numbers = set(range(trace.n_layers) if layers is None else layers)
             try:
                 page = view.page(layers)
                 title = f"{visible(report.facts['model']['model'])}: what the papers found"
-                text = html.to_html(replace(page, title=title, above=cards_of(report, held, against)))
+                text = html.to_html(replace(page, title=title, above=cards_of(report, numbers, against)))
             except ExportError:
                 continue
             if len(text) <= LIMIT:
@@ -54,15 +54,15 @@ def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: 
 
 def shortened(texts: Sequence[Any]) -> list[Any]:
     """The first text, or pair, in fewer and fewer words; a sentence of ours where the corpus has none."""
-    parts = ("The cat sat on the mat because it was tired.",)
-    for item in texts[:1]:
-        parts = (item,) if isinstance(item, str) else tuple(item)
-    return [tuple(" ".join(part.split()[:words]) for part in parts) for words in WORDS]
+    sentences = ("The cat sat on the mat because it was tired.",)
+    for text in texts[:1]:
+        sentences = (text,) if isinstance(text, str) else tuple(text)
+    return [tuple(" ".join(sentence.split()[:words]) for sentence in sentences) for words in WORDS]
 
 
-def _trace(report: Report, parts: tuple[str, ...]) -> Trace | None:
+def _trace(report: Report, sentences: tuple[str, ...]) -> Trace | None:
     try:
-        return report.lens.trace(*parts, truncation=True)
+        return report.lens.trace(*sentences, truncation=True)
     except BertLensError:
         return None
 
@@ -74,8 +74,8 @@ def cards_of(report: Report, layers: set[int], against: Mapping[str, Any] | None
     health = [card for card in report.cards if card.claim.group == HEALTH]
 
     def group(name: str, title: str, cards: Sequence[Card]) -> dict[str, Any]:
-        shown = [_card(card, layers, None if against is None else _other(card, report, against)) for card in cards]
-        return {"name": name, "title": title, "counts": _counts(cards), "cards": shown}
+        fields = [_card(card, layers, None if against is None else _other(card, report, against)) for card in cards]
+        return {"name": name, "title": title, "counts": _counts(cards), "cards": fields}
 
     return pages.render(
         "report.jinja",
@@ -148,12 +148,12 @@ def _other(card: Card, report: Report, against: Mapping[str, Any]) -> dict[str, 
 
 def _apart(card: Card, beside: Mapping[str, Any]) -> str:
     """The difference of two models on the same texts."""
-    found = difference(card.to_dict(), beside)
-    if found is None:
+    interval = difference(card.to_dict(), beside)
+    if interval is None:
         return ""
-    value, low, high, n = found
+    value, low, high, n = interval
     share, unit = card.claim.rule.unit == "share", {"share": " points", "nats": " nats"}.get(card.claim.rule.unit, "")
-    value, low, high = (100 * each if share else each for each in (value, low, high))
+    value, low, high = (100 * number if share else number for number in (value, low, high))
     return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]{unit}, 95 %, text by text, n = {n}"
 
 

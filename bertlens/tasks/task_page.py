@@ -50,8 +50,8 @@ def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live:
         view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, layer=layer, head=head)
     except BertLensError:
         return None
-    most = ", the head with the largest effect" if needed else ""
-    opened = "" if heads is None else f", opened at L{layer}·H{head}{most}"
+    remark = ", the head with the largest effect" if needed else ""
+    opened = "" if heads is None else f", opened at L{layer}·H{head}{remark}"
     above = pages.render("task.jinja", **tables, live={"texts": min(live, len(task)), "opened": opened})
     for layers in (None, [layer]):
         page = view.page(layers)

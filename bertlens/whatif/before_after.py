@@ -40,7 +40,7 @@ from .reruns import check
 from .sweeps import Index, estimate, outputs, planned, steps
 from .targets import Target, name_of, numbers_at, target_of
 
-Found = list[tuple[Index, float]]
+Differences = list[tuple[Index, float]]
 Pair = tuple[Tensor, Tensor]  # vectors before and after
 
 
@@ -76,27 +76,27 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
     run alone with the changes; of one text, or where a change is of tokens that neither text alone has together, the
     cosine of the embedding with that of the original run (1 before). Raises ModelError where the model has no answer.
     """
-    kind = asked_kind(trace)
+    kind = answer_kind(trace)
     if kind == "similarity":
         unit, rows = _similarity(trace)
     else:
-        unit, rows = between(kind, trace, trace.original.record.output, trace.record.output, k)
+        unit, rows = answers_between(kind, trace, trace.original.record.output, trace.record.output, k)
     if target is not None:
-        chosen = target_of(trace, target, position)
-        unit, (before, after) = numbers_at(
-            kind, trace, chosen.position, trace.original.record.output, trace.record.output
+        answer = target_of(trace, target, position)
+        unit, (numbers, changed) = numbers_at(
+            kind, trace, answer.position, trace.original.record.output, trace.record.output
         )
-        own = Answer(chosen.position, chosen.name, float(before[chosen.number]), float(after[chosen.number]))
-        rows = [own, *(row for row in rows if (row.position, row.name) != (own.position, own.name))]
+        lead = Answer(answer.position, answer.name, float(numbers[answer.number]), float(changed[answer.number]))
+        rows = [lead, *(row for row in rows if (row.position, row.name) != (lead.position, lead.name))]
     return Answers(kind, unit, tuple(rows), embedder_of(trace).note if kind in ("similarity", "embedding") else "")
 
 
-def between(kind: str, trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
+def answers_between(kind: str, trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     """The unit, and the answers in two outputs of the trace's text: of every kind but "similarity", as in `answers`."""
-    return _READ[kind](trace, before, after, k)
+    return _ANSWERS_BETWEEN[kind](trace, before, after, k)
 
 
-def asked_kind(trace: Trace) -> str:
+def answer_kind(trace: Trace) -> str:
     """As `predictions.kind_of`, but "embedding" where the similarity of two texts cannot be had."""
     kind = kind_of(trace)
     if kind == "words":
@@ -117,26 +117,27 @@ def _either(before: Tensor, after: Tensor, k: int) -> list[int]:
 def _words(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     rows = []
     for position in masked(trace):
-        _, (first, second) = numbers_at("words", trace, position, before, after)
-        best = _either(first, second, k)
-        rows += [Answer(position, name_of(trace, "words", n), float(first[n]), float(second[n])) for n in best]
+        _, (numbers, changed) = numbers_at("words", trace, position, before, after)
+        best = _either(numbers, changed, k)
+        rows += [Answer(position, name_of(trace, "words", n), float(numbers[n]), float(changed[n])) for n in best]
     return "probability", rows
 
 
 def _labels(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     names = labels_of(trace)
-    unit, (first, second) = classes(trace, before, after)
-    return unit, [Answer(-1, names[n], float(first[n]), float(second[n])) for n in _either(first, second, k)]
+    unit, (numbers, changed) = classes(trace, before, after)
+    return unit, [Answer(-1, names[n], float(numbers[n]), float(changed[n])) for n in _either(numbers, changed, k)]
 
 
 def _tags(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     names = labels_of(trace)
-    unit, (before, after) = classes(trace, before, after)
-    own = before.argmax(-1)
+    unit, (numbers, changed) = classes(trace, before, after)
+    tags = numbers.argmax(-1)
     positions = (~trace.special_mask).nonzero()[:, 0].tolist()
-    change = {at: abs(float(after[at, own[at]] - before[at, own[at]])) for at in positions}
-    most = sorted(sorted(positions, key=lambda at: -change[at])[:k])
-    return unit, [Answer(at, names[int(own[at])], float(before[at, own[at]]), float(after[at, own[at]])) for at in most]
+    change = {at: abs(float(changed[at, tags[at]] - numbers[at, tags[at]])) for at in positions}
+    places = sorted(sorted(positions, key=lambda at: -change[at])[:k])
+    cells = [(at, int(tags[at])) for at in places]
+    return unit, [Answer(at, names[tag], float(numbers[at, tag]), float(changed[at, tag])) for at, tag in cells]
 
 
 def _spans(trace: Trace) -> Tensor:
@@ -152,12 +153,12 @@ def _span(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answ
     for output in (before, after):
         start, end = (logits[0].double().softmax(-1) for logits in (output.start_logits, output.end_logits))
         pair.append((start[:, None] * end[None]).masked_fill(~allowed, 0).flatten())
-    before, after = pair
+    numbers, changed = pair
     rows = []
-    for n in _either(before, after, min(k, int(allowed.sum()))):
+    for n in _either(numbers, changed, min(k, int(allowed.sum()))):
         i, j = divmod(n, trace.n_tokens)
         words = " ".join(trace.display_tokens[i : j + 1])
-        rows.append(Answer(i, words, float(before[n]), float(after[n])))
+        rows.append(Answer(i, words, float(numbers[n]), float(changed[n])))
     return "probability", rows
 
 
@@ -172,10 +173,10 @@ def alike(trace: Trace, one: Tensor, other: Tensor) -> float:
 
 def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
     texts = texts_apart(trace.original)
-    before = after = alike(trace, *(embedding(text, text.record.output.last_hidden_state[0]) for text in texts))
+    number = changed = alike(trace, *(embedding(text, text.record.output.last_hidden_state[0]) for text in texts))
     if trace.changes:
-        after = alike(trace, *map(_changed_embedding, texts, changes_apart(trace)))
-    return UNITS[embedder_of(trace).function], [Answer(-1, phrases.TEXTS_ALIKE, before, after)]
+        changed = alike(trace, *map(_changed_embedding, texts, changes_apart(trace)))
+    return UNITS[embedder_of(trace).function], [Answer(-1, phrases.TEXTS_ALIKE, number, changed)]
 
 
 def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
@@ -186,12 +187,12 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
 
 
 def _embedding(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    first, second = (embedding(trace, output.last_hidden_state[0]) for output in (before, after))
-    same = 1.0 if before is after else cosine(first, second)
-    return "cosine", [Answer(-1, phrases.EMBEDDING_ALIKE, 1.0, same)]
+    vector, changed = (embedding(trace, output.last_hidden_state[0]) for output in (before, after))
+    number = 1.0 if before is after else cosine(vector, changed)
+    return "cosine", [Answer(-1, phrases.EMBEDDING_ALIKE, 1.0, number)]
 
 
-_READ: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
+_ANSWERS_BETWEEN: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
     "words": _words,
     "labels": _labels,
     "tags": _tags,
@@ -201,7 +202,7 @@ _READ: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweptNumber:
     """A number of the answer that heads are swept for. estimated: (L, H) to first order, None where there is no slope;
     exact: of some layers' heads, as `sweeps.steps` gives them; metric: what is read of each run's output, None where it
     takes two texts."""
@@ -209,35 +210,35 @@ class Asked:
     label: str
     unit: str
     estimated: Callable[[], Tensor] | None
-    exact: Callable[[Iterable[int]], Iterator[Found]]
+    exact: Callable[[Iterable[int]], Iterator[Differences]]
     metric: Metric | Read | None = None
 
 
-def asked(trace: Trace, target: str | int | None = None, position: int | None = None) -> dict[str, Asked]:
+def swept_numbers(trace: Trace, target: str | int | None = None, position: int | None = None) -> dict[str, SweptNumber]:
     """By name, what "which heads matter?" may be asked of: of the answer that the original run gave first, or of a
     label or a word (`targets.target_of`).
 
     Raises ModelError where the model gives no answer, InputError for a target that does not exist.
     """
-    kind = asked_kind(trace)
+    kind = answer_kind(trace)
     if kind in _OF_TARGET:
         return _OF_TARGET[kind](trace, None if target is None else target_of(trace, target, position))
     if target is not None:
         target_of(trace, target, position)  # says why not
-    return _ASKED[kind](trace)
+    return _OF_ANSWER[kind](trace)
 
 
-def asked_of(trace: Trace, name: str, target: str | int | None = None, position: int | None = None) -> Asked:
-    """One of `asked`. Raises SelectionError for another."""
-    choices = asked(trace, target, position)
+def swept_number(trace: Trace, name: str, target: str | int | None = None, position: int | None = None) -> SweptNumber:
+    """One of `swept_numbers`. Raises SelectionError for another."""
+    choices = swept_numbers(trace, target, position)
     if name not in choices:
         raise SelectionError(f"no number {name[:40]!r} of the answer: there are {', '.join(choices)}")
     return choices[name]
 
 
-def _by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> Asked:
+def _by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> SweptNumber:
     has_slope = not isinstance(metric, Metric) or not metric.flat or bool(trace.changes)
-    return Asked(
+    return SweptNumber(
         label,
         unit,
         (lambda: estimate(trace, metric)) if has_slope else None,
@@ -246,73 +247,73 @@ def _by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> As
     )
 
 
-def _asked_words(trace: Trace, target: Target | None) -> dict[str, Asked]:
+def _swept_words(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     """Of a word, and of it over the best of the others."""
     at, several = target.position if target else masked(trace)[0], len(masked(trace)) > 1
     logits = words_of(trace.original.record.output)[0, at]
     best = logits.topk(2).indices.tolist()
-    first = target.number if target else best[0]
-    second = next(n for n in best if n != first)
-    one, other = (name_of(trace, "words", n) for n in (first, second))
-    named = {"name": one, "other": other, "where": f" at {at}" if several else ""}
+    word = target.number if target else best[0]
+    rival = next(n for n in best if n != word)
+    name, rival_name = (name_of(trace, "words", n) for n in (word, rival))
+    named = {"name": name, "other": rival_name, "where": f" at {at}" if several else ""}
     return {
-        "logit": _by_metric(trace, logit(first, at), phrases.LOGIT.format(**named), "logits"),
-        "difference": _by_metric(trace, difference(first, second, at), phrases.LOGIT_OVER.format(**named), "nats"),
-        "probability": _by_metric(trace, probability(first, at), phrases.PROBABILITY.format(**named), "0 to 1"),
+        "logit": _by_metric(trace, logit(word, at), phrases.LOGIT.format(**named), "logits"),
+        "difference": _by_metric(trace, difference(word, rival, at), phrases.LOGIT_OVER.format(**named), "nats"),
+        "probability": _by_metric(trace, probability(word, at), phrases.PROBABILITY.format(**named), "0 to 1"),
         "divergence": _by_metric(trace, divergence(at), phrases.DIVERGENCE.format(**named), "nats"),
     }
 
 
-def _asked_labels(trace: Trace, target: Target | None) -> dict[str, Asked]:
+def _swept_labels(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     names = labels_of(trace)
     best = target.number if target else int(trace.original.record.output.logits[0].argmax())
-    said = "logit" if is_lone(trace) else phrases.LOGIT.format(name=names[best], where="")
-    found = {"logit": _by_metric(trace, label(best), said, "logits")}
+    name = "logit" if is_lone(trace) else phrases.LOGIT.format(name=names[best], where="")
+    numbers = {"logit": _by_metric(trace, label(best), name, "logits")}
     if one_of(trace):
-        found["divergence"] = _by_metric(trace, divergence(), phrases.DIVERGENCE.format(where=""), "nats")
-    return found
+        numbers["divergence"] = _by_metric(trace, divergence(), phrases.DIVERGENCE.format(where=""), "nats")
+    return numbers
 
 
-def _asked_tags(trace: Trace, target: Target | None) -> dict[str, Asked]:
+def _swept_tags(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     if target:
         at_token = {"token": trace.display_tokens[target.position], "position": target.position}
-        said = phrases.TOKEN_LOGIT.format(name=target.name, **at_token)
-        return {"logit": _by_metric(trace, label(target.number, target.position), said, "logits")}
+        name = phrases.TOKEN_LOGIT.format(name=target.name, **at_token)
+        return {"logit": _by_metric(trace, label(target.number, target.position), name, "logits")}
     at = (~trace.special_mask).nonzero()[:, 0]
-    own = trace.original.record.output.logits[0].argmax(-1)[at]
+    tags = trace.original.record.output.logits[0].argmax(-1)[at]
 
     def logits(output: Any) -> Tensor:
-        summed: Tensor = output.logits[0, at, own].sum()
+        summed: Tensor = output.logits[0, at, tags].sum()
         return summed
 
     return {"logit": _by_metric(trace, logits, phrases.TOKEN_LOGITS, "logits")}
 
 
-def _asked_span(trace: Trace) -> dict[str, Asked]:
+def _swept_span(trace: Trace) -> dict[str, SweptNumber]:
     output = trace.original.record.output
     summed = output.start_logits[0][:, None] + output.end_logits[0][None]
     n = int(summed.masked_fill(~_spans(trace), -torch.inf).flatten().argmax())
     i, j = divmod(n, trace.n_tokens)
 
     def logits(output: Any) -> Tensor:
-        found: Tensor = output.start_logits[0, i] + output.end_logits[0, j]
-        return found
+        total: Tensor = output.start_logits[0, i] + output.end_logits[0, j]
+        return total
 
     words = " ".join(trace.display_tokens[i : j + 1])[:40]
     return {"logit": _by_metric(trace, logits, f"start and end logits of “{words}”", "logits")}
 
 
-def _asked_embedding(trace: Trace) -> dict[str, Asked]:
+def _swept_embedding(trace: Trace) -> dict[str, SweptNumber]:
     return {"similarity": _by_metric(trace, similarity(), phrases.EMBEDDING_KEPT, "cosine")}
 
 
-def _asked_similarity(trace: Trace) -> dict[str, Asked]:
+def _swept_similarity(trace: Trace) -> dict[str, SweptNumber]:
     def slopes() -> Tensor:  # of a function of both: the sum of what either moves alone
-        first, second = texts_apart(trace)
-        return estimate(first, _similarity_with(second)) + estimate(second, _similarity_with(first))
+        text_a, text_b = texts_apart(trace)
+        return estimate(text_a, _similarity_with(text_b)) + estimate(text_b, _similarity_with(text_a))
 
     return {
-        "similarity": Asked(
+        "similarity": SweptNumber(
             phrases.TEXTS_ALIKE,
             UNITS[embedder_of(trace).function],
             slopes,
@@ -327,34 +328,35 @@ def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
     return lambda output: compared(other, embedding(other, output.last_hidden_state[0]), target)
 
 
-def _together(trace: Trace, layers: list[int]) -> Iterator[Found]:
+def _together(trace: Trace, layers: list[int]) -> Iterator[Differences]:
     """The similarity of two texts with the same head off in both, less that without."""
-    made: tuple[dict[Index, Pair], dict[Index, Pair]] = ({}, {})
+    pool: tuple[dict[Index, Pair], dict[Index, Pair]] = ({}, {})
     nothing: dict[Index, Pair] = {}
     for batches in zip_longest(*(_embeddings(text, layers) for text in texts_apart(trace)), fillvalue=nothing):
-        for text, batch in zip(made, batches, strict=True):
+        for text, batch in zip(pool, batches, strict=True):
             text |= batch
-        both = [(index, made[0].pop(index), made[1].pop(index)) for index in [*made[0]] if index in made[1]]
-        if both:
-            yield [(index, alike(trace, a[1], b[1]) - alike(trace, a[0], b[0])) for index, a, b in both]
+        pairs = [(index, pool[0].pop(index), pool[1].pop(index)) for index in [*pool[0]] if index in pool[1]]
+        if pairs:
+            yield [(index, alike(trace, a[1], b[1]) - alike(trace, a[0], b[0])) for index, a, b in pairs]
 
 
 def _embeddings(text: Trace, layers: list[int]) -> Iterator[dict[Index, Pair]]:
     """A text's vector without each change and with it, batch by batch."""
     heads = planned(text, "heads", layers=layers)
     check(text, [change for _, change in heads])
-    for own, batch in outputs(text, heads):
-        before, *after = (embedding(text, one.last_hidden_state[0]).detach() for one in (own, *(x for _, x in batch)))
-        yield {index: (before, vector) for (index, _), vector in zip(batch, after, strict=True)}
+    for baseline, batch in outputs(text, heads):
+        rows = (baseline, *(output for _, output in batch))
+        plain, *changed = (embedding(text, row.last_hidden_state[0]).detach() for row in rows)
+        yield {index: (plain, vector) for (index, _), vector in zip(batch, changed, strict=True)}
 
 
-_OF_TARGET: dict[str, Callable[[Trace, Target | None], dict[str, Asked]]] = {
-    "words": _asked_words,
-    "labels": _asked_labels,
-    "tags": _asked_tags,
+_OF_TARGET: dict[str, Callable[[Trace, Target | None], dict[str, SweptNumber]]] = {
+    "words": _swept_words,
+    "labels": _swept_labels,
+    "tags": _swept_tags,
 }
-_ASKED: dict[str, Callable[[Trace], dict[str, Asked]]] = {
-    "span": _asked_span,
-    "similarity": _asked_similarity,
-    "embedding": _asked_embedding,
+_OF_ANSWER: dict[str, Callable[[Trace], dict[str, SweptNumber]]] = {
+    "span": _swept_span,
+    "similarity": _swept_similarity,
+    "embedding": _swept_embedding,
 }

@@ -36,7 +36,7 @@ def read(trace: Trace, known: Sequence[Change], asked: Any) -> list[Change]:
     """The changes of a message: numbers of `known`, or lists such as ["off", 3, 5]. Raises InputError."""
     if not isinstance(asked, list) or len(asked) > MOST:
         raise InputError(f"the page asked for something else than a list of at most {MOST} changes")
-    return [_read(trace, known, one) for one in asked]
+    return [_read(trace, known, spec) for spec in asked]
 
 
 def _read(trace: Trace, known: Sequence[Change], one: Any) -> Change:
@@ -99,9 +99,9 @@ def label(change: Change, tokens: Sequence[str]) -> str:
     if isinstance(change, Mlp) and change.neuron is None:
         return f"MLP of L{change.layer} off"
     if isinstance(change, Patch):
-        part = {"layer": "output", "attention": "attention", "mlp": "MLP"}[change.what]
+        component = {"layer": "output", "attention": "attention", "mlp": "MLP"}[change.what]
         source = _token(change.other.display_tokens, change.source)
-        return f"{part} of L{change.layer} at {_token(tokens, change.token)} from {source} of the other text"
+        return f"{component} of L{change.layer} at {_token(tokens, change.token)} from {source} of the other text"
     return str(change)
 
 
@@ -128,14 +128,14 @@ def asked(change: Change) -> list[Any] | None:
 
 def code(change: Change) -> str:
     """The line of Python that makes a change, "" where it takes more than numbers."""
-    more = ""
+    suffix = ""
     if isinstance(change, Cut) and not change.renormalize:
-        change, more = replace(change, renormalize=True), ", renormalize=False"
+        change, suffix = replace(change, renormalize=True), ", renormalize=False"
     elif isinstance(change, Mlp) and change.neuron is not None:
-        change, more = Mlp(change.layer), f", {change.neuron}"
+        change, suffix = Mlp(change.layer), f", {change.neuron}"
     elif isinstance(change, Pattern):
-        more = ', "uniform"'
+        suffix = ', "uniform"'
     if (numbers := asked(change)) is None:
         return ""
     word = "pattern" if isinstance(change, Pattern) else numbers[0]
-    return f"whatif.{word}({', '.join(map(str, numbers[1:]))}{more})"
+    return f"whatif.{word}({', '.join(map(str, numbers[1:]))}{suffix})"

@@ -22,7 +22,7 @@ from ..run.changes import Change, base
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from .before_after import Answer, alike, asked_kind, between
+from .before_after import Answer, alike, answer_kind, answers_between
 from .reruns import check
 from .sweeps import TOKENS_AT_ONCE
 from .targets import Target, name_of, numbers_at, target_of
@@ -74,29 +74,29 @@ def effects(
     Raises ModelError where the model gives no answer, else like `Trace.rerun` and `target_of`.
     """
     check(trace, changes)
-    kind = asked_kind(trace)
-    chosen = None if target is None else target_of(trace, target, position)
+    kind = answer_kind(trace)
+    target_answer = None if target is None else target_of(trace, target, position)
     if kind == "similarity":
         return _of_similarity(trace, changes)
     outputs = _outputs(trace, _compared(trace, changes))
-    own, _ = next(outputs)
-    origin = trace.original.record.output if kind == "embedding" and trace.changes else own
-    places = answered(kind, trace, origin, own, own, chosen)
+    own_output, _ = next(outputs)
+    origin = trace.original.record.output if kind == "embedding" and trace.changes else own_output
+    places = place_effects(kind, trace, origin, own_output, own_output, target_answer)
     if not places:
         raise ModelError("the model has no answer to this text: none of its tokens is one to answer at")
-    found = [
-        after if isinstance(after, Refused) else answered(kind, trace, origin, before, after, chosen)
-        for before, after in outputs
+    outcomes = [
+        output if isinstance(output, Refused) else place_effects(kind, trace, origin, baseline, output, target_answer)
+        for baseline, output in outputs
     ]
 
     def moved(at: int) -> tuple[bool, float]:
-        made = [one[at] for one in found if not isinstance(one, Refused)]
-        return any(one.first for one in made), max((abs(one.after - one.before) for one in made), default=0.0)
+        rows = [outcome[at] for outcome in outcomes if not isinstance(outcome, Refused)]
+        return any(row.first for row in rows), max((abs(row.after - row.before) for row in rows), default=0.0)
 
     at = max(range(len(places)), key=moved)
-    rows = tuple(one if isinstance(one, Refused) else one[at] for one in found)
-    shown = places[at]
-    return Effects(kind, _unit(kind, trace, own), shown.position, shown.name, shown.before, rows)
+    changed = tuple(outcome if isinstance(outcome, Refused) else outcome[at] for outcome in outcomes)
+    answer = places[at]
+    return Effects(kind, _unit(kind, trace, own_output), answer.position, answer.name, answer.before, changed)
 
 
 def _compared(trace: Trace, changes: Sequence[Change]) -> list[Compared]:
@@ -106,12 +106,12 @@ def _compared(trace: Trace, changes: Sequence[Change]) -> list[Compared]:
 
 def _outputs(trace: Trace, runs: Sequence[Compared]) -> Iterator[tuple[Any, Any]]:
     """Of each the model's output without the one more, and with it, or `phrases.NO_KEY`."""
-    bases = list(dict.fromkeys(tuple(there) for there, _ in runs))
-    rows = _rows(trace, [*bases, *((*there, change) for there, change in runs if change is not None)])
-    own = {there: next(rows) for there in bases}
-    for there, change in runs:
-        before = own[tuple(there)]
-        yield before, before if change is None else next(rows)
+    bases = list(dict.fromkeys(tuple(earlier) for earlier, _ in runs))
+    rows = _rows(trace, [*bases, *((*earlier, change) for earlier, change in runs if change is not None)])
+    baselines = {earlier: next(rows) for earlier in bases}
+    for earlier, change in runs:
+        baseline = baselines[tuple(earlier)]
+        yield baseline, baseline if change is None else next(rows)
 
 
 def _rows(trace: Trace, rows: Sequence[Sequence[Change]]) -> Iterator[Any]:
@@ -142,24 +142,24 @@ def _alone(trace: Trace, row: Sequence[Change]) -> Any:
 
 
 def _unit(kind: str, trace: Trace, output: Any) -> str:
-    return between(kind, trace, output, output, 1)[0]
+    return answers_between(kind, trace, output, output, 1)[0]
 
 
 def _of(kind: str, trace: Trace, target: Target, before: Any, after: Any) -> Effect:
     """What has become of the number of a label or a word, and what comes first in its place."""
-    own, at = target.number, target.position
-    _, (first, second) = numbers_at(kind, trace, at, before, after)
-    best = int(second.argmax())
-    if int(first.argmax()) != own:
-        best = own
-    return _effect(at, target.name, first[own], second[own], name_of(trace, kind, best), second[best])
+    number, at = target.number, target.position
+    _, (numbers, changed) = numbers_at(kind, trace, at, before, after)
+    best = int(changed.argmax())
+    if int(numbers.argmax()) != number:
+        best = number
+    return _effect(at, target.name, numbers[number], changed[number], name_of(trace, kind, best), changed[best])
 
 
 def _effect(position: int, name: str, before: Any, after: Any, first: str, first_value: Any) -> Effect:
     return Effect(position, name, float(before), float(after), "" if first == name else first, float(first_value))
 
 
-def answered(
+def place_effects(
     kind: str, trace: Trace, origin: Any, before: Any, after: Any, target: Target | None = None
 ) -> list[Effect]:
     """Place by place, what has become of the first answer of `before`, or of the target, in `after`.
@@ -171,26 +171,26 @@ def answered(
     if kind == "tags":
         return _tags(trace, before, after)
     if kind == "embedding":
-        then, now = (between(kind, trace, origin, output, 1)[1][0] for output in (before, after))
+        then, now = (answers_between(kind, trace, origin, output, 1)[1][0] for output in (before, after))
         return [Effect(-1, then.name, then.after, now.after, "", now.after)]
-    _, rows = between(kind, trace, before, after, 1)
+    _, rows = answers_between(kind, trace, before, after, 1)
     groups: dict[int, list[Answer]] = {}
     for row in rows:  # the first before, and the first after where it is another
         groups.setdefault(row.position if kind == "words" else -1, []).append(row)
     return [
-        _effect(own.position, own.name, own.before, own.after, best.name, best.after)
-        for own, best in ((answers[0], answers[-1]) for answers in groups.values())
+        _effect(answer.position, answer.name, answer.before, answer.after, best.name, best.after)
+        for answer, best in ((answers[0], answers[-1]) for answers in groups.values())
     ]
 
 
 def _tags(trace: Trace, before: Any, after: Any) -> list[Effect]:
     names = labels_of(trace)
-    _, (first, second) = classes(trace, before, after)
-    found = []
+    _, (numbers, changed) = classes(trace, before, after)
+    rows = []
     for at in (~trace.special_mask).nonzero()[:, 0].tolist():
-        own, best = int(first[at].argmax()), int(second[at].argmax())
-        found.append(_effect(at, names[own], first[at, own], second[at, own], names[best], second[at, best]))
-    return found
+        tag, best = int(numbers[at].argmax()), int(changed[at].argmax())
+        rows.append(_effect(at, names[tag], numbers[at, tag], changed[at, tag], names[best], changed[at, best]))
+    return rows
 
 
 def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
@@ -199,27 +199,28 @@ def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
         [_vectors(text, outputs) for outputs in _outputs(text, [_apart(trace, run, number) for run in runs])]
         for number, text in enumerate(texts_apart(trace.original))
     ]
-    found: list[Effect | Refused] = []
-    for (_, change), one, other in zip(runs, *vectors, strict=True):
+    outcomes: list[Effect | Refused] = []
+    for (_, change), pair_a, pair_b in zip(runs, *vectors, strict=True):
         if change and not any(change_apart(trace, change)):
-            found.append(NOT_APART)
-        elif isinstance(one[1], Refused) or isinstance(other[1], Refused):
-            found.append(phrases.NO_KEY)
+            outcomes.append(NOT_APART)
+        elif isinstance(pair_a[1], Refused) or isinstance(pair_b[1], Refused):
+            outcomes.append(phrases.NO_KEY)
         else:
-            before, after = alike(trace, one[0], other[0]), alike(trace, one[1], other[1])
-            found.append(Effect(-1, phrases.TEXTS_ALIKE, before, after, "", after))
-    own, *rows = found
-    assert isinstance(own, Effect)
-    return Effects("similarity", UNITS[embedder_of(trace).function], -1, phrases.TEXTS_ALIKE, own.before, tuple(rows))
+            baseline, changed = alike(trace, pair_a[0], pair_b[0]), alike(trace, pair_a[1], pair_b[1])
+            outcomes.append(Effect(-1, phrases.TEXTS_ALIKE, baseline, changed, "", changed))
+    plain, *rows = outcomes
+    assert isinstance(plain, Effect)
+    return Effects("similarity", UNITS[embedder_of(trace).function], -1, phrases.TEXTS_ALIKE, plain.before, tuple(rows))
 
 
 def _apart(trace: Trace, run: Compared, number: int) -> Compared:
     """Of one of a pair's texts."""
-    there, change = run
-    inside = (change_apart(trace, one)[number] for one in there)
-    return [one for one in inside if one is not None], None if change is None else change_apart(trace, change)[number]
+    changes, change = run
+    inside = [change_apart(trace, earlier)[number] for earlier in changes]
+    text_change = None if change is None else change_apart(trace, change)[number]
+    return [earlier for earlier in inside if earlier is not None], text_change
 
 
 def _vectors(text: Trace, outputs: tuple[Any, Any]) -> tuple[Any, Any]:
-    before, after = (one if isinstance(one, Refused) else embedding(text, one.last_hidden_state[0]) for one in outputs)
-    return before, after
+    baseline, changed = (x if isinstance(x, Refused) else embedding(text, x.last_hidden_state[0]) for x in outputs)
+    return baseline, changed

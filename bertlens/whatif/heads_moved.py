@@ -21,11 +21,11 @@ def moved(trace: Trace) -> Tensor:
     and nothing is done to its own weights. All NaN without changes.
     """
     size = trace.n_layers, trace.n_heads
-    result = torch.full(size, torch.nan, dtype=torch.float64, device="cpu")
+    divergences = torch.full(size, torch.nan, dtype=torch.float64, device="cpu")
     for layer in range(trace.n_layers):
         for heads in head_groups(trace, layer):
-            result[layer, heads] = of_heads(trace, layer, heads)
-    return result
+            divergences[layer, heads] = of_heads(trace, layer, heads)
+    return divergences
 
 
 @torch.no_grad()
@@ -34,12 +34,12 @@ def of_heads(trace: Trace, layer: int, heads: slice) -> Tensor:
     able = torch.tensor([can_differ(trace, layer, head) for head in range(trace.n_heads)][heads], device="cpu")
     if not able.any():
         return torch.full(able.shape, torch.nan, dtype=torch.float64, device="cpu")
-    apart, step = [], max(1, FLOATS // (len(able) * trace.n_tokens))
+    divergences, step = [], max(1, FLOATS // (len(able) * trace.n_tokens))
     for start in range(0, trace.n_tokens, step):
         rows = slice(start, min(start + step, trace.n_tokens))
-        both = [run.attention_part(layer, heads, rows, slice(None)).double() for run in (trace.original, trace)]
-        apart.append(jensen_shannon(*(weights / weights.sum(-1, keepdim=True) for weights in both)).cpu())
-    return torch.cat(apart, -1).nanmean(-1).where(able, torch.nan)
+        maps = [run.attention_part(layer, heads, rows, slice(None)).double() for run in (trace.original, trace)]
+        divergences.append(jensen_shannon(*(weights / weights.sum(-1, keepdim=True) for weights in maps)).cpu())
+    return torch.cat(divergences, -1).nanmean(-1).where(able, torch.nan)
 
 
 def can_differ(trace: Trace, layer: int, head: int) -> bool:

@@ -25,17 +25,17 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
     trace.check_unchanged(whole=True)
     model = trace.model
     assert model is not None
-    every = (*trace.changes, *map(_with_vectors, changes))
+    run_changes = (*trace.changes, *map(_with_vectors, changes))
     inputs = trace.inputs()
     eagerly = "" if trace.has_neurons else why_eager(model, inputs, getattr(trace.lens, "limit", None))
-    record = run(model, inputs, eagerly, every)
+    record = run(model, inputs, eagerly, run_changes)
     return Trace(
         trace.encoding,
         trace.model_name,
         model,
         trace.lens,
         trace.fingerprint,
-        changes=every,
+        changes=run_changes,
         _original=trace.original,
         record=record.text(0, trace.n_tokens),
     )
@@ -61,10 +61,10 @@ def _check_indices(trace: Trace, change: Change) -> None:
     tokens = trace.n_tokens
     sizes = {"layer": trace.n_layers, "head": trace.n_heads, "query": tokens, "key": tokens, "token": tokens}
     sizes |= {"n": trace.head_dim or 0, "neuron": 2**62}  # of an MLP's size the pass knows: see interventions.py
-    for part in fields(change):
-        index = getattr(change, part.name)
-        if part.name in sizes and (index is not None or part.default is not None):
-            check_index(index, sizes[part.name], "neuron" if part.name == "n" else part.name)
+    for field in fields(change):
+        index = getattr(change, field.name)
+        if field.name in sizes and (index is not None or field.default is not None):
+            check_index(index, sizes[field.name], "neuron" if field.name == "n" else field.name)
 
 
 def _check_pattern(trace: Trace, change: Pattern) -> None:
@@ -87,10 +87,10 @@ def _check_pattern(trace: Trace, change: Pattern) -> None:
 
 
 def _check_resample(trace: Trace, change: Resample) -> None:
-    other = _checked_other(change.other, trace, "resample")
-    if other.n_tokens != trace.n_tokens:
+    donor = _checked_other(change.other, trace, "resample")
+    if donor.n_tokens != trace.n_tokens:
         raise InputError(
-            f"resample needs texts of one length, not {trace.n_tokens} and {other.n_tokens} tokens: "
+            f"resample needs texts of one length, not {trace.n_tokens} and {donor.n_tokens} tokens: "
             "use patch(..., what='attention') for single tokens"
         )
 
@@ -98,15 +98,15 @@ def _check_resample(trace: Trace, change: Resample) -> None:
 def _check_patch(trace: Trace, change: Patch) -> None:
     if change.what not in PARTS:
         raise SelectionError(f"no part {change.what!r} to patch: there are {', '.join(PARTS)}")
-    other = _checked_other(change.other, trace, "patch", context=change.what != "layer")
+    donor = _checked_other(change.other, trace, "patch", context=change.what != "layer")
     if change.other_token is None:
-        here = trace.tokens[change.token]
-        there = other.tokens[change.token] if change.token < other.n_tokens else None
-        if here != there:
-            found = "no such token" if there is None else repr(there)
-            raise InputError(f"token {change.token} is {here!r} here and {found} in the other text: pass other_token=")
-    check_index(change.source, other.n_tokens, "other_token")
-    for text in (trace, other):
+        token = trace.tokens[change.token]
+        donor_token = donor.tokens[change.token] if change.token < donor.n_tokens else None
+        if token != donor_token:
+            name = "no such token" if donor_token is None else repr(donor_token)
+            raise InputError(f"token {change.token} is {token!r} here and {name} in the other text: pass other_token=")
+    check_index(change.source, donor.n_tokens, "other_token")
+    for text in (trace, donor):
         if change.what == "layer":
             text.layer_output(change.layer)  # says why there is none
         elif change.what == "mlp":
@@ -128,11 +128,11 @@ def _checked_other(other: Any, trace: Trace, name: str, context: bool = True) ->
         )
     if context:
         other.context(0)  # says why there is none
-    first, second = (
+    shape, donor_shape = (
         [t.n_layers, t.n_heads, t.hidden_state(0).shape[1], *(t.context(0).shape[1:] if context else ())]
         for t in (trace, other)
     )
-    if first != second:
+    if shape != donor_shape:
         raise InputError(f"{name} takes from a model of the same shape: trace the other text with this lens")
     return other
 
@@ -147,15 +147,15 @@ def _with_vectors(change: Change) -> Change:
     """A change that is taken from another run, with what is taken."""
     if not isinstance(change, Resample | Patch) or change.vectors is not None:
         return change
-    other, layer = change.other, change.layer
+    donor, layer = change.other, change.layer
     if isinstance(change, Resample):
-        vectors = other.head_context(layer)[change.head]
+        vectors = donor.head_context(layer)[change.head]
     elif change.what == "layer":
-        vectors = other.layer_output(layer)[change.source]
+        vectors = donor.layer_output(layer)[change.source]
     elif change.what == "attention":
-        vectors = other.head_context(layer)[:, change.source]
+        vectors = donor.head_context(layer)[:, change.source]
     else:
-        vectors = _mlp_output(other, layer)[change.source]
+        vectors = _mlp_output(donor, layer)[change.source]
     return replace(change, vectors=vectors.clone())
 
 
@@ -163,9 +163,9 @@ def _mlp_output(trace: Trace, layer: int) -> Tensor:
     """(S, D) what a layer's MLP made, which no trace holds: one more pass."""
     trace.check_unchanged()
     assert trace.model is not None
-    kept = Run([trace.changes], keep=frozenset([layer]))
-    output_of(trace.model, trace.inputs(), kept)
-    made = kept.kept[layer]
-    if made.shape[1] != trace.n_tokens:
+    capture = Run([trace.changes], keep=frozenset([layer]))
+    output_of(trace.model, trace.inputs(), capture)
+    mlp = capture.kept[layer]
+    if mlp.shape[1] != trace.n_tokens:
         raise ModelError("the model runs its MLPs on parts of a text: patch(what='mlp') cannot be made")
-    return made[0]
+    return mlp[0]

@@ -17,8 +17,8 @@ from ..measures.metrics import bound
 from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
-from .before_after import alike, asked, asked_kind, between
-from .effects import NOT_APART, Effect, Refused, answered
+from .before_after import alike, answer_kind, answers_between, swept_numbers
+from .effects import NOT_APART, Effect, Refused, place_effects
 from .reruns import check
 from .sweeps import outputs, planned
 from .targets import Target, target_of
@@ -28,11 +28,11 @@ Row = tuple[Effect, ...] | Refused
 
 
 @dataclass(frozen=True)
-class Alone:
+class SingleChanges:
     """What becomes of the answer of `places` with each change: an Effect for each place, or why it cannot be made.
 
-    kind, unit: as in `Answers`. heads: (L·H) rows, layer by layer; tokens: (S,). swept: by name, as
-    `before_after.metrics_of` has them, how each number of the answer changes without each head (L·H).
+    kind, unit: as in `Answers`. heads: (L·H) rows, layer by layer; tokens: (S,). swept: by name, as `swept_numbers` has
+    them, how each number of the answer changes without each head (L·H).
     """
 
     kind: str
@@ -45,9 +45,9 @@ class Alone:
 
 def why_not(trace: Trace) -> str:
     """Why a page is saved without it, in a sentence, "" where it is not: the text's length, or the work by shapes."""
-    tokens, heads, most = trace.n_tokens, trace.n_layers * trace.n_heads, LIMITS["carried"].tokens
+    tokens, heads, limit = trace.n_tokens, trace.n_layers * trace.n_heads, LIMITS["carried"].tokens
     if not within("carried", tokens):
-        return f"This needs the model: a saved page holds it of texts of up to {most} tokens, and this has {tokens:,}."
+        return f"This needs the model: a saved page holds it of texts of up to {limit} tokens, and this has {tokens:,}."
     width = (trace.head_dim or 0) * trace.n_heads
     runs = heads / 2 + tokens  # a head's is of half the layers, on average
     if runs * tokens * trace.n_layers * 12 * width**2 > ALONE_WORK:
@@ -58,24 +58,24 @@ def why_not(trace: Trace) -> str:
     return ""
 
 
-def alone(trace: Trace, target: str | int | None = None, position: int | None = None) -> Alone:
+def single_changes(trace: Trace, target: str | int | None = None, position: int | None = None) -> SingleChanges:
     """On top of the changes of the run, or compared with the run without what covers the change, as of `effects`.
 
     target: the label or word that is asked about, as of `effects`.
     Raises ModelError where the model gives no answer, else like `Trace.rerun`.
     """
-    kind = asked_kind(trace)
-    chosen = None if target is None else target_of(trace, target, position)
+    kind = answer_kind(trace)
+    target_answer = None if target is None else target_of(trace, target, position)
     heads: list[Change] = [Off(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
     changes = [*heads, *(Hide(token) for token in range(trace.n_tokens))]
-    made = _similarity(trace, changes) if kind == "similarity" else _answers(trace, kind, changes, chosen)
-    rows = tuple(made.effects.get(change, phrases.NO_KEY) for change in changes)
-    swept = {name: tuple(values[change] for change in heads) for name, values in made.swept.items()}
-    return Alone(kind, made.unit, made.places, rows[: len(heads)], rows[len(heads) :], swept)
+    outcome = _similarity(trace, changes) if kind == "similarity" else _answers(trace, kind, changes, target_answer)
+    rows = tuple(outcome.effects.get(change, phrases.NO_KEY) for change in changes)
+    swept = {name: tuple(values[change] for change in heads) for name, values in outcome.swept.items()}
+    return SingleChanges(kind, outcome.unit, outcome.places, rows[: len(heads)], rows[len(heads) :], swept)
 
 
 @dataclass(frozen=True)
-class _Made:
+class _Outcome:
     unit: str
     places: tuple[Place, ...]
     effects: dict[Change, Row]
@@ -87,52 +87,53 @@ def _runs(trace: Trace, changes: Sequence[Change]) -> Iterator[tuple[Any, list[t
     check(trace, changes)
     possible = {change for kind in ("heads", "tokens") for _, change in planned(trace, kind)}
     runs = outputs(trace, [((n,), change) for n, change in enumerate(changes) if change in possible])
-    return ((own, [(changes[n], output) for (n,), output in batch]) for own, batch in runs)
+    return ((baseline, [(changes[n], output) for (n,), output in batch]) for baseline, batch in runs)
 
 
-def _answers(trace: Trace, kind: str, changes: Sequence[Change], target: Target | None) -> _Made:
+def _answers(trace: Trace, kind: str, changes: Sequence[Change], target: Target | None) -> _Outcome:
     runs = _runs(trace, changes)
-    own, _ = next(runs)
-    origin = trace.original.record.output if kind == "embedding" and trace.changes else own
-    shown = answered(kind, trace, origin, own, own, target)
-    places = tuple((one.position, one.name, one.before) for one in shown)
-    numbers = asked(trace, target.number, target.position if target.position >= 0 else None) if target else asked(trace)
-    reads = {name: bound(one.metric, trace) for name, one in numbers.items() if one.metric is not None}
-    made: dict[Change, Row] = {}
-    swept: dict[str, dict[Change, float]] = {name: {} for name in reads}
-    for before, batch in runs:
-        numbers_before = {name: float(read(before)) for name, read in reads.items()}
+    own_output, _ = next(runs)
+    origin = trace.original.record.output if kind == "embedding" and trace.changes else own_output
+    answers = place_effects(kind, trace, origin, own_output, own_output, target)
+    places = tuple((answer.position, answer.name, answer.before) for answer in answers)
+    number, place = (target.number, target.position) if target else (None, -1)
+    numbers = swept_numbers(trace, number, place if place >= 0 else None)
+    readers = {name: bound(n.metric, trace) for name, n in numbers.items() if n.metric is not None}
+    effects: dict[Change, Row] = {}
+    swept: dict[str, dict[Change, float]] = {name: {} for name in readers}
+    for baseline, batch in runs:
+        baselines = {name: float(reader(baseline)) for name, reader in readers.items()}
         for change, output in batch:
-            made[change] = tuple(answered(kind, trace, origin, before, output, target))
-            for name, read in reads.items():
-                swept[name][change] = float(read(output)) - numbers_before[name]
-    unit, _ = between(kind, trace, own, own, 1)
-    return _Made(unit, places, made, swept)
+            effects[change] = tuple(place_effects(kind, trace, origin, baseline, output, target))
+            for name, reader in readers.items():
+                swept[name][change] = float(reader(output)) - baselines[name]
+    unit, _ = answers_between(kind, trace, own_output, own_output, 1)
+    return _Outcome(unit, places, effects, swept)
 
 
-def _similarity(trace: Trace, changes: Sequence[Change]) -> _Made:
-    apart = {change: change_apart(trace, change) for change in changes}
+def _similarity(trace: Trace, changes: Sequence[Change]) -> _Outcome:
+    change_pairs = {change: change_apart(trace, change) for change in changes}
     vectors: list[dict[Change | None, tuple[Tensor, Tensor]]] = []
     for number, text in enumerate(texts_apart(trace)):
-        found: dict[Change | None, tuple[Tensor, Tensor]] = {}
-        for own, batch in _runs(text, [there for pair in apart.values() if (there := pair[number]) is not None]):
-            vector = embedding(text, own.last_hidden_state[0])
-            found.setdefault(None, (vector, vector))
-            found |= {change: (vector, embedding(text, output.last_hidden_state[0])) for change, output in batch}
-        vectors.append(found)
+        text_vectors: dict[Change | None, tuple[Tensor, Tensor]] = {}
+        for baseline_output, batch in _runs(text, [c for pair in change_pairs.values() if (c := pair[number])]):
+            vector = embedding(text, baseline_output.last_hidden_state[0])
+            text_vectors.setdefault(None, (vector, vector))
+            text_vectors |= {change: (vector, embedding(text, output.last_hidden_state[0])) for change, output in batch}
+        vectors.append(text_vectors)
 
-    def compared(one: Change | None, other: Change | None) -> tuple[float, float]:
-        before, after = zip(vectors[0][one], vectors[1][other], strict=True)
-        return alike(trace, *before), alike(trace, *after)
+    def compared(change_a: Change | None, change_b: Change | None) -> tuple[float, float]:
+        plain, changed = zip(vectors[0][change_a], vectors[1][change_b], strict=True)
+        return alike(trace, *plain), alike(trace, *changed)
 
-    made: dict[Change, Row] = {}
+    effects: dict[Change, Row] = {}
     swept: dict[Change, float] = {}
-    for change, pair in apart.items():
+    for change, pair in change_pairs.items():
         if pair == (None, None):
-            made[change] = NOT_APART
+            effects[change] = NOT_APART
         elif pair[0] in vectors[0] and pair[1] in vectors[1]:
-            before, after = compared(*pair)
-            made[change] = (Effect(-1, phrases.TEXTS_ALIKE, before, after, "", after),)
-            swept[change] = after - before
-    before, _ = compared(None, None)
-    return _Made(UNITS[embedder_of(trace).function], ((-1, phrases.TEXTS_ALIKE, before),), made, {"similarity": swept})
+            baseline, changed = compared(*pair)
+            effects[change] = (Effect(-1, phrases.TEXTS_ALIKE, baseline, changed, "", changed),)
+            swept[change] = changed - baseline
+    places = ((-1, phrases.TEXTS_ALIKE, compared(None, None)[0]),)
+    return _Outcome(UNITS[embedder_of(trace).function], places, effects, {"similarity": swept})

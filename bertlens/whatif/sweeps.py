@@ -49,19 +49,19 @@ def sweep(
     another `changes`, or a layer and head that do not exist or are missing.
     """
     shape = _shape(trace, changes, layer, head)
-    result = torch.full(shape, torch.nan, dtype=torch.float64, device="cpu")
+    effects = torch.full(shape, torch.nan, dtype=torch.float64, device="cpu")
     total = len(planned(trace, changes, layer, head))
     from tqdm.auto import tqdm
 
     with tqdm(total=total, desc=f"changes of {changes}", delay=2, leave=False, disable=not progress) as bar:
-        for found in steps(trace, metric, changes, layer=layer, head=head):
-            for index, value in found:
-                result[index] = value
-            bar.update(len(found))
+        for batch in steps(trace, metric, changes, layer=layer, head=head):
+            for index, effect in batch:
+                effects[index] = effect
+            bar.update(len(batch))
     if changes == "cells":
         assert layer is not None and head is not None
-        result[~_visible(trace, layer)[head]] = 0
-    return result
+        effects[~_visible(trace, layer)[head]] = 0
+    return effects
 
 
 def estimate(trace: Trace, metric: Metric | Read) -> Tensor:
@@ -78,8 +78,8 @@ def estimate(trace: Trace, metric: Metric | Read) -> Tensor:
         raise InputError(
             f"{metric.name} begins at its extreme, where every slope is 0: run whatif.sweep, or estimate another metric"
         )
-    found = gradients(trace, loss=bound(metric, trace))
-    rows = [-(g * trace.head_context(layer)).sum((1, 2)) for layer, g in enumerate(found.contexts)]
+    slopes = gradients(trace, loss=bound(metric, trace))
+    rows = [-(g * trace.head_context(layer)).sum((1, 2)) for layer, g in enumerate(slopes.contexts)]
     estimated = torch.stack(rows).double().cpu()
     for change in trace.changes:
         if isinstance(change, Off):
@@ -103,11 +103,11 @@ def steps(
     _shape(trace, changes, layer, head)
     planned_changes = planned(trace, changes, layer, head, layers)
     check(trace, [change for _, change in planned_changes] or [Hide(0)])
-    read = bound(metric, trace)
-    for own, batch in outputs(trace, planned_changes):
-        before = float(read(own))
+    reader = bound(metric, trace)
+    for output_before, batch in outputs(trace, planned_changes):
+        baseline = float(reader(output_before))
         if batch:
-            yield [(index, float(read(output)) - before) for index, output in batch]
+            yield [(index, float(reader(output)) - baseline) for index, output in batch]
 
 
 Batch = tuple[Any, list[tuple[Index, Any]]]
@@ -123,34 +123,34 @@ def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[B
     groups: dict[tuple[Change, ...], list[tuple[Index, Change]]] = {trace.changes: []}
     for index, change in changes:
         groups.setdefault(base(trace.changes, change), []).append((index, change))
-    for there, group in groups.items():
-        yield from _on_top(trace, there, group)
+    for earlier, group in groups.items():
+        yield from _on_top(trace, earlier, group)
 
 
-def _on_top(trace: Trace, there: tuple[Change, ...], changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
+def _on_top(trace: Trace, earlier: tuple[Change, ...], changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
     model = trace.model
     assert model is not None
     with_adapter = model.adapter is not None
-    first = Run([there], watch=with_adapter)
-    own = output_of(model, trace.inputs(), first)
-    yield own, []
+    base_run = Run([earlier], watch=with_adapter)
+    baseline = output_of(model, trace.inputs(), base_run)
+    yield baseline, []
     states: list[Tensor] = []
     wrappers: list[Any] = []
     if with_adapter:
         try:
-            wrappers = list(wrapped(first.outputs))
-            states = [output[0] if isinstance(output, tuple) else output for output in first.outputs]
+            wrappers = list(wrapped(base_run.outputs))
+            states = [output[0] if isinstance(output, tuple) else output for output in base_run.outputs]
         except ModelError:
             pass  # then every layer is computed, each time
     size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
     for start, group in groupby(changes, key=lambda planned: planned[1].first_layer):
-        chosen = list(group)
-        for at in range(0, len(chosen), size):
-            batch = chosen[at : at + size]
-            rows = [(*there, change) for _, change in batch]
+        layer_changes = list(group)
+        for at in range(0, len(layer_changes), size):
+            batch = layer_changes[at : at + size]
+            rows = [(*earlier, change) for _, change in batch]
             run = Run(rows, start if states else 0, states, wrappers)
             output = output_of(model, trace.inputs(len(batch)), run)
-            yield own, [(index, row_of(output, row)) for row, (index, _) in enumerate(batch)]
+            yield baseline, [(index, row_of(output, row)) for row, (index, _) in enumerate(batch)]
 
 
 def planned(
@@ -161,20 +161,20 @@ def planned(
     layers: Iterable[int] | None = None,
 ) -> list[tuple[Index, Change]]:
     """(index in the result, change) of a sweep, layer by layer; layers: as of `steps`."""
-    wanted = range(trace.n_layers) if layers is None else sorted({*check_indices(layers, trace.n_layers, "layers")})
+    numbers = range(trace.n_layers) if layers is None else sorted({*check_indices(layers, trace.n_layers, "layers")})
     if changes == "heads":
-        return [((n, h), Off(n, h)) for n in wanted for h in range(trace.n_heads)]
+        return [((n, h), Off(n, h)) for n in numbers for h in range(trace.n_heads)]
     if changes == "layers":
-        return [((n,), Off(n)) for n in wanted]
+        return [((n,), Off(n)) for n in numbers]
     if changes == "tokens":
-        alone = torch.zeros(trace.n_tokens, dtype=torch.bool, device="cpu")
+        lone = torch.zeros(trace.n_tokens, dtype=torch.bool, device="cpu")
         for number in range(trace.n_layers):
-            seen = _visible(trace, number)
-            alone |= seen[seen.sum(-1) == 1].any(0)
-        return [((t,), Hide(t)) for t in range(trace.n_tokens) if not alone[t]]
+            mask = _visible(trace, number)
+            lone |= mask[mask.sum(-1) == 1].any(0)
+        return [((t,), Hide(t)) for t in range(trace.n_tokens) if not lone[t]]
     assert layer is not None and head is not None
-    seen = _visible(trace, layer)[head]
-    several = seen & (seen.sum(-1, keepdim=True) > 1)
+    mask = _visible(trace, layer)[head]
+    several = mask & (mask.sum(-1, keepdim=True) > 1)
     return [((i, j), Cut(layer, head, i, j)) for i, j in several.nonzero().tolist()]
 
 

@@ -53,9 +53,9 @@ def target_of(trace: Trace, name: str | int, position: int | None = None) -> Tar
     if position is not None:
         check_index(position, trace.n_tokens, "position")
         return Target(name_of(trace, kind, number), number, int(position))
-    _, [found] = classes(trace, original.record.output)
-    most = found[:, number].masked_fill(trace.special_mask, -float("inf")).argmax()
-    return Target(name_of(trace, kind, number), number, int(most))
+    _, [class_numbers] = classes(trace, original.record.output)
+    best = class_numbers[:, number].masked_fill(trace.special_mask, -float("inf")).argmax()
+    return Target(name_of(trace, kind, number), number, int(best))
 
 
 def _class(names: list[str], name: str | int) -> int:
@@ -77,8 +77,8 @@ def numbers_at(kind: str, trace: Trace, position: int, *outputs: Any) -> tuple[s
     """The unit, and the number of every word or class in each output: at a mask, of the text (-1), of a token."""
     if kind == "words":
         return "probability", [words_of(output)[0, position].double().softmax(-1) for output in outputs]
-    unit, found = classes(trace, *outputs)
-    return unit, found if kind == "labels" else [one[position] for one in found]
+    unit, numbers = classes(trace, *outputs)
+    return unit, numbers if kind == "labels" else [rows[position] for rows in numbers]
 
 
 def named_by(trace: Trace, text: str) -> str:
@@ -94,12 +94,12 @@ def named_by(trace: Trace, text: str) -> str:
     if kind not in ("labels", "tags"):
         target_of(trace, text)  # says why not
     names = labels_of(trace)
-    alike = {name.lower(): name for name in reversed(names)} | {name: name for name in names}
-    found = alike.get(text) or alike.get(text.lower())
-    if found is None:
-        near = get_close_matches(text.lower(), [name.lower() for name in names], NEAR, 0.4) or list(alike)[:NEAR]
-        raise InputError(phrases.NO_LABEL.format(text=text[:40]) + _offered(alike[name] for name in near))
-    return found
+    spellings = {name.lower(): name for name in reversed(names)} | {name: name for name in names}
+    label = spellings.get(text) or spellings.get(text.lower())
+    if label is None:
+        guesses = get_close_matches(text.lower(), [name.lower() for name in names], NEAR, 0.4) or list(spellings)[:NEAR]
+        raise InputError(phrases.NO_LABEL.format(text=text[:40]) + _offered(spellings[name] for name in guesses))
+    return label
 
 
 def _word(tokenizer: Any, text: str) -> str:
@@ -109,15 +109,15 @@ def _word(tokenizer: Any, text: str) -> str:
         return str(pieces[0])
     if text in vocabulary:
         return text
-    first = text[:1].lower()
-    words = {bare: name for name in vocabulary if (bare := name.lstrip(MARKS)) and bare[0].lower() == first}
-    near = [words[name] for name in get_close_matches(text, words, NEAR)]
+    initial = text[:1].lower()
+    words = {bare: name for name in vocabulary if (bare := name.lstrip(MARKS)) and bare[0].lower() == initial}
+    neighbours = [words[name] for name in get_close_matches(text, words, NEAR)]
     why = phrases.NO_TOKEN
     if len(pieces) > 1:
         why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=" ".join(pieces[:6]))
-    raise InputError(phrases.NO_WORD.format(text=text[:40], why=why) + _offered(near))
+    raise InputError(phrases.NO_WORD.format(text=text[:40], why=why) + _offered(neighbours))
 
 
 def _offered(names: Any) -> str:
-    found = ", ".join(dict.fromkeys(names))
-    return phrases.NEAR.format(names=found) if found else ""
+    listing = ", ".join(dict.fromkeys(names))
+    return phrases.NEAR.format(names=listing) if listing else ""

@@ -22,29 +22,29 @@ def badges(report: InputReport | None, mask: str | None = None) -> list[dict[str
 
     dropped = sum(report.truncated.values())
     if dropped:
-        parts = " and ".join(f"the {report.dropped_end} {n} of {name}" for name, n in report.truncated.items() if n)
-        add("truncated", f"cut to {report.limit} tokens", f"The model takes no more; dropped: {parts}.")
+        cuts = " and ".join(f"the {report.dropped_end} {n} of {name}" for name, n in report.truncated.items() if n)
+        add("truncated", f"cut to {report.limit} tokens", f"The model takes no more; dropped: {cuts}.")
     if not report.n_pieces:
         add("empty", phrases.NO_TEXT, f"{phrases.NO_TEXT_ABOUT}.")
     if report.mostly_unknown:
         share = f"{len(report.unknown)} of {report.n_pieces} tokens unknown"
         add("mostly_unknown", share, f"More than half of the text has no piece of its own: {UNKNOWN}")
     elif report.unknown:
-        shown = ", ".join(str(piece["text"] or f"position {piece['position']}") for piece in report.unknown[:8])
-        add("unknown", phrases.UNKNOWN.format(count=len(report.unknown)), phrases.UNKNOWN_ABOUT.format(places=shown))
+        listing = ", ".join(str(piece["text"] or f"position {piece['position']}") for piece in report.unknown[:8])
+        add("unknown", phrases.UNKNOWN.format(count=len(report.unknown)), phrases.UNKNOWN_ABOUT.format(places=listing))
     if report.typed_special:
-        shown = ", ".join(f"{item['token']} at {item['position']}" for item in report.typed_special)
+        listing = ", ".join(f"{item['token']} at {item['position']}" for item in report.typed_special)
         meant = all(item["token"] == mask for item in report.typed_special)
-        said = phrases.TYPED_ABOUT.format(places=shown)
-        add("typed", phrases.TYPED, said, "info" if meant else "warning")
+        about = phrases.TYPED_ABOUT.format(places=listing)
+        add("typed", phrases.TYPED, about, "info" if meant else "warning")
     if report.without_token:
-        shown = ", ".join(f"{item['character']} at {item['index']}" for item in report.without_token[:8])
-        add("lost", f"{len(report.without_token)} characters without a token", f"The tokenizer dropped {shown}.")
+        listing = ", ".join(f"{item['character']} at {item['index']}" for item in report.without_token[:8])
+        add("lost", f"{len(report.without_token)} characters without a token", f"The tokenizer dropped {listing}.")
     if report.overridden:
-        shown = " and ".join(report.overridden)
+        listing = " and ".join(report.overridden)
         add(
             "overridden",
-            f"stored {shown} not applied",
+            f"stored {listing} not applied",
             "The tokenizer's file asks for it; bertlens shows the whole text, unpadded.",
             "info",
         )

@@ -32,9 +32,9 @@ def opening(
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
     special = trace.special_mask
     words = (~special).nonzero().flatten()
-    first = {"layer": layers[0], "head": heads[0], **NOWHERE}
+    fallback = {"layer": layers[0], "head": heads[0], **NOWHERE}
     if offers(trace)["gates"] or not within("opened", trace.n_tokens) or len(words) < 2:
-        return first
+        return fallback
     if not within("opening", trace.n_tokens):
         layers = layers[:1]
     labels = gates.label(gate_scores(trace, "full", layers))
@@ -46,13 +46,13 @@ def opening(
             good = _rests_little(weights, special) if label == "undefined" else label not in PLAIN
             between = weights[words][:, words]
             between.fill_diagonal_(torch.nan)  # itself is not another word
-            found = _clearest(between, good)
-            if best is None or found[:2] > best[0]:
-                best = found[:2], layer, head, found[2]
+            clarity = _clearest(between, good)
+            if best is None or clarity[:2] > best[0]:
+                best = clarity[:2], layer, head, clarity[2]
     assert best is not None
     rank, layer, head, cell = best
     if rank[1] == -torch.inf:  # nothing is a number
-        return first
+        return fallback
     query, key = divmod(cell, len(words))
     return {"layer": layer, "head": head, "query": int(words[query]), "key": int(words[key])}
 

@@ -46,18 +46,18 @@ class Cells:
         cell = _cell(self._shell)
         if cell is None:
             return
-        before = self._outputs.pop(cell, [])
+        old_views = self._outputs.pop(cell, [])
         if self._running:
             self._outputs[cell] = self._running
         self._running = []
         named = [
             value for name, value in self._shell.user_ns.items() if not name.startswith("_")
         ]  # _, Out and the like
-        kept = {id(view) for views in (named, *self._outputs.values()) for view in views}
-        left = [view for view in before if id(view) not in kept]
-        for view in left:
+        reachable = {id(view) for views in (named, *self._outputs.values()) for view in views}
+        orphans = [view for view in old_views if id(view) not in reachable]
+        for view in orphans:
             view.close()
-        if left:
+        if orphans:
             _hand_back()
 
 

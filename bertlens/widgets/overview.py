@@ -1,4 +1,4 @@
-"""What the page gets of a trace at first, the overview: one head open, thumbnails and statistics of all head_answers.
+"""What the page gets of a trace at first, the overview: one head open, thumbnails and statistics of all heads.
 
 Those of a long text the page asks for, layer by layer, once head and frame are on the screen: a script that builds a
 view computes none, a new text or a closed view asks no more. An overview that is to be read without a kernel has them.
@@ -163,7 +163,7 @@ def _tab(view: ViewRecord, tab: Tab, trace: Trace) -> dict[str, Any]:
     about = questions[0].about(trace) if questions else trace
     words = {"name": tab.name, "label": tab.label, "about": tab.about, "why_not": view.why_not(about, tab.needs)}
     return words | {
-        "questions": {name: [one.removesuffix("?") for one in QUESTIONS[name].arguments] for name in tab.questions}
+        "questions": {name: [word.removesuffix("?") for word in QUESTIONS[name].arguments] for name in tab.questions}
     }
 
 
@@ -178,10 +178,10 @@ def _at_once(shown: Trace) -> bool:
 
 def _last(trace: Trace) -> bytes:
     """Numbers in which runs of the same text differ wherever their weights or changes do: the last layer's."""
-    last = trace.n_layers - 1
+    layer = trace.n_layers - 1
     if not trace.has_neurons:
-        return bytes(trace.attention_heads(last, 0, 1).float().cpu().numpy().tobytes())
-    return bytes(trace.query(last).float().cpu().numpy().tobytes() + trace.key(last).float().cpu().numpy().tobytes())
+        return bytes(trace.attention_heads(layer, 0, 1).float().cpu().numpy().tobytes())
+    return bytes(trace.query(layer).float().cpu().numpy().tobytes() + trace.key(layer).float().cpu().numpy().tobytes())
 
 
 def _hash(text: str, data: bytes = b"") -> str:

@@ -82,19 +82,19 @@ def _text_pair(trace: Trace, value: Any) -> str | None:
 
 def _other(trace: Trace, value: Any) -> tuple[str, ...]:
     """Another run: ["original"], ["before"], or ["text", a text, a second one or "", "cut" where it may be cut]."""
-    given = tuple(value) if isinstance(value, list) else ()
-    if not all(isinstance(one, str) for one in given) or (given[:1], len(given)) not in (
+    words = tuple(value) if isinstance(value, list) else ()
+    if not all(isinstance(word, str) for word in words) or (words[:1], len(words)) not in (
         (("original",), 1),
         (("before",), 1),
         (("text",), 4),
     ):
         raise InputError("the page asked for another run that this version of bertlens does not know")
-    return given
+    return words
 
 
 def _texts(_trace: Trace, value: Any) -> tuple[str, str, str, str]:
     """Two texts and the task of each, "" for none."""
-    if not isinstance(value, list) or len(value) != 4 or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or len(value) != 4 or not all(isinstance(text, str) for text in value):
         raise InputError("two texts and a task for each are compared: [a, b, task of a, task of b]")
     return value[0], value[1], value[2], value[3]
 
@@ -105,21 +105,21 @@ def _as_sent(_trace: Trace, value: Any) -> Any:
 
 def _sheet(trace: Trace, value: Any) -> dict[str, Any]:
     """How a figure is to look: {mm, points, dark, query, key}, the last two numbers of tokens or None."""
-    given = value if isinstance(value, dict) else {}
-    mm, points, dark = given.get("mm"), given.get("points"), given.get("dark")
+    sheet = value if isinstance(value, dict) else {}
+    mm, points, dark = sheet.get("mm"), sheet.get("points"), sheet.get("dark")
     if type(mm) is not int or type(points) is not int or not 0 <= mm <= 500 or not 1 <= points <= 40:
         raise InputError("a sheet is up to 500 mm wide, with letters of 1 to 40 points")
     tokens = {"query": _query, "key": _key}
-    chosen = {name: None if given.get(name) is None else check(trace, given[name]) for name, check in tokens.items()}
-    return {"mm": mm, "points": points, "dark": dark is True, **chosen}
+    pins = {name: None if sheet.get(name) is None else check(trace, sheet[name]) for name, check in tokens.items()}
+    return {"mm": mm, "points": points, "dark": dark is True, **pins}
 
 
 def _split(_trace: Trace, value: Any) -> dict[str, Any]:
     """Which split of a similarity: {of, words}."""
-    given = value if isinstance(value, dict) else {}
-    if given.get("of") not in SPLITS:
+    split = value if isinstance(value, dict) else {}
+    if split.get("of") not in SPLITS:
         raise InputError(f"a similarity is split by its {' or its '.join(SPLITS)}")
-    return {"of": given["of"], "words": given.get("words") is True}
+    return {"of": split["of"], "words": split.get("words") is True}
 
 
 @dataclass(frozen=True)

@@ -126,11 +126,11 @@ def register_question(question: Question) -> None:
     name, needs = question.name, question.needs
     if not isinstance(name, str) or not name:
         raise InputError(f"a question is named by a word, not by {name!r}")
-    if not all(callable(part) for part in (question.answer, question.carried, question.carried_shown)):
+    if not all(callable(function) for function in (question.answer, question.carried, question.carried_shown)):
         raise InputError(f"question {name!r}: answer, carried and carried_shown are functions")
-    if not isinstance(question.arguments, tuple) or not {str(one).removesuffix("?") for one in question.arguments} <= {
-        *ARGUMENTS
-    }:
+    if not isinstance(question.arguments, tuple) or not {
+        str(argument).removesuffix("?") for argument in question.arguments
+    } <= {*ARGUMENTS}:
         raise InputError(f"question {name!r}: arguments is a tuple of some of {', '.join(ARGUMENTS)}")
     check_needs(f"question {name!r}", needs)
     QUESTIONS[question.name] = question

@@ -27,5 +27,5 @@ class Selection:
     def of(cls, traits: Mapping[str, Any], layers: Sequence[int]) -> Selection:
         """Of a view with these traits, in these layers."""
         heads = dict.fromkeys([(traits["layer"], traits["head"]), *map(tuple, traits["heads"])])
-        shown = tuple((layer, head) for layer, head in heads if layer in layers)
-        return cls(shown, traits["query"], traits["key"], traits["layer_map"], layers, traits["settings"])
+        pairs = tuple((layer, head) for layer, head in heads if layer in layers)
+        return cls(pairs, traits["query"], traits["key"], traits["layer_map"], layers, traits["settings"])

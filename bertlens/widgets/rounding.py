@@ -41,11 +41,11 @@ def rounded(trace: Trace, layer: int, head: int) -> dict[str, Tensor]:
 def step_for(q: Tensor, k: Tensor, scaling: float) -> float | None:
     """A power of 2 of which they can be multiples; None where that is no shorter, or not all of them are numbers."""
     norm = math.hypot(*(float(x.norm(dim=-1).max()) for x in (q, k))) * abs(scaling)
-    most = max(float(x.abs().max()) for x in (q, k))
-    if not math.isfinite(norm) or not most:
+    largest = max(float(x.abs().max()) for x in (q, k))
+    if not math.isfinite(norm) or not largest:
         return None
     step = min(STEP, 2.0 ** math.floor(math.log2(MOST / norm))) if norm else STEP
-    return step if most / step < 1 << 23 else None  # 24 bits with the sign, as deflate.py has them
+    return step if largest / step < 1 << 23 else None  # 24 bits with the sign, as deflate.py has them
 
 
 def said(trace: Trace) -> str:

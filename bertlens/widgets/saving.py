@@ -45,11 +45,11 @@ def page(
     layers: whose heads it holds (default: all). bar: is told of each layer's pictures and of each answer.
     """
     trace = view.trace
-    most = max(maps.n_layers for maps in trace.maps.values())
-    chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
-    check_size(view, chosen)
-    pictured = range(most) if within("saved", stream_tokens(trace)) else chosen
-    selection = Selection.of(traits, chosen)
+    n_layers = max(maps.n_layers for maps in trace.maps.values())
+    page_layers = list(range(n_layers)) if layers is None else sorted({*check_indices(layers, n_layers, "layers")})
+    check_size(view, page_layers)
+    pictured = range(n_layers) if within("saved", stream_tokens(trace)) else page_layers
+    selection = Selection.of(traits, page_layers)
     steps = list(saved_answers(view, traits, selection))
     if bar is not None:
         bar.total = (bar.total or 0) + len(view.pending(pictured)) + len(steps)
@@ -61,28 +61,28 @@ def page(
     versions = " ".join(f"{name} {number}" for name, number in about["versions"].items())
     footer = f"{model} ({trace.dtype}) · {versions} · {about['date']}"
     footer += next(filter(None, map(rounding.said, trace.maps.values())), "")
-    holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
+    holds = "all layers" if layers is None else f"layers {', '.join(map(str, page_layers))}"
     for panel in view.panels:
         holds = panel.holds(holds, selection)
         footer += panel.footer(holds)
     names = [name for name in view.overview["header"]["maps"] if name != view.map_name]
     overviews = {name: overview_of(view, name, traits["layer"], traits["head"], pictured) for name in names}
     overviews[view.map_name] = view.overview
-    first = {name: _first(trace.maps[name], overview) for name, overview in overviews.items()}
+    openings = {name: _first(trace.maps[name], overview) for name, overview in overviews.items()}
     return html.Page(
         title=next(filter(None, titles), f"{model}: {texts[:80]}" if texts else model),
         footer=footer,
         state={
             **traits,
             **_for_readers(traits.get("lesson", {})),
-            "overview": first[view.map_name],
+            "overview": openings[view.map_name],
         },
-        overviews={name: (first[name]["header"], first[name]["data"]) for name in names},
+        overviews={name: (openings[name]["header"], openings[name]["data"]) for name in names},
         answers=_answered(trace, steps, bar),
-        layers=chosen,
+        layers=page_layers,
         holds=holds,
         about=about,
-        others=_runs(view, traits, chosen, bar),
+        others=_runs(view, traits, page_layers, bar),
         shown_by=next(filter(None, (panel.shown_by(trace) for panel in view.panels)), None),
     )
 
@@ -90,8 +90,8 @@ def page(
 def _runs(view: ViewRecord, traits: Mapping[str, Any], layers: list[int], bar: tqdm[Any] | None) -> Iterator[html.Page]:
     """The pages of the runs that panels carry: of all these layers, or where that is too much of the selected one."""
     for panel in view.panels:
-        parts = [part for part in traits["parts"] if part not in panel.parts]
-        bare = {**traits, "parts": parts, "query": None, "key": None, "heads": []}
+        names = [name for name in traits["parts"] if name not in panel.parts]
+        bare = {**traits, "parts": names, "query": None, "key": None, "heads": []}
         for question, trace in panel.runs(view.trace):
             size = sum(_most_bytes(maps) for maps in trace.maps.values()) * len(layers)
             fitting = layers if size < html.BESIDE / RUNS else [traits["layer"]]
@@ -102,15 +102,15 @@ def _runs(view: ViewRecord, traits: Mapping[str, Any], layers: list[int], bar: t
 def _first(trace: Trace, overview: Mapping[str, Any]) -> dict[str, Any]:
     """An overview as a page holds it: its head is that of `rounding.saved_head`."""
     header, data = overview["header"], overview["data"]
-    if "q" not in (found := rounding.saved_head(trace, header["head"]["layer"], header["head"]["head"])[1]):
+    if "q" not in (arrays := rounding.saved_head(trace, header["head"]["layer"], header["head"]["head"])[1]):
         return dict(overview)
-    index, data = pack(unpack(header["arrays"], data) | {f"head.{name}": array for name, array in found.items()})
+    index, data = pack(unpack(header["arrays"], data) | {f"head.{name}": array for name, array in arrays.items()})
     return {**overview, "header": {**header, "arrays": index}, "data": data}
 
 
 def _for_readers(lesson: Mapping[str, Any]) -> dict[str, Any]:
     """A lesson that another reader does anew, without the teacher's notes."""
-    steps = [{name: told for name, told in step.items() if name != "notes"} for step in lesson.get("steps", ())]
+    steps = [{name: content for name, content in step.items() if name != "notes"} for step in lesson.get("steps", ())]
     return {"lesson": {**lesson, "steps": steps} if steps else lesson, "lesson_done": []}
 
 
@@ -164,7 +164,7 @@ register_question(Question("html", _html, ("layers?",), of_view=True, any_text=T
 
 def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:
     """What a page without a kernel is asked by its parts."""
-    names = [name for part in traits["parts"] for name in (PARTS.get(part) or TABS[part]).questions]
+    names = [name for part_name in traits["parts"] for name in (PARTS.get(part_name) or TABS[part_name]).questions]
     for name, maps in view.trace.maps.items():
         request = Request(view, name, traits, _refuse)
         layers = [layer for layer in selection.layers if layer < maps.n_layers]
@@ -180,12 +180,12 @@ def _refuse(_trace: Trace) -> None:
 
 def _answered(trace: Trace, steps: Sequence[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
     """The answers; raises ModelError where the model is another after the last one than before the first."""
-    before = trace.model and trace.model.fingerprint()
+    fingerprint = trace.model and trace.model.fingerprint()
     for message, answer in steps:
         yield message, answer()
         if bar is not None:
             bar.update()
-    if trace.model is not None and trace.model.fingerprint() != before:
+    if trace.model is not None and trace.model.fingerprint() != fingerprint:
         raise ModelError("the model was changed while the page was being made: trace again, then save it")
 
 
@@ -202,17 +202,17 @@ def check_size(view: ViewRecord, layers: Sequence[int]) -> None:
     Shapes say what a page holds at most. Only where that is past the limit a few heads are deflated to say how much is
     saved: the least of them refuses, the most names the layers that fit.
     """
-    most = sum(_most_bytes(trace) for trace in view.trace.maps.values())
-    rest = _rest(view)
-    if most * len(layers) + rest <= html.LIMIT:
+    layer_bytes = sum(_most_bytes(trace) for trace in view.trace.maps.values())
+    base_bytes = _rest(view)
+    if layer_bytes * len(layers) + base_bytes <= html.LIMIT:
         return
     shares = [_share(trace, layers) for trace in view.trace.maps.values()]
-    least = int(most * min(low for low, _ in shares))
-    if least * len(layers) > html.LIMIT:
-        of_layer = int(most * max(high for _, high in shares))
-        if least + rest <= html.LIMIT:  # one may fit
-            of_layer = min(of_layer, html.LIMIT - rest)
-        raise html.too_large(layers, of_layer * len(layers) + rest, of_layer)
+    least_bytes = int(layer_bytes * min(low for low, _ in shares))
+    if least_bytes * len(layers) > html.LIMIT:
+        of_layer = int(layer_bytes * max(high for _, high in shares))
+        if least_bytes + base_bytes <= html.LIMIT:  # one may fit
+            of_layer = min(of_layer, html.LIMIT - base_bytes)
+        raise html.too_large(layers, of_layer * len(layers) + base_bytes, of_layer)
 
 
 def _rest(view: ViewRecord) -> int:
@@ -231,11 +231,11 @@ def _most_bytes(trace: Trace) -> int:
 
 def _share(trace: Trace, layers: Sequence[int]) -> tuple[float, float]:
     """(least, most) of their bytes that three heads of these layers keep when they are deflated."""
-    held = [layer for layer in layers if layer < trace.n_layers] or [0]
-    found = []
+    numbers = [layer for layer in layers if layer < trace.n_layers] or [0]
+    shares = []
     for layer, head in zip(
-        (held[0], held[len(held) // 2], held[-1]), (0, trace.n_heads // 2, trace.n_heads - 1), strict=True
+        (numbers[0], numbers[len(numbers) // 2], numbers[-1]), (0, trace.n_heads // 2, trace.n_heads - 1), strict=True
     ):
         index, blob = pack(rounding.saved_head(trace, layer, head)[1])
-        found.append(len(deflated(blob, index)[0]) / len(blob))
-    return min(found), max(found)
+        shares.append(len(deflated(blob, index)[0]) / len(blob))
+    return min(shares), max(shares)

@@ -23,31 +23,31 @@ def choices_of(name: str) -> Sequence[str]:
     return next(trait.choices for trait in TRAITS if trait.name == name)
 
 
-def fitted(view: Any, shown: Trace) -> dict[str, Any]:
+def fitted(view: Any, maps: Trace) -> dict[str, Any]:
     """What of the selection makes sense in other maps: heads that are there, the last one for one that is not."""
     fitted: dict[str, Any] = {
-        "layer": min(view.layer, shown.n_layers - 1),
-        "head": min(view.head, shown.n_heads - 1),
-        "heads": [[l, h] for l, h in view.heads if l < shown.n_layers and h < shown.n_heads],  # noqa: E741
+        "layer": min(view.layer, maps.n_layers - 1),
+        "head": min(view.head, maps.n_heads - 1),
+        "heads": [[l, h] for l, h in view.heads if l < maps.n_layers and h < maps.n_heads],  # noqa: E741
     }
-    for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
+    for name, size in (("layer", maps.n_layers), ("head", maps.n_heads)):
         included = getattr(view, f"include_{name}s")
         if included is not None and (max(included) >= size or fitted[name] not in included):
             fitted[f"include_{name}s"] = None
     return fitted
 
 
-def heads_in(shown: Trace, selected: int, given: Sequence[Any]) -> list[list[int]]:
+def heads_in(maps: Trace, selected: int, given: Sequence[Any]) -> list[list[int]]:
     """[[layer, head], ...] of the trait `heads`; a number alone is a head of the selected layer."""
-    chosen = []
-    if len(given) > shown.n_layers * shown.n_heads:
-        raise SelectionError(f"heads are more than the {shown.n_layers * shown.n_heads} that there are")
+    pairs = []
+    if len(given) > maps.n_layers * maps.n_heads:
+        raise SelectionError(f"heads are more than the {maps.n_layers * maps.n_heads} that there are")
     for item in given:
         layer, head = [selected, item] if isinstance(item, int) else item
-        check_index(layer, shown.n_layers, "heads: layer")
-        check_index(head, shown.n_heads, "heads: head")
-        chosen.append([layer, head])
-    return chosen
+        check_index(layer, maps.n_layers, "heads: layer")
+        check_index(head, maps.n_heads, "heads: head")
+        pairs.append([layer, head])
+    return pairs
 
 
 def check_included(name: str, value: int, included: list[int] | None) -> None:

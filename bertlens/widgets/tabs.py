@@ -17,7 +17,7 @@ from .records import Answer
 
 
 @dataclass(frozen=True)
-class Part:
+class WidgetPart:
     """A part of a widget that is no tab, and the questions that it asks."""
 
     name: str
@@ -32,13 +32,13 @@ class Tab(Word):
     questions: tuple[str, ...] = ()
 
 
-PARTS: dict[str, Part] = {
-    part.name: part
-    for part in (
-        Part("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html", "lesson_model")),
-        Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
-        Part("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop")),
-        Part("head", ("overview", "head", "norms", "layer_map", "pdf")),
+PARTS: dict[str, WidgetPart] = {
+    entry.name: entry
+    for entry in (
+        WidgetPart("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html", "lesson_model")),
+        WidgetPart("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
+        WidgetPart("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop")),
+        WidgetPart("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )
 }
 

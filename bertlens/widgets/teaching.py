@@ -50,8 +50,8 @@ class Classroom:
         self.lesson = lesson
         steps = [] if lesson is None else lessons.for_page(lesson)["steps"]
         states = [step["state"] for step in steps if step.get("state", {}).get("text")]
-        own = dict.fromkeys((state["text"], state.get("text_pair")) for state in states)
-        self.texts = tuple(_pair(text) for text in texts) or tuple(own) or tuple(map(_pair, TEXTS))
+        lesson_texts = dict.fromkeys((state["text"], state.get("text_pair")) for state in states)
+        self.texts = tuple(_pair(text) for text in texts) or tuple(lesson_texts) or tuple(map(_pair, TEXTS))
         for text, pair in self.texts:
             lens.encoding(text, pair)
 
@@ -95,13 +95,13 @@ class Classroom:
             one_thread_if_small(stream_size(self.trace)),
             tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
         ):
-            others = [self.lens.trace(*text) for text in self.texts[1:]]
-            model = live(self.trace, small, hosted, others)
+            traces = [self.lens.trace(*text) for text in self.texts[1:]]
+            model = live(self.trace, small, hosted, traces)
             page = Explorer(self.trace, lesson=self.lesson).page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"
-            held = () if small else (Explorer(other).page() for other in others)
-            page = replace(page, live=model, title=title, texts=texts, others=held)
+            pages = () if small else (Explorer(trace).page() for trace in traces)
+            page = replace(page, live=model, title=title, texts=texts, others=pages)
             if hosted:
                 return html.to_folder(page, path)
             html.to_html(page, path)
@@ -109,13 +109,13 @@ class Classroom:
 
 
 def _pair(text: Text) -> tuple[str, str | None]:
-    one, other = (
+    a, b = (
         (text, None)
         if isinstance(text, str)
         else text
         if isinstance(text, tuple | list) and len(text) == 2
         else (None, None)
     )
-    if not isinstance(one, str) or not isinstance(other, str | None):
+    if not isinstance(a, str) or not isinstance(b, str | None):
         raise InputError(f"a text is a string or a pair of strings, not {excerpt(text, 60)}")
-    return one, other
+    return a, b

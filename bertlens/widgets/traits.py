@@ -17,7 +17,7 @@ from ..base.vocabulary import SETTINGS, Trait
 from ..errors import SelectionError, excerpt
 
 
-class Whole(Int):  # type: ignore[type-arg]
+class WholeNumber(Int):  # type: ignore[type-arg]
     """A whole number, which True is not."""
 
     def validate(self, obj: Any, value: Any) -> Any:
@@ -26,7 +26,7 @@ class Whole(Int):  # type: ignore[type-arg]
         return super().validate(obj, value)
 
 
-class Heads(List):  # type: ignore[type-arg]
+class HeadsTrait(List):  # type: ignore[type-arg]
     """A list of [layer, head], or of heads alone. Raises SelectionError, a TraitError, for anything else."""
 
     def validate(self, obj: Any, value: Any) -> Any:
@@ -44,35 +44,35 @@ class Heads(List):  # type: ignore[type-arg]
         return item if isinstance(item, int) else list(item)
 
 
-class Settings(Dict):
+class SettingsTrait(Dict):
     """Some of vocabulary.SETTINGS, each of the kind of its default. Raises SelectionError, a TraitError."""
 
     def validate(self, obj: Any, value: Any) -> Any:
-        given: dict[str, Any] = dict(super().validate(obj, value) or {})
-        for name, item in given.items():
+        settings: dict[str, Any] = dict(super().validate(obj, value) or {})
+        for name, item in settings.items():
             if name not in SETTINGS:
                 raise SelectionError(f"no setting {excerpt(name)}: there are {', '.join(SETTINGS)}")
             if not _alike(item, SETTINGS[name]):
                 raise SelectionError(f"the setting {name} is like {SETTINGS[name]!r}, not {excerpt(item)}")
-        return given
+        return settings
 
 
-class Done(List):  # type: ignore[type-arg]
+class LessonRecords(List):  # type: ignore[type-arg]
     """What was done in a lesson: flat records, as many and as long as a class needs. Raises SelectionError."""
 
     MOST, CHARACTERS = 100, 100_000
 
     def validate(self, obj: Any, value: Any) -> Any:
-        given = list(super().validate(obj, value) or [])
+        records = list(super().validate(obj, value) or [])
         flat = all(
-            isinstance(one, dict)
-            and type(one.get("step")) is int
-            and all(isinstance(v, str | bool | int | float | None) and v == v for v in one.values())
-            for one in given
+            isinstance(record, dict)
+            and type(record.get("step")) is int
+            and all(isinstance(v, str | bool | int | float | None) and v == v for v in record.values())
+            for record in records
         )
-        if not flat or len(given) > self.MOST or len(json.dumps(given)) > self.CHARACTERS:
+        if not flat or len(records) > self.MOST or len(json.dumps(records)) > self.CHARACTERS:
             raise SelectionError("lesson_done is a list of what was done, each with the number of its step")
-        return given
+        return records
 
 
 def _alike(value: Any, default: Any) -> bool:
@@ -91,15 +91,15 @@ def _alike(value: Any, default: Any) -> bool:
 
 KINDS: dict[str, Callable[[Trait], Any]] = {
     "text": lambda trait: Unicode(trait.default),
-    "number": lambda trait: Whole(trait.default),
-    "optional": lambda trait: Whole(None, allow_none=True),
+    "number": lambda trait: WholeNumber(trait.default),
+    "optional": lambda trait: WholeNumber(None, allow_none=True),
     "flag": lambda trait: Bool(trait.default),
     "choice": lambda trait: Unicode(trait.default),
-    "numbers": lambda trait: List(Whole(), allow_none=True, default_value=None),
+    "numbers": lambda trait: List(WholeNumber(), allow_none=True, default_value=None),
     "names": lambda trait: List(Unicode()),
-    "heads": lambda trait: Heads(),
-    "settings": lambda trait: Settings(),
+    "heads": lambda trait: HeadsTrait(),
+    "settings": lambda trait: SettingsTrait(),
     "record": lambda trait: Dict(),
     "lesson": lambda trait: Dict(),
-    "done": lambda trait: Done(),
+    "done": lambda trait: LessonRecords(),
 }

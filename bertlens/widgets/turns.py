@@ -27,33 +27,33 @@ def by_heads(
 
     What is done by then is kept under `of`: the same call again goes on from there.
     """
-    begun = trace.kept("heads begun", dict[Hashable, _Groups])
-    here, until = weakly(trace), time.monotonic() + patience
+    memo = trace.kept("heads begun", dict[Hashable, _Groups])
+    trace_ref, until = weakly(trace), time.monotonic() + patience
     groups = head_groups(trace, layer)
-    kept = begun.setdefault((of, layer), _Groups())
+    state = memo.setdefault((of, layer), _Groups())
     for n in range(len(groups)):
-        if n in kept.done:
+        if n in state.products:
             continue
-        steps = kept.begun.pop(n, None) or work(here, groups[n])  # who takes them goes on: two threads may be at it
+        steps = state.steps.pop(n, None) or work(trace_ref, groups[n])  # who takes them goes on: two threads may ask
         while True:
             try:
                 next(steps)
             except StopIteration as end:
-                kept.done[n] = end.value
+                state.products[n] = end.value
                 break
             if time.monotonic() > until:
-                kept.begun[n] = steps
+                state.steps[n] = steps
                 return None
-    begun.pop((of, layer), None)
-    return [kept.done[n] for n in range(len(groups))]
+    memo.pop((of, layer), None)
+    return [state.products[n] for n in range(len(groups))]
 
 
 @dataclass(eq=False)
 class _Groups:
     """Of the groups of a layer's heads: what is made, and the steps of what was begun."""
 
-    done: dict[int, Any] = field(default_factory=dict)
-    begun: dict[int, Steps[Any]] = field(default_factory=dict)
+    products: dict[int, Any] = field(default_factory=dict)
+    steps: dict[int, Steps[Any]] = field(default_factory=dict)
 
 
 def weakly(trace: Trace) -> Here:
@@ -61,9 +61,9 @@ def weakly(trace: Trace) -> Here:
     weak = ref(trace)
 
     def here() -> Trace:
-        found = weak()
-        assert found is not None
-        return found
+        referent = weak()
+        assert referent is not None
+        return referent
 
     return here
 
@@ -83,22 +83,22 @@ def passed(trace: Trace, patience: float) -> bool:
 def advanced(advance: Callable[[], bool], patience: float) -> bool:
     """Whether something is done, after steps (`advance` makes one and says so) for so many seconds."""
     until = time.monotonic() + patience
-    while not (done := advance()) and time.monotonic() < until:
+    while not (is_complete := advance()) and time.monotonic() < until:
         pass
-    return done
+    return is_complete
 
 
 @dataclass(eq=False)
-class _Work:
+class _SteppedWork:
     steps: Generator[float | None, None, Any]
-    asked: float = 0.0
-    done: float | None = None  # the share, 0 to 1, where its steps yield it
+    asked_at: float = 0.0
+    share: float | None = None  # 0 to 1, where its steps yield it
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def unfinished(trace: Trace) -> dict[Hashable, _Work]:
+def unfinished(trace: Trace) -> dict[Hashable, _SteppedWork]:
     """Work in steps that was begun and has not ended."""
-    return trace.kept("work in steps", dict[Hashable, _Work])
+    return trace.kept("work in steps", dict[Hashable, _SteppedWork])
 
 
 def in_steps(
@@ -108,22 +108,22 @@ def in_steps(
 
     The same call again goes on from there.
     """
-    here, works, now = weakly(trace), unfinished(trace), time.monotonic()
-    for other, work in list(works.items()):
-        if other != of and now - work.asked > IDLE:
-            works.pop(other, None)
-    work = works.setdefault(of, _Work(begin(here)))
+    trace_ref, works, now = weakly(trace), unfinished(trace), time.monotonic()
+    for key, work in list(works.items()):
+        if key != of and now - work.asked_at > IDLE:
+            works.pop(key, None)
+    work = works.setdefault(of, _SteppedWork(begin(trace_ref)))
     with work.lock:
-        work.asked = now
+        work.asked_at = now
         try:
             while True:
-                work.done = next(work.steps)
+                work.share = next(work.steps)
                 if time.monotonic() - now > patience:
                     return None
         except StopIteration as end:
             works.pop(of, None)
-            made: T | None = end.value
-            return made
+            answer: T | None = end.value
+            return answer
         except BaseException:
             works.pop(of, None)
             raise
@@ -132,5 +132,5 @@ def in_steps(
 def ask_again(trace: Trace | None = None, of: Hashable = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """The answer to a page that has to ask once more; done: the share of `of` that is made, where its steps say it."""
     work = unfinished(trace).get(of) if trace is not None else None
-    done = None if work is None else work.done
-    return {"again": True, **({} if done is None else {"done": done})}, {}
+    share = None if work is None else work.share
+    return {"again": True, **({} if share is None else {"done": share})}, {}

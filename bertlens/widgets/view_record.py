@@ -69,12 +69,11 @@ class ViewRecord:
         """What a page asks about beside what is shown: made once; the latest of a kind stay."""
         memo = self.memo.setdefault(kind, {})
         if key not in memo:
-            made = make()
+            answer = make()
             for oldest in list(memo)[: 1 - COMPARED_RUNS]:
                 memo.pop(oldest, None)
-            memo[key] = made
-        result: T = memo[key]
-        return result
+            memo[key] = answer
+        return memo[key]
 
 
 def stream_tokens(trace: Trace) -> int:

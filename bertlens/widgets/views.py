@@ -239,14 +239,14 @@ class TaskView(LensWidget):
 
 def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:
     """A selection with the head to open on; what was given wins, and what is wrong with it is said by who checks it."""
-    shown = trace.maps.get(selection.get("map", next(iter(trace.maps))))
-    if shown is None or {"layer", "head"} & selection.keys():
+    maps = trace.maps.get(selection.get("map", next(iter(trace.maps))))
+    if maps is None or {"layer", "head"} & selection.keys():
         return selection
     included = {name: selection.get(f"include_{name}") for name in ("layers", "heads")}
-    for name, size in (("layers", shown.n_layers), ("heads", shown.n_heads)):
+    for name, size in (("layers", maps.n_layers), ("heads", maps.n_heads)):
         if included[name] is not None:
             included[name] = check_indices(included[name], size, f"include_{name}")
-    opened = opening(shown, **included)
+    opened = opening(maps, **included)
     if {"query", "key"} & selection.keys():
         opened = {"layer": opened["layer"], "head": opened["head"]}
     return opened | selection

@@ -77,14 +77,14 @@ class LensWidget(anywidget.AnyWidget):
         **selection: Any,
     ) -> None:
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
-        parts, record = self._parts(), ViewRecord(trace, tuple(panels))
-        check_selection(record, parts, selection)
+        names, record = self._parts(), ViewRecord(trace, tuple(panels))
+        check_selection(record, names, selection)
         self._open: ViewRecord | None = with_overview(
             record, selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
         self._met = False  # a page has asked something
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
-        selection.setdefault("view", next((part for part in parts if part in TABS and "head" not in parts), ""))
+        selection.setdefault("view", next((name for name in names if name in TABS and "head" not in names), ""))
         bundle_model = shared_bundle()
         if bundle_model is not None:
             named = traitlets.Instance(Bundle, allow_none=True).tag(sync=True, **ipywidgets.widget_serialization)
@@ -92,7 +92,7 @@ class LensWidget(anywidget.AnyWidget):
             self._esm, self._css, selection["bundle"] = bundle.text("loader.js"), "", bundle_model
         super().__init__(
             layout={"height": "max-content"},  # some hosts give what names no height one of their own
-            parts=list(parts),
+            parts=list(names),
             text=trace.text or "",
             text_pair=trace.text_pair or "",
             overview=dict(self._record.overview),
@@ -119,23 +119,23 @@ class LensWidget(anywidget.AnyWidget):
         if reason := self._record.reason("no_text"):
             raise InputError(reason)
         with self._setting:
-            before = self._record.trace.maps.get(self.map)
+            old_maps = self._record.trace.maps.get(self.map)
             name = self.map if self.map in trace.maps else next(iter(trace.maps))
-            new = trace.maps[name]
-            opened = fitted(self, new)
+            maps = trace.maps[name]
+            opened = fitted(self, maps)
             # One assignment: from here on, a question about the text before is refused.
             record = ViewRecord(trace, self._record.panels)
             self._open = with_overview(record, name, opened["layer"], opened["head"], before=self._record)
-            kept = fitted(self, new) | {  # once more: a cell may have chosen another head meanwhile
+            selection = fitted(self, maps) | {  # once more: a cell may have chosen another head meanwhile
                 "map": name,
-                "query": same_token(before.tokens if before else [], new.tokens, self.query),
-                "key": same_token(before.key_tokens if before else [], new.key_tokens, self.key),
+                "query": same_token(old_maps.tokens if old_maps else [], maps.tokens, self.query),
+                "key": same_token(old_maps.key_tokens if old_maps else [], maps.key_tokens, self.key),
                 "text": trace.text or "",
                 "text_pair": trace.text_pair or "",
                 "overview": dict(self._record.overview),
             }
             with self.hold_sync(), self.hold_trait_notifications():
-                for trait, value in kept.items():
+                for trait, value in selection.items():
                     setattr(self, trait, value)
 
     @property
@@ -178,23 +178,23 @@ class LensWidget(anywidget.AnyWidget):
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """What a page sets: of the selection, all values or none. A page whose values are refused gets the kernel's."""
-        chosen = {name: value for name, value in sync_data.items() if name in SELECTABLE}
-        if not chosen:
+        selection = {name: value for name, value in sync_data.items() if name in SELECTABLE}
+        if not selection:
             return
         with self._setting:
             try:
-                super().set_state(chosen)
-                if "map" in chosen:  # a pin that had this value before belongs to the new map all the same
-                    pins = {name: chosen[name] for name in ("query", "key") if name in chosen}
+                super().set_state(selection)
+                if "map" in selection:  # a pin that had this value before belongs to the new map all the same
+                    pins = {name: selection[name] for name in ("query", "key") if name in selection}
                     super().set_state({name: pin for name, pin in pins.items() if getattr(self, name) != pin})
             except TraitError:
-                self.send_state(list(chosen))
+                self.send_state(list(selection))
 
     @traitlets.validate("layer", "head", "query", "key")
     def _valid_index(self, proposal: Any) -> Any:
-        name, value, shown = proposal["trait"].name, proposal["value"], self._map
-        sizes = {"layer": shown.n_layers, "head": shown.n_heads}
-        sizes |= {"query": len(shown.tokens), "key": len(shown.key_tokens)}
+        name, value, maps = proposal["trait"].name, proposal["value"], self._map
+        sizes = {"layer": maps.n_layers, "head": maps.n_heads}
+        sizes |= {"query": len(maps.tokens), "key": len(maps.key_tokens)}
         for panel in self._record.panels:
             sizes |= panel.sizes
         if value is not None:
@@ -210,10 +210,10 @@ class LensWidget(anywidget.AnyWidget):
         name, value = proposal["trait"].name, proposal["value"]
         if value is None:
             return None
-        chosen = check_indices(value, self._map.n_layers if name == "include_layers" else self._map.n_heads, name)
-        one = name.removeprefix("include_").removesuffix("s")
-        check_included(one, getattr(self, one), chosen)
-        return chosen
+        included = check_indices(value, self._map.n_layers if name == "include_layers" else self._map.n_heads, name)
+        trait = name.removeprefix("include_").removesuffix("s")
+        check_included(trait, getattr(self, trait), included)
+        return included
 
     @traitlets.validate("heads")
     def _valid_heads(self, proposal: Any) -> list[list[int]]:
@@ -236,8 +236,8 @@ class LensWidget(anywidget.AnyWidget):
     def _new_map(self, _change: Any) -> None:
         """Tokens of one map are not those of another: pins go, unless they were set together with the map."""
         changes = fitted(self, self._map)
-        here = {name: (self.map, getattr(self, name)) for name in ("query", "key")}
-        changes |= {name: None for name, pin in here.items() if self._pinned.get(name) != pin}
+        pins = {name: (self.map, getattr(self, name)) for name in ("query", "key")}
+        changes |= {name: None for name, pin in pins.items() if self._pinned.get(name) != pin}
         with self.hold_trait_notifications():
             for name, value in changes.items():
                 setattr(self, name, value)

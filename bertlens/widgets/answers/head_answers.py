@@ -66,12 +66,12 @@ def _mask(size: int, rows_of: Callable[[slice], Tensor]) -> Answer:
     for start in range(0, size, ROWS):
         rows = slice(start, min(start + ROWS, size))
         bias = rows_of(rows)
-        seen = bias != -torch.inf
-        if not bool((bias[seen] == 0).all()):
+        visible = bias != -torch.inf
+        if not bool((bias[visible] == 0).all()):
             return {"mask": "bias"}, {"bias": rows_of(slice(0, size)).float().contiguous()}
-        full = full and bool(seen.all())
-        band = band if band and torch.equal(seen, _within(band, rows, seen)) else None
-        bits.append(np.packbits(seen.cpu().numpy(), axis=1, bitorder="little"))
+        full = full and bool(visible.all())
+        band = band if band and torch.equal(visible, _within(band, rows, visible)) else None
+        bits.append(np.packbits(visible.cpu().numpy(), axis=1, bitorder="little"))
     if full:
         return {"mask": "full"}, {}
     return ({"mask": "band", "band": band}, {}) if band else ({"mask": "bits"}, {"bits": np.concatenate(bits)})
@@ -81,8 +81,8 @@ def _band(first: Tensor, last: Tensor, size: int) -> dict[str, int] | None:
     """How many keys a query sees to its left and right, as the first and the last query say."""
     if not bool(first.any()) or not bool(last.any()):
         return None
-    left = max(0, size - 1 - int(last.nonzero()[0]))  # the last query sees nothing less far to its left
-    return {"left": left, "right": max(0, int(first.nonzero()[-1]))}
+    to_left = max(0, size - 1 - int(last.nonzero()[0]))  # the last query sees nothing less far to its left
+    return {"left": to_left, "right": max(0, int(first.nonzero()[-1]))}
 
 
 def _within(band: dict[str, int], rows: slice, like: Tensor) -> Tensor:
@@ -110,10 +110,10 @@ def thumbnails(trace: Trace, measure: str, layer: int | None = None) -> Answer:
     if layer is None:
         thumbs, largest = thumbnails_of(trace, measure)
         return {}, {"thumbs": thumbs, "thumb_max": largest}
-    parts = by_heads(trace, layer, lambda here, heads: thumbnail_steps(here, layer, heads, measure), measure, PATIENCE)
-    if parts is None:
+    groups = by_heads(trace, layer, lambda here, heads: thumbnail_steps(here, layer, heads, measure), measure, PATIENCE)
+    if groups is None:
         return ask_again()
-    thumbs, largest = (torch.cat(part)[None] for part in zip(*parts, strict=True))
+    thumbs, largest = (torch.cat(pieces)[None] for pieces in zip(*groups, strict=True))
     return {}, {"thumbs": thumbs, "thumb_max": largest}
 
 
@@ -123,13 +123,13 @@ def head_statistics(trace: Trace, by: str, layer: int | None = None) -> Answer:
         raise ModelError(reason)
     if layer is not None:
         of = ("statistics", by)
-        parts = by_heads(trace, layer, lambda here, heads: byhead.steps_of_heads(here, layer, heads, by), of, PATIENCE)
-        if parts is None:
+        groups = by_heads(trace, layer, lambda here, heads: byhead.steps_of_heads(here, layer, heads, by), of, PATIENCE)
+        if groups is None:
             return ask_again()
-        made = byhead.joined(parts)
+        table = byhead.joined(groups)
     else:
-        made = byhead.statistics(trace, by)
-    return {"names": list(made.names)}, {"stats": made.values, "received": made.received}
+        table = byhead.statistics(trace, by)
+    return {"names": list(table.names)}, {"stats": table.values, "received": table.received}
 
 
 def query_rows(trace: Trace, query: int, last: int) -> Answer:
@@ -166,9 +166,9 @@ def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None
     if layer is not None and not all(_scored(trace, view, layer, PATIENCE) for view in gates.VIEWS):
         return ask_again()
     content = int((~trace.special_mask).sum())
-    least = gates.threshold_at(content, threshold)
+    bound = gates.threshold_at(content, threshold)
     fields: dict[str, Any] = {"names": list(gates.GATES), "threshold": threshold, "margin": margin, "labels": {}}
-    fields |= {"content_tokens": content, "least": least if math.isfinite(least) else None}
+    fields |= {"content_tokens": content, "least": bound if math.isfinite(bound) else None}
     arrays = {}
     for view in gates.VIEWS:
         scores = gate_scores(trace, view, _layers(trace, layer))
@@ -183,21 +183,21 @@ def _gate_scores(trace: Trace) -> dict[tuple[str, int], gates.Scores]:
 
 def gate_scores(trace: Trace, view: str, layers: Sequence[int] | None = None) -> gates.Scores:
     """`gates.head_scores`, each layer's computed once: they do not depend on thresholds, which a reader moves."""
-    wanted = range(trace.n_layers) if layers is None else layers
-    for layer in wanted:
+    numbers = range(trace.n_layers) if layers is None else layers
+    for layer in numbers:
         _scored(trace, view, layer)
-    return gates.joined([_gate_scores(trace)[view, layer] for layer in wanted])
+    return gates.joined([_gate_scores(trace)[view, layer] for layer in numbers])
 
 
 def _scored(trace: Trace, view: str, layer: int, patience: float = math.inf) -> bool:
     """Whether a layer's scores are kept, once that has been tried for so many seconds."""
-    kept = _gate_scores(trace)
-    if (view, layer) not in kept:
-        parts = by_heads(trace, layer, lambda here, heads: group_steps(here, layer, heads, view), view, patience)
-        if parts is None:
+    memo = _gate_scores(trace)
+    if (view, layer) not in memo:
+        groups = by_heads(trace, layer, lambda here, heads: group_steps(here, layer, heads, view), view, patience)
+        if groups is None:
             return False
-        scores = gates.joined(parts)
-        kept[view, layer] = gates.Scores({gate: values[None].cpu() for gate, values in scores.items()}, scores.n)
+        scores = gates.joined(groups)
+        memo[view, layer] = gates.Scores({gate: values[None].cpu() for gate, values in scores.items()}, scores.n)
     return True
 
 
@@ -209,9 +209,9 @@ def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:
 
 def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> Answer:
     """The cells that made a head's score for a gate: fields, and cells, eight (S · S, row by row) to a byte."""
-    one = slice(head, head + 1)
+    heads = slice(head, head + 1)
     evidence = gates.evidence_of_rows(
-        lambda: ((start, first, weights[0]) for start, first, weights in blocks(trace, layer, one)),
+        lambda: ((start, key, weights[0]) for start, key, weights in blocks(trace, layer, heads)),
         trace.special_mask,
         gate,
         trace.segments,
@@ -250,17 +250,17 @@ def layer_rows(trace: Trace) -> Answer:
 
 def stream(trace: Trace, station: int, method: str) -> Answer:
     """Tokens at one station of the stream on a plane, and their nearest by cosine (js/src/tabs/geometry/stream.tsx)."""
-    made = projection.project(trace, station, method)
-    near, cosines = projection.nearest(projection.station(trace, station))
+    plane = projection.project(trace, station, method)
+    neighbours, cosines = projection.nearest(projection.station(trace, station))
     fields = {"station": station, "method": method, "umap": projection.has_umap()}
-    fields["share"] = None if made.share is None else made.share.tolist()
-    return fields, {"points": made.points.float(), "near": near.int(), "cosines": cosines.float()}
+    fields["share"] = None if plane.share is None else plane.share.tolist()
+    return fields, {"points": plane.points.float(), "near": neighbours.int(), "cosines": cosines.float()}
 
 
 def histograms(trace: Trace, layer: int, head: int) -> Answer:
     """Histograms of a head's vector norms."""
-    made = geometry.norm_histograms(trace, layer, head)
-    return {"layer": layer, "head": head, "edges": made.edges, "counts": made.counts, "bounds": made.bounds}, {}
+    bins = geometry.norm_histograms(trace, layer, head)
+    return {"layer": layer, "head": head, "edges": bins.edges, "counts": bins.counts, "bounds": bins.bounds}, {}
 
 
 def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
@@ -276,17 +276,17 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
     if head is not None and not advanced(lambda: advance(trace, layer, head), PATIENCE):
         return ask_again()
     matrices = spectra.head_vectors(trace, layer)
-    spectrum = {name: spectra.Spectrum.of(x) for name, x in matrices.items()}
-    arrays = {name: (one.values / one.values[:, :1]).float() for name, one in spectrum.items()}
-    ranks = {name: one.effective_rank for name, one in spectrum.items()}
+    by_name = {name: spectra.Spectrum.of(x) for name, x in matrices.items()}
+    arrays = {name: (spectrum.values / spectrum.values[:, :1]).float() for name, spectrum in by_name.items()}
+    ranks = {name: spectrum.effective_rank for name, spectrum in by_name.items()}
     ranks["attention"] = torch.full((trace.n_heads,), torch.nan, device="cpu")
     arrays["attention"] = torch.full((trace.n_heads, min(MOST_VALUES, trace.n_tokens)), torch.nan, device="cpu")
-    for one in heads:
-        found = leading(trace, layer, one)
-        ranks["attention"][one] = found.effective_rank
-        arrays["attention"][one] = (found.values / found.values[0])[:MOST_VALUES]
+    for number in heads:
+        maps = leading(trace, layer, number)
+        ranks["attention"][number] = maps.effective_rank
+        arrays["attention"][number] = (maps.values / maps.values[0])[:MOST_VALUES]
     assert trace.model is not None
-    of_heads, whole = spectra.layer_weights(*spectra.projections(trace.model, layer))
+    of_heads, of_layer = spectra.layer_weights(*spectra.projections(trace.model, layer))
     rows = [{name: float(rank[n]) for name, rank in ranks.items()} | of_heads[n] for n in range(trace.n_heads)]
     exact = within("spectrum", trace.n_tokens)
-    return {"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim, "exact": exact}, arrays
+    return {"layer": layer, "heads": rows, "whole": of_layer, "dim": trace.head_dim, "exact": exact}, arrays

@@ -29,13 +29,13 @@ def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tupl
     (H, len(ATLAS_NAMES)). Where they take longer than `patience` (s), the field "again" says to ask once more: what is
     done is kept.
     """
-    kept = trace.kept("thumbnails", dict[int, dict[str, Tensor]])
-    if layer not in kept:
-        parts = by_heads(trace, layer, lambda here, heads: _pictures(here, layer, heads), "pictures", patience)
-        if parts is None:
+    memo = trace.kept("thumbnails", dict[int, dict[str, Tensor]])
+    if layer not in memo:
+        groups = by_heads(trace, layer, lambda here, heads: _pictures(here, layer, heads), "pictures", patience)
+        if groups is None:
             return ask_again()
-        kept[layer] = dict(zip(NAMES, map(torch.cat, zip(*parts, strict=True)), strict=True))
-    return {"layer": layer}, kept[layer]
+        memo[layer] = dict(zip(NAMES, map(torch.cat, zip(*groups, strict=True)), strict=True))
+    return {"layer": layer}, memo[layer]
 
 
 def layer_pictures_in_turn(trace: Trace, layer: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -64,10 +64,10 @@ def _pictures(here: Here, layer: int, heads: slice) -> Steps[tuple[Tensor, ...]]
     roles, tokens, keys = Roles.of(here()), here().n_tokens, len(here().key_tokens)
     pooled: Pooled | None = None
     totals: list[Fraction] = []
-    for start, first, alpha in passing(here, layer, heads):
+    for start, key, alpha in passing(here, layer, heads):
         pooled = pooled or Pooled(alpha, tokens, keys)
-        pooled.add(alpha, start, first)
-        totals = fractions(ATLAS_NAMES, Rows(alpha, roles, start, first), totals)
+        pooled.add(alpha, start, key)
+        totals = fractions(ATLAS_NAMES, Rows(alpha, roles, start, key), totals)
         yield
     assert pooled is not None
-    return tuple(part.cpu() for part in (*pooled.pictures(), means(totals)))
+    return tuple(array.cpu() for array in (*pooled.pictures(), means(totals)))

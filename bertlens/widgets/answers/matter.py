@@ -10,10 +10,10 @@ from ...errors import BertLensError
 from ...measures.predictions import is_lone
 from ...run.changes import Change, Cut, Hide, Off
 from ...trace.trace import Trace
-from ...whatif.before_after import asked_kind
+from ...whatif.before_after import answer_kind
 from ...whatif.chips import code, label
 from ...whatif.effects import Effect, Effects, Refused, effects
-from ...whatif.single_changes import alone, why_not
+from ...whatif.single_changes import single_changes, why_not
 from ..records import Answer
 from .whatif import asked_target
 
@@ -29,13 +29,13 @@ def cell_matters(
     "label", "code", "cover": places of the run's changes that it is compared without, "why_not": "" where it can be
     made, "name", "before", "after", "first", "first_value" as of `Effect` (after None, first "" where it cannot)}.
     """
-    asked: list[list[Any]] = [["off", layer, head], ["cut", layer, head, query, key], ["hide", key]]
+    requests: list[list[Any]] = [["off", layer, head], ["cut", layer, head, query, key], ["hide", key]]
     changes = (Off(layer, head), Cut(layer, head, query, key), Hide(key))
-    found = effects(trace, changes, *asked_target(target, target_at))
+    outcome = effects(trace, changes, *asked_target(target, target_at))
     rows = [
         {"asked": sent, "label": label(change, trace.display_tokens), "code": code(change)}
-        | {"cover": _cover(trace, change), **_row(trace, found, effect)}
-        for sent, change, effect in zip(asked, changes, found.changes, strict=True)
+        | {"cover": _cover(trace, change), **_row(trace, outcome, effect)}
+        for sent, change, effect in zip(requests, changes, outcome.changes, strict=True)
     ]
     fields = {
         "layer": layer,
@@ -44,11 +44,11 @@ def cell_matters(
         "key": key,
         "target": target,
         "target_at": target_at,
-        "kind": found.kind,
-        "unit": found.unit,
-        "position": found.position,
-        "name": _named(trace, found.kind, found.name),
-        "before": found.before,
+        "kind": outcome.kind,
+        "unit": outcome.unit,
+        "position": outcome.position,
+        "name": _named(trace, outcome.kind, outcome.name),
+        "before": outcome.before,
         "rows": rows,
     }
     return fields, {}
@@ -57,55 +57,56 @@ def cell_matters(
 def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     """What `cell_matters` needs of every head and token, for a page without a kernel; or why it is not there.
 
-    Fields: why_not, a sentence, "" where it is there; kind, unit as of `Alone`; places as [position, name, before]; of
-    the rows, heads layer by layer and then tokens, refused as [row, why], first as [row, place, name, number] where
-    another answer comes first, and cover as [row, cover, [name, before] of each place] where it is not compared with
-    the run shown; metrics, the names of what is swept. Arrays, float32: change (rows, places) of the first answer, NaN
-    where refused; swept (metrics, L·H) as of `matters_exact`.
+    Fields: why_not, a sentence, "" where it is there; kind, unit as of `SingleChanges`; places as [position, name,
+    before]; of the rows, heads layer by layer and then tokens, refused as [row, why], first as [row, place, name,
+    number] where another answer comes first, and cover as [row, cover, [name, before] of each place] where it is not
+    compared with the run shown; metrics, the names of what is swept. Arrays, float32: change (rows, places) of the
+    first answer, NaN where refused; swept (metrics, L·H) as of `matters_exact`.
     """
     try:
-        asked_kind(trace)
+        answer_kind(trace)
         if reason := why_not(trace):
             return {"why_not": f"{reason} Open the notebook."}, {}
-        found = trace.kept(f"alone {target} {target_at}", lambda: alone(trace, *asked_target(target, target_at)))
+        answer = asked_target(target, target_at)
+        outcome = trace.kept(f"alone {target} {target_at}", lambda: single_changes(trace, *answer))
     except BertLensError as error:
         return {"why_not": str(error)}, {}
-    rows = [*found.heads, *found.tokens]
-    change = np.full((len(rows), len(found.places)), np.nan, np.float32)
-    first, cover = [], []
+    rows = [*outcome.heads, *outcome.tokens]
+    differences = np.full((len(rows), len(outcome.places)), np.nan, np.float32)
+    leaders, cover = [], []
     for n, row in enumerate(rows):
         if isinstance(row, str):
             continue
-        there = _cover(trace, Off(*divmod(n, trace.n_heads)) if n < len(found.heads) else Hide(n - len(found.heads)))
-        if there:
-            cover.append([n, there, [[_named(trace, found.kind, one.name), one.before] for one in row]])
+        change = Off(*divmod(n, trace.n_heads)) if n < len(outcome.heads) else Hide(n - len(outcome.heads))
+        if covering := _cover(trace, change):
+            cover.append([n, covering, [[_named(trace, outcome.kind, effect.name), effect.before] for effect in row]])
         for at, effect in enumerate(row):
-            change[n, at] = effect.after - effect.before
+            differences[n, at] = effect.after - effect.before
             if effect.first:
-                first.append([n, at, effect.first, effect.first_value])
+                leaders.append([n, at, effect.first, effect.first_value])
     fields = {
         "why_not": "",
-        "kind": found.kind,
-        "unit": found.unit,
-        "places": [[at, _named(trace, found.kind, name), before] for at, name, before in found.places],
+        "kind": outcome.kind,
+        "unit": outcome.unit,
+        "places": [[at, _named(trace, outcome.kind, name), number] for at, name, number in outcome.places],
         "refused": [[n, row] for n, row in enumerate(rows) if isinstance(row, str)],
-        "first": first,
+        "first": leaders,
         "cover": cover,
-        "metrics": list(found.swept),
+        "metrics": list(outcome.swept),
     }
-    return fields, {"change": change, "swept": np.array(list(found.swept.values()), np.float32)}
+    return fields, {"change": differences, "swept": np.array(list(outcome.swept.values()), np.float32)}
 
 
-def _row(trace: Trace, found: Effects, effect: Effect | Refused) -> dict[str, Any]:
-    shown = found if isinstance(effect, Refused) else effect
-    row = {"name": _named(trace, found.kind, shown.name), "before": shown.before}
+def _row(trace: Trace, outcome: Effects, effect: Effect | Refused) -> dict[str, Any]:
+    answer = outcome if isinstance(effect, Refused) else effect
+    row = {"name": _named(trace, outcome.kind, answer.name), "before": answer.before}
     if isinstance(effect, Refused):
         return row | {"why_not": effect, "after": None, "first": "", "first_value": None}
     return row | {"why_not": "", "after": effect.after, "first": effect.first, "first_value": effect.first_value}
 
 
 def _cover(trace: Trace, change: Change) -> list[int]:
-    return [n for n, one in enumerate(trace.changes) if one.covers(change)]
+    return [n for n, earlier in enumerate(trace.changes) if earlier.covers(change)]
 
 
 def _named(trace: Trace, kind: str, name: str) -> str:

@@ -36,17 +36,17 @@ def pdf(request: Request, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]
         raise ExportError(
             f"a text of more than {LIMITS['held'].tokens:,} tokens has no PDF: {_SVG} for the part in view"
         )
-    known = [word.name for word in layer_maps(trace)]
-    shown = {
+    names = [word.name for word in layer_maps(trace)]
+    options = {
         "measure": "weight" if offers(trace)["norms"] else traits["measure"],
         "theme": "dark" if sheet["dark"] else "light",
         **{name: traits[name] for name in _SELECTION},
-        **({"layer_map": traits["layer_map"]} if traits["layer_map"] in known else {}),
+        **({"layer_map": traits["layer_map"]} if traits["layer_map"] in names else {}),
         **({"width": sheet["mm"], "size": sheet["points"]} if sheet["mm"] else {}),
     }
     layer, head = traits["layer"], traits["head"]
     draw = plots.running_text if by else plots.attention_map
-    return {}, _file(lambda: draw(trace, layer, head, **shown, **(by or {"gate": ""})), trace)
+    return {}, _file(lambda: draw(trace, layer, head, **options, **(by or {"gate": ""})), trace)
 
 
 def similar_pdf(request: Request, split: dict[str, Any], texts: Texts | None = None) -> tuple[dict[str, Any], bytes]:
@@ -56,8 +56,8 @@ def similar_pdf(request: Request, split: dict[str, Any], texts: Texts | None = N
     """
     from ... import plots
 
-    found = shown_pair(request, texts)
-    return {}, _file(lambda: plots.similarity(found, **split), found.traces[0])
+    pair = shown_pair(request, texts)
+    return {}, _file(lambda: plots.similarity(pair, **split), pair.traces[0])
 
 
 def _file(draw: Callable[[], Any], trace: Trace) -> bytes:
@@ -67,14 +67,14 @@ def _file(draw: Callable[[], Any], trace: Trace) -> bytes:
     from ...plots.vector import as_paths
 
     plt = pyplot()
-    with warnings.catch_warnings(record=True) as said, tempfile.TemporaryDirectory() as folder:
+    with warnings.catch_warnings(record=True) as caught, tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("always")
         axes = draw()
         try:
             as_paths(axes.figure)
-            made = plots.save(axes, Path(folder) / "figure.pdf", trace).read_bytes()
+            content = plots.save(axes, Path(folder) / "figure.pdf", trace).read_bytes()
         finally:
             plt.close(axes.figure)
-    if any("missing from" in str(one.message) for one in said):
+    if any("missing from" in str(warning.message) for warning in caught):
         raise ExportError(f"matplotlib's font lacks letters of this text: {_SVG}")
-    return made
+    return content

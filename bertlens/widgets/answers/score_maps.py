@@ -39,8 +39,8 @@ def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) 
     scores themselves, a map for each pair, and the rest; hidden cells are NaN, a cell of several tokens holds that of
     the largest size. Where it takes longer than `patience` (s): "again", see turns.
     """
-    made = in_steps(trace, ("score maps", layer, head), lambda here: _steps(here, layer, head), patience)
-    return ask_again() if made is None else made
+    answer = in_steps(trace, ("score maps", layer, head), lambda here: _steps(here, layer, head), patience)
+    return ask_again() if answer is None else answer
 
 
 def score_maps_in_turn(trace: Trace, layer: int, head: int) -> Answer:
@@ -69,11 +69,11 @@ def _steps(here: Here, layer: int, head: int) -> Generator[None, None, Answer]:
     size, notes = here().n_tokens, sources.Stream(here()).notes
     sides = []
     for side in SIDES:
-        found = []
+        groups = []
         for start in range(0, size, TOKENS):
-            found.append(_groups(here(), layer, head, side, slice(start, min(start + TOKENS, size))))
+            groups.append(_groups(here(), layer, head, side, slice(start, min(start + TOKENS, size))))
             yield
-        sides.append({name: torch.cat([part[name] for part in found]) for name in found[0]})
+        sides.append({name: torch.cat([group[name] for group in groups]) for name in groups[0]})
     split = _Split(layer, head, *sides)
     block = math.ceil(size / MOST_CELLS)
     step = max(1, AT_ONCE // (size * block)) * block  # whole cells
@@ -85,22 +85,22 @@ def _steps(here: Here, layer: int, head: int) -> Generator[None, None, Answer]:
         yield
     shares = _shares(split, sums)
     ordered = sorted((pair for pair, share in shares.items() if share != 0), key=lambda pair: -abs(shares[pair]))
-    shown = ordered[:MOST_PAIRS]
-    rest = _rest(split, shown)
+    pairs = ordered[:MOST_PAIRS]
+    folded = _rest(split, pairs)
 
     pictures, gap = [], 0.0
     for rows in blocks:
-        pooled, largest = _pictures(here(), split, rows, shown, rest, block)
+        pooled, largest = _pictures(here(), split, rows, pairs, folded, block)
         pictures.append(pooled)
         gap = max(gap, largest)
         yield
-    known = [None if math.isnan(shares[pair]) else shares[pair] for pair in shown]
+    pair_shares = [None if math.isnan(shares[pair]) else shares[pair] for pair in pairs]
     fields = {
         "layer": layer,
         "head": head,
-        "pairs": [list(pair) for pair in shown],
-        "share": known,
-        "rest": None if None in known else sum(share for pair, share in shares.items() if pair not in shown),
+        "pairs": [list(pair) for pair in pairs],
+        "share": pair_shares,
+        "rest": None if None in pair_shares else sum(share for pair, share in shares.items() if pair not in pairs),
         "gap": gap,
         "block": block,
         "notes": list(notes),
@@ -123,43 +123,43 @@ def _covariances(trace: Trace, split: _Split, rows: slice) -> Tensor:
     """
     hidden = ~sources.visible_keys(trace, split.layer, split.head, rows)
     queries, keys = ([*side.values()] for side in (split.queries, split.keys))
-    whole = _centred(torch.stack([x[rows] for x in queries]).sum(0) @ torch.stack(keys).sum(0).T, hidden)
-    whole /= (~hidden).sum(-1, keepdim=True).clamp_min(1)
-    drawn = (whole @ torch.cat(keys, 1)).unflatten(1, (len(keys), -1))  # (R, groups, d)
-    return torch.einsum("grd,rhd->gh", torch.stack([x[rows] for x in queries]).double(), drawn.double())
+    scores = _centred(torch.stack([x[rows] for x in queries]).sum(0) @ torch.stack(keys).sum(0).T, hidden)
+    scores /= (~hidden).sum(-1, keepdim=True).clamp_min(1)
+    weighted_keys = (scores @ torch.cat(keys, 1)).unflatten(1, (len(keys), -1))  # (R, groups, d)
+    return torch.einsum("grd,rhd->gh", torch.stack([x[rows] for x in queries]).double(), weighted_keys.double())
 
 
 def _shares(split: _Split, sums: Tensor) -> dict[Pair, float]:
     """Of every pair that there is, in the order of GROUPS; NaN where all scores of every query are equal."""
-    found = dict(
+    shares = dict(
         zip(product(split.queries, split.keys), (sums / (sums.sum() or torch.nan)).flatten().tolist(), strict=True)
     )
-    return {pair: found[pair] for pair in product(GROUPS, GROUPS) if pair in found}
+    return {pair: shares[pair] for pair in product(GROUPS, GROUPS) if pair in shares}
 
 
-def _rest(split: _Split, shown: list[Pair]) -> Tensor:
+def _rest(split: _Split, pairs: list[Pair]) -> Tensor:
     """(S, groups · d) for every group of queries the keys of all pairs with it that are not shown."""
     none = torch.zeros_like(next(iter(split.keys.values())))
     return torch.cat(
-        [sum((keys for to, keys in split.keys.items() if (of, to) not in shown), none) for of in split.queries], 1
+        [sum((keys for to, keys in split.keys.items() if (of, to) not in pairs), none) for of in split.queries], 1
     )
 
 
 @torch.no_grad()
 def _pictures(
-    trace: Trace, split: _Split, rows: slice, shown: list[Pair], rest: Tensor, block: int
+    trace: Trace, split: _Split, rows: slice, pairs: list[Pair], folded: Tensor, block: int
 ) -> tuple[Tensor, float]:
     """Some rows of all pictures (2 + pairs, R / block, S / block), and the largest difference to the model's scores."""
-    own = trace.scores_part(split.layer, slice(split.head, split.head + 1), rows)[0]
-    hidden = own == -torch.inf
-    parts = (split.queries[of][rows] @ split.keys[to].T for of, to in shown)
-    others = torch.cat([x[rows] for x in split.queries.values()], 1) @ rest.T
-    apart = _centred(own, hidden).double()
-    pooled = [_pooled(own, hidden, block)]
-    for part in (*parts, others):
-        apart -= _centred(part, hidden)
-        pooled.append(_pooled(part, hidden, block))
-    return torch.stack(pooled), float(apart.abs().max())
+    scores = trace.scores_part(split.layer, slice(split.head, split.head + 1), rows)[0]
+    hidden = scores == -torch.inf
+    maps = (split.queries[of][rows] @ split.keys[to].T for of, to in pairs)
+    remainder = torch.cat([x[rows] for x in split.queries.values()], 1) @ folded.T
+    difference = _centred(scores, hidden).double()
+    pooled = [_pooled(scores, hidden, block)]
+    for picture in (*maps, remainder):
+        difference -= _centred(picture, hidden)
+        pooled.append(_pooled(picture, hidden, block))
+    return torch.stack(pooled), float(difference.abs().max())
 
 
 def _pooled(values: Tensor, hidden: Tensor, block: int) -> Tensor:
@@ -175,8 +175,8 @@ def _pooled(values: Tensor, hidden: Tensor, block: int) -> Tensor:
         (sign * blocks(values.masked_fill(hidden, -sign * torch.inf), -sign * torch.inf)).amax(-1).amax(1)
         for sign in (1, -1)
     )
-    found = torch.where(high >= low, high, -low)
-    return found.masked_fill(high == -torch.inf, torch.nan).float()
+    extremes = torch.where(high >= low, high, -low)
+    return extremes.masked_fill(high == -torch.inf, torch.nan).float()
 
 
 def carried_maps(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:

@@ -32,8 +32,8 @@ def another_text(request: Request, text: str, text_pair: str | None = None) -> A
 def changed_run(request: Request, changes: Any) -> Answer:
     """The text is run with these changes, or without any, and shown."""
     original = request.view.trace.original
-    wanted = chips.read(original, request.view.changes, changes)
-    request.show(original.rerun(*wanted) if wanted else original)
+    run_changes = chips.read(original, request.view.changes, changes)
+    request.show(original.rerun(*run_changes) if run_changes else original)
     return {}, {}
 
 

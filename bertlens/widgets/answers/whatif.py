@@ -46,15 +46,16 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     if name is not None:
         target_of(trace, name, position)
     try:
-        found = asking.answers(trace, ANSWERS, name, position)
-        metrics = [[name, one.label, one.unit] for name, one in asking.asked(trace, name, position).items()]
+        record = asking.answers(trace, ANSWERS, name, position)
+        numbers = asking.swept_numbers(trace, name, position)
+        metrics = [[key, number.label, number.unit] for key, number in numbers.items()]
     except BertLensError as error:
         nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
         return {"kind": "", "unit": "", "said": "", **nothing, "why_not": str(error)}, {}
-    rows = [[row.position, row.name, row.before, row.after] for row in found.rows]
-    fields = {"kind": found.kind, "unit": found.unit, "said": found.said, "rows": rows, "metrics": metrics}
+    rows = [[row.position, row.name, row.before, row.after] for row in record.rows]
+    fields = {"kind": record.kind, "unit": record.unit, "said": record.said, "rows": rows, "metrics": metrics}
     fields |= {"why_not": ""}
-    return fields | _choices(trace, found.kind), {}
+    return fields | _choices(trace, record.kind), {}
 
 
 def _choices(trace: Trace, kind: str) -> dict[str, Any]:
@@ -75,8 +76,8 @@ def moved(trace: Trace, patience: float = PATIENCE) -> Answer:
 
     Where it takes longer than `patience` (s): "again", see turns.
     """
-    made = in_steps(trace, "moved", _moved, patience)
-    return ask_again() if made is None else ({}, {"moved": made})
+    divergences = in_steps(trace, "moved", _moved, patience)
+    return ask_again() if divergences is None else ({}, {"moved": divergences})
 
 
 def _moved(here: Here) -> Generator[None, None, Tensor]:
@@ -100,24 +101,24 @@ def _swept(trace: Trace) -> dict[Sweep, dict[int, np.ndarray]]:
 
 def matters(trace: Trace, metric: str, target: str = "", target_at: int = -1) -> Answer:
     """The first-order estimate of what each head's switching off changes: array (L, H), all NaN where there is none."""
-    asked = asking.asked_of(trace, metric, *asked_target(target, target_at))
-    kept = _swept(trace).setdefault((metric, target, target_at), {})
-    if -1 not in kept:
+    number = asking.swept_number(trace, metric, *asked_target(target, target_at))
+    memo = _swept(trace).setdefault((metric, target, target_at), {})
+    if -1 not in memo:
         nothing = np.full((trace.n_layers, trace.n_heads), np.nan)
-        kept[-1] = nothing if asked.estimated is None else asked.estimated().numpy()
-    return {"metric": metric}, {"values": kept[-1].astype(np.float32)}
+        memo[-1] = nothing if number.estimated is None else number.estimated().numpy()
+    return {"metric": metric}, {"values": memo[-1].astype(np.float32)}
 
 
 def matters_exact(trace: Trace, metric: str, layer: int, target: str = "", target_at: int = -1) -> Answer:
     """What switching off each head of a layer changes, each in a run of its own: array (H,)."""
-    kept = _swept(trace).setdefault((metric, target, target_at), {})
-    if layer not in kept:
+    memo = _swept(trace).setdefault((metric, target, target_at), {})
+    if layer not in memo:
         values = np.full(trace.n_heads, np.nan)
-        for found in asking.asked_of(trace, metric, *asked_target(target, target_at)).exact([layer]):
-            for (_, head), value in found:
-                values[head] = value
-        kept[layer] = values
-    return {"metric": metric, "layer": layer}, {"values": kept[layer].astype(np.float32)}
+        for batch in asking.swept_number(trace, metric, *asked_target(target, target_at)).exact([layer]):
+            for (_, head), effect in batch:
+                values[head] = effect
+        memo[layer] = values
+    return {"metric": metric, "layer": layer}, {"values": memo[layer].astype(np.float32)}
 
 
 def of_target(target: str, target_at: int) -> dict[str, Any]:
@@ -140,13 +141,13 @@ def carried_target(trace: Trace, selection: Selection) -> Iterator[dict[str, Any
 
 def carried(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The estimates that were computed."""
-    for (metric, target, target_at), kept in _swept(trace).items():
-        if -1 in kept:
+    for (metric, target, target_at), layers in _swept(trace).items():
+        if -1 in layers:
             yield {"metric": metric, **of_target(target, target_at)}
 
 
 def carried_exact(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The layers that were swept, those of all heads: the picture is of all of them."""
-    for (metric, target, target_at), kept in _swept(trace).items():
+    for (metric, target, target_at), layers in _swept(trace).items():
         sent = {"metric": metric, **of_target(target, target_at)}
-        yield from (sent | {"layer": layer} for layer in sorted(kept) if layer >= 0)
+        yield from (sent | {"layer": layer} for layer in sorted(layers) if layer >= 0)

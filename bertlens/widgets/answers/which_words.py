@@ -40,7 +40,7 @@ UNCHANGED = "The linearised model is of the unchanged run. Undo the change, or c
 
 
 @dataclass(frozen=True)
-class Part:
+class TextRun:
     """A text that is run, the number of it that is asked, and where its tokens are among those of the view."""
 
     text: Trace
@@ -51,7 +51,7 @@ class Part:
 def which_words(
     trace: Trace, attribution: str, target: str = "", target_at: int = -1, patience: float = PATIENCE
 ) -> Answer:
-    """What each token counts for, for the answer that the model gave first or the target; by `asked` of `whatif`.
+    """What each token counts for, for the answer that the model gave first or the target; by `whatif.swept_numbers`.
 
     Fields: attribution, label (of the number), kind, unit, signed (False: how much flows, never below 0), removal (how
     occlusion takes tokens away), runs (that `faithful` takes), removable (tokens, of each text), why_not: a sentence
@@ -59,23 +59,23 @@ def which_words(
     pair's similarity each text is run alone; a token that both have, [CLS], has the sum. As the run shown, changes
     included. Raises as `whatif.answers` where the model gives no answer. Takes turns, see turns.py.
     """
-    label, unit, parts = _parts(trace, target, target_at)
+    label, unit, text_runs = _text_runs(trace, target, target_at)
     fields: dict[str, Any] = {
         "attribution": attribution,
         "label": label,
-        "kind": asking.asked_kind(trace),
+        "kind": asking.answer_kind(trace),
         "unit": unit,
     }
     fields |= {"signed": attribution != "attention × gradient", "removal": _removal(trace)}
-    if reason := _why_not(trace, attribution, parts):
+    if reason := _why_not(trace, attribution, text_runs):
         return {**fields, "why_not": reason, "runs": 0, "removable": []}, {}
     values = _values(trace, attribution, target, target_at, patience)
     if values is None:
         return ask_again()
-    counts = [_removable(one) for one in parts]
+    counts = [_removable(run) for run in text_runs]
     runs = sum(2 * len(bins_of(n)) * (FEWEST_RANKINGS + 1) for n in counts if n)
     fields |= {"why_not": "", "runs": runs, "removable": counts}
-    return fields, {"values": _placed(trace, parts, values).numpy()}
+    return fields, {"values": _placed(trace, text_runs, values).numpy()}
 
 
 def faithful(
@@ -94,22 +94,21 @@ def faithful(
     return ask_again() if rows is None else ({"attribution": attribution, "rows": rows}, {})
 
 
-def _parts(trace: Trace, target: str, target_at: int) -> tuple[str, str, list[Part]]:
+def _text_runs(trace: Trace, target: str, target_at: int) -> tuple[str, str, list[TextRun]]:
     """The number's name, its unit, and the texts that are run for it."""
     if not within("words", trace.n_tokens):
         raise InputError(
             f"which words the answer rests on is shown in texts of at most {LIMITS['words'].tokens:,} tokens"
         )
-    [asked, *_] = asking.asked(trace, *asked_target(target, target_at)).values()
-    if asked.metric is not None:
-        return asked.label, asked.unit, [Part(trace, asked.metric)]
+    [number, *_] = asking.swept_numbers(trace, *asked_target(target, target_at)).values()
+    if number.metric is not None:
+        return number.label, number.unit, [TextRun(trace, number.metric)]
     texts = texts_apart(trace)
-    places = [pair_positions(trace.encoding, one.encoding, number) for number, one in enumerate(texts)]
+    places = [pair_positions(trace.encoding, text.encoding, n) for n, text in enumerate(texts)]
     if not all(places):
         raise ModelError("read alone, the two texts are cut elsewhere: their tokens are not those shown")
-    others = (texts[1], texts[0])
-    parts = [Part(text, similarity(other), there) for text, other, there in zip(texts, others, places, strict=True)]
-    return asked.label, asked.unit, parts
+    runs = [TextRun(*run) for run in zip(texts, map(similarity, (texts[1], texts[0])), places, strict=True)]
+    return number.label, number.unit, runs
 
 
 def _removal(trace: Trace) -> str:
@@ -117,9 +116,9 @@ def _removal(trace: Trace) -> str:
     return "hide" if getattr(trace.model.tokenizer, "mask_token_id", None) is None else "mask"
 
 
-def _why_not(trace: Trace, method: str, parts: list[Part]) -> str:
+def _why_not(trace: Trace, method: str, text_runs: list[TextRun]) -> str:
     """Why a method does not work, with the way out; "" where it does, or says so itself."""
-    metric = parts[0].metric
+    metric = text_runs[0].metric
     if method == "linearised":
         if trace.changes:
             return UNCHANGED
@@ -137,80 +136,80 @@ def _values(trace: Trace, method: str, target: str, target_at: int, patience: fl
 
 def _attributed(here: Here, method: str, target: str, target_at: int) -> Generator[None, None, Values]:
     """The values of each text, computed once. A step names no trace but in itself."""
-    kept = here().kept("attributed", dict[Key, Values])
+    memo = here().kept("attributed", dict[Key, Values])
     key = (method, target, target_at)
-    if key not in kept:
-        count = len(_parts(here(), target, target_at)[2])
-        found = []
+    if key not in memo:
+        count = len(_text_runs(here(), target, target_at)[2])
+        values = []
         for n in range(count):
-            found.append((yield from _of_part(_nth(here, target, target_at, n), method)))  # noqa: PERF401
-        kept[key] = found
-    return kept[key]
+            values.append((yield from _of_run(_nth(here, target, target_at, n), method)))  # noqa: PERF401
+        memo[key] = values
+    return memo[key]
 
 
-def _nth(here: Here, target: str, target_at: int, n: int) -> Callable[[], Part]:
-    return lambda: _parts(here(), target, target_at)[2][n]
+def _nth(here: Here, target: str, target_at: int, n: int) -> Callable[[], TextRun]:
+    return lambda: _text_runs(here(), target, target_at)[2][n]
 
 
-def _of_part(part: Callable[[], Part], method: str) -> Generator[None, None, Tensor]:
+def _of_run(text_run: Callable[[], TextRun], method: str) -> Generator[None, None, Tensor]:
     if method in ONE_RUN:
-        one = part()
-        return ONE_RUN[method](one.text, one.metric).values
+        run = text_run()
+        return ONE_RUN[method](run.text, run.metric).values
     if method == "integrated gradients":
-        return (yield from _along(part))
-    known: dict[Gone, float] = {}
-    sets = [frozenset({i}) for i in _without(part(), known).tokens]
-    yield from _run(part, sets, known)
-    one = part()
-    return attributions.occlusion(one.text, one.metric, _removal(one.text), progress=False, known=known).values
+        return (yield from _along(text_run))
+    memo: dict[Gone, float] = {}
+    sets = [frozenset({i}) for i in _without(text_run(), memo).tokens]
+    yield from _run(text_run, sets, memo)
+    run = text_run()
+    return attributions.occlusion(run.text, run.metric, _removal(run.text), progress=False, known=memo).values
 
 
-def _along(part: Callable[[], Part]) -> Generator[None, None, Tensor]:
+def _along(text_run: Callable[[], TextRun]) -> Generator[None, None, Tensor]:
     """Integrated gradients, the number of steps doubled as the function itself does."""
     count = FEWEST_STEPS
     while True:
-        one = part()
-        baseline = "mask" if _removal(one.text) == "mask" else "zero"
-        found = attributions.integrated_gradients(one.text, one.metric, baseline, count, progress=False)
-        if abs(found.gap or 0) <= NEAR * abs(found.expected or 0) or count >= MOST_STEPS:
-            return found.values
-        del one, found
+        run = text_run()
+        baseline = "mask" if _removal(run.text) == "mask" else "zero"
+        attribution = attributions.integrated_gradients(run.text, run.metric, baseline, count, progress=False)
+        if abs(attribution.gap or 0) <= NEAR * abs(attribution.expected or 0) or count >= MOST_STEPS:
+            return attribution.values
+        del run, attribution
         count *= 2
         yield
 
 
-def _without(one: Part, known: dict[Gone, float]) -> Without:
-    return Without(one.text, one.metric, _removal(one.text), known)
+def _without(run: TextRun, memo: dict[Gone, float]) -> Without:
+    return Without(run.text, run.metric, _removal(run.text), memo)
 
 
-def _removable(one: Part) -> int:
+def _removable(run: TextRun) -> int:
     try:
-        return len(_without(one, {}).tokens)
+        return len(_without(run, {}).tokens)
     except InputError:  # none is
         return 0
 
 
-def _run(part: Callable[[], Part], sets: list[Gone], known: dict[Gone, float]) -> Generator[None, None, None]:
+def _run(text_run: Callable[[], TextRun], sets: list[Gone], memo: dict[Gone, float]) -> Generator[None, None, None]:
     """Each set of tokens taken out, batch by batch."""
-    size = max(1, TOKENS // part().text.n_tokens)
+    size = max(1, TOKENS // text_run().text.n_tokens)
     for start in range(0, len(sets), size):
-        _without(part(), known)(sets[start : start + size])
+        _without(text_run(), memo)(sets[start : start + size])
         yield
 
 
 def _faithful(here: Here, method: str, target: str, target_at: int) -> Generator[None, None, list[dict[str, Any]]]:
     values = yield from _attributed(here, method, target, target_at)
     rows = []
-    for n, own in enumerate(values):
-        part = _nth(here, target, target_at, n)
-        known: dict[Gone, float] = {}
-        sets = removed_for(part().text, own, _without(part(), known))
-        yield from _run(part, sets, known)
-        one = part()
+    for n, scores in enumerate(values):
+        text_run = _nth(here, target, target_at, n)
+        memo: dict[Gone, float] = {}
+        sets = removed_for(text_run().text, scores, _without(text_run(), memo))
+        yield from _run(text_run, sets, memo)
+        run = text_run()
         table = attributions.faithfulness(
-            one.text, {method: own}, _removal(one.text), metric=one.metric, ceiling=False, progress=False, known=known
+            run.text, {method: scores}, _removal(run.text), metric=run.metric, ceiling=False, progress=False, known=memo
         )
-        del one
+        del run
         about = table.attrs
         row = {"n": about["removable"], "bins": about["bins"], "model": about["model"], "rankings": about["rankings"]}
         for name in ("comprehensiveness", "sufficiency"):
@@ -221,12 +220,12 @@ def _faithful(here: Here, method: str, target: str, target_at: int) -> Generator
     return rows
 
 
-def _placed(trace: Trace, parts: list[Part], values: Values) -> Tensor:
+def _placed(trace: Trace, text_runs: list[TextRun], values: Values) -> Tensor:
     """(S,) of the tokens shown: what several texts have is summed, NaN where none has a number."""
-    if parts[0].places is None:
+    if text_runs[0].places is None:
         return values[0]
-    placed = torch.full((len(parts), trace.n_tokens), torch.nan, dtype=torch.float64, device="cpu")
-    for row, one, own in zip(placed, parts, values, strict=True):
-        for at, there in (one.places or {}).items():
-            row[at] = own[there]
+    placed = torch.full((len(text_runs), trace.n_tokens), torch.nan, dtype=torch.float64, device="cpu")
+    for row, run, text_values in zip(placed, text_runs, values, strict=True):
+        for at, text_at in (run.places or {}).items():
+            row[at] = text_values[text_at]
     return placed.nansum(0).masked_fill(placed.isnan().all(0), torch.nan)

@@ -45,10 +45,10 @@ def why(
         kinds[kind] = kinds.get(kind, 0.0) + value
     ordered = sorted(rows, key=lambda row: -abs(row[3]))
     count = sum(not is_nothing(row[3]) for row in ordered[:LARGEST])
-    shown, rest = ordered[:count], ordered[count:]
-    fetched = sources.fetched_most(s, [(at, h) for _, at, h, _ in shown if at is not None and h is not None])
+    bars, folded = ordered[:count], ordered[count:]
+    fetched = sources.fetched_most(s, [(at, h) for _, at, h, _ in bars if at is not None and h is not None])
     largest = []
-    for kind, at, h, value in shown:
+    for kind, at, h, value in bars:
         token, amount = fetched.get((at, h), (None, None)) if at is not None and h is not None else (None, None)
         named = {"kind": kind, "layer": at, "head": h, "value": value}
         largest.append(named | {"token": token, "fetched": amount})
@@ -56,11 +56,11 @@ def why(
     visible = sources.visible_keys(trace, layer, head, query)
     spread = s.spread
     if against is None:
-        other = None
+        other_weight = None
     elif isinstance(against, int):
-        other = float(alpha[against])
+        other_weight = float(alpha[against])
     else:
-        other = float((alpha[visible].sum() - alpha[key]) / (visible.sum() - 1))
+        other_weight = float((alpha[visible].sum() - alpha[key]) / (visible.sum() - 1))
     fields = {
         "layer": layer,
         "head": head,
@@ -73,14 +73,14 @@ def why(
         "model": s.model,
         "gap": s.gap,
         "weight": float(alpha[key]),
-        "other_weight": other,
+        "other_weight": other_weight,
         "seen": int(visible.sum()),
         "ratio": math.exp(s.total) if spread is not None and against is not None else None,
         "spread": spread,
         "absolute": sum(abs(row[3]) for row in rows),
         "kinds": [[kind, value] for kind, value in kinds.items()],
         "largest": largest,
-        "others": {"count": len(rest), "value": sum(row[3] for row in rest)},
+        "others": {"count": len(folded), "value": sum(row[3] for row in folded)},
         "notes": list(s.notes),
     }
     if not layer:
@@ -148,5 +148,5 @@ def carried(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
 
 def carried_pairs(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
     """The same of `why_pairs`: the cells of `carried`."""
-    cells = ({name: one[name] for name in ("layer", "head", "query", "key")} for one in carried(trace, selection))
+    cells = ({name: at[name] for name in ("layer", "head", "query", "key")} for at in carried(trace, selection))
     yield from {tuple(cell.values()): cell for cell in cells}.values()

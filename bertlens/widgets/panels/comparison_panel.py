@@ -104,10 +104,10 @@ class ComparisonPanel(Panel):
             selection = {**selection, "settings": {"aligned_only": True, **selection.get("settings", {})}}
         if not self._short or {"layer", "head"} & selection.keys() or not self._most:
             return dict(selection)
-        first, c = self._most[0], self.comparison
-        opened = {"layer": first["layer"], "head": first["head"]}
+        row, c = self._most[0], self.comparison
+        opened = {"layer": row["layer"], "head": row["head"]}
         if not {"query", "key"} & selection.keys():
-            query, key = c.cell(first["layer"], first["head"])
+            query, key = c.cell(row["layer"], row["head"])
             opened |= {"query": query, "key": key}
         return opened | dict(selection)
 
@@ -172,15 +172,15 @@ class ComparisonPanel(Panel):
         Fields: the question, and other, the head of b. Raises SelectionError for what does not exist.
         """
         c = self.by(aligned)
-        for name, first, side in zip(("row", "col"), (row, col), (c.queries, c.keys), strict=True):
-            check_index(first if type(first) is int else str(first)[:40], len(side.pairs), name)
+        for name, begin, side in zip(("row", "col"), (row, col), (c.queries, c.keys), strict=True):
+            check_index(begin if type(begin) is int else str(begin)[:40], len(side.pairs), name)
         rows, columns = slice(row, row + COMPARED_UNITS), slice(col, col + COMPARED_UNITS)
-        other = [layer, head] if c.same_heads else self._nearest(aligned)[layer * c.a.n_heads + head][2:4]
-        first = c.head(0, layer, head, measure, rows, columns)
-        second = c.head(1, other[0], other[1], measure, rows, columns)
-        asked = {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
-        asked |= {"aligned": True} if aligned else {}
-        return asked | {"other": other}, {"a": first.float(), "b": second.float()}
+        place = [layer, head] if c.same_heads else self._nearest(aligned)[layer * c.a.n_heads + head][2:4]
+        a = c.head(0, layer, head, measure, rows, columns)
+        b = c.head(1, place[0], place[1], measure, rows, columns)
+        question = {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
+        question |= {"aligned": True} if aligned else {}
+        return question | {"other": place}, {"a": a.float(), "b": b.float()}
 
     def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
         """PNG of the window of a head that is shown."""
@@ -197,22 +197,19 @@ class ComparisonPanel(Panel):
 
     def _window(self, query: int | None, key: int | None, aligned: bool | None = None) -> tuple[int, int]:
         """Where the window begins that shows what is pinned; aligned: by which words, else as compared."""
-        given = self.comparison
-        other = given if aligned is None else self.by(aligned)
-        found = [
-            start(len(there.pairs), _place(here, there, pin or 0))
-            for here, there, pin in ((given.queries, other.queries, query), (given.keys, other.keys, key))
-        ]
-        return found[0], found[1]
+        c = self.comparison
+        target = c if aligned is None else self.by(aligned)
+        row = start(len(target.queries.pairs), _place(c.queries, target.queries, query or 0))
+        return row, start(len(target.keys.pairs), _place(c.keys, target.keys, key or 0))
 
     # What a page without a kernel holds
 
     def saved(self, selection: Selection) -> Iterator[dict[str, Any]]:
         """What it is asked of `maps`: all heads of short texts by weight, else those of `held`, at what is pinned."""
-        held = self.held(selection)
+        heads = self.held(selection)
         for kind in self.kinds:
             row, col = self._window(selection.query, selection.key, bool(kind))
-            for layer, head in held or [(n, h) for n in selection.layers for h in range(self.comparison.a.n_heads)]:
+            for layer, head in heads or [(n, h) for n in selection.layers for h in range(self.comparison.a.n_heads)]:
                 for measure in self.measures if (layer, head) in selection.heads else ("weight",):
                     yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col, **kind}
 
@@ -224,8 +221,8 @@ class ComparisonPanel(Panel):
         """The heads that a page without a kernel holds, those shown and the most different; [] for all."""
         if within("carried", *self.sizes.values()):
             return []
-        most = [(row["layer"], row["head"]) for row in self._most] if self.comparison.same_heads else []
-        return [name for name in dict.fromkeys((*selection.heads, *most)) if name[0] in selection.layers]
+        places = [(row["layer"], row["head"]) for row in self._most] if self.comparison.same_heads else []
+        return [name for name in dict.fromkeys((*selection.heads, *places)) if name[0] in selection.layers]
 
 
 # The questions: of a view of two runs, or of the run shown and another that the page names
@@ -306,20 +303,20 @@ def start(size: int, unit: int) -> int:
     return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - COMPARED_UNITS))
 
 
-def _place(here: Alignment, there: Alignment, pin: int) -> int:
+def _place(units: Alignment, target: Alignment, pin: int) -> int:
     """Where a unit of one list of pairs stands in another one, 0 where it does not."""
-    pair = here.pairs[pin]
-    return there.pairs.index(pair) if pair in there.pairs else 0
+    pair = units.pairs[pin]
+    return target.pairs.index(pair) if pair in target.pairs else 0
 
 
 def _names(alignment: Alignment) -> list[list[Any]]:
     """[name in a, name in b, position] of the units; None is a gap, the position is that in a, where a has it."""
-    found: list[list[Any]] = []
+    rows: list[list[Any]] = []
     for i, j in alignment.pairs:
         units = [None if i is None else alignment.a[i], None if j is None else alignment.b[j]]
         names = [None if unit is None else visible(unit.name) for unit in units]
-        found.append([*names, next(unit.pieces[0] for unit in units if unit is not None)])
-    return found
+        rows.append([*names, next(unit.pieces[0] for unit in units if unit is not None)])
+    return rows
 
 
 def _text(trace: Trace) -> str:

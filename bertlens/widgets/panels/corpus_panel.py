@@ -96,17 +96,17 @@ class CorpusPanel(Panel):
         arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in SURVEY_NAMES]).astype(np.float32)}
         likes = {which: similar_texts(stats, trace, text, which) for which in by}
         like = likes["weight"]
-        some = stats.of_length(like.tokens, like.segments)
-        for which, found in likes.items():
+        of_length = stats.of_length(like.tokens, like.segments)
+        for which, similar in likes.items():
             for average in ("text", "token"):
                 values = np.stack([stats.values(name, which, average) for name in SURVEY_NAMES])
                 arrays[f"{average}.{which}"] = values.astype(np.float32)
-            arrays |= _arrays(found, which)
-            arrays[f"bins.{which}"] = _bins(some, which, (layers, heads))
+            arrays |= _arrays(similar, which)
+            arrays[f"bins.{which}"] = _bins(of_length, which, (layers, heads))
         map_fields, map_arrays = self._map
         arrays |= map_arrays
         about = stats.provenance
-        of_gates = some if some.n_texts >= FEWEST_TEXTS else stats
+        of_gates = of_length if of_length.n_texts >= FEWEST_TEXTS else stats
         gates = of_gates.gates()
         fields = {
             "names": list(SURVEY_NAMES),
@@ -121,17 +121,17 @@ class CorpusPanel(Panel):
                 "segments": like.segments,
                 "span": (like.shortest, like.longest),
                 "texts": like.texts,
-                "counts": {which: found.counts.astype(int).tolist() for which, found in likes.items()},
-                "own": {which: found.expected.texts.tolist() for which, found in likes.items()},
+                "counts": {which: similar.counts.astype(int).tolist() for which, similar in likes.items()},
+                "own": {which: similar.expected.texts.tolist() for which, similar in likes.items()},
                 "own_span": {
-                    which: (found.expected.shortest, found.expected.longest) for which, found in likes.items()
+                    which: (similar.expected.shortest, similar.expected.longest) for which, similar in likes.items()
                 },
                 "fewest": FEWEST_TEXTS,
                 "level": round(1 - LEVEL, 2),
             },
             "gates": gates["label"].to_numpy().reshape(layers, heads),
             "shares": gates["share"].to_numpy().reshape(layers, heads),
-            "gates_alike": of_gates is some,
+            "gates_alike": of_gates is of_length,
             "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
             "relations": self._best_heads(),
         } | map_fields
@@ -173,9 +173,9 @@ class CorpusPanel(Panel):
         if self.distances is None:
             return {}, {}
         table = head_map(self.distances, self.stats.shape[1])
-        nearest, apart = nearest_heads(self.distances)
+        nearest, distances = nearest_heads(self.distances)
         arrays = {"map": table[["x", "y"]].to_numpy(np.float32), "nearest": nearest.astype(np.int32)}
-        return {"map": dict(table.attrs)}, arrays | {"apart": apart.astype(np.float32)}
+        return {"map": dict(table.attrs)}, arrays | {"apart": distances.astype(np.float32)}
 
     def _best_heads(self) -> list[dict[str, Any]]:
         """The best head of each relation in its better direction, most frequent relations first."""
@@ -198,20 +198,20 @@ def survey_texts(request: Request, layer: int) -> Answer:
     return request.panel(CorpusPanel).texts(request.trace, layer)
 
 
-def _arrays(found: SimilarTexts, by: str) -> dict[str, np.ndarray]:
+def _arrays(like: SimilarTexts, by: str) -> dict[str, np.ndarray]:
     """A text among the texts of its length, (K, L, H) each, of rows by weight or by norm."""
-    numbers = {"sentence": found.values, "mean": found.mean, "sd": found.sd, "reach": found.reach, "z": found.z}
-    numbers |= {"own.statistics": found.expected.statistics, "own.heads": found.expected.heads}
+    numbers = {"sentence": like.values, "mean": like.mean, "sd": like.sd, "reach": like.reach, "z": like.z}
+    numbers |= {"own.statistics": like.expected.statistics, "own.heads": like.expected.heads}
     arrays = {f"{name}.{by}": values.astype(np.float32) for name, values in numbers.items()}
-    return arrays | {f"lower.{by}": found.lower.astype(np.int32), f"unusual.{by}": found.unusual.astype(np.uint8)}
+    return arrays | {f"lower.{by}": like.lower.astype(np.int32), f"unusual.{by}": like.unusual.astype(np.uint8)}
 
 
-def _bins(some: HeadStats, by: str, shape: tuple[int, int]) -> np.ndarray:
+def _bins(stats: HeadStats, by: str, shape: tuple[int, int]) -> np.ndarray:
     """(K, L, H, BINS) how many texts have a value in each bin."""
-    kind = np.uint16 if some.n_texts < 1 << 16 else np.int32
-    if not some.n_texts or (by == "norm" and not some.has_norms):
+    kind = np.uint16 if stats.n_texts < 1 << 16 else np.int32
+    if not stats.n_texts or (by == "norm" and not stats.has_norms):
         return np.zeros((len(SURVEY_NAMES), *shape, BINS), kind)
-    return np.stack([some.distribution(name, by)[1] for name in SURVEY_NAMES]).astype(kind)
+    return np.stack([stats.distribution(name, by)[1] for name in SURVEY_NAMES]).astype(kind)
 
 
 def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:

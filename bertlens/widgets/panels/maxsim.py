@@ -14,10 +14,10 @@ NO_SPLIT = (
 )
 
 
-def told(found: LateSimilarity) -> Answer:
+def told(pair: LateSimilarity) -> Answer:
     """As `similarity_panel.told`, and `late`: js/src/tabs/similarity/maxsim.ts. Array pairs: the products, (n, m)."""
-    table = found.matches()
-    scored = [[at for at, is_in in enumerate(_read(side).scored) if is_in] for side in found.sides]
+    table = pair.matches()
+    scored = [[at for at, is_in in enumerate(_read(side).scored) if is_in] for side in pair.sides]
     places = {at: n for n, at in enumerate(scored[1])}
     fields = {
         "sides": [
@@ -30,27 +30,27 @@ def told(found: LateSimilarity) -> Answer:
                 "special": [kind == "template" for kind in kinds],
                 "own": [kind == "" for kind in kinds],
             }
-            for side, names, kinds in zip(found.sides, found.names, map(_kinds, found.sides), strict=True)
+            for side, names, kinds in zip(pair.sides, pair.names, map(_kinds, pair.sides), strict=True)
         ],
-        "tasks": [side.task or "" for side in found.sides],
-        "function": NAMES[found.function],
-        "value": found.value,
+        "tasks": [side.task or "" for side in pair.sides],
+        "function": NAMES[pair.function],
+        "value": pair.value,
         "why_not": "",
         "splits": [],
-        "notes": list(found.notes),
+        "notes": list(pair.notes),
         "runs": 0,
         "removable": "",
-        "gap": found.gap,
+        "gap": pair.gap,
         "late": {
             "scored": scored,
-            "kinds": [_kinds(side) for side in found.sides],
+            "kinds": [_kinds(side) for side in pair.sides],
             "best": [places[at] for at in table["best_at"]],
             "cosines": table["cosine"].tolist(),
             "parts": table["part"].tolist(),
-            "normal": found.is_normal,
+            "normal": pair.is_normal,
         },
     }
-    return fields, {"pairs": found.products().to_numpy("float32")}
+    return fields, {"pairs": pair.products().to_numpy("float32")}
 
 
 def _read(side: Side) -> TokensReading:
@@ -61,5 +61,5 @@ def _read(side: Side) -> TokensReading:
 def _kinds(side: Side) -> list[str]:
     """Of each token: "" the text's own, "template", "prompt", "added" by the model behind a query."""
     special = side.encoding.special
-    own = ["" if side.is_of_text([at]) else "template" if special[at] else "prompt" for at in range(len(special))]
-    return [*own, *["added"] * (len(_read(side).all_ids) - len(own))]
+    kinds = ["" if side.is_of_text([at]) else "template" if special[at] else "prompt" for at in range(len(special))]
+    return [*kinds, *["added"] * (len(_read(side).all_ids) - len(kinds))]

@@ -126,13 +126,13 @@ def reads_apart(trace: Trace) -> bool:
     return compares(trace) and isinstance(lens.sentences, SentenceEncoder)
 
 
-def told(found: AnySimilarity) -> Answer:
+def told(pair: AnySimilarity) -> Answer:
     """A similarity as the page draws it: js/src/tabs/similarity/twotexts.ts. Array pairs: its split, (S_a, S_b).
 
     Where it has none, `why_not` says why, and there is no array; biases are a last row and column.
     """
-    if isinstance(found, LateSimilarity):
-        return maxsim.told(found)
+    if isinstance(pair, LateSimilarity):
+        return maxsim.told(pair)
     sides = [
         {
             "text": side.reading.text[len(side.reading.prompt) :],
@@ -140,27 +140,27 @@ def told(found: AnySimilarity) -> Answer:
             "tokens": [visible(token) for token in side.encoding.display_tokens],
             "words": side.units(),
             "names": [visible(name) for name in side.names(side.units())],
-            "special": [bool(one) for one in side.encoding.special],
+            "special": [bool(flag) for flag in side.encoding.special],
             "own": [side.is_of_text([at]) for at in range(len(side.encoding))],
         }
-        for side in found.sides
+        for side in pair.sides
     ]
     fields = {
         "sides": sides,
-        "tasks": [side.task or "" for side in found.sides],
-        "function": found.function,
-        "value": found.value,
-        "why_not": found.why_not,
-        "splits": list(found.splits),
-        "notes": list(found.notes),
-        "runs": sum(len(side.words) for side in found.sides),
-        "removable": "" if found.traces[0].has_neurons else found.traces[0].why_no_neurons,
+        "tasks": [side.task or "" for side in pair.sides],
+        "function": pair.function,
+        "value": pair.value,
+        "why_not": pair.why_not,
+        "splits": list(pair.splits),
+        "notes": list(pair.notes),
+        "runs": sum(len(side.words) for side in pair.sides),
+        "removable": "" if pair.traces[0].has_neurons else pair.traces[0].why_no_neurons,
     }
-    if found.splits:
-        fields |= {"terms": [[name, float(value)] for name, value in found.terms.items()], "gap": found.gap}
-    if "output" not in found.splits:
+    if pair.splits:
+        fields |= {"terms": [[name, float(value)] for name, value in pair.terms.items()], "gap": pair.gap}
+    if "output" not in pair.splits:
         return fields, {}
-    return fields, {"pairs": found.pairs("output").to_numpy("float32")}
+    return fields, {"pairs": pair.pairs("output").to_numpy("float32")}
 
 
 def similar(request: Request, texts: Texts | None = None) -> Answer:
@@ -170,11 +170,11 @@ def similar(request: Request, texts: Texts | None = None) -> Answer:
 
 def similar_input(request: Request, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
     """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again", "done"."""
-    found = split_pair(request, texts)
+    pair = split_pair(request, texts)
 
     def begin(_here: Here) -> Generator[float, None, DataFrame]:
-        yield from found.steps()
-        return found.pairs("input", progress=False)
+        yield from pair.steps()
+        return pair.pairs("input", progress=False)
 
     table = in_steps(request.trace, ("similar by input", texts), begin, patience)
     if table is None:
@@ -185,10 +185,10 @@ def similar_input(request: Request, texts: Texts | None = None, patience: float 
 def saved_input(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_input` that a page without a kernel holds: where it is the split that is shown, or was
     made, or is soon made."""
-    own = _attributed(request)
-    if own is None or "input" not in own.splits:
+    pair = _attributed(request)
+    if pair is None or "input" not in pair.splits:
         return
-    if own.splits == ("input",) or own.is_split_by_input or sum(_sizes(own)) <= FEW:
+    if pair.splits == ("input",) or pair.is_split_by_input or sum(_sizes(pair)) <= FEW:
         yield {}
 
 
@@ -205,7 +205,7 @@ def similar_layers(request: Request, texts: Texts | None = None) -> Answer:
 
 def saved_layers(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_layers` that a page without a kernel holds."""
-    if (own := _attributed(request)) and own.splits:
+    if (pair := _attributed(request)) and pair.splits:
         yield {}
 
 
@@ -214,10 +214,10 @@ def similar_without(request: Request, texts: Texts | None = None, patience: floa
 
     In turns: "again", see turns. Words are those of `told`, of the text's own, in their order.
     """
-    found = split_pair(request, texts)
+    pair = split_pair(request, texts)
 
     def begin(_here: Here) -> Generator[None, None, Tensor]:
-        return found.without_words()
+        return pair.without_words()
 
     numbers = in_steps(request.trace, ("similar", texts), begin, patience)
     return ask_again() if numbers is None else ({}, {"without": numbers.float()})
@@ -225,31 +225,31 @@ def similar_without(request: Request, texts: Texts | None = None, patience: floa
 
 def saved(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_without` that a page without a kernel holds."""
-    if (own := _attributed(request)) and all(trace.has_neurons for trace in own.traces):
+    if (pair := _attributed(request)) and all(trace.has_neurons for trace in pair.traces):
         yield {}
 
 
 def saved_baseline(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_baseline` that a page without a kernel holds."""
-    if (own := _own(request)) and own.function != MAXSIM:  # which grows with the query: the page does not ask
+    if (pair := _own(request)) and pair.function != MAXSIM:  # which grows with the query: the page does not ask
         yield {}
 
 
 def split_pair(request: Request, texts: Texts | None) -> Similarity:
     """As `shown_pair`. Raises InputError for late interaction, whose number is no sum over pairs of words."""
-    found = shown_pair(request, texts)
-    if isinstance(found, LateSimilarity):
+    pair = shown_pair(request, texts)
+    if isinstance(pair, LateSimilarity):
         raise InputError(maxsim.NO_SPLIT)
-    return found
+    return pair
 
 
 def shown_pair(request: Request, texts: Texts | None) -> AnySimilarity:
     """The similarity of two texts, or of the view's own. Raises InputError for texts that cannot be compared."""
     if texts is not None:
         return request.view.memoised("texts", texts, lambda: _similarity(request, texts))
-    if (own := _own(request)) is None:
+    if (pair := _own(request)) is None:
         raise InputError("this view shows one text: bl.similarity(lens, a, b).explore() shows two")
-    return own
+    return pair
 
 
 def _own(request: Request) -> AnySimilarity | None:
@@ -259,8 +259,8 @@ def _own(request: Request) -> AnySimilarity | None:
 
 def _attributed(request: Request) -> Similarity | None:
     """The view's own, where it has a split that a page may hold."""
-    own = _own(request)
-    return own if isinstance(own, Similarity) and within("attributed", *_sizes(own)) else None
+    pair = _own(request)
+    return pair if isinstance(pair, Similarity) and within("attributed", *_sizes(pair)) else None
 
 
 def _similarity(request: Request, texts: Texts) -> AnySimilarity:

@@ -50,8 +50,8 @@ def columns_of(table: pd.DataFrame) -> Answer:
     columns: list[dict[str, Any]] = []
     arrays: dict[str, Any] = {}
     text_names = [name for name in table.columns if name.startswith("text")]
-    whole = sum(len(_said(value)) for name in text_names for value in table[name])
-    cut = CUT if whole > CHARACTERS else 0
+    characters = sum(len(_said(value)) for name in text_names for value in table[name])
+    cut = CUT if characters > CHARACTERS else 0
     for name in table.columns:
         values = table[name]
         kind = getattr(values.dtype, "kind", "O")
@@ -62,14 +62,14 @@ def columns_of(table: pd.DataFrame) -> Answer:
             columns.append({"name": name, "kind": "number"})
             arrays[name] = values.to_numpy(np.int32 if kind in "iu" else np.float32)
         elif name in text_names:
-            said = [_said(value) for value in values]
-            columns.append({"name": name, "kind": "text", "values": [one[:cut] for one in said] if cut else said})
+            texts = [_said(value) for value in values]
+            columns.append({"name": name, "kind": "text", "values": [text[:cut] for text in texts] if cut else texts})
         else:
-            said = [_said(value) for value in values]
-            names = list(dict.fromkeys(said))
-            place = {one: n for n, one in enumerate(names)}
+            texts = [_said(value) for value in values]
+            names = list(dict.fromkeys(texts))
+            place = {text: n for n, text in enumerate(names)}
             columns.append({"name": name, "kind": "class", "names": names})
-            arrays[name] = np.array([place[one] for one in said], np.int32)
+            arrays[name] = np.array([place[text] for text in texts], np.int32)
     return {"columns": columns, "cut": cut}, arrays
 
 
@@ -127,12 +127,12 @@ def quality_of(table: pd.DataFrame) -> str:
 
 def pruning_said(table: pd.DataFrame) -> str:
     """How many heads are needed, in a sentence."""
-    n, least = int(table["off"].max()), table.attrs["least"]
-    said = (
-        f"{least['estimate']} of {n} heads keep 95 % of {QUALITIES[quality_of(table)]} where those with the smallest "
+    n, fewest = int(table["off"].max()), table.attrs["least"]
+    sentence = (
+        f"{fewest['estimate']} of {n} heads keep 95 % of {QUALITIES[quality_of(table)]} where those with the smallest "
         "estimates are switched off first"
     )
-    return f"{said}; {least['random']} where they are taken at random (mean of 3 orders)."
+    return f"{sentence}; {fewest['random']} where they are taken at random (mean of 3 orders)."
 
 
 def _errors(found: Errors) -> dict[str, Any]:

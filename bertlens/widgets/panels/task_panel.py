@@ -51,9 +51,8 @@ class TaskPanel(Panel):
         self.metrics = task.metrics()
         self._opened: tuple[int, tuple[str | None, str | None]] | None = None  # a row, and the texts of its run
         self._texts = task.examples.shown()
-        self._found: dict[str, Any] = {
-            name: one for name, one in (("heads", heads), ("errors", errors)) if one is not None
-        }
+        self._found: dict[str, Any] = {} if heads is None else {"heads": heads}
+        self._found |= {} if errors is None else {"errors": errors}
         self._jobs: dict[str, Job[Any]] = {}
         self._lock = threading.Lock()
 
@@ -82,7 +81,7 @@ class TaskPanel(Panel):
         if self._opened is not None and self._opened[1] == (trace.text, trace.text_pair):
             return self._opened[0]
         texts = tuple(text for text in (trace.text, trace.text_pair) if text)
-        return next((row for row, own in enumerate(self._texts) if tuple(own) == texts), None)
+        return next((row for row, row_texts in enumerate(self._texts) if tuple(row_texts) == texts), None)
 
     def before(self, trace: Trace) -> Trace:
         """The run of the same text by the model before. Raises InputError in a view without one."""
@@ -129,15 +128,15 @@ class TaskPanel(Panel):
             if job is None:
                 job = self._jobs[work] = Job(self._work(work, way))
         try:
-            made = job.made(patience)
+            outcome = job.made(patience)
         except BaseException:
             self._end(work, job)
             raise
-        if not made:
+        if not outcome:
             return job
-        self._found[work] = made[0]
+        self._found[work] = outcome[0]
         self._end(work, job)
-        return made[0]
+        return outcome[0]
 
     def held(self) -> list[str]:
         """The work whose results are here."""
@@ -178,22 +177,22 @@ class TaskPanel(Panel):
 
 def task(request: Request) -> Answer:
     """What is known at once: scores, counts, the examples that matter most. Columns and arrays: see `columns_of`."""
-    own = request.panel(TaskPanel)
-    task = own.task
-    first = own.table.head(KEPT)
-    fields, arrays = columns_of(first)
-    wrong = int((~own.table["right"]).sum()) if "right" in own.table else None
+    panel = request.panel(TaskPanel)
+    task = panel.task
+    batch = panel.table.head(KEPT)
+    fields, arrays = columns_of(batch)
+    wrong = int((~panel.table["right"]).sum()) if "right" in panel.table else None
     fields |= {
         "source": visible(task.examples.columns.source),
         "examples": len(task),
         "wrong": wrong,
-        "opened": own.row_of(request.view.trace),
-        "metrics": records(own.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
+        "opened": panel.row_of(request.view.trace),
+        "metrics": records(panel.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
         "confusion": confusion(task),
         "rated": task.kind.has_right,
-        "against": None if own.against is None else against_fields(own.against),
-        "held": own.held(),
-        "batch": len(first),
+        "against": None if panel.against is None else against_fields(panel.against),
+        "held": panel.held(),
+        "batch": len(batch),
     }
     return fields, arrays
 
@@ -221,14 +220,14 @@ def task_work(request: Request, work: str, **way: Any) -> Answer:
     way: effect_of (a measure) and ablation, which are named when it begins.
     """
     try:
-        given = {"measure": way["effect_of"]} if "effect_of" in way else {}
-        given |= {"ablation": way["ablation"]} if "ablation" in way else {}
-        found = request.panel(TaskPanel).found(work, PATIENCE, **(given if work in WAYS else {}))
+        options = {"measure": way["effect_of"]} if "effect_of" in way else {}
+        options |= {"ablation": way["ablation"]} if "ablation" in way else {}
+        outcome = request.panel(TaskPanel).found(work, PATIENCE, **(options if work in WAYS else {}))
     except Stopped:
         return {"stopped": True}, {}
-    if isinstance(found, Job):
-        return {"again": True, "doing": found.doing, "done": found.share, "said": found.said}, {}
-    return TOLD[work](found), {}
+    if isinstance(outcome, Job):
+        return {"again": True, "doing": outcome.doing, "done": outcome.share, "said": outcome.said}, {}
+    return TOLD[work](outcome), {}
 
 
 def task_cost(request: Request, work: str, ablation: str) -> Answer:

@@ -14,9 +14,9 @@ from bertlens import whatif
 from bertlens.errors import InputError, ModelError
 from bertlens.measures import attribution
 from bertlens.measures.predictions import texts_apart
-from bertlens.whatif.before_after import asked
+from bertlens.whatif.before_after import swept_numbers
 from bertlens.whatif.effects import effects
-from bertlens.whatif.single_changes import alone
+from bertlens.whatif.single_changes import single_changes
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
 from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, parts, st
@@ -64,10 +64,10 @@ def test_every_answer_is_the_models_own_similarity(name: str) -> None:
     assert pair.rerun(whatif.off(1, 2)).predictions()["logit"].iloc[0] == near(less)
     [one] = effects(pair, [whatif.off(1, 2)]).changes
     assert one.after == near(less)
-    everything = alone(pair)
+    everything = single_changes(pair)
     assert everything.unit == unit and everything.places[0][2] == near(own)
     assert everything.heads[pair.n_heads + 2][0].after == near(less)
-    numbers = asked(pair)["similarity"]
+    numbers = swept_numbers(pair)["similarity"]
     swept = {index: value for found in numbers.exact([1]) for index, value in found}
     assert swept[1, 2] == near(less - own) and numbers.unit == unit
     first, second = texts_apart(pair)
@@ -95,7 +95,7 @@ def test_the_slope_of_an_own_similarity_is_the_limit_of_small_changes() -> None:
     """Against a head's columns of W_O scaled by 1 ± ε."""
     model = encoder(dense(nn.Tanh()), mode="cls", similarity_fn_name="dot").double()
     lens, epsilon = bl.Lens(model), 1e-5
-    estimated = asked(lens.trace(A, B))["similarity"].estimated
+    estimated = swept_numbers(lens.trace(A, B))["similarity"].estimated
     assert estimated is not None
     weight = model[0].model.encoder.layer[0].attention.output.dense.weight
     size, kept = weight.shape[1] // 4, weight.detach().clone()
@@ -107,7 +107,8 @@ def test_the_slope_of_an_own_similarity_is_the_limit_of_small_changes() -> None:
     with torch.no_grad():
         weight.copy_(kept)
     slope = (found[0] - found[1]) / (2 * epsilon)
-    assert float(asked(bl.Lens(model).trace(A, B))["similarity"].estimated()[0, 1]) == pytest.approx(-slope, rel=1e-5)
+    effects = swept_numbers(bl.Lens(model).trace(A, B))["similarity"].estimated()
+    assert float(effects[0, 1]) == pytest.approx(-slope, rel=1e-5)
 
 
 def test_one_text_is_compared_with_its_own_vector() -> None:
@@ -153,7 +154,7 @@ def test_a_cross_encoders_answer_is_its_score(activation: Any) -> None:
         less = float(model.predict((A, B)))
         weight.copy_(kept)
     assert found.rows[0].after == pytest.approx(less, abs=1e-6)
-    assert alone(bl.Lens(model).trace(A, B)).places[0][2] == pytest.approx(score, abs=1e-6)
+    assert single_changes(bl.Lens(model).trace(A, B)).places[0][2] == pytest.approx(score, abs=1e-6)
     again = bl.Lens(model).trace(A, B)
     fields, _ = cell_matters(again, 1, 2, 1, 2)
     assert fields["name"] == "" and fields["before"] == pytest.approx(score, abs=1e-6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bertlens import Trace, whatif
-from bertlens.whatif.before_after import asked
+from bertlens.whatif.before_after import swept_numbers
 from bertlens.widgets.answers import matter
 from bertlens.widgets.answers.whatif import matters, matters_exact
 from unit.whatif.test_effects import CHANGES, CLASSES, HEAD, KEY, LAYER, QUERY, first_at, numbers, traced
@@ -89,7 +89,7 @@ def test_a_saved_page_holds_the_same_rows(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", CLASSES)
 def test_heads_that_are_off_keep_their_number(name: str, kind: str) -> None:
     trace, _ = runs(name, kind)
-    metric = next(iter(asked(trace)))
+    metric = next(iter(swept_numbers(trace)))
     rest = trace.original.rerun(whatif.off(0, 1))
     off = range(trace.n_heads) if kind == "layer" else [HEAD]
     values = matters_exact(trace, metric, LAYER)[1]["values"]

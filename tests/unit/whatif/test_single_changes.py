@@ -16,9 +16,9 @@ from bertlens.base import limits
 from bertlens.base.vocabulary.phrases import NO_KEY
 from bertlens.base.wire import pack
 from bertlens.whatif import single_changes as module
-from bertlens.whatif.before_after import asked
+from bertlens.whatif.before_after import swept_numbers
 from bertlens.whatif.effects import Effect
-from bertlens.whatif.single_changes import alone, why_not
+from bertlens.whatif.single_changes import single_changes, why_not
 from bertlens.widgets.answers import matter
 from bertlens.widgets.answers.whatif import matters_exact
 from unit import tiny
@@ -42,7 +42,7 @@ def test_every_number_is_that_of_a_run_of_its_own(name: str, changed: bool) -> N
     trace = traced(name)
     if changed:
         trace = trace.rerun(whatif.off(0, 1), whatif.mlp(2), whatif.off(1), whatif.hide(2))
-    found = alone(trace)
+    found = single_changes(trace)
     kind = name.split(",")[0]
     assert found.kind == kind
     before = numbers(trace, kind)
@@ -68,17 +68,17 @@ def test_every_number_is_that_of_a_run_of_its_own(name: str, changed: bool) -> N
             assert effect.first == ("" if first == place[1] else first)
             moved = max(moved, abs(effect.after - effect.before))
     assert moved > 1e-4
-    for metric in asked(trace):
+    for metric in swept_numbers(trace):
         exact = np.concatenate([matters_exact(trace, metric, n)[1]["values"] for n in range(trace.n_layers)])
         assert found.swept[metric] == pytest.approx(exact, abs=2e-6)
-    assert list(found.swept) == list(asked(trace))
+    assert list(found.swept) == list(swept_numbers(trace))
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_page_gets_them_packed(name: str) -> None:
     trace = traced(name)
     fields, arrays = matter.each_matters(trace)
-    found = alone(trace)
+    found = single_changes(trace)
     rows = [*found.heads, *found.tokens]
     assert fields["why_not"] == "" and (fields["kind"], fields["unit"]) == (found.kind, found.unit)
     places = [list(place) for place in found.places]
@@ -103,7 +103,7 @@ def test_runs_share_batches_and_begin_at_their_layer(monkeypatch: pytest.MonkeyP
     handle = trace.lens.model.register_forward_pre_hook(
         lambda part, args, kwargs: sizes.append(len(kwargs["input_ids"])), with_kwargs=True
     )
-    alone(trace)
+    single_changes(trace)
     handle.remove()
     assert sizes == [1, *[trace.n_heads] * trace.n_layers, trace.n_tokens]
 
@@ -111,9 +111,9 @@ def test_runs_share_batches_and_begin_at_their_layer(monkeypatch: pytest.MonkeyP
 def test_a_token_that_cannot_be_hidden_says_why() -> None:
     lens = lens_of(tf.BertModel)
     trace = lens.trace("")  # [CLS] [SEP]
-    assert all(isinstance(row, tuple) for row in alone(trace).tokens)
+    assert all(isinstance(row, tuple) for row in single_changes(trace).tokens)
     one = Lens(tiny.shaken(tiny.FAMILIES["gpt2"].model()), tiny.gpt_like()).trace("the")
-    found = alone(one)
+    found = single_changes(one)
     assert found.tokens[0] == NO_KEY and isinstance(found.heads[0], tuple)
     fields, arrays = matter.each_matters(one)
     row = one.n_layers * one.n_heads
@@ -129,8 +129,8 @@ def test_what_is_not_held_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(fields) == ["why_not"] and not arrays
     assert fields["why_not"].startswith("no token of this text is masked: write [MASK]")
     with pytest.raises(ModelError, match="masked"):
-        alone(unmasked)
-    monkeypatch.setattr(matter, "alone", never)
+        single_changes(unmasked)
+    monkeypatch.setattr(matter, "single_changes", never)
     trace = traced("words")
     monkeypatch.setitem(limits.LIMITS, "carried", replace(limits.LIMITS["carried"], tokens=trace.n_tokens - 1))
     assert matter.each_matters(trace)[0]["why_not"] == (
@@ -138,7 +138,7 @@ def test_what_is_not_held_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
         f"and this has {trace.n_tokens}. Open the notebook."
     )
     monkeypatch.undo()
-    monkeypatch.setattr(matter, "alone", never)
+    monkeypatch.setattr(matter, "single_changes", never)
     heads = trace.n_layers * trace.n_heads
     work = (heads / 2 + trace.n_tokens) * trace.n_tokens * trace.n_layers * 12 * tiny.BERT["hidden_size"] ** 2
     monkeypatch.setattr(module, "ALONE_WORK", work)
@@ -153,7 +153,7 @@ def test_what_is_not_held_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_made_once_for_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traced("embedding")
     first = matter.each_matters(trace)
-    monkeypatch.setattr(matter, "alone", lambda _trace: pytest.fail("made again"))
+    monkeypatch.setattr(matter, "single_changes", lambda _trace: pytest.fail("made again"))
     assert matter.each_matters(trace)[0] == first[0]
 
 

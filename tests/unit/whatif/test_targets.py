@@ -10,7 +10,7 @@ import transformers as tf
 
 from bertlens import InputError, ModelError, Trace, whatif
 from bertlens.errors import BertLensError
-from bertlens.whatif.before_after import asked, asked_of
+from bertlens.whatif.before_after import swept_number, swept_numbers
 from bertlens.whatif.effects import Effect, effects
 from bertlens.whatif.targets import named_by, target_of
 from bertlens.widgets.answers import whatif as page
@@ -86,7 +86,7 @@ def test_a_tags_place_is_the_token_that_has_it_most_or_the_one_chosen() -> None:
     assert target_of(trace, "LABEL_2").position == most
     found = effects(trace, CHANGES, "LABEL_2", 3)
     assert found.position == 3 and found.before == pytest.approx(float(logits[3, 2]), abs=2e-7)
-    assert set(asked(trace, "LABEL_2", 3)) == {"logit"}
+    assert set(swept_numbers(trace, "LABEL_2", 3)) == {"logit"}
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_heads_are_swept_for_the_chosen_answer(kind: str, target: str, at: int |
 def test_a_word_is_asked_over_the_best_of_the_others() -> None:
     trace = traced("words")
     best = trace.predictions(k=2)["token"].tolist()
-    assert asked(trace)["difference"].label == f"“{best[0]}” over “{best[1]}”"
-    assert asked(trace, best[1])["difference"].label == f"“{best[1]}” over “{best[0]}”"
-    assert asked_of(trace, "probability", "mat").label == "probability of “mat”"
+    assert swept_numbers(trace)["difference"].label == f"“{best[0]}” over “{best[1]}”"
+    assert swept_numbers(trace, best[1])["difference"].label == f"“{best[1]}” over “{best[0]}”"
+    assert swept_number(trace, "probability", "mat").label == "probability of “mat”"
 
 
 def test_typed_text_is_a_name_or_says_what_is_near() -> None:
@@ -172,7 +172,7 @@ def test_refused_everywhere_in_the_same_words(kind: str, target: Any, at: int | 
     for ask in (
         lambda: effects(trace, CHANGES, target, at),
         lambda: whatif.answers(trace, 5, target, at),
-        lambda: asked(trace, target, at),
+        lambda: swept_numbers(trace, target, at),
     ):
         with pytest.raises(BertLensError, match=why):
             ask()

@@ -13,7 +13,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import InputError, Lens, Trace, whatif
 from bertlens.whatif import chips
-from bertlens.whatif.before_after import asked
+from bertlens.whatif.before_after import swept_numbers
 from bertlens.widgets import saving
 from bertlens.widgets.answers import whatif as page
 from bertlens.widgets.questions import QUESTIONS
@@ -177,7 +177,7 @@ def test_answers_and_sweeps_of_every_kind(kind: str) -> None:
         table = trace.predictions(k=1).set_index("position")
         for row in found.rows:
             assert (row.name, row.before) == pytest.approx(tuple(table.loc[row.position][["label", "probability"]]))
-    for name, one in asked(trace).items():
+    for name, one in swept_numbers(trace).items():
         values = np.full((trace.n_layers, trace.n_heads), np.nan)
         for layer in range(trace.n_layers):
             for batch in one.exact([layer]):
@@ -241,7 +241,7 @@ def test_a_change_that_names_a_token_of_the_pair() -> None:
     first, second = (trace.lens.trace(text) for text in PAIR)
     one, other = (of.output.last_hidden_state[0].double().mean(0) for of in (first.rerun(whatif.hide(3)), second))
     assert row.after == pytest.approx(float(torch.cosine_similarity(one, other, dim=0)), abs=1e-6)
-    for asked_of in asked(run).values():  # and every head is swept on top of it
+    for asked_of in swept_numbers(run).values():  # and every head is swept on top of it
         [batch] = asked_of.exact([1])
         both = [text.rerun(*changes, whatif.off(1, 0)) for text, changes in ((first, [whatif.hide(3)]), (second, []))]
         one, other = (of.output.last_hidden_state[0].double().mean(0) for of in both)
