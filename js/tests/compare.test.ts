@@ -13,7 +13,7 @@ import {
   startOf,
   unitsOf,
   windowOf,
-} from "../src/tabs/compare/data";
+} from "../src/tabs/compare/comparison";
 
 describe("named", () => {
   it("takes a's name, else b's, and tells names apart that come again", () => {

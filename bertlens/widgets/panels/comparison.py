@@ -111,7 +111,7 @@ class ComparisonPanel(Panel):
             opened |= {"query": query, "key": key}
         return opened | dict(selection)
 
-    # What the page gets: js/src/tabs/compare/data.ts
+    # What the page gets: js/src/tabs/compare/comparison.ts
 
     def told(self) -> dict[str, Any]:
         """Both runs in words, and the aligned units, gaps included."""
@@ -302,7 +302,7 @@ def saved(request: Request, selection: Selection) -> Iterator[dict[str, Any]]:
 
 
 def start(size: int, unit: int) -> int:
-    """The first unit of the window that shows one: as js/src/tabs/compare/data.ts has it."""
+    """The first unit of the window that shows one: as js/src/tabs/compare/comparison.ts has it."""
     return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - COMPARED_UNITS))
 
 

@@ -85,7 +85,7 @@ interface Header {
   made: { lens: string; trace: string }; // in Python; lens "" where there is none
   answers?: Record<string, unknown>; // of a changed run
   patches?: Patches;
-  compared?: Record<string, unknown>; // of two runs: see tabs/compare/data.ts
+  compared?: Record<string, unknown>; // of two runs: see tabs/compare/comparison.ts
   similar?: Record<string, unknown>; // of two texts: see tabs/similarity/data.ts
   ranking?: Ranking;
   head: Record<string, unknown> & { layer: number; head: number };

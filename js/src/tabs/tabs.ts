@@ -4,7 +4,7 @@ import type { TabName } from "../generated/vocabulary";
 import type { Numbers } from "../parts/picturetable";
 import type { Tab } from "../state/overview";
 import type { View } from "../state/view";
-import { compareNumbers } from "./compare/data";
+import { compareNumbers } from "./compare/comparison";
 import { MapsFigure } from "./compare/maps";
 import { Compare } from "./compare/tab";
 import { Gates, gateNumbers } from "./gates/gates";
@@ -20,7 +20,7 @@ import { Similarity, SimilarityFigure } from "./similarity/tab";
 import { surveyNumbers } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
-import { taskNumbers } from "./task/numbers";
+import { taskNumbers } from "./task/examplerows";
 import { TaskView } from "./task/task";
 import { Why, WhyFigure, whyNumbers } from "./why/why";
 

@@ -2,13 +2,12 @@
 // are bertlens/measures/categories.py and norms.py.
 import { CATEGORIES, LIMITS, MIXING_METHODS } from "../../generated/vocabulary";
 import { isOff } from "../changes";
-import type { Pass } from "../forward";
+import { contextOf, mapOf, type Pass } from "../forward";
 import { type Roles, rolesOf } from "../pictures";
 import { type Answering, answerOf, perHead } from "../runs";
 import { padded, type Weights } from "../weights";
-import { contextOf, mapOf } from "./maps";
-import { lengthsOf } from "./norms";
 import { spearman } from "./ranks";
+import { lengthsOf } from "./valuenorms";
 
 const NAMES = Object.keys(CATEGORIES);
 
@@ -117,7 +116,7 @@ function mixingOf(
   ];
 }
 
-export const normView: Answering = ({ carried, weights }, { pass, encoded, texts }) => {
+export const normView: Answering<"norm_view"> = ({ carried, weights }, { pass, encoded, texts }) => {
   const [layers, heads] = perHead(carried);
   const { tokens } = pass;
   const size = carried.shape.width / heads;

@@ -1,7 +1,7 @@
 // What the model answers in both runs: a sentence, and its numbers.
 import { signed } from "../../paint/format";
 import { tokenText } from "../../parts/token";
-import { type Comparing, useModelAnswers } from "./data";
+import { type Comparing, useModelAnswers } from "./comparison";
 
 const text = (value: number | null) => (value === null ? "–" : signed(value, 3));
 

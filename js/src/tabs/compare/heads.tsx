@@ -13,7 +13,7 @@ import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { More } from "../../parts/term";
 import { useView } from "../../state/view";
-import { type Comparing, useHeads } from "./data";
+import { type Comparing, useHeads } from "./comparison";
 
 const MOST_NATS = Math.LN2.toFixed(3); // nats that two rows can be apart
 

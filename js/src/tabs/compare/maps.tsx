@@ -15,7 +15,16 @@ import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type Comparing, comparingOf, differenceOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
+import {
+  type Comparing,
+  comparingOf,
+  differenceOf,
+  type Maps,
+  named,
+  type Pair,
+  useMaps,
+  windowOf,
+} from "./comparison";
 
 const SIDE = 360; // px of a picture's longer side
 const CELL = 20;

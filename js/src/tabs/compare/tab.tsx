@@ -6,7 +6,7 @@ import { Waiting } from "../../parts/section";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Answers } from "./answers";
-import { type Comparing, comparingOf, type Pair } from "./data";
+import { type Comparing, comparingOf, type Pair } from "./comparison";
 import { Heads } from "./heads";
 import { HeadMaps, RowTable } from "./maps";
 import { CompareWith, StopComparing } from "./with";

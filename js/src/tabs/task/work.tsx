@@ -4,7 +4,17 @@ import * as phrases from "../../generated/phrases";
 import { percent } from "../../paint/format";
 import { type Choice, Select } from "../../parts/controls";
 import { useView } from "../../state/view";
-import { beginWork, costOf, stateOf, stopWork, type Task, type Way, type WorkName, type Works, workOf } from "./data";
+import {
+  beginWork,
+  costOf,
+  stateOf,
+  stopWork,
+  type Task,
+  type Way,
+  type WorkName,
+  type Works,
+  workOf,
+} from "./examples";
 
 interface Props<W extends WorkName> {
   work: W;

@@ -2,17 +2,17 @@
 // or of one how its vector changed. As bertlens/whatif/answering.py.
 import * as phrases from "../../generated/phrases";
 import { ANSWERS, CHOICES } from "../../generated/vocabulary";
-import { type Fields, NEEDS_PYTHON } from "../asked";
+import { type Fields, NEEDS_PYTHON } from "../chips";
 import { cosine, run } from "../forward";
 import type { Answering, Engine, Run } from "../runs";
 import { isLone, metricsOf } from "./metrics";
 import { best, logitsAt, numbersOf, placesOf, vectorOf } from "./output";
 import { nameOf, type Target, targetOf } from "./targets";
 
-type Row = [position: number, name: string, before: number, after: number];
+export type Row = [position: number, name: string, before: number, after: number];
 
 /** Of a run, its original before; with what is asked about first. Throws for a target that this run has not. */
-export async function answersOf(engine: Engine, shown: Run, name = "", at = -1): Promise<Fields> {
+export async function answersOf(engine: Engine, shown: Run, name = "", at?: number): Promise<Fields> {
   const { kind, unit, said: note, why_not } = engine.carried.answer;
   const target = name ? targetOf(engine, shown, name, at) : null;
   const nothing = { kind: "", unit: "", said: "", rows: [], metrics: [], choices: [], places: [] };
@@ -84,6 +84,6 @@ async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promis
   return { kind: "similarity", rows };
 }
 
-export const answers: Answering = async (engine, shown, { target, target_at }) => ({
-  fields: await answersOf(engine, shown, String(target ?? ""), Number(target_at ?? -1)),
+export const answers: Answering<"answers"> = async (engine, shown, { target, target_at }) => ({
+  fields: await answersOf(engine, shown, target, target_at),
 });

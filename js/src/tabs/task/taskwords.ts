@@ -13,7 +13,7 @@ import {
   rowAt,
   type Task,
   valueAt,
-} from "./data";
+} from "./examples";
 
 const DIGITS = 3;
 

@@ -4,8 +4,8 @@ import { HeadLink } from "../../parts/headlink";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
 import { useView } from "../../state/view";
-import type { Against, State, Task, TurnedEffects, TurnedHead } from "./data";
-import { unitOf } from "./words";
+import type { Against, State, Task, TurnedEffects, TurnedHead } from "./examples";
+import { unitOf } from "./taskwords";
 import { Work } from "./work";
 
 const MOST_NATS = Math.LN2.toFixed(3);
