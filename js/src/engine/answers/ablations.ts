@@ -22,16 +22,13 @@ async function effectsOf(engine: Engine, shown: Shown, { base: pass, variant: th
   if (answer.why_not || answer.kind === "tags") throw new Error(NEEDS_PYTHON);
   if (answer.kind === "embedding") {
     const changed = await answersOf(engine, { ...shown, pass: then });
-    const [[position, name, , before], [, , , after]] = [answer, changed].map((one) => (one.rows as Row[])[0]!) as [
-      Row,
-      Row,
-    ];
+    const [[position, name, , before], [, , , after]] = [answer.rows[0]!, changed.rows[0]!];
     return [{ position, name, before, after, first: "", first_value: after }];
   }
   const comparison = await answersOf(engine, { ...shown, original: pass, pass: then });
   if (comparison.why_not) throw new Error(NEEDS_PYTHON);
   const groups = new Map<number, Row[]>();
-  for (const row of comparison.rows as Row[]) {
+  for (const row of comparison.rows) {
     const place = answer.kind === "words" ? row[0] : -1;
     groups.set(place, [...(groups.get(place) ?? []), row]);
   }

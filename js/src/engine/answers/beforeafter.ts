@@ -11,8 +11,11 @@ import { nameOf, type Target, targetOf } from "./targets";
 
 export type Row = [position: number, name: string, before: number, after: number];
 
+/** As a page has it. */
+type Answers = Fields & { kind: string; rows: Row[]; why_not: string };
+
 /** Of a run, its original before; with what is asked about first. Throws for a target that this run has not. */
-export async function answersOf(engine: Engine, shown: Run, name = "", at?: number): Promise<Fields> {
+export async function answersOf(engine: Engine, shown: Run, name = "", at?: number): Promise<Answers> {
   const { kind, unit, said: note, why_not } = engine.carried.answer;
   const target = name ? targetOf(engine, shown, name, at) : null;
   const nothing = { kind: "", unit: "", said: "", rows: [], metrics: [], choices: [], places: [] };
@@ -68,7 +71,7 @@ function withFirst(engine: Engine, shown: Run, { position, name, number }: Targe
 }
 
 /** Of a text the cosine of its vector with that of the run without changes; of two texts their similarity. */
-async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promise<Fields> {
+async function ofVectors(engine: Engine, { texts, original, pass }: Run) {
   if (!texts[1]) {
     const similarity = pass === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, pass));
     const rows: Row[] = [[-1, phrases.EMBEDDING_ALIKE, 1, similarity]];

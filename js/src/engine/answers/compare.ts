@@ -123,20 +123,13 @@ export const comparedWith: Answering<"compared_with"> = async (engine, shown, { 
   return { fields };
 };
 
-/** One head's map of one side by a measure; `aligned`: as if it had the aligned keys alone. */
-function mapBy(
-  { weights }: Engine,
-  { a, b, alignment: { shared } }: Runs,
-  side: 0 | 1,
-  [layer, head]: [number, number],
-  aligned: boolean,
-  measure = "weight",
-): Float32Array {
-  const { pass } = side ? b : a;
-  const keys = new Uint8Array(pass.tokens);
-  for (const pair of shared) keys[pair[side]] = 1;
-  return measuredMap(weights, pass, layer, head, measure, aligned ? keys : undefined);
-}
+/** One head's map of both by a measure; `aligned`: as if they had the aligned keys alone. */
+const mapsOf = ({ weights }: Engine, runs: Runs, layer: number, head: number, aligned: boolean, measure = "weight") =>
+  ([runs.a, runs.b] as const).map(({ pass }, side) => {
+    const keys = new Uint8Array(pass.tokens);
+    for (const pair of runs.alignment.shared) keys[pair[side as 0 | 1]] = 1;
+    return measuredMap(weights, pass, layer, head, measure, aligned ? keys : undefined);
+  }) as [Float32Array, Float32Array];
 
 /** Of each aligned row the Jensen-Shannon divergence, nats: keys without a partner keep their weight. */
 function jsdOfRows(a: Float32Array, b: Float32Array, { pairs, shared }: Alignment, sizes: [number, number]): number[] {
@@ -168,8 +161,7 @@ async function distancesOf(engine: Engine, runs: Runs, aligned: boolean, signal:
   const distances: Distances = { mean: new Float64Array(layers * heads), peaks: new Int32Array(layers * heads) };
   for (let layer = 0; layer < layers; layer++) {
     for (let head = 0; head < heads; head++) {
-      const [a, b] = ([0, 1] as const).map((side) => mapBy(engine, runs, side, [layer, head], aligned));
-      const rows = jsdOfRows(a!, b!, alignment, sizes);
+      const rows = jsdOfRows(...mapsOf(engine, runs, layer, head, aligned), alignment, sizes);
       const at = layer * heads + head;
       distances.mean[at] = rows.reduce((sum, one) => sum + one, 0) / rows.length;
       distances.peaks[at] = rows.indexOf(Math.max(...rows));
@@ -189,10 +181,10 @@ function described(engine: Engine, runs: Runs, distances: Distances, at: number,
   const units = unitsOf(runs, aligned);
   const [i, j] = alignment.shared[distances.peaks[at]!]!;
   const row = units.findIndex((pair) => pair[0] === i && pair[1] === j);
-  const maps = ([0, 1] as const).map((side) => mapBy(engine, runs, side, [layer, head], aligned));
+  const maps = mapsOf(engine, runs, layer, head, aligned);
   const weights = units.map(([p, q]): [number, number] => [
-    p === null ? 0 : maps[0]![i * a.pass.tokens + p]!,
-    q === null ? 0 : maps[1]![j * b.pass.tokens + q]!,
+    p === null ? 0 : maps[0][i * a.pass.tokens + p]!,
+    q === null ? 0 : maps[1][j * b.pass.tokens + q]!,
   ]);
   const sizes = weights.map(([p, q]) => Math.abs(q - p));
   const column = sizes.indexOf(Math.max(...sizes));
@@ -230,12 +222,11 @@ export const compared: Answering<"compared"> = async (engine, shown, question, s
   const { layer, head, measure, row, col, aligned = false } = question;
   const units = unitsOf(runs, aligned);
   const [rows, columns] = [units.slice(row, row + COMPARED_UNITS), units.slice(col, col + COMPARED_UNITS)];
-  const windows = ([0, 1] as const).map((side) => {
-    const values = mapBy(engine, runs, side, [layer, head], aligned, measure);
-    const { tokens } = (side ? runs.b : runs.a).pass;
+  const windows = mapsOf(engine, runs, layer, head, aligned, measure).map((values, n) => {
+    const { tokens } = (n ? runs.b : runs.a).pass;
     const cells = rows.flatMap((query) =>
       columns.map((key) => {
-        const [i, j] = [query[side], key[side]];
+        const [i, j] = [query[n as 0 | 1], key[n as 0 | 1]];
         return i === null || j === null ? Number.NaN : values[i * tokens + j]!;
       }),
     );
@@ -257,13 +248,13 @@ export const comparedAnswers: Answering<"compared_answers"> = async (engine, sho
   const nothing = { fields: { unit: "", said: "", rows: [] } };
   if (engine.carried.answer.kind !== "vectors") return nothing;
   if (a.texts[1] && b.texts[1]) {
-    const sides: Fields[] = [];
-    for (const side of [a, b]) sides.push(await answersOf(engine, { ...shown, ...side, original: side.pass }));
-    if (sides.some(({ why_not }) => why_not)) return nothing;
-    const [cosineA, cosineB] = sides.map(({ rows }) => (rows as [number, string, number, number][])[0]![3]) as [
-      number,
-      number,
-    ];
+    const cosines: number[] = [];
+    for (const side of [a, b]) {
+      const { rows, why_not } = await answersOf(engine, { ...shown, ...side, original: side.pass });
+      if (why_not) return nothing;
+      cosines.push(rows[0]![3]);
+    }
+    const [cosineA, cosineB] = cosines as [number, number];
     const sentence = phrases.SENTENCES_ALIKE_BY({ both: pairWords(cosineA, cosineB) });
     return { fields: { unit: "cosine", said: sentence, rows: [["", phrases.SENTENCES_ALIKE, cosineA, cosineB]] } };
   }
