@@ -77,7 +77,7 @@ def _logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.maximum(x, -700.0)))
 
 
-ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # by the names of page_weights.py and numbers.ts
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # by the names of page_weights.py and arithmetic.ts
     "gelu": gelu,
     "gelu_tanh": _wide(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
     "relu": lambda x: np.maximum(x, np.float32(0)),

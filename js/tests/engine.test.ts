@@ -1,8 +1,8 @@
 // The parts of a pass by themselves; what they make of a real model is tests/unit/export/test_engine.py's.
 import { expect, test } from "vitest";
+import { activate, addAndNorm, erf, halves } from "../src/engine/arithmetic";
 import { isOff, maskOf } from "../src/engine/changes";
 import { run } from "../src/engine/forward";
-import { activate, addAndNorm, erf, halves } from "../src/engine/numbers";
 import { pack } from "../src/engine/pack";
 import { createProduct, MASKED, plainProduct } from "../src/engine/product";
 import { loadWeights, type Shape } from "../src/engine/weights";

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import type { Link } from "../src/kernel/link";
 import type { View } from "../src/state/view";
-import { type Column, type Examples, listed, stateOf } from "../src/tabs/task/data";
-import { countWords, exampleWords, explainedWords, firstScore } from "../src/tabs/task/words";
+import { type Column, type Examples, listed, stateOf } from "../src/tabs/task/examples";
+import { countWords, exampleWords, explainedWords, firstScore } from "../src/tabs/task/taskwords";
 
 const EXAMPLES: Examples = {
   n: 4,

@@ -1,7 +1,7 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
 import { STILL_LOADING } from "../kernel/kernel";
-import { NEEDS_PYTHON } from "./asked";
-import { isAnswered, isShowing } from "./questions";
+import { NEEDS_PYTHON } from "./chips";
+import { isAnswered, isShowing } from "./registry";
 import type { Answer, Carried } from "./runs";
 import { serve, type ToModel, type ToPage } from "./serve";
 import { ANOTHER } from "./session";

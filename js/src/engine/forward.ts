@@ -1,8 +1,8 @@
 // One forward pass of BERT: embeddings, then layers of attention and MLP, each with the LayerNorm after its sum.
 // Devlin et al. 2019; Vaswani et al. 2017, section 3.
 import * as phrases from "../generated/phrases";
+import { activate, addAndNorm } from "./arithmetic";
 import { type Change, isOff, maskOf } from "./changes";
-import { activate, addAndNorm } from "./numbers";
 import { MASKED } from "./product";
 import { type Linear, padded, type Weights } from "./weights";
 
@@ -60,11 +60,12 @@ export function* forward(
       return byHead(view(scratch.b), tokens, heads, width / heads);
     }) as [Float32Array, Float32Array, Float32Array];
     const attended = { q, k, v, lse: new Float64Array(heads * tokens), masks: [] as Attended["masks"] };
+    pass.layers.push(attended);
     for (let head = 0; head < heads; head++) {
       attended.masks.push(maskOf(changes, layer, head, tokens));
-      look(layer, head, attend(weights, attended, head, tokens, isOff(changes, layer, head)), rows);
+      const { values, stride } = attend(weights, pass, layer, head);
+      look(layer, head, values, stride);
     }
-    pass.layers.push(attended);
     apply(scratch.b, layerWeights.output, scratch.c);
     addAndNorm(x, view(scratch.c), layerWeights.attentionNorm, epsilon);
     apply(scratch.a, layerWeights.grow, scratch.wide, width, inner);
@@ -111,52 +112,85 @@ function byHead(values: Float32Array, tokens: number, heads: number, size: numbe
   return out;
 }
 
-/** One head: its log-sum-exps, and Σ α v in its columns of scratch.b. Gives its weights. */
-function attend(
+/** The vectors of one head, (S, d). */
+export const ofHead = (values: Float32Array, head: number, tokens: number, size: number): Float32Array =>
+  values.subarray(head * tokens * size, (head + 1) * tokens * size);
+
+/** A map: (tokens) numbers of each row, which begin `stride` numbers apart. */
+export interface HeadMap {
+  values: Float32Array;
+  stride: number;
+}
+
+/** A head's weights, and ln Σ exp of each row of scores. They are where those of the next one will be. */
+export function mapOf(
   { shape, product, scratch }: Weights,
-  layer: Attended,
+  { tokens, layers }: Pass,
+  layer: number,
   head: number,
-  tokens: number,
-  off: boolean,
-): Float32Array {
-  const { width, heads } = shape;
-  const [rows, size] = [padded(tokens), width / heads];
-  const view = (at: number, numbers: number) => new Float32Array(product.memory, at, numbers);
-  const ofHead = (values: Float32Array) => values.subarray(head * tokens * size, (head + 1) * tokens * size);
-  const [query, key, turned] = [scratch.headA, scratch.headB, scratch.headC].map((at) => view(at, rows * size)) as [
-    Float32Array,
-    Float32Array,
-    Float32Array,
-  ];
-  query.fill(0).set(ofHead(layer.q));
-  key.fill(0).set(ofHead(layer.k));
-  product.multiply(scratch.headA, scratch.headB, scratch.zeros, scratch.scores, rows, size, rows);
-  const scores = view(scratch.scores, rows * rows);
-  const scaling = 1 / Math.sqrt(size);
-  const mask = layer.masks[head]!;
+): HeadMap & { lse: Float64Array } {
+  const { q, k, masks } = layers[layer]!;
+  const [stride, size] = [padded(tokens), shape.width / shape.heads];
+  for (const [at, states] of [
+    [scratch.headA, q],
+    [scratch.headB, k],
+  ] as const)
+    new Float32Array(product.memory, at, stride * size).fill(0).set(ofHead(states, head, tokens, size));
+  product.multiply(scratch.headA, scratch.headB, scratch.zeros, scratch.scores, stride, size, stride);
+  const values = new Float32Array(product.memory, scratch.scores, stride * stride);
+  const mask = masks[head];
+  const lse = new Float64Array(tokens);
   for (let i = 0; i < tokens; i++) {
-    const row = scores.subarray(i * rows, (i + 1) * rows);
-    row.fill(MASKED, tokens);
+    const row = values.subarray(i * stride, (i + 1) * stride).fill(MASKED, tokens);
     if (mask) for (let j = 0; j < tokens; j++) if (!mask[i * tokens + j]) row[j] = MASKED;
-    const rough = product.softmax(scratch.scores + 4 * i * rows, rows, scaling);
+    lse[i] = product.softmax(scratch.scores + 4 * i * stride, stride, 1 / Math.sqrt(size));
+  }
+  return { values, stride, lse };
+}
+
+/** Σ_j α_ij v_j of the head whose map was the last: (tokens and more, d). It is where the next one will be. */
+export function contextOf(
+  { shape, product, scratch }: Weights,
+  { tokens, layers }: Pass,
+  layer: number,
+  head: number,
+): Float32Array {
+  const [rows, size] = [padded(tokens), shape.width / shape.heads];
+  const turned = new Float32Array(product.memory, scratch.headC, rows * size).fill(0);
+  const values = ofHead(layers[layer]!.v, head, tokens, size);
+  for (let at = 0; at < tokens; at++) for (let i = 0; i < size; i++) turned[i * rows + at] = values[at * size + i]!;
+  product.multiply(scratch.scores, scratch.headC, scratch.zeros, scratch.headA, rows, rows, size);
+  return new Float32Array(product.memory, scratch.headA, rows * size);
+}
+
+/** One head: its log-sum-exps, and Σ α v in its columns of scratch.b. Gives its weights. */
+function attend(weights: Weights, pass: Pass, layer: number, head: number): HeadMap {
+  const { shape, product, scratch } = weights;
+  const { width, heads } = shape;
+  const { tokens, changes } = pass;
+  const { q, k, lse } = pass.layers[layer]!;
+  const [rows, size] = [padded(tokens), width / heads];
+  const scaling = 1 / Math.sqrt(size);
+  const map = mapOf(weights, pass, layer, head);
+  const [query, key] = [q, k].map((states) => ofHead(states, head, tokens, size)) as [Float32Array, Float32Array];
+  for (let i = 0; i < tokens; i++) {
+    const row = map.values.subarray(i * rows, i * rows + tokens);
     // scores are sums in 32 bits: where a few keys have most of a row, theirs are summed anew in 64
     const exact = (j: number) => {
       let dot = 0;
       for (let n = 0; n < size; n++) dot += query[i * size + n]! * key[j * size + n]!;
       return dot * scaling;
     };
-    let lse = rough;
-    for (let j = 0; j < tokens; j++) if (row[j]! > LARGE) lse += row[j]! * (exact(j) - Math.log(row[j]!) - rough);
-    layer.lse[head * tokens + i] = lse;
+    const rough = map.lse[i]!;
+    let sum = rough;
+    for (let j = 0; j < tokens; j++) if (row[j]! > LARGE) sum += row[j]! * (exact(j) - Math.log(row[j]!) - rough);
+    lse[head * tokens + i] = sum;
   }
-  const values = ofHead(layer.v);
-  turned.fill(0);
-  for (let at = 0; at < tokens; at++) for (let i = 0; i < size; i++) turned[i * rows + at] = values[at * size + i]!;
-  product.multiply(scratch.scores, scratch.headC, scratch.zeros, scratch.headA, rows, rows, size);
-  if (off) query.fill(0);
-  const context = view(scratch.b, rows * width);
-  for (let at = 0; at < rows; at++) context.set(query.subarray(at * size, (at + 1) * size), at * width + head * size);
-  return scores;
+  const context = contextOf(weights, pass, layer, head);
+  if (isOff(changes, layer, head)) context.fill(0);
+  const room = new Float32Array(product.memory, scratch.b, rows * width);
+  for (let at = 0; at < rows; at++) room.set(context.subarray(at * size, (at + 1) * size), at * width + head * size);
+  return map;
 }
 
 /** Until what waits for this thread is done: a browser makes timers wait longer, the more follow each other. */

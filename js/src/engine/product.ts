@@ -1,6 +1,6 @@
 // What a pass spends its time on, y = x wᵀ + b before all: by WebAssembly, or in plain JavaScript where a browser or a page's
 // policy refuses it. Both work on one block of memory, whose parts are named by their first byte.
-import { activate } from "./numbers";
+import { activate } from "./arithmetic";
 import modules from "./simd.wat";
 
 const PAGE = 65_536; // bytes that WebAssembly counts memory in

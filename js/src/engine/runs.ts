@@ -1,6 +1,8 @@
 // What a page's questions are answered from: its model, and a run of a text with or without changes.
-import type { Fields } from "./asked";
+import type { Questions } from "../generated/vocabulary";
+import { upTo } from "../paint/format";
 import { baseOf, type Change } from "./changes";
+import type { Fields } from "./chips";
 import { type Pass, run } from "./forward";
 import { pack, type Shaped } from "./pack";
 import { type Pictures, picturesOf, rolesOf } from "./pictures";
@@ -62,10 +64,10 @@ export interface Answer {
 }
 
 /** Answers a question about a run; rejects with one sentence. */
-export type Answering = (
+export type Answering<Op extends keyof Questions> = (
   engine: Engine,
   shown: Shown,
-  question: Fields,
+  question: Questions[Op],
   signal: AbortSignal,
 ) => Answer | Promise<Answer>;
 
@@ -75,6 +77,18 @@ export function answerOf(fields: Fields, arrays: Record<string, Shaped>): Answer
 }
 
 export const perHead = ({ shape }: Carried): [layers: number, heads: number] => [shape.layers, shape.heads];
+
+/** Which layers a question is about: one, or all. */
+export const layersOf = ({ shape }: Carried, layer?: number): number[] =>
+  layer == null ? upTo(shape.layers) : [layer];
+
+/** What belongs to a key of an object, made once and as long as the object is there. */
+export function memo<K extends object, T>(store: WeakMap<K, Map<number, T>>, of: K, key: number, make: () => T): T {
+  if (!store.has(of)) store.set(of, new Map());
+  const values = store.get(of)!;
+  if (!values.has(key)) values.set(key, make());
+  return values.get(key)!;
+}
 
 /** Of a text with changes; `before`: another run of the same text; `begins` hears how many tokens it has. */
 export async function runOf(

@@ -3,16 +3,16 @@
 import * as phrases from "../generated/phrases";
 import { LIMITS } from "../generated/vocabulary";
 import { unpack } from "../kernel/wire";
-import { answersOf } from "./answers/answers";
-import { moved } from "./answers/effects";
+import { answersOf } from "./answers/beforeafter";
+import { moved } from "./answers/headeffects";
 import { evenOf, headOf } from "./answers/heads";
-import { chipOf, type Fields, readChange } from "./asked";
 import type { Change } from "./changes";
-import { headerOf } from "./overview";
+import { chipOf, type Fields, readChange } from "./chips";
 import { Pace } from "./pace";
 import { pack } from "./pack";
 import { sideOf } from "./pictures";
-import { answering } from "./questions";
+import { answering } from "./registry";
+import { headerOf } from "./runheader";
 import { type Answer, type Carried, type Engine, perHead, runOf, type Shown } from "./runs";
 import { createReader } from "./tokenizer";
 import { loadWeights } from "./weights";
@@ -68,14 +68,16 @@ export class Session {
     const { op } = question;
     if (op === "trace") {
       signal.throwIfAborted();
-      return this.another(String(question.text ?? ""), String(question.text_pair ?? ""), signal);
+      return this.show(
+        await this.make([String(question.text ?? ""), String(question.text_pair ?? "")], [], null, signal),
+      );
     }
     const run = await this.about(question.trace);
     if (op === "change") {
       signal.throwIfAborted();
       return this.changed(run, question.changes, signal);
     }
-    return answering(String(op))(this.engine!, run, question, signal);
+    return answering(String(op))(this.engine!, run, question as never, signal);
   }
 
   /** The run that is shown; that of the page's own text is made when it is asked about. */
@@ -85,13 +87,11 @@ export class Session {
     if (!source) throw new Error(phrases.ANOTHER_TEXT);
     if (this.pageRun && this.pageRun.id === id) return this.pageRun;
     const run = await this.make([String(source.text), String(source.text_pair)], [], null);
-    const shown = { ...run, id: String(id), subject: String(source.subject) };
-    this.pageRun = shown;
-    return shown;
+    this.pageRun = { ...run, id: String(id), subject: String(source.subject) };
+    return this.pageRun;
   }
 
-  private async another(text: string, pair: string, signal: AbortSignal): Promise<Answer> {
-    const run = await this.make([text, pair], [], null, signal);
+  private async show(run: Shown): Promise<Answer> {
     this.shown = run;
     return { fields: {}, show: await this.overview(run) };
   }
@@ -102,9 +102,7 @@ export class Session {
     const changes = (asked as unknown[]).map((one) => readChange(one, shown.catalogue, sizes));
     const source = this.carried.texts.find(({ subject }) => subject === shown.subject);
     if (changes.length === 0 && source) return { fields: {}, show: String(source.trace) };
-    const run = await this.make(shown.texts, changes, shown, signal);
-    this.shown = run;
-    return { fields: {}, show: await this.overview(run) };
+    return this.show(await this.make(shown.texts, changes, shown, signal));
   }
 
   /** Of a text with changes; `before`: another run of the same text. */
@@ -120,9 +118,8 @@ export class Session {
     };
     const run = await this.pace.timed(() => runOf(this.engine!, texts, changes, before, signal, long));
     const id = `here ${++this.count}`;
-    const isEqual = (one: Change, other: Change) => JSON.stringify(one) === JSON.stringify(other);
     const catalogue = [...(before?.catalogue ?? [])];
-    for (const change of changes) if (!catalogue.some((one) => isEqual(one, change))) catalogue.push(change);
+    for (const change of changes) if (!catalogue.some(isThe(change))) catalogue.push(change);
     return { ...run, id, catalogue, subject: before?.subject ?? `text ${this.count}` };
   }
 

@@ -207,7 +207,7 @@
       (br_if $row (i32.lt_u (local.get $at) (local.get $bytes))))
     (f64.neg (f64.add (f64x2.extract_lane 0 (local.get $sum)) (f64x2.extract_lane 1 (local.get $sum)))))
 
-  ;; x (1 + erf(x / root of 2)) / 2 of each number; erfc |x / root of 2| as in numbers.ts.
+  ;; x (1 + erf(x / root of 2)) / 2 of each number; erfc |x / root of 2| as in arithmetic.ts.
   (func (export "gelu") (type $gelu) (param $row i32) (param $count i32)
     (local $at i32) (local $bytes i32) (local $x v128) (local $z v128) (local $t v128) (local $n v128) (local $r v128)
     (local.set $bytes (i32.shl (local.get $count) (i32.const 2)))

@@ -1,7 +1,6 @@
 // Texts as tokens, by the library that reads a tokenizer.json. Which word a piece is of, and what the template put there,
 // the library does not say: found by marks on the pieces.
 import { Tokenizer } from "@huggingface/tokenizers";
-import { shownAs } from "./pieces";
 
 /** What a page carries of a tokenizer: its file, its settings. */
 export interface TokenizerFiles {
@@ -38,6 +37,27 @@ export interface Names {
   idOf(name: string): number | undefined;
   isKnown(name: string): boolean; // a token, and not that for unknown ones
   pieces(text: string): string[]; // without the template's
+}
+
+/** GPT-2's alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order. */
+const BYTES = new Map<string, number>();
+for (let byte = 0, others = 0; byte < 256; byte++) {
+  const isPrintable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
+  BYTES.set(String.fromCharCode(isPrintable ? byte : 0x100 + others++), byte);
+}
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A token as people write it, `display` of bertlens/text/tokenizer.py. The marks "Ġ", "▁" and "</w>" are cut, "##" stays, a bare space is "␣", part of a character its bytes. */
+function shownAs(token: string, isByteLevel: boolean): string {
+  if (isByteLevel && [...token].every((letter) => BYTES.has(letter))) {
+    const bytes = Uint8Array.from(token, (letter) => BYTES.get(letter)!);
+    try {
+      return strict.decode(bytes).replace(/^ /, "") || "␣";
+    } catch {
+      return [...bytes].map((byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`).join("");
+    }
+  }
+  return token.replace(/<\/w>$/, "").replace(/^[Ġ▁]/, "") || "␣";
 }
 
 /** What a tokenizer.json says of itself here. */

@@ -1,8 +1,8 @@
 // A model's weights as a page carries them (bertlens/export/page_weights.py), and where each lies in the memory of a product.
 import type { Arrays } from "../kernel/wire";
-import type { Activation, Norm } from "./numbers";
+import type { Activation, Norm } from "./arithmetic";
 import { createProduct, type Product } from "./product";
-import { floatsOf, type Table, tableOf } from "./tables";
+import { floatsOf, type Table, tableOf } from "./weighttables";
 
 /** What a pass has to know of a model beside its numbers. */
 export interface Shape {
@@ -63,7 +63,6 @@ export interface Scratch {
   a: number; // (tokens, width) each
   b: number;
   c: number;
-  d: number;
   wide: number; // (tokens, inner)
   scores: number; // (tokens, tokens)
   headA: number; // (tokens, width of a head) each
@@ -105,15 +104,10 @@ export async function loadWeights(
     shrink: linear(width, inner),
   }));
   const project = entering === width ? null : linear(width, entering);
-  const [a, b, c, d] = Array.from({ length: 4 }, () => take(tokens * Math.max(width, entering))) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  const [headA, headB, headC] = Array.from({ length: 3 }, () => take(tokens * ofHead)) as [number, number, number];
+  const wide = tokens * Math.max(width, entering);
   const scratch = {
-    ...{ a, b, c, d, headA, headB, headC },
+    ...{ a: take(wide), b: take(wide), c: take(wide) },
+    ...{ headA: take(tokens * ofHead), headB: take(tokens * ofHead), headC: take(tokens * ofHead) },
     wide: take(tokens * inner),
     scores: take(tokens * tokens),
     zeros: take(Math.max(tokens, inner)),

@@ -20,7 +20,7 @@ import { Similarity, SimilarityFigure } from "./similarity/similarity";
 import { pairNumbers, pairPdf } from "./similarity/similarityfiles";
 import { surveyNumbers } from "./survey/corpusheads";
 import { SurveyTab } from "./survey/survey";
-import { taskNumbers } from "./task/numbers";
+import { taskNumbers } from "./task/examplerows";
 import { TaskView } from "./task/task";
 import { Why, WhyFigure, whyNumbers } from "./why/why";
 

@@ -44,7 +44,7 @@ TIMES = 2  # that a question is asked of a run, with other arguments
 
 def names_of_the_table() -> list[str]:
     """The questions that the page's table names: read from it, so that nothing here lists them."""
-    text = (engine.ROOT / "js" / "src" / "engine" / "questions.ts").read_text(encoding="utf-8")
+    text = (engine.ROOT / "js" / "src" / "engine" / "registry.ts").read_text(encoding="utf-8")
     table = text.split("export const QUESTIONS = {")[1].split("}")[0]
     return [line.split(":")[0].strip(" ,") for line in table.strip().splitlines()]
 

@@ -4,13 +4,13 @@ import * as phrases from "../../generated/phrases";
 import { COMPARED_HEADS, COMPARED_RUNS, COMPARED_UNITS, NAMED_UNITS, SINK } from "../../generated/vocabulary";
 import { headLabel } from "../../paint/format";
 import { isNothing, ranked } from "../../paint/ranked";
-import { chipOf, type Fields } from "../asked";
+import { jsdTerm } from "../arithmetic";
+import { chipOf, type Fields } from "../chips";
 import { cosine, othersFirst, run } from "../forward";
-import { type Answer, type Answering, answerOf, type Engine, perHead, type Run, type Shown } from "../runs";
+import { type Answering, answerOf, type Engine, perHead, type Run, type Shown } from "../runs";
 import { type Alignment, align, type Pair } from "./align";
-import { answersOf } from "./answers";
-import { mapOf } from "./maps";
-import { lengthsOf, sharesOf } from "./norms";
+import { measuredMap } from "./attentionmaps";
+import { answersOf } from "./beforeafter";
 import { vectorOf } from "./output";
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}]/gu;
@@ -31,11 +31,11 @@ interface Distances {
   peaks: Int32Array; // (L·H) index into `shared`
 }
 
-const runsOf = new WeakMap<Shown, Map<string, Runs>>();
+const comparisons = new WeakMap<Shown, Map<string, Runs>>();
 
-async function twoRuns(engine: Engine, shown: Shown, other: unknown, signal: AbortSignal): Promise<Runs> {
-  if (!runsOf.has(shown)) runsOf.set(shown, new Map());
-  const byName = runsOf.get(shown)!;
+async function twoRuns(engine: Engine, shown: Shown, other: string[] | undefined, signal: AbortSignal): Promise<Runs> {
+  if (!comparisons.has(shown)) comparisons.set(shown, new Map());
+  const byName = comparisons.get(shown)!;
   const name = JSON.stringify(other);
   if (!byName.has(name)) {
     const runs = await compareRuns(engine, shown, other, signal);
@@ -48,17 +48,17 @@ async function twoRuns(engine: Engine, shown: Shown, other: unknown, signal: Abo
 async function compareRuns(
   { weights, encode, carried }: Engine,
   shown: Shown,
-  other: unknown,
+  other: string[] | undefined,
   signal: AbortSignal,
 ): Promise<Runs> {
-  if (!Array.isArray(other)) throw new Error("this view shows one run: choose another to compare it with");
+  if (!other) throw new Error("this view shows one run: choose another to compare it with");
   const { texts, encoded, original, pass } = shown;
   let [a, b]: [Side, Side] = [shown, shown];
   if (other[0] === "original") {
     if (pass.changes.length === 0) throw new Error(phrases.UNCHANGED_RUN);
     a = { texts, encoded, pass: original };
   } else {
-    const [text, pair] = [String(other[1] ?? ""), String(other[2] ?? "")];
+    const [, text = "", pair = ""] = other;
     const encoding = encode(text, pair || undefined);
     b = { texts: [text, pair], encoded: encoding, pass: await run(weights, encoding, [], signal) };
   }
@@ -103,7 +103,7 @@ function alignmentWords({ a, b, alignment: { shared, open } }: Runs, aligned: bo
   return words.join(" ");
 }
 
-export const comparedWith: Answering = async (engine, shown, { other }, signal) => {
+export const comparedWith: Answering<"compared_with"> = async (engine, shown, { other }, signal) => {
   const runs = await twoRuns(engine, shown, other, signal);
   const side = ({ texts, encoded, pass }: Side) => ({
     model: visible(String(engine.carried.header.model)),
@@ -123,36 +123,13 @@ export const comparedWith: Answering = async (engine, shown, { other }, signal) 
   return { fields };
 };
 
-/** One head's map of one side by a measure, (S, S) without gaps between rows; `aligned`: as if it had the aligned keys alone. */
-function mapBy(
-  { weights }: Engine,
-  { a, b, alignment: { shared } }: Runs,
-  side: 0 | 1,
-  [layer, head]: [number, number],
-  aligned: boolean,
-  measure = "weight",
-): Float32Array {
-  const { pass } = side ? b : a;
-  const { tokens } = pass;
-  const { values, stride } = mapOf(weights, pass, layer, head);
-  const isAligned = new Uint8Array(tokens);
-  for (const pair of shared) isAligned[pair[side]] = 1;
-  const lengths = measure === "weight" ? null : lengthsOf(weights, pass, layer).subarray(head * tokens);
-  const out = new Float32Array(tokens * tokens);
-  for (let i = 0; i < tokens; i++) {
-    let row: Float64Array = Float64Array.from(values.subarray(i * stride, i * stride + tokens));
-    if (aligned) row = sharesOf(row.map((weight, j) => (isAligned[j] ? weight : 0)));
-    if (lengths) {
-      const norm = row.map((weight, j) => weight * lengths[j]!);
-      const share = measure === "norm" ? norm : sharesOf(norm);
-      row = measure === "norm" ? norm : row.map((weight, j) => weight - share[j]!);
-    }
-    out.set(row, i * tokens);
-  }
-  return out;
-}
-
-const entr = (p: number) => (p > 0 ? -p * Math.log(p) : 0);
+/** One head's map of both by a measure; `aligned`: as if they had the aligned keys alone. */
+const mapsOf = ({ weights }: Engine, runs: Runs, layer: number, head: number, aligned: boolean, measure = "weight") =>
+  ([runs.a, runs.b] as const).map(({ pass }, side) => {
+    const keys = new Uint8Array(pass.tokens);
+    for (const pair of runs.alignment.shared) keys[pair[side as 0 | 1]] = 1;
+    return measuredMap(weights, pass, layer, head, measure, aligned ? keys : undefined);
+  }) as [Float32Array, Float32Array];
 
 /** Of each aligned row the Jensen-Shannon divergence, nats: keys without a partner keep their weight. */
 function jsdOfRows(a: Float32Array, b: Float32Array, { pairs, shared }: Alignment, sizes: [number, number]): number[] {
@@ -162,15 +139,12 @@ function jsdOfRows(a: Float32Array, b: Float32Array, { pairs, shared }: Alignmen
   return shared.map(([i, j]) => {
     const [p, q] = [a.subarray(i * sizes[0], (i + 1) * sizes[0]), b.subarray(j * sizes[1], (j + 1) * sizes[1])];
     let sum = 0;
-    const add = (x: number, y: number) => {
-      sum += entr((x + y) / 2) - (entr(x) + entr(y)) / 2;
-    };
-    for (const [k, l] of shared) add(p[k]!, q[l]!);
+    for (const [k, l] of shared) sum += jsdTerm(p[k]!, q[l]!);
     const sink = (row: Float32Array) => {
       const deficit = 1 - row.reduce((total, one) => total + one, 0);
       return deficit > SINK ? deficit : 0;
     };
-    add(sink(p), sink(q));
+    sum += jsdTerm(sink(p), sink(q));
     const massOn = (row: Float32Array, keys: number[]) => keys.reduce((total, k) => total + row[k]!, 0);
     return Math.max(0, sum) + (Math.LN2 / 2) * (massOn(p, alone[0]!) + massOn(q, alone[1]!));
   });
@@ -187,8 +161,7 @@ async function distancesOf(engine: Engine, runs: Runs, aligned: boolean, signal:
   const distances: Distances = { mean: new Float64Array(layers * heads), peaks: new Int32Array(layers * heads) };
   for (let layer = 0; layer < layers; layer++) {
     for (let head = 0; head < heads; head++) {
-      const [a, b] = ([0, 1] as const).map((side) => mapBy(engine, runs, side, [layer, head], aligned));
-      const rows = jsdOfRows(a!, b!, alignment, sizes);
+      const rows = jsdOfRows(...mapsOf(engine, runs, layer, head, aligned), alignment, sizes);
       const at = layer * heads + head;
       distances.mean[at] = rows.reduce((sum, one) => sum + one, 0) / rows.length;
       distances.peaks[at] = rows.indexOf(Math.max(...rows));
@@ -208,10 +181,10 @@ function described(engine: Engine, runs: Runs, distances: Distances, at: number,
   const units = unitsOf(runs, aligned);
   const [i, j] = alignment.shared[distances.peaks[at]!]!;
   const row = units.findIndex((pair) => pair[0] === i && pair[1] === j);
-  const maps = ([0, 1] as const).map((side) => mapBy(engine, runs, side, [layer, head], aligned));
+  const maps = mapsOf(engine, runs, layer, head, aligned);
   const weights = units.map(([p, q]): [number, number] => [
-    p === null ? 0 : maps[0]![i * a.pass.tokens + p]!,
-    q === null ? 0 : maps[1]![j * b.pass.tokens + q]!,
+    p === null ? 0 : maps[0][i * a.pass.tokens + p]!,
+    q === null ? 0 : maps[1][j * b.pass.tokens + q]!,
   ]);
   const sizes = weights.map(([p, q]) => Math.abs(q - p));
   const column = sizes.indexOf(Math.max(...sizes));
@@ -234,34 +207,26 @@ function described(engine: Engine, runs: Runs, distances: Distances, at: number,
   return { layer, head, words, cell: [row, column] };
 }
 
-export const comparedHeads: Answering = async (engine, shown, { other, aligned }, signal) => {
+export const comparedHeads: Answering<"compared_heads"> = async (engine, shown, { other, aligned = false }, signal) => {
   const runs = await twoRuns(engine, shown, other, signal);
-  const distances = await distancesOf(engine, runs, aligned === true, signal);
+  const distances = await distancesOf(engine, runs, aligned, signal);
   const order = [...distances.mean.keys()].sort((x, y) => distances.mean[y]! - distances.mean[x]! || x - y);
   const differing = order.slice(0, COMPARED_HEADS).filter((at) => !isNothing(distances.mean[at]!));
-  const peaks = differing.map((at) => described(engine, runs, distances, at, aligned === true));
+  const peaks = differing.map((at) => described(engine, runs, distances, at, aligned));
   return { fields: { apart: [...distances.mean], most: peaks } };
 };
 
 /** One head in both, a window of units of it: NaN at gaps. */
-export const compared: Answering = async (engine, shown, question, signal): Promise<Answer> => {
+export const compared: Answering<"compared"> = async (engine, shown, question, signal) => {
   const runs = await twoRuns(engine, shown, question.other, signal);
-  const [layer, head, row, col] = ["layer", "head", "row", "col"].map((name) => question[name] as number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  const { measure } = question;
-  const aligned = question.aligned === true;
+  const { layer, head, measure, row, col, aligned = false } = question;
   const units = unitsOf(runs, aligned);
   const [rows, columns] = [units.slice(row, row + COMPARED_UNITS), units.slice(col, col + COMPARED_UNITS)];
-  const windows = ([0, 1] as const).map((side) => {
-    const values = mapBy(engine, runs, side, [layer, head], aligned, String(measure));
-    const { tokens } = (side ? runs.b : runs.a).pass;
+  const windows = mapsOf(engine, runs, layer, head, aligned, measure).map((values, n) => {
+    const { tokens } = (n ? runs.b : runs.a).pass;
     const cells = rows.flatMap((query) =>
       columns.map((key) => {
-        const [i, j] = [query[side], key[side]];
+        const [i, j] = [query[n as 0 | 1], key[n as 0 | 1]];
         return i === null || j === null ? Number.NaN : values[i * tokens + j]!;
       }),
     );
@@ -278,18 +243,18 @@ function pairWords(a: number, b: number): string {
   return a >= b ? phrases.BOTH({ a: high!, b: a === b ? high! : low! }) : phrases.BOTH({ a: low!, b: high! });
 }
 
-export const comparedAnswers: Answering = async (engine, shown, { other }, signal) => {
+export const comparedAnswers: Answering<"compared_answers"> = async (engine, shown, { other }, signal) => {
   const { a, b } = await twoRuns(engine, shown, other, signal);
   const nothing = { fields: { unit: "", said: "", rows: [] } };
   if (engine.carried.answer.kind !== "vectors") return nothing;
   if (a.texts[1] && b.texts[1]) {
-    const sides: Fields[] = [];
-    for (const side of [a, b]) sides.push(await answersOf(engine, { ...shown, ...side, original: side.pass }));
-    if (sides.some(({ why_not }) => why_not)) return nothing;
-    const [cosineA, cosineB] = sides.map(({ rows }) => (rows as [number, string, number, number][])[0]![3]) as [
-      number,
-      number,
-    ];
+    const cosines: number[] = [];
+    for (const side of [a, b]) {
+      const { rows, why_not } = await answersOf(engine, { ...shown, ...side, original: side.pass });
+      if (why_not) return nothing;
+      cosines.push(rows[0]![3]);
+    }
+    const [cosineA, cosineB] = cosines as [number, number];
     const sentence = phrases.SENTENCES_ALIKE_BY({ both: pairWords(cosineA, cosineB) });
     return { fields: { unit: "cosine", said: sentence, rows: [["", phrases.SENTENCES_ALIKE, cosineA, cosineB]] } };
   }

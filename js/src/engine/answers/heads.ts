@@ -1,11 +1,11 @@
 // What is asked of heads: one of them, rows and statistics of all, by weight and by norm. As bertlens/widgets/answers/head_answers.py.
-import type { Pass } from "../forward";
+import { mapOf, ofHead, type Pass } from "../forward";
 import type { Shaped } from "../pack";
 import { noPictures, putStatistics, putThumbnail, rolesOf, sideOf, statisticsOf, thumbnailOf } from "../pictures";
-import { type Answering, answerOf, type Carried, type Engine, perHead, type Shown } from "../runs";
+import { type Answering, answerOf, type Carried, type Engine, layersOf, perHead, type Shown } from "../runs";
 import { padded } from "../weights";
-import { mapOf, rowOf } from "./maps";
-import { lengthsOf, sharesOf } from "./norms";
+import { measuredMap, rowOf } from "./attentionmaps";
+import { lengthsOf, sharesOf } from "./valuenorms";
 
 /** One head as it travels: q and k (S, d), log-sum-exps (S), what it sees. */
 export function headOf(
@@ -16,10 +16,7 @@ export function headOf(
 ): { fields: Record<string, unknown>; arrays: Record<string, Shaped> } {
   const { q, k, lse, masks } = pass.layers[layer]!;
   const [tokens, size] = [pass.tokens, shape.width / shape.heads];
-  const slice = (values: Float32Array): Shaped => [
-    values.subarray(head * tokens * size, (head + 1) * tokens * size),
-    [tokens, size],
-  ];
+  const slice = (values: Float32Array): Shaped => [ofHead(values, head, tokens, size), [tokens, size]];
   const mask = masks[head];
   const [, digits] = decimals.find(([most]) => tokens <= most) ?? decimals.at(-1)!;
   return {
@@ -41,18 +38,17 @@ function bitsOf(mask: Uint8Array, tokens: number): Shaped {
   return [bits, [tokens, stride]];
 }
 
-export const head: Answering = ({ carried }, shown, question) => {
-  const { fields, arrays } = headOf(shown, carried, question.layer as number, question.head as number);
+export const head: Answering<"head"> = ({ carried }, shown, { layer, head }) => {
+  const { fields, arrays } = headOf(shown, carried, layer, head);
   return answerOf(fields, arrays);
 };
 
 /** ‖f(x)‖ of a layer's heads, (H, S). */
-export const norms: Answering = ({ carried, weights }, { pass }, { layer }) =>
-  answerOf({}, { norms: [lengthsOf(weights, pass, layer as number), [carried.shape.heads, pass.tokens]] });
+export const norms: Answering<"norms"> = ({ carried, weights }, { pass }, { layer }) =>
+  answerOf({}, { norms: [lengthsOf(weights, pass, layer), [carried.shape.heads, pass.tokens]] });
 
 /** Rows of all heads for some queries, their mean. */
-export const rows: Answering = ({ carried, weights }, { pass }, question) => {
-  const [query, end] = [question.query as number, question.last as number];
+export const rows: Answering<"rows"> = ({ carried, weights }, { pass }, { query, last: end }) => {
   const [layers, heads] = perHead(carried);
   const { tokens } = pass;
   const hasNorms = (carried.header.measures as string[]).includes("norm");
@@ -104,12 +100,7 @@ export function evenOf({ carried, weights: { product, scratch } }: Engine, { pas
   return [pictures.stats, [layers, heads, names.length]];
 }
 
-/** Which layers a question is about: one, or all. */
-const layersOf = ({ shape }: Carried, layer: unknown): number[] =>
-  typeof layer === "number" ? [layer] : Array.from({ length: shape.layers }, (_, n) => n);
-
-export const statistics: Answering = (engine, shown, { by, layer }) => {
-  const { carried, weights } = engine;
+export const statistics: Answering<"statistics"> = ({ carried, weights }, shown, { by, layer }) => {
   const { pass, pictures, encoded, texts } = shown;
   const [, heads] = perHead(carried);
   const names = carried.header.stats as string[];
@@ -156,22 +147,15 @@ function intoShares(values: Float32Array, stride: number, { tokens }: Pass, leng
 }
 
 /** Thumbnails by norm or difference. */
-export const thumbs: Answering = ({ carried, weights }, { pass }, { measure, layer }) => {
+export const thumbs: Answering<"thumbs"> = ({ carried, weights }, { pass }, { measure, layer }) => {
   const [, heads] = perHead(carried);
   const { tokens } = pass;
   const selection = layersOf(carried, layer);
   const pictures = noPictures(selection.length * heads, tokens, 0);
   for (const [n, one] of selection.entries())
     for (let at = 0; at < heads; at++) {
-      const { values, stride } = mapOf(weights, pass, one, at);
-      const lengths = lengthsOf(weights, pass, one).subarray(at * tokens, (at + 1) * tokens);
-      for (let i = 0; i < tokens; i++) {
-        const row = values.subarray(i * stride, i * stride + tokens);
-        const norm = Float64Array.from(row, (weight, j) => weight * lengths[j]!);
-        if (measure === "norm") row.set(norm);
-        else for (const [j, share] of sharesOf(norm).entries()) row[j]! -= share;
-      }
-      putThumbnail(pictures, n * heads + at, thumbnailOf(values, stride, tokens, measure === "difference"));
+      const map = measuredMap(weights, pass, one, at, measure);
+      putThumbnail(pictures, n * heads + at, thumbnailOf(map, tokens, tokens, measure === "difference"));
     }
   const [size, side] = [[selection.length, heads], sideOf(tokens)];
   return answerOf({}, { thumbs: [pictures.thumbs, [...size, side, side]], thumb_max: [pictures.thumb_max, size] });

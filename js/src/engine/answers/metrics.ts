@@ -13,6 +13,10 @@ export interface Metric {
   score(pass: Pass): number;
 }
 
+const metric = (name: string, label: string, unit: string, score: Metric["score"]): Metric => ({
+  ...{ name, label, unit, score },
+});
+
 /** Whether the answer is one number without a name of its own. */
 export const isLone = ({ carried: { answer } }: Engine): boolean =>
   answer.kind === "labels" && answer.names.length === 1 && answer.names[0] === "LABEL_0";
@@ -23,8 +27,7 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const { kind, one: isDistribution } = engine.carried.answer;
   if (kind === "vectors") {
     const score = (pass: Pass) => cosine(vectorOf(engine, original), vectorOf(engine, pass));
-    const label = phrases.EMBEDDING_KEPT;
-    return shown.texts[1] ? [] : [{ name: "similarity", label, unit: "cosine", score }];
+    return shown.texts[1] ? [] : [metric("similarity", phrases.EMBEDDING_KEPT, "cosine", score)];
   }
   const places = placesOf(engine, shown);
   if (kind === "tags") return [ofTags(engine, original, places, encoded.tokens, target)];
@@ -35,44 +38,36 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const where = kind === "words" && places.length > 1 ? ` at ${at}` : "";
   const logit = (pass: Pass, n: number) => logitsAt(engine, pass, at)[n]!;
   const base = softmax(logitsAt(engine, original, at));
-  const divergence: Metric = {
-    ...{ name: "divergence", label: phrases.DIVERGENCE({ where }), unit: "nats" },
-    score: (pass) => {
-      const variant = softmax(logitsAt(engine, pass, at));
-      return base.reduce((sum, p, n) => (p > 0 ? sum + p * Math.log(p / variant[n]!) : sum), 0);
-    },
-  };
+  const divergence = metric("divergence", phrases.DIVERGENCE({ where }), "nats", (pass) => {
+    const variant = softmax(logitsAt(engine, pass, at));
+    return base.reduce((sum, p, n) => (p > 0 ? sum + p * Math.log(p / variant[n]!) : sum), 0);
+  });
   const label = isLone(engine) ? "logit" : phrases.LOGIT({ name, where });
-  const metrics: Metric[] = [{ name: "logit", label, unit: "logits", score: (pass) => logit(pass, top) }];
-  if (kind === "labels") return isDistribution ? [...metrics, divergence] : metrics;
+  const main = metric("logit", label, "logits", (pass) => logit(pass, top));
+  if (kind === "labels") return isDistribution ? [main, divergence] : [main];
   const second = two.find((n) => n !== top)!;
-  metrics.push(
-    {
-      ...{
-        name: "difference",
-        label: phrases.LOGIT_OVER({ name, other: nameOf(engine, second), where }),
-        unit: "nats",
-      },
-      score: (pass) => logit(pass, top) - logit(pass, second),
-    },
-    {
-      ...{ name: "probability", label: phrases.PROBABILITY({ name, where }), unit: "0 to 1" },
-      score: (pass) => softmax(logitsAt(engine, pass, at))[top]!,
-    },
+  const lead = phrases.LOGIT_OVER({ name, other: nameOf(engine, second), where });
+  return [
+    main,
+    metric("difference", lead, "nats", (pass) => logit(pass, top) - logit(pass, second)),
+    metric(
+      "probability",
+      phrases.PROBABILITY({ name, where }),
+      "0 to 1",
+      (pass) => softmax(logitsAt(engine, pass, at))[top]!,
+    ),
     divergence,
-  );
-  return metrics;
+  ];
 }
 
 /** A target's logit, or the sum of those of the tokens' own labels. */
 function ofTags(engine: Engine, original: Pass, places: number[], tokens: string[], target: Target | null): Metric {
-  const of = { name: "logit", unit: "logits" };
   if (target) {
     const { position, number, name } = target;
     const label = phrases.TOKEN_LOGIT({ name, token: tokens[position]!, position });
-    return { ...of, label, score: (pass) => logitsAt(engine, pass, position)[number]! };
+    return metric("logit", label, "logits", (pass) => logitsAt(engine, pass, position)[number]!);
   }
   const labels = places.map((place) => best(logitsAt(engine, original, place), 1)[0]!);
   const score = (pass: Pass) => places.reduce((sum, at, n) => sum + logitsAt(engine, pass, at)[labels[n]!]!, 0);
-  return { ...of, label: phrases.TOKEN_LOGITS, score };
+  return metric("logit", phrases.TOKEN_LOGITS, "logits", score);
 }

@@ -2,13 +2,12 @@
 // are bertlens/measures/categories.py and norms.py.
 import { CATEGORIES, LIMITS, MIXING_METHODS } from "../../generated/vocabulary";
 import { isOff } from "../changes";
-import type { Pass } from "../forward";
+import { contextOf, mapOf, type Pass } from "../forward";
 import { type Roles, rolesOf } from "../pictures";
 import { type Answering, answerOf, perHead } from "../runs";
 import { padded, type Weights } from "../weights";
-import { contextOf, mapOf } from "./maps";
-import { lengthsOf } from "./norms";
 import { spearman } from "./ranks";
+import { lengthsOf } from "./valuenorms";
 
 const NAMES = Object.keys(CATEGORIES);
 
@@ -21,19 +20,19 @@ function kindsOf({ special, punctuation }: Roles): Int32Array {
 }
 
 /** Of a head: Σ_i α_ij of each key, α_ii, and the points of each kind, α and ‖f(x)‖. */
-interface OfHead {
+interface Tally {
   sums: Float64Array;
   diagonal: Float32Array;
   points: [Float32Array, Float32Array][];
 }
 
-function ofHead(
+function tallyOf(
   values: Float32Array,
   stride: number,
   lengths: Float32Array,
   kinds: Int32Array,
   byCell: boolean,
-): OfHead {
+): Tally {
   const tokens = kinds.length;
   const sums = new Float64Array(tokens);
   const diagonal = new Float32Array(tokens);
@@ -47,7 +46,7 @@ function ofHead(
       return [Float32Array.from(keys, (j) => sums[j]! / tokens), Float32Array.from(keys, (j) => lengths[j]!)];
     const cells = Array.from({ length: tokens }, (_, i) => keys.map((j) => values[i * stride + j]!)).flat();
     return [Float32Array.from(cells), Float32Array.from(cells, (_, n) => lengths[keys[n % keys.length]!]!)];
-  }) as OfHead["points"];
+  }) as Tally["points"];
   return { sums, diagonal, points };
 }
 
@@ -117,7 +116,7 @@ function mixingOf(
   ];
 }
 
-export const normView: Answering = ({ carried, weights }, { pass, encoded, texts }) => {
+export const normView: Answering<"norm_view"> = ({ carried, weights }, { pass, encoded, texts }) => {
   const [layers, heads] = perHead(carried);
   const { tokens } = pass;
   const size = carried.shape.width / heads;
@@ -128,7 +127,7 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
   const mixing = new Float32Array(MIXING_METHODS.length * layers * tokens);
   const norms = new Float32Array(layers * heads * tokens);
   const within = new Float32Array(layers * heads * NAMES.length).fill(Number.NaN);
-  const points: OfHead["points"][] = [];
+  const points: Tally["points"][] = [];
   for (let layer = 0; layer < layers; layer++) {
     const lengths = lengthsOf(weights, pass, layer);
     norms.set(lengths, layer * lengths.length);
@@ -138,7 +137,7 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
     for (let head = 0; head < heads; head++) {
       const length = lengths.subarray(head * tokens, (head + 1) * tokens);
       const { values, stride } = mapOf(weights, pass, layer, head);
-      const tally = ofHead(values, stride, length, category, byCell);
+      const tally = tallyOf(values, stride, length, category, byCell);
       diagonals.push(tally.diagonal);
       points.push(tally.points);
       for (const [j, kind] of category.entries()) {

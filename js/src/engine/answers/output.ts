@@ -1,8 +1,8 @@
 // What the model's head gives: logits at the masks of a text, of its tokens, or of the text as a whole; or a text's vector.
 import * as phrases from "../../generated/phrases";
+import { activate, addAndNorm } from "../arithmetic";
 import { type Pass, pooled } from "../forward";
-import { activate, addAndNorm } from "../numbers";
-import type { Engine, Run } from "../runs";
+import { type Engine, memo, type Run } from "../runs";
 import type { Stage } from "../weights";
 
 export const WHOLE = -1; // the place of an answer that is the text's
@@ -22,16 +22,10 @@ export function placesOf({ carried, names }: Engine, { encoded }: Pick<Run, "enc
 const logitsByPlace = new WeakMap<Pass, Map<number, Float32Array>>();
 
 /** The logits at a place, of each word or class. */
-export function logitsAt({ carried, weights }: Engine, pass: Pass, place: number): Float32Array {
-  const cache = logitsByPlace.get(pass) ?? new Map<number, Float32Array>();
-  logitsByPlace.set(pass, cache);
-  if (!cache.has(place)) {
-    const state = (at: number) => stateAt(pass, at).slice();
-    const start = place >= 0 ? state(place) : carried.answer.pooling === "first" ? state(0) : pooled(pass);
-    cache.set(place, weights.head.reduce(through, start));
-  }
-  return cache.get(place)!;
-}
+export const logitsAt = (engine: Engine, pass: Pass, place: number): Float32Array =>
+  memo(logitsByPlace, pass, place, () =>
+    engine.weights.head.reduce(through, (place < 0 ? vectorOf(engine, pass) : stateAt(pass, place)).slice()),
+  );
 
 /** A token's vector behind the last layer. */
 function stateAt({ stream, tokens }: Pass, at: number): Float32Array {

@@ -1,6 +1,6 @@
 // The answer that is asked about in place of the model's first: a label, or a word at a mask. As bertlens/whatif/targets.py.
 import * as phrases from "../../generated/phrases";
-import { NEEDS_PYTHON } from "../asked";
+import { NEEDS_PYTHON } from "../chips";
 import type { Answering, Engine, Run } from "../runs";
 import { logitsAt, numbersOf, placesOf, WHOLE } from "./output";
 
@@ -16,7 +16,7 @@ export const nameOf = ({ carried, names }: Engine, number: number): string =>
   carried.answer.kind === "words" ? names.nameOf(number) : carried.answer.names[number]!;
 
 /** `at`: -1 is the first mask, of a classifier of tokens the token that has the class most. */
-export function targetOf(engine: Engine, shown: Run, name: string, at: number): Target {
+export function targetOf(engine: Engine, shown: Run, name: string, at = -1): Target {
   const { kind, names } = engine.carried.answer;
   if (kind === "words") {
     const places = placesOf(engine, shown);
@@ -38,10 +38,8 @@ export function targetOf(engine: Engine, shown: Run, name: string, at: number): 
 }
 
 /** The name of the answer that somebody typed: a word as the tokenizer writes it, a label in either case. */
-export const findTarget: Answering = ({ carried, names }, _, question) => {
-  const text = String(question.text ?? "")
-    .trim()
-    .slice(0, 100);
+export const findTarget: Answering<"find_target"> = ({ carried, names }, _, question) => {
+  const text = question.text.trim().slice(0, 100);
   const { kind, names: labels } = carried.answer;
   if (kind === "words") {
     const pieces = text ? names.pieces(` ${text}`) : [];

@@ -221,8 +221,6 @@ export const useModelAnswers = ({ other }: Comparing): Answer<ModelAnswers> =>
 /** b − a, NaN at gaps. */
 export const differenceOf = ({ a, b }: Maps): Float32Array => a.map((value, n) => b[n]! - value);
 
-/** What a gap is, in words: the other text may have the word elsewhere. */
-
 /** Names of units: that of a where it has one, with its place where the name comes again. */
 export function named(pairs: Pair[]): string[] {
   const names = pairs.map(([a, b]) => a ?? b!);

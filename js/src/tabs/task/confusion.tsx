@@ -5,7 +5,7 @@ import { weightColours } from "../../paint/palette";
 import { Section } from "../../parts/section";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
-import type { State, Task } from "./data";
+import type { State, Task } from "./examples";
 
 const CHARACTERS = 16;
 

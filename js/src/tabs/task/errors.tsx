@@ -2,8 +2,8 @@
 import { counted, number, percent } from "../../paint/format";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
-import type { ErrorNote, SliceRates, Task } from "./data";
-import { explainedWords } from "./words";
+import type { ErrorNote, SliceRates, Task } from "./examples";
+import { explainedWords } from "./taskwords";
 import { Work } from "./work";
 
 export function Errors({ task, row, open }: { task: Task; row: number | null; open: (row: number) => void }) {

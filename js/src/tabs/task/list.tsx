@@ -3,7 +3,7 @@ import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { number, px } from "../../paint/format";
 import { onGridKey } from "../../parts/gridkeys";
 import { visibleText } from "../../parts/token";
-import { type Column, type Examples, isWrong, rowAt, type State, valueAt } from "./data";
+import { type Column, type Examples, isWrong, rowAt, type State, valueAt } from "./examples";
 
 const ROW = 28; // px, as the style has it
 const BEYOND = 6; // rows drawn above and below what is in sight

@@ -2,8 +2,8 @@
 import { counted } from "../../paint/format";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
-import type { Metric, Task } from "./data";
-import { betweenWords } from "./words";
+import type { Metric, Task } from "./examples";
+import { betweenWords } from "./taskwords";
 
 const DIGITS = 3;
 

@@ -7,8 +7,9 @@ import { useCopy } from "../../parts/copy";
 import { Waiting } from "../../parts/section";
 import { visibleText } from "../../parts/token";
 import { useView } from "../../state/view";
-import { Change } from "./change";
 import { Confusion } from "./confusion";
+import { Errors, Slices } from "./errors";
+import { exampleNumbers } from "./examplerows";
 import {
   examplesOf,
   listed,
@@ -21,14 +22,13 @@ import {
   type Task,
   taskOf,
   workOf,
-} from "./data";
-import { Errors, Slices } from "./errors";
-import { Heads } from "./heads";
+} from "./examples";
 import { List } from "./list";
-import { exampleNumbers } from "./numbers";
-import { Opened } from "./opened";
+import { Change } from "./modelcomparison";
+import { Opened } from "./openexample";
 import { Scores } from "./scores";
-import { countWords, firstScore } from "./words";
+import { Heads } from "./taskatlas";
+import { countWords, firstScore } from "./taskwords";
 
 const SIDES: [Side, string][] = [
   ["confusion", "Confusion"],

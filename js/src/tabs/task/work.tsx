@@ -1,10 +1,11 @@
 // Work that takes long: a button that begins it, how far it is, a button that stops it; then what it found.
 import type { ComponentChildren } from "preact";
 import * as phrases from "../../generated/phrases";
+import type { Kind } from "../../kernel/answers";
 import { percent } from "../../paint/format";
 import { type Choice, Select } from "../../parts/controls";
-import { useView } from "../../state/view";
-import { beginWork, costOf, stateOf, stopWork, type Task, type Way, type WorkName, type Works, workOf } from "./data";
+import { useView, type View } from "../../state/view";
+import { stateOf, type Task, type Way, type WorkName, type Works, workOf } from "./examples";
 
 interface Props<W extends WorkName> {
   work: W;
@@ -14,6 +15,15 @@ interface Props<W extends WorkName> {
   ways?: boolean; // what effects are of, and how a part is taken out, is chosen before
   children: (report: Works[W]) => ComponentChildren;
 }
+
+function begin(view: View, work: WorkName, way: Partial<Way>): void {
+  const { starts } = stateOf(view);
+  starts.value = { ...starts.value, [work]: { times: (starts.value[work]?.times ?? 0) + 1, way } };
+}
+
+const stop = ({ request }: View, work: WorkName): void => {
+  request("task_stop", { work }).catch(() => undefined); // the link says why
+};
 
 export function Work<W extends WorkName>({ work, task, label, about, ways, children }: Props<W>) {
   const view = useView();
@@ -27,7 +37,7 @@ export function Work<W extends WorkName>({ work, task, label, about, ways, child
         <p aria-live="polite">
           {doing || "beginning"} … <progress max="1" value={answer.done ?? 0} aria-label={label} />{" "}
           {percent(answer.done ?? 0)}{" "}
-          <button type="button" class="bl-button" onClick={() => stopWork(view, work)}>
+          <button type="button" class="bl-button" onClick={() => stop(view, work)}>
             Stop
           </button>
         </p>
@@ -47,7 +57,7 @@ export function Work<W extends WorkName>({ work, task, label, about, ways, child
           <button
             type="button"
             class="bl-button bl-primary"
-            onClick={() => beginWork(view, work, ways ? stateOf(view).way.peek() : {})}
+            onClick={() => begin(view, work, ways ? stateOf(view).way.peek() : {})}
           >
             {label}
           </button>
@@ -69,11 +79,13 @@ const ABLATIONS: Choice<Way["ablation"]>[] = [
   { value: "resample", label: phrases.RESAMPLED },
 ];
 
+const COST: Kind<string, "task_cost"> = { op: "task_cost", read: ({ fields }) => fields.said as string };
+
 /** Named before anything is seen, with what it will take. */
 function Ways({ work, rated }: { work: WorkName; rated: boolean }) {
   const view = useView();
-  const { way } = stateOf(view);
-  const cost = costOf(view, work);
+  const { subject, way } = stateOf(view);
+  const cost = view.answers.get(COST, subject, { work, ablation: way.value.ablation });
   const choose = (chosen: Partial<Way>) => {
     way.value = { ...way.value, ...chosen };
   };

@@ -5,7 +5,7 @@ import { Chart, Key, MARGIN, scale } from "../../parts/chart";
 import { curvePath } from "../../parts/curve";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
-import type { PruningCurve } from "./data";
+import type { PruningCurve } from "./examples";
 
 const HEIGHT = 170; // px
 const NAMES: Record<string, string> = {

@@ -4,8 +4,8 @@ import { askHeads } from "../../atlas/questions";
 import { HeadLink } from "../../parts/headlink";
 import { effect, metricOf, strongest, sweep } from "../../state/effects";
 import { useView } from "../../state/view";
-import type { Examples, Task } from "./data";
-import { exampleWords } from "./words";
+import type { Examples, Task } from "./examples";
+import { exampleWords } from "./taskwords";
 
 export function Opened({ examples, n, task }: { examples: Examples; n: number; task: Task }) {
   const view = useView();

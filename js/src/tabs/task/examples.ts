@@ -52,10 +52,7 @@ export interface Against {
   heads: TurnedHead[];
 }
 
-export interface TurnedHead {
-  part: string;
-  layer: number;
-  head: number;
+export interface TurnedHead extends Part {
   distance: number;
   low: number;
   high: number;
@@ -73,11 +70,17 @@ export const TASK: Kind<Task, "task"> = {
 };
 export const TABLE: Kind<Examples, "task_table"> = { op: "task_table", read: columnsOf };
 
-/** A head, or the MLP of a layer (head −1), as bertlens.tasks.Heads has it. */
-export interface PartEffect {
+export type EffectOf = "loss" | "accuracy";
+
+/** A head, or the MLP of a layer (head −1). */
+export interface Part {
   part: string;
   layer: number;
   head: number;
+}
+
+/** As bertlens.tasks.Heads has it. */
+export interface PartEffect extends Part {
   estimate: number | null;
   effect: number | null; // null where it was not run
   low: number | null;
@@ -88,7 +91,7 @@ export interface PartEffect {
 
 export interface HeadEffects {
   said: string;
-  measure: "loss" | "accuracy";
+  measure: EffectOf;
   rows: PartEffect[];
 }
 
@@ -134,19 +137,18 @@ export interface SliceRates {
 /** What each part matters in both models, as bertlens.tasks.Turned has it. */
 export interface TurnedEffects {
   said: string;
-  measure: "loss" | "accuracy";
-  rows: {
-    part: string;
-    layer: number;
-    head: number;
-    before: number;
-    after: number;
-    difference: number;
-    low: number;
-    high: number;
-    p_holm: number;
-    finding: boolean;
-  }[];
+  measure: EffectOf;
+  rows: TurnedEffect[];
+}
+
+export interface TurnedEffect extends Part {
+  before: number;
+  after: number;
+  difference: number;
+  low: number;
+  high: number;
+  p_holm: number;
+  finding: boolean;
 }
 
 /** What takes long: it is begun by the reader, and what it found. */
@@ -174,26 +176,9 @@ export function workOf<W extends WorkName>(view: View, task: Task, work: W): Ans
   return view.answers.get(WORK, subject, { work, ...way, ...repeat }) as Answer<Works[W] | false>;
 }
 
-export function beginWork(view: View, work: WorkName, way: Partial<Way>): void {
-  const { starts } = stateOf(view);
-  starts.value = { ...starts.value, [work]: { times: (starts.value[work]?.times ?? 0) + 1, way } };
-}
-
-const COST: Kind<string, "task_cost"> = { op: "task_cost", read: ({ fields }) => fields.said as string };
-
-/** What work will take that has a way, in a sentence. */
-export function costOf(view: View, work: WorkName): Answer<string> {
-  const { subject, way } = stateOf(view);
-  return view.answers.get(COST, subject, { work, ablation: way.value.ablation });
-}
-
-export const stopWork = ({ request }: View, work: WorkName): void => {
-  request("task_stop", { work }).catch(() => undefined); // the link says why
-};
-
 /** What effects are of, and how a part is taken out: named before the work begins. */
 export interface Way {
-  effect_of: "loss" | "accuracy";
+  effect_of: EffectOf;
   ablation: "zero" | "mean" | "resample";
 }
 

@@ -1,10 +1,12 @@
 // What a change does to a run: which heads look elsewhere, see bertlens/whatif/heads_moved.py, and what heads do to the answer.
 
-import { type Fields, NEEDS_PYTHON } from "../asked";
+import type { Questions } from "../../generated/vocabulary";
+import { jsdTerm } from "../arithmetic";
 import type { Change } from "../changes";
+import { NEEDS_PYTHON } from "../chips";
 import type { Pass } from "../forward";
 import { type Answering, answerOf, type Engine, perHead, runsOf, type Shown } from "../runs";
-import { rowOf } from "./maps";
+import { rowOf } from "./attentionmaps";
 import { type Metric, metricsOf } from "./metrics";
 import { targetOf } from "./targets";
 
@@ -16,8 +18,6 @@ const canDiffer = (changes: readonly Change[], layer: number, head: number) =>
       one.layer < layer ||
       (one.kind === "cut" && one.layer === layer && (one.head ?? head) === head),
   );
-
-const entr = (p: number) => (p > 0 ? -p * Math.log(p) : 0);
 
 /** (L·H) Jensen-Shannon divergence of a head's rows in two runs, nats, mean over queries; NaN where they cannot differ. */
 export function moved(before: Pass, after: Pass, heads: number): Float32Array {
@@ -33,7 +33,7 @@ export function moved(before: Pass, after: Pass, heads: number): Float32Array {
           Float64Array,
         ];
         let divergence = 0;
-        for (let j = 0; j < tokens; j++) divergence += entr((p[j]! + q[j]!) / 2) - (entr(p[j]!) + entr(q[j]!)) / 2;
+        for (let j = 0; j < tokens; j++) divergence += jsdTerm(p[j]!, q[j]!);
         sum += Math.max(0, divergence);
       }
       out[layer * heads + head] = sum / tokens;
@@ -41,21 +41,20 @@ export function moved(before: Pass, after: Pass, heads: number): Float32Array {
   return out;
 }
 
-export const movedBy: Answering = ({ carried }, { original, pass }) =>
+export const movedBy: Answering<"moved"> = ({ carried }, { original, pass }) =>
   answerOf({}, { moved: [moved(original, pass, carried.shape.heads), perHead(carried)] });
 
 /** The number of the answer that is asked about. Refuses one that this answer has not. */
-function metricOf(engine: Engine, shown: Shown, { metric, target, target_at }: Fields): Metric {
+function metricOf(engine: Engine, shown: Shown, { metric, target, target_at }: Questions["matters"]): Metric {
   if (!engine.carried.answer.kind) throw new Error(NEEDS_PYTHON);
-  const name = String(target ?? "");
-  const about = name ? targetOf(engine, shown, name, Number(target_at ?? -1)) : null;
+  const about = target ? targetOf(engine, shown, target, target_at) : null;
   const match = metricsOf(engine, shown, about).find((one) => one.name === metric);
   if (!match) throw new Error(NEEDS_PYTHON);
   return match;
 }
 
 /** Of each head (L, H): there is no estimate, the page asks for the exact ones. */
-export const matters: Answering = (engine, shown, question) => {
+export const matters: Answering<"matters"> = (engine, shown, question) => {
   const { name } = metricOf(engine, shown, question);
   const size = perHead(engine.carried);
   const nothing = new Float32Array(size[0] * size[1]).fill(Number.NaN);
@@ -63,9 +62,9 @@ export const matters: Answering = (engine, shown, question) => {
 };
 
 /** What switching off each head of a layer changes of a number of the answer, (H). */
-export const mattersExact: Answering = async (engine, shown, question, signal) => {
+export const mattersExact: Answering<"matters_exact"> = async (engine, shown, question, signal) => {
   const { name, score } = metricOf(engine, shown, question);
-  const layer = question.layer as number;
+  const { layer } = question;
   const values = new Float32Array(engine.carried.shape.heads);
   for (let head = 0; head < values.length; head++) {
     const { base, variant } = await runsOf(engine, shown, { kind: "off", layer, head }, signal);

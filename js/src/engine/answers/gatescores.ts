@@ -3,11 +3,10 @@
 import { gateLabel } from "../../compute/gatelabel";
 import * as phrases from "../../generated/phrases";
 import { GATE_LEAST_CONTENT, GATE_LEVEL, GATE_PATTERNS, GATE_RISE, GATE_VIEWS } from "../../generated/vocabulary";
-import type { Pass } from "../forward";
-import { type Answering, answerOf, perHead, type Shown } from "../runs";
+import { mapOf, type Pass } from "../forward";
+import { type Answering, answerOf, layersOf, perHead, type Shown } from "../runs";
 import type { Weights } from "../weights";
 import { type Frame, frameOf, type PatternScores, patternScores } from "./gatepatterns";
-import { mapOf } from "./maps";
 
 const NAMES = Object.keys(GATE_PATTERNS);
 type GateView = (typeof GATE_VIEWS)[number];
@@ -37,10 +36,9 @@ function scoresOf(weights: Weights, shown: Shown, layer: number, head: number): 
 }
 
 /** All heads, or those of a layer; "again" where it takes long: what is done is kept. */
-export const gates: Answering = ({ carried, weights }, shown, question) => {
-  const [threshold, margin] = [question.threshold as number, question.margin as number];
+export const gates: Answering<"gates"> = ({ carried, weights }, shown, { threshold, margin, layer }) => {
   const [layers, heads] = perHead(carried);
-  const selection = typeof question.layer === "number" ? [question.layer] : [...Array(layers).keys()];
+  const selection = layersOf(carried, layer);
   const cache = scoresByHead.get(shown.pass) ?? new Map<number, Record<GateView, number[]>>();
   scoresByHead.set(shown.pass, cache);
   const until = performance.now() + PATIENCE;
@@ -125,10 +123,9 @@ export function evidenceOf(values: Float32Array, stride: number, frame: Frame, g
   return { pattern, detail, mass: content.length > 0 ? mass : null, cells };
 }
 
-export const evidence: Answering = ({ weights }, shown, question) => {
-  const [layer, head, gate] = [question.layer as number, question.head as number, String(question.gate)];
+export const evidence: Answering<"evidence"> = ({ weights }, shown, { layer, head, gate, view }) => {
   if (!(gate in GATE_PATTERNS)) throw new Error("no such gate");
   const { values, stride } = mapOf(weights, shown.pass, layer, head);
-  const { cells, ...proof } = evidenceOf(values, stride, framed(shown), gate, question.view === "content");
+  const { cells, ...proof } = evidenceOf(values, stride, framed(shown), gate, view === "content");
   return answerOf({ layer, head, gate, ...proof }, { cells: [cells, null] });
 };

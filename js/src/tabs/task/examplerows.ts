@@ -2,8 +2,8 @@
 import type { CsvCell, Facts } from "../../export/csv";
 import { arrived } from "../../kernel/answers";
 import type { View } from "../../state/view";
-import { examplesOf, listed, stateOf, type Task, taskOf, valueAt } from "./data";
-import { countWords, firstScore } from "./words";
+import { examplesOf, listed, stateOf, type Task, taskOf, valueAt } from "./examples";
+import { countWords, firstScore } from "./taskwords";
 
 /** Those that are listed, in their order. */
 export function exampleNumbers(view: View, task: Task, places: number[]) {

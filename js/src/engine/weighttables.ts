@@ -1,6 +1,6 @@
 // Rows of numbers that are kept as they travel, in 16 bits or in 8, and taken out one by one: whole multiples of a factor.
 import type { Arrays } from "../kernel/wire";
-import { halves } from "./numbers";
+import { halves } from "./arithmetic";
 
 /** (rows, width) numbers. `row` writes one into `into`, which it gives. */
 export interface Table {

@@ -4,8 +4,8 @@ import { HeadLink } from "../../parts/headlink";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
 import { useView } from "../../state/view";
-import type { Against, State, Task, TurnedEffects, TurnedHead } from "./data";
-import { unitOf } from "./words";
+import type { Against, Part, State, Task, TurnedEffect, TurnedEffects, TurnedHead } from "./examples";
+import { unitOf } from "./taskwords";
 import { Work } from "./work";
 
 const MOST_NATS = Math.LN2.toFixed(3);
@@ -53,7 +53,7 @@ export function Change({ task, against, state }: { task: Task; against: Against;
             rows={heads}
             first="distance"
             columns={[
-              { name: "head", value: ({ part }) => part, show: (one) => <Part one={one} /> },
+              { name: "head", value: ({ part }) => part, show: (one) => <PartName at={one} /> },
               numbers("distance", ({ distance }) => distance, { digits: 3 }),
               numbers("low", ({ low }) => low, { digits: 3 }),
               numbers("high", ({ high }) => high, { digits: 3 }),
@@ -65,13 +65,7 @@ export function Change({ task, against, state }: { task: Task; against: Against;
   );
 }
 
-function Part({
-  one: { part, layer, head },
-  strong,
-}: {
-  one: Pick<TurnedHead, "part" | "layer" | "head">;
-  strong?: boolean;
-}) {
+function PartName({ at: { part, layer, head }, strong }: { at: Part; strong?: boolean }) {
   const { synced } = useView();
   const name = head < 0 ? part : <HeadLink at={[layer, head]} pick={(layer, head) => synced.put({ layer, head })} />;
   return strong ? <b>{name}</b> : <span>{name}</span>;
@@ -81,12 +75,12 @@ function Matter({ effects: { said: sentence, measure, rows } }: { effects: Turne
   return (
     <div data-testid="task-turned">
       <p>{sentence}</p>
-      <Table<TurnedEffects["rows"][number]>
+      <Table<TurnedEffect>
         title="Before and now"
         about={`${unitOf(measure)}; bold: the difference is no chance`}
         rows={rows}
         columns={[
-          { name: "part", value: ({ part }) => part, show: (one) => <Part one={one} strong={one.finding} /> },
+          { name: "part", value: ({ part }) => part, show: (one) => <PartName at={one} strong={one.finding} /> },
           numbers("before", ({ before }) => before, { digits: 3 }),
           numbers("now", ({ after }) => after, { digits: 3 }),
           numbers("difference", ({ difference }) => difference, { digits: 3 }),

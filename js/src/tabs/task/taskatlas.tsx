@@ -7,9 +7,9 @@ import { into, Segmented } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
-import { Curve } from "./curve";
-import type { HeadEffects, PartEffect, State, Task } from "./data";
-import { DIGITS_OF_EFFECTS, partWords, unitOf } from "./words";
+import type { HeadEffects, PartEffect, State, Task } from "./examples";
+import { Curve } from "./pruningcurve";
+import { DIGITS_OF_EFFECTS, partWords, unitOf } from "./taskwords";
 import { Work } from "./work";
 
 export function Heads({ task, state }: { task: Task; state: State }) {

@@ -63,3 +63,8 @@ export function addAndNorm(x: Float32Array, added: Float32Array | null, { scale,
     for (let i = 0; i < width; i++) x[start + i] = (x[start + i]! - mean) * by * scale[i]! + shift[i]!;
   }
 }
+
+const entr = (p: number) => (p > 0 ? -p * Math.log(p) : 0);
+
+/** What two shares add to the Jensen-Shannon divergence of theirs, nats. */
+export const jsdTerm = (p: number, q: number): number => entr((p + q) / 2) - (entr(p) + entr(q)) / 2;

@@ -1,17 +1,11 @@
 // What a head passes on beside what it looks at: ‖f(x)‖, see bertlens/measures/norms.py. Kobayashi et al. 2020.
 import { isOff } from "../changes";
 import type { Pass } from "../forward";
+import { memo } from "../runs";
 import type { Weights } from "../weights";
 
 const grams = new WeakMap<Weights, Map<number, Float64Array>>(); // of a layer's heads: OᵀO, (H, d, d)
 const lengthsByLayer = new WeakMap<Pass, Map<number, Float32Array>>();
-
-function kept<K extends object, T>(all: WeakMap<K, Map<number, T>>, of: K, layer: number, make: () => T): T {
-  if (!all.has(of)) all.set(of, new Map());
-  const layers = all.get(of)!;
-  if (!layers.has(layer)) layers.set(layer, make());
-  return layers.get(layer)!;
-}
 
 function gramsOf({ shape, product, layers }: Weights, layer: number): Float64Array {
   const { width, heads } = shape;
@@ -29,10 +23,10 @@ function gramsOf({ shape, product, layers }: Weights, layer: number): Float64Arr
 
 /** (H·S) ‖f(x)‖ = ‖O v‖ of a layer's heads, whose square is vᵀ(OᵀO)v; 0 of a head that is off. */
 export const lengthsOf = (weights: Weights, pass: Pass, layer: number): Float32Array =>
-  kept(lengthsByLayer, pass, layer, () => {
+  memo(lengthsByLayer, pass, layer, () => {
     const { width, heads } = weights.shape;
     const [{ tokens, changes }, size] = [pass, width / heads];
-    const gram = kept(grams, weights, layer, () => gramsOf(weights, layer));
+    const gram = memo(grams, weights, layer, () => gramsOf(weights, layer));
     const { v } = pass.layers[layer]!;
     const out = new Float32Array(heads * tokens);
     for (let head = 0; head < heads; head++) {

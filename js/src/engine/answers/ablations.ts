@@ -1,12 +1,10 @@
 // Does it matter? The model's answer without a head, a cell, a token: as cell_matters of bertlens/widgets/answers/matter.py.
 import * as phrases from "../../generated/phrases";
 import { upTo } from "../../paint/format";
-import { chipOf, type Fields, NEEDS_PYTHON } from "../asked";
 import { type Change, covers } from "../changes";
+import { chipOf, type Fields, NEEDS_PYTHON } from "../chips";
 import { type Answering, type Engine, type RunPair, runsOf, type Shown } from "../runs";
-import { answersOf } from "./answers";
-
-type Row = [position: number, name: string, before: number, after: number];
+import { answersOf, type Row } from "./beforeafter";
 
 /** What became of one place's first answer. */
 interface Effect {
@@ -24,30 +22,20 @@ async function effectsOf(engine: Engine, shown: Shown, { base: pass, variant: th
   if (answer.why_not || answer.kind === "tags") throw new Error(NEEDS_PYTHON);
   if (answer.kind === "embedding") {
     const changed = await answersOf(engine, { ...shown, pass: then });
-    const [[position, name, , before], [, , , after]] = [answer, changed].map((one) => (one.rows as Row[])[0]!) as [
-      Row,
-      Row,
-    ];
+    const [[position, name, , before], [, , , after]] = [answer.rows[0]!, changed.rows[0]!];
     return [{ position, name, before, after, first: "", first_value: after }];
   }
   const comparison = await answersOf(engine, { ...shown, original: pass, pass: then });
   if (comparison.why_not) throw new Error(NEEDS_PYTHON);
   const groups = new Map<number, Row[]>();
-  for (const row of comparison.rows as Row[]) {
+  for (const row of comparison.rows) {
     const place = answer.kind === "words" ? row[0] : -1;
     groups.set(place, [...(groups.get(place) ?? []), row]);
   }
   return [...groups.values()].map((rows) => {
-    const [base, variant] = ([2, 3] as const).map((n) => rows.reduce((a, b) => (b[n] > a[n] ? b : a))) as [Row, Row];
-    const winner = variant === base ? "" : variant[1];
-    return {
-      position: base[0],
-      name: base[1],
-      before: base[2],
-      after: base[3],
-      first: winner,
-      first_value: variant[3],
-    };
+    const [top, rival] = ([2, 3] as const).map((n) => rows.reduce((a, b) => (b[n] > a[n] ? b : a))) as [Row, Row];
+    const name = rival === top ? "" : rival[1];
+    return { position: top[0], name: top[1], before: top[2], after: top[3], first: name, first_value: rival[3] };
   });
 }
 
@@ -62,14 +50,9 @@ function mostMoved(outcomes: (Effect[] | string)[]): number {
   return sizes.indexOf(Math.max(...sizes));
 }
 
-export const cellMatters: Answering = async (engine, shown, question, signal) => {
-  const [layer, head, query, key] = ["layer", "head", "query", "key"].map((name) => question[name] as number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  if (question.target) throw new Error(NEEDS_PYTHON);
+export const cellMatters: Answering<"cell_matters"> = async (engine, shown, question, signal) => {
+  const { layer, head, query, key, target } = question;
+  if (target) throw new Error(NEEDS_PYTHON);
   const changes: Change[] = [
     { kind: "off", layer, head },
     { kind: "cut", layer, head, query, key },

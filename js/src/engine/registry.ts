@@ -1,15 +1,15 @@
 // The questions that a page's model answers, by the names of bertlens/widgets/questions.py;
 // tests/unit/export/test_live_questions.py asks each of both.
 import type { Questions } from "../generated/vocabulary";
-import { answers } from "./answers/answers";
+import { cellMatters } from "./answers/ablations";
+import { answers } from "./answers/beforeafter";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
-import { matters, mattersExact, movedBy } from "./answers/effects";
-import { evidence, gates } from "./answers/gates";
+import { evidence, gates } from "./answers/gatescores";
+import { matters, mattersExact, movedBy } from "./answers/headeffects";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
-import { cellMatters } from "./answers/matter";
 import { normView } from "./answers/normview";
 import { findTarget } from "./answers/targets";
-import { NEEDS_PYTHON } from "./asked";
+import { NEEDS_PYTHON } from "./chips";
 import type { Answering } from "./runs";
 
 export const QUESTIONS = {
@@ -31,7 +31,7 @@ export const QUESTIONS = {
   compared_heads: comparedHeads,
   compared,
   compared_answers: comparedAnswers,
-} satisfies { [name in keyof Questions]?: Answering };
+} satisfies { [name in keyof Questions]?: Answering<name> };
 
 /** Those that another run is shown for. */
 const SHOWING = ["trace", "change"];
@@ -40,7 +40,7 @@ export const isShowing = (name: string): boolean => SHOWING.includes(name);
 
 export const isAnswered = (name: string): boolean => name in QUESTIONS || isShowing(name);
 
-export const answering = (name: string): Answering => {
+export const answering = (name: string) => {
   if (!(name in QUESTIONS)) throw new Error(NEEDS_PYTHON);
   return QUESTIONS[name as keyof typeof QUESTIONS];
 };

@@ -4,16 +4,16 @@ import { counted, number } from "../../paint/format";
 import { visibleText } from "../../parts/token";
 import {
   columnOf,
+  type EffectOf,
   type ErrorNote,
   type Examples,
-  type HeadEffects,
   isWrong,
   type Metric,
   type PartEffect,
   rowAt,
   type Task,
   valueAt,
-} from "./data";
+} from "./examples";
 
 const DIGITS = 3;
 
@@ -63,14 +63,11 @@ export function countWords(count: number, examples: Examples, task: Task): strin
 export const DIGITS_OF_EFFECTS = 4;
 
 /** What an effect is of. */
-export const unitOf = (measure: HeadEffects["measure"]) =>
+export const unitOf = (measure: EffectOf) =>
   measure === "loss" ? "loss gained without it, nats" : "accuracy lost without it";
 
 /** What a part matters. */
-export function partWords(
-  { part, effect, low, high, p_holm, estimate }: PartEffect,
-  measure: HeadEffects["measure"],
-): string {
+export function partWords({ part, effect, low, high, p_holm, estimate }: PartEffect, measure: EffectOf): string {
   const digits = DIGITS_OF_EFFECTS;
   const estimated = `estimate ${number(estimate, digits)} nats`;
   if (effect === null) return `${part}: not switched off; ${estimated}`;

@@ -2,17 +2,20 @@
 // or of one how its vector changed. As bertlens/whatif/before_after.py.
 import * as phrases from "../../generated/phrases";
 import { ANSWERS, CHOICES } from "../../generated/vocabulary";
-import { type Fields, NEEDS_PYTHON } from "../asked";
+import { type Fields, NEEDS_PYTHON } from "../chips";
 import { cosine, run } from "../forward";
 import type { Answering, Engine, Run } from "../runs";
 import { isLone, metricsOf } from "./metrics";
 import { best, logitsAt, numbersOf, placesOf, vectorOf } from "./output";
 import { nameOf, type Target, targetOf } from "./targets";
 
-type Row = [position: number, name: string, before: number, after: number];
+export type Row = [position: number, name: string, before: number, after: number];
+
+/** As a page has it. */
+type Answers = Fields & { kind: string; rows: Row[]; why_not: string };
 
 /** Of a run, its original before; with what is asked about first. Throws for a target that this run has not. */
-export async function answersOf(engine: Engine, shown: Run, name = "", at = -1): Promise<Fields> {
+export async function answersOf(engine: Engine, shown: Run, name = "", at?: number): Promise<Answers> {
   const { kind, unit, said: note, why_not } = engine.carried.answer;
   const target = name ? targetOf(engine, shown, name, at) : null;
   const nothing = { kind: "", unit: "", said: "", rows: [], metrics: [], choices: [], places: [] };
@@ -68,7 +71,7 @@ function withFirst(engine: Engine, shown: Run, { position, name, number }: Targe
 }
 
 /** Of a text the cosine of its vector with that of the run without changes; of two texts their similarity. */
-async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promise<Fields> {
+async function ofVectors(engine: Engine, { texts, original, pass }: Run) {
   if (!texts[1]) {
     const similarity = pass === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, pass));
     const rows: Row[] = [[-1, phrases.EMBEDDING_ALIKE, 1, similarity]];
@@ -84,6 +87,6 @@ async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promis
   return { kind: "similarity", rows };
 }
 
-export const answers: Answering = async (engine, shown, { target, target_at }) => ({
-  fields: await answersOf(engine, shown, String(target ?? ""), Number(target_at ?? -1)),
+export const answers: Answering<"answers"> = async (engine, shown, { target, target_at }) => ({
+  fields: await answersOf(engine, shown, target, target_at),
 });

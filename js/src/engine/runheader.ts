@@ -1,13 +1,11 @@
 // The overview of a run that a page made, as bertlens/widgets/overview.py makes it of a trace; what is of the model and not
 // of the text is taken from the overview that the page carries.
 import * as phrases from "../generated/phrases";
-import { type Fields, NEEDS_PYTHON } from "./asked";
+import { type Fields, NEEDS_PYTHON } from "./chips";
 import type { Encoded, Vocabulary } from "./tokenizer";
 
 const OFFERED = ["neurons", "norms", "gates", "whatif"]; // of the capabilities
 const TABS = ["neurons", "matter", "norms", "gates", "compare", "table"]; // that are open: a part of one may say that it needs Python
-
-const quoted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** What became of the input, as bertlens/widgets/badges.py says it. */
 function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary): Fields[] {
@@ -53,7 +51,7 @@ export function headerOf(
     name,
     OFFERED.includes(name) ? reason : NEEDS_PYTHON,
   ]);
-  const note = `${quoted(tokens.length, "token")}, run in this page. ${digits}`;
+  const note = `${tokens.length} token${tokens.length === 1 ? "" : "s"}, run in this page. ${digits}`;
   return {
     ...template,
     ...{ text, text_pair: pair, pair: pair !== "", keys: null, spans: [], pending: [], nan_layer: null },
