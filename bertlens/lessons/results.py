@@ -67,7 +67,9 @@ def read(line: str) -> tuple[str, str, list[dict[str, Any]]]:
     if checksum(fields[1]) != fields[2]:
         raise InputError("this result is damaged or was cut: its checksum is another; copy it again, all of the line")
     try:
-        content = json.loads(base64.b64decode(fields[1], validate=True))
+        content = json.dumps(json.loads(base64.b64decode(fields[1], validate=True)), ensure_ascii=False)
+        # half a character (a lone surrogate) is in no table: � stands for it
+        content = json.loads(content.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
         lesson, name, entries = content["lesson"], content["name"], content["done"]
         records = [{key: record[key] for key in COLUMNS if key in record} for record in entries]
         plain = all(isinstance(v, str | bool | int | float | None) for record in records for v in record.values())
