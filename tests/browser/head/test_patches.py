@@ -52,6 +52,6 @@ def test_the_row_of_a_patch(show):
     seen.choice("under it", "nothing").click()
     check(under=False)
     seen.thumb(0, 0).click()
-    expect(part).to_contain_text(shown(float(weights[0, 0, 0, 1:].sum())))
+    expect(part).to_contain_text(shown(float(weights[0, 0, 9, 1:].sum())))
     seen.choice("under it", "picture").click()
     assert findings(seen) == {}
