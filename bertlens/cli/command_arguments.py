@@ -58,7 +58,7 @@ CLASSROOM = (
     argument("model", nargs="?", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)"),
     argument("--text", action="append", dest="texts", metavar="TEXT", help="a text of the page; again for another"),
     argument("--pair", action="append", dest="texts", nargs=2, metavar=("A", "B"), help="a pair of texts of the page"),
-    argument("--lesson", metavar="NAME", help="row-of-weights, who-is-it, heads-off, or a .lesson.json, beside it"),
+    argument("--lesson", metavar="NAME", help="a shipped lesson such as heads-off, or a .lesson.json, beside it"),
     argument("-o", "--output", type=Path, metavar="CLASS.html", help="the file to write"),
     argument("--hosted", type=Path, metavar="FOLDER", help="instead: page and weights as two files, for a web server"),
     argument("--small", action="store_true", help="vectors of words in 8 bits: a smaller page, less exact"),

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA, VERSION = "bertlens lesson", 2
-SHIPPED = ("row-of-weights", "patterns", "weight-and-norm", "who-is-it", "heads-off", "one-sentence")  # in their order
+SHIPPED = {  # by name, in the order of the number that a file's name begins with
+    path.name.partition("-")[2].removesuffix(".lesson.json"): path
+    for path in sorted(Path(__file__).with_name("shipped").glob("*.lesson.json"))
+}
 MOST_BYTES, MOST_STEPS = 1_000_000, 100
 TRANSLATED = ("text", "after", "model", "hints", "notes", "table")  # of a step
 
@@ -141,10 +144,8 @@ class Lesson:
 
         Raises InputError for one that is no lesson, or of another version.
         """
-        if path in SHIPPED:
-            path = Path(__file__).with_name("shipped") / f"{path}.lesson.json"
         try:
-            with as_path(path, "a lesson").open("rb") as file:
+            with as_path(SHIPPED.get(str(path), path), "a lesson").open("rb") as file:
                 data = file.read(MOST_BYTES + 1)
         except OSError as error:
             raise InputError(f"{path} cannot be read ({error.strerror or error})") from error
