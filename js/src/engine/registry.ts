@@ -3,9 +3,9 @@
 import type { Questions } from "../generated/vocabulary";
 import { cellMatters } from "./answers/ablations";
 import { answers } from "./answers/beforeafter";
+import { matters, mattersExact, movedBy } from "./answers/changeeffects";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
 import { evidence, gates } from "./answers/gatescores";
-import { matters, mattersExact, movedBy } from "./answers/headeffects";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
 import { normView } from "./answers/normview";
 import { findTarget } from "./answers/targets";

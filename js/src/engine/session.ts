@@ -4,7 +4,7 @@ import * as phrases from "../generated/phrases";
 import { LIMITS } from "../generated/vocabulary";
 import { unpack } from "../kernel/wire";
 import { answersOf } from "./answers/beforeafter";
-import { moved } from "./answers/headeffects";
+import { moved } from "./answers/changeeffects";
 import { evenOf, headOf } from "./answers/heads";
 import type { Change } from "./changes";
 import { chipOf, type Fields, readChange } from "./chips";
