@@ -5,13 +5,13 @@ Fast tokenizers know offsets and words. Tokenizers in Python know neither: their
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from ..base.locks import locked
+from ..errors import InputError
 
 Text = str | list[str]  # a text, or words already split
 
@@ -45,21 +45,20 @@ class Pieces:
 
 
 def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Pieces:
-    """Pieces of one text or a pair, cut to `max_length` tokens where given: the longer text first, on `cut_side`."""
-    words = isinstance(texts[0], list)
+    """Pieces of one text or a pair, cut to `max_length` tokens where given: the longer text first, on `cut_side`.
+
+    Words are read as the text that they are with a blank between two, whatever the tokenizer does with split words.
+    """
     call = {
         "padding": False,
         "truncation": "longest_first" if max_length else False,
         "max_length": max_length,
-        "is_split_into_words": words,
         "verbose": False,
     }
     if not getattr(tokenizer, "is_fast", False):
         return _tokenise_slow(tokenizer, texts, call)
-    if words and not _splits_words(tokenizer):
-        return _tokenise_joined(tokenizer, texts, call)
-    batch = tokenizer(*texts, return_offsets_mapping=True, **call)
-    return Pieces(
+    batch = tokenizer(*map(_running, texts), return_offsets_mapping=True, **call)
+    pieces = Pieces(
         batch["input_ids"],
         batch.get("token_type_ids"),
         _names(tokenizer, batch),
@@ -67,6 +66,11 @@ def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Piece
         batch.word_ids(0),
         batch["offset_mapping"],
     )
+    return pieces if isinstance(texts[0], str) else _of_words(pieces, texts)
+
+
+def _running(text: Text) -> str:
+    return text if isinstance(text, str) else " ".join(text)
 
 
 def cut_side(tokenizer: Any) -> str:
@@ -75,39 +79,23 @@ def cut_side(tokenizer: Any) -> str:
     return side
 
 
-def _splits_words(tokenizer: Any) -> bool:
-    """Byte-level tokenizers made without a leading space glue words together when given split words."""
-    pre = tokenizer.backend_tokenizer.pre_tokenizer
-    state = json.loads(pre.__getstate__()) if pre is not None else {}
-    stages = state.get("pretokenizers", [state])
-    return not any(stage.get("type") == "ByteLevel" and not stage.get("add_prefix_space") for stage in stages)
-
-
-def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> Pieces:
-    """Words joined by single spaces, each piece then given to the word that its last character lies in."""
-    call["is_split_into_words"] = False
-    batch = tokenizer(*(" ".join(words) for words in texts), return_offsets_mapping=True, **call)
-    # per text, per character: (word, index in the word); a space (-1) goes with the word after it
+def _of_words(pieces: Pieces, texts: list[Text]) -> Pieces:
+    """Each piece given to the word that its last character lies in, blanks between words aside; offsets in that word."""
+    # per text, per character: (word, index in the word); a blank (-1) goes with the word after it
     owners = [[(w, i) for w, word in enumerate(words) for i in range(-1, len(word))][1:] for words in texts]
     word_ids: list[int | None] = []
     offsets = []
-    for sequence, (start, end) in zip(batch.sequence_ids(0), batch["offset_mapping"], strict=True):
+    for sequence, (start, end) in zip(pieces.sequences, pieces.offsets or [], strict=True):
         if sequence is None:
             word_ids.append(None)
             offsets.append((0, 0))
             continue
-        at = max(0, end - 1)  # not start: a piece of white space is trimmed to nothing, behind itself
+        # from the end: a piece of white space may be trimmed to nothing, behind itself
+        at = next((at for at in reversed(range(start, end)) if owners[sequence][at][1] >= 0), max(0, end - 1))
         word, index = owners[sequence][at]
         word_ids.append(word)
         offsets.append((max(0, index - (at - start)), index + 1))
-    return Pieces(
-        batch["input_ids"],
-        batch.get("token_type_ids"),
-        _names(tokenizer, batch),
-        batch.sequence_ids(0),
-        word_ids,
-        offsets,
-    )
+    return replace(pieces, word_ids=word_ids, offsets=offsets)
 
 
 def _names(tokenizer: Any, batch: Any) -> list[str]:
@@ -118,16 +106,16 @@ def _names(tokenizer: Any, batch: Any) -> list[str]:
 
 def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> Pieces:
     """Tokenizers in Python know no offsets and no words; the texts' pieces are found again among the template's."""
-    batch = tokenizer(*(text if text or isinstance(text, str) else [""] for text in texts), **call)
+    batch = tokenizer(*map(_running, texts), **call)
     ids = list(batch["input_ids"])
     sequences: list[int | None] = [None] * len(ids)
-    word_ids: list[int | None] | None = [None] * len(ids) if call["is_split_into_words"] else None
+    word_ids: list[int | None] | None = None if isinstance(texts[0], str) else [None] * len(ids)
     # What is left of a text that was cut is its beginning, or, cut on the left, its end: then all is read backwards.
     step = -1 if cut_side(tokenizer) == "left" else 1
     places = range(len(ids))[::step]
     start = 0
     for number, text in list(enumerate(texts))[::step]:
-        chunks = [tokenizer.tokenize(chunk) for chunk in ([text] if isinstance(text, str) else text)]
+        chunks = _chunks(tokenizer, text)
         text_ids = tokenizer.convert_tokens_to_ids([piece for chunk in chunks for piece in chunk])[::step]
         owner = [w for w, chunk in enumerate(chunks) for _ in chunk][::step]
         start, length = _find(ids[::step], text_ids, start)
@@ -137,6 +125,24 @@ def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> P
                 word_ids[places[start + i]] = owner[i]
         start += length
     return Pieces(ids, batch.get("token_type_ids"), tokenizer.convert_ids_to_tokens(ids), sequences, word_ids, None)
+
+
+def _chunks(tokenizer: Any, text: Text) -> list[list[str]]:
+    """The pieces of a text, or those of each word: read by itself, or behind a blank, whichever the text is made of.
+
+    Raises InputError where it is made of neither.
+    """
+    pieces = tokenizer.tokenize(_running(text))
+    if isinstance(text, str):
+        return [pieces]
+    for blank in ("", " "):
+        chunks = [tokenizer.tokenize(f"{blank if number else ''}{word}") for number, word in enumerate(text)]
+        if [piece for chunk in chunks for piece in chunk] == pieces:
+            return chunks
+    raise InputError(
+        "this tokenizer, one in Python, does not tell which word a piece is of, and words read one by one have other "
+        "pieces than their text: give the text to trace, or take a fast tokenizer (PreTrainedTokenizerFast)"
+    )
 
 
 def _find(ids: list[int], text_ids: list[int], start: int) -> tuple[int, int]:
