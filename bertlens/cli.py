@@ -35,6 +35,7 @@ from bertlens.arguments import (
     Parser,
 )
 from bertlens.base.atomic import claimed
+from bertlens.base.notes import Note
 from bertlens.base.outputs import FORCE, check_apart, check_outputs, sign
 from bertlens.errors import BertLensError
 
@@ -224,8 +225,12 @@ def survey(arguments: argparse.Namespace) -> None:
             resume=output if arguments.resume and output.exists() else None,
             save=output,
             texts=not arguments.no_texts,
+            column=arguments.column,
         )
     print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
+    for warning in stopped:
+        if isinstance(warning.message, Note):
+            print(f"bertlens: {warning.message}", file=sys.stderr)
     if any("interrupted" in str(warning.message) for warning in stopped):
         raise BertLensError("stopped: the same command with --resume goes on")
 
@@ -234,8 +239,8 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from bertlens.reports.report_command import run
 
-    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "force")
-    return run(lambda: _lens(arguments.model), **{name: getattr(arguments, name) for name in names})
+    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "column")
+    return run(lambda: _lens(arguments.model), force=arguments.force, **{n: getattr(arguments, n) for n in names})
 
 
 def task(arguments: argparse.Namespace) -> None:
