@@ -10,8 +10,9 @@ import numpy as np
 
 from ..errors import InputError, check_lens, excerpt
 from ..survey.corpus import check_limit
+from ..text.tables import Columns
 from .kinds import Kind, kind_of
-from .reading import Columns, columns
+from .reading import columns, note_limit
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -69,10 +70,12 @@ def examples_of(
     wanted = [text, *([] if text_pair is None else [text_pair]), label]
     if not all(isinstance(name, str | int) for name in wanted):
         raise InputError(f"text=, text_pair= and label= name columns, as {excerpt(wanted, 60)} do not")
-    found = columns(given, wanted, ["text_pair"] if text_pair is None else (), lists=kind.name == "tags")
+    found = columns(given, wanted, ["text_pair"] if text_pair is None else (), lists=kind.name == "tags", limit=limit)
     if not len(found):
         raise InputError("there is no example")
     second = text_pair or ("text_pair" if "text_pair" in found.values else None)
     n = len(found) if limit is None else min(limit, len(found))
+    if n < len(found):
+        note_limit(found.values[label], n)
     texts = kind.texts(found, [text] if second is None else [text, second], n)
     return Examples(texts, kind.labels(found, label, n, labels or {}, texts), kind, found, text)

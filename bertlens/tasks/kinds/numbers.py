@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
 from ...measures.ranks import spearman
+from ...text.tables import Columns
 from ..correlations import numbers_table, spearman_interval
-from ..reading import Columns
 from .kind import Kind, Text, missing
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import NONE, share_interval
+from ...text.tables import Columns
 from ..entities import counts, is_iob
-from ..reading import Columns
 from ..scores import FEWEST, FEWEST_OF_ALL, losses_of, margins_of, score_table, scored, sklearn_metrics, softmax
 from .classes import Numbers, check_count, rivals
 from .kind import Kind, Text, missing

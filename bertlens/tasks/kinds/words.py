@@ -12,8 +12,8 @@ from torch import Tensor
 from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
+from ...text.tables import Columns
 from ...vocabulary import phrases
-from ..reading import Columns
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text, missing
 
