@@ -26,6 +26,7 @@ from .sentences.late_interaction import sentence_encoder
 from .sentences.own_embedder import tell_answers
 from .sentences.similarity_matrix import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
+from .text.texts import as_text, entries
 from .trace.trace import Trace
 
 
@@ -99,7 +100,8 @@ class Lens:
         another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
         What sentence-transformers saved (with a modules.json) is loaded by that package, which must be there.
         """
-        as_path(name, "a model")
+        if as_path(name, "a model").is_dir():
+            name = as_path(name)  # where it is, with "~" as the home
         if is_sentence_encoder(name, revision):
             encoder, notes = load_sentence_encoder(
                 name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device
@@ -172,49 +174,59 @@ class Lens:
         return self.run([self.encoding(list(words), pair, truncation)])[0]
 
     def trace_batch(
-        self, texts: Iterable[str | tuple[str, str]], batch_size: int = 16, *, truncation: bool = False
+        self,
+        texts: Iterable[str | tuple[str, str]] | Path,
+        batch_size: int = 16,
+        *,
+        truncation: bool = False,
+        column: str | tuple[str, str] | None = None,
     ) -> list[Trace]:
         """Traces of many texts (or pairs of texts), in their order, computed in padded batches.
 
-        Padding is in none of the results. Texts of like length share a batch. Raises InputError like `trace`.
+        texts, column: as for `survey.head_stats`, without traces; a string is no file. Padding is in none of the
+        results. Texts of like length share a batch. Raises InputError like `trace`.
         """
-        if isinstance(texts, str) or not isinstance(texts, Iterable):
+        if isinstance(texts, str):
             raise InputError("trace_batch takes a list of texts; one text goes to trace")
         batch_size = check_batch(batch_size)
         encodings = []
-        for number, item in enumerate(texts):
-            pair = item if isinstance(item, tuple) else (item,)
-            if not 1 <= len(pair) <= 2 or not all(isinstance(text, str) for text in pair):
-                raise InputError(f"text {number} must be a string or a pair of strings")
-            encodings.append(self.encoding(pair[0], pair[1] if len(pair) > 1 else None, truncation))
+        for entry in entries(texts, column, "texts"):
+            text = as_text(entry, " or list of words")
+            first, second = text if isinstance(text, tuple) else (text, None)
+            encodings.append(self.encoding(first, second, truncation))
         return self.run_batches(encodings, batch_size)
 
     def encode(
         self,
-        texts: str | Sequence[str],
+        texts: str | Iterable[str] | Path,
         task: str | None = None,
         prompt_name: str | None = None,
         *,
         batch_size: int = 32,
         progress: bool = False,
+        column: str | None = None,
     ) -> Any:
         """(N, E) the vectors of texts, of one string (E,), on the model's device.
 
+        texts: a string, a list, a Series, an array, a generator; a table or a Path to a file, whose `column` it is
+        (default: "text"); see `survey.head_stats`.
         Of a SentenceTransformer they are its own, all of its steps and its limit of length included: `encode`, with
         task "query" `encode_query`, with "document" `encode_document`. Another encoder's are the mean of all tokens.
         A late-interaction encoder has a vector for each token: (n, E), of several texts a list of such.
         Raises InputError for a task or prompt that the model has not, ModelError for a model that makes no vectors.
         """
-        check_texts(texts)
-        return self.sentences.encode(texts, task, prompt_name, check_batch(batch_size), progress)
+        checked = check_texts(texts, column=column)
+        batch = texts if isinstance(texts, str) else checked
+        return self.sentences.encode(batch, task, prompt_name, check_batch(batch_size), progress)
 
-    def similarity(self, a: Any, b: Any) -> Tensor:
+    def similarity(self, a: Any, b: Any, *, column: str | None = None) -> Tensor:
         """(N, M) how similar each of `a` is to each of `b`: texts, or vectors (N, E) and (M, E).
 
+        Texts, column: as for `encode`.
         By the model's own function: cosine, dot, the distances less than 0; the cosine where it says none. A
         cross-encoder takes texts alone, and its scores are those of `predict`; with several labels (N, M, labels).
         """
-        return similarities(self.sentences, a, b)
+        return similarities(self.sentences, a, b, column)
 
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"

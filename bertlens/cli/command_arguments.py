@@ -14,6 +14,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
+def path(text: str) -> Path:
+    """ "~/a" -> a in your home: a shell does not see to --corpus=~/a."""
+    return Path(text).expanduser()
+
+
 def layer_list(text: str) -> list[int]:
     """ "0,1,5" -> [0, 1, 5]."""
     try:
@@ -31,6 +36,7 @@ def argument(*names: str, **options: Any) -> Argument:
 
 
 MODEL = argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+COLUMN = argument("--column", metavar="NAME", help="column of the texts of a table (default: text)")
 SEED = argument("--seed", type=int, default=0, help="default: %(default)s")
 FORCE = argument("--force", action="store_true", help="write over files that are not of an earlier run")
 STEPS = argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
@@ -39,16 +45,16 @@ LEARNING = (
     argument("--learning-rate", type=float, metavar="X", help="at its highest"),
 )
 
-DEMO = (argument("--folder", type=Path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
+DEMO = (argument("--folder", type=path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
 RESULTS = (
-    argument("files", type=Path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
-    argument("-o", "--output", type=Path, required=True, metavar="CLASS.csv", help="and CLASS-chart.html"),
+    argument("files", type=path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
+    argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="and CLASS-chart.html"),
     FORCE,
 )
 HTML = (
     argument("text", help="the text to look at"),
     argument("text_pair", nargs="?", help="a second text, for a pair"),
-    argument("-o", "--output", type=Path, required=True, metavar="PAGE.html", help="the file to write"),
+    argument("-o", "--output", type=path, required=True, metavar="PAGE.html", help="the file to write"),
     MODEL,
     argument("--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"),
     argument("--truncation", action="store_true", help="cut a text that is too long for the model"),
@@ -59,15 +65,20 @@ CLASSROOM = (
     argument("--text", action="append", dest="texts", metavar="TEXT", help="a text of the page; again for another"),
     argument("--pair", action="append", dest="texts", nargs=2, metavar=("A", "B"), help="a pair of texts of the page"),
     argument("--lesson", metavar="NAME", help="a shipped lesson such as heads-off, or a .lesson.json, beside it"),
-    argument("-o", "--output", type=Path, metavar="CLASS.html", help="the file to write"),
-    argument("--hosted", type=Path, metavar="FOLDER", help="instead: page and weights as two files, for a web server"),
+    argument("-o", "--output", type=path, metavar="CLASS.html", help="the file to write"),
+    argument("--hosted", type=path, metavar="FOLDER", help="instead: page and weights as two files, for a web server"),
     argument("--small", action="store_true", help="vectors of words in 8 bits: a smaller page, less exact"),
     FORCE,
 )
 SURVEY = (
-    argument("corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"),
-    argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write"),
+    argument(
+        "corpus",
+        type=path,
+        help="a text a line; .csv, .tsv, .parquet, .jsonl, .json, .conllu, .conll; also .gz",
+    ),
+    argument("-o", "--output", type=path, required=True, metavar="STATS.npz", help="the file to write"),
     MODEL,
+    COLUMN,
     argument("--limit", type=int, metavar="N", help="only the first N texts"),
     argument("--batch-size", type=int, default=8, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
@@ -78,20 +89,21 @@ SURVEY = (
 REPORT = (
     argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
     argument(
-        "corpus", nargs="?", type=Path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
+        "corpus", nargs="?", type=path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
     ),
     argument(
-        "-o", "--output", type=Path, required=True, metavar="REPORT.html", help="and REPORT-numbers.json; or .json"
+        "-o", "--output", type=path, required=True, metavar="REPORT.html", help="and REPORT-numbers.json; or .json"
     ),
+    COLUMN,
     argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, health, or names"),
     argument("--minutes", type=float, default=10, metavar="X", help="so much time (default: %(default)s)"),
     argument("--texts", type=int, metavar="N", help="so many texts, whatever time it takes"),
     argument(
-        "--labels", type=Path, metavar="DATA.csv", help="labelled examples (columns text, label): a card of the task"
+        "--labels", type=path, metavar="DATA.csv", help="labelled examples (columns text, label): a card of the task"
     ),
-    argument("--against", type=Path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
+    argument("--against", type=path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
     argument(
-        "--check", type=Path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
+        "--check", type=path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
     ),
     argument("--resume", action="store_true", help="go on with a report that was interrupted"),
     SEED,
@@ -99,8 +111,12 @@ REPORT = (
 )
 TASK = (
     argument("model", help="hub name or folder of a classifier of texts"),
-    argument("examples", type=Path, help="a table (.csv, .tsv; the separator is found) or .jsonl; also .gz"),
-    argument("-o", "--output", type=Path, required=True, metavar="TASK.html", help="the page to write"),
+    argument(
+        "examples",
+        type=path,
+        help="a table (.csv, .tsv, .parquet), .jsonl, .json; of tags .conll; also .gz",
+    ),
+    argument("-o", "--output", type=path, required=True, metavar="TASK.html", help="the page to write"),
     argument("--text", default="text", metavar="COLUMN", help="column of the texts (default: %(default)s)"),
     argument("--text-pair", metavar="COLUMN", help="column of second texts, of pairs (default: text_pair, if there)"),
     argument("--label", default="label", metavar="COLUMN", help="column of the labels (default: %(default)s)"),
@@ -114,10 +130,10 @@ TASK = (
     FORCE,
 )
 TRAIN_SARS_COV_2 = (
-    argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes"),
-    argument("-o", "--output", type=Path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"),
+    argument("--data", type=path, required=True, metavar="PATH", help="labelled spike genes"),
+    argument("-o", "--output", type=path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"),
     argument(
-        "--reference", type=Path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
+        "--reference", type=path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
     ),
     STEPS,
     *LEARNING,
@@ -132,10 +148,10 @@ TRAIN_SARS_COV_2 = (
 TRAIN_MLM = (
     MODEL,
     argument(
-        "--corpus", type=Path, nargs="+", required=True, metavar="PATH", help="text files (a text a line), or folders"
+        "--corpus", type=path, nargs="+", required=True, metavar="PATH", help="text files (a text a line), or folders"
     ),
-    argument("--score", type=Path, nargs="+", default=[], metavar="FILE", help="files to score it on at the end"),
-    argument("-o", "--output", type=Path, required=True, metavar="FOLDER"),
+    argument("--score", type=path, nargs="+", default=[], metavar="FILE", help="files to score it on at the end"),
+    argument("-o", "--output", type=path, required=True, metavar="FOLDER"),
     STEPS,
     argument("--hours", type=float, metavar="X", help="at most so many hours"),
     *LEARNING,

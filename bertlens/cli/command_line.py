@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..base.atomic import claimed
+from ..base.notes import Note
 from ..base.outputs import FORCE, check_apart, check_outputs, sign
 from ..errors import BertLensError
 from .command_arguments import (
@@ -226,8 +227,12 @@ def survey(arguments: argparse.Namespace) -> None:
             resume=output if arguments.resume and output.exists() else None,
             save=output,
             texts=not arguments.no_texts,
+            column=arguments.column,
         )
     print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
+    for warning in stopped:
+        if isinstance(warning.message, Note):
+            print(f"bertlens: {warning.message}", file=sys.stderr)
     if any("interrupted" in str(warning.message) for warning in stopped):
         raise BertLensError("stopped: the same command with --resume goes on")
 
@@ -236,8 +241,8 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from ..reports.report_command import run
 
-    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "force")
-    return run(lambda: load_lens(arguments.model), **{name: getattr(arguments, name) for name in names})
+    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "column")
+    return run(lambda: load_lens(arguments.model), force=arguments.force, **{n: getattr(arguments, n) for n in names})
 
 
 def task(arguments: argparse.Namespace) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from PIL import Image
 
 from ..base.atomic import replacing
+from ..base.paths import as_path
 from ..errors import BertLensError, InputError
 from ..export import pages, still_picture
 from ..lens import Lens, embedded_named
@@ -48,7 +49,7 @@ def write(lesson: LessonPlan, path: str | Path, lens: Any, solutions: bool) -> P
     page = page_of(lesson, lens or _own_lens(lesson), solutions)
     with replacing(path) as out:
         out.write(page.encode("utf-8", "replace"))
-    return Path(path)
+    return as_path(path)
 
 
 def _own_lens(lesson: LessonPlan) -> Lens:

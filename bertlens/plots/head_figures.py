@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.colors import INKS
+from ..base.paths import as_path
 from ..base.ranking import scale_end
 from ..base.vocabulary import MEASURES, THEMES
 from ..base.vocabulary.constants import MANY_ROWS
@@ -83,7 +84,7 @@ def save(axes: Any, path: str | Path, trace: Trace | None = None) -> Path:
     Letters stay letters, in embedded fonts that journals take (TrueType). Model, text and versions of `trace` go into
     the file's metadata. Raises ExportError where the file cannot be written.
     """
-    target = Path(path)
+    target = as_path(path)
     about = {} if trace is None else {k: v for k, v in provenance(trace).items() if v}
     description = visible("; ".join(f"{name}: {value}" for name, value in about.items()))
     field = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}.get(target.suffix)

@@ -28,6 +28,7 @@ def run(
     check: Path | None = None,
     resume: bool = False,
     labels: Path | None = None,
+    column: str | None = None,
     force: bool = False,
 ) -> int:
     """The exit status: 0, or 1 where a claim of `check` went from holds to differs or back, 2 after an interrupt.
@@ -50,13 +51,15 @@ def run(
         resume_file.unlink(missing_ok=True)
     texts = texts or texts_in(resume_file)
     lens = load()
-    plan = draw(lens, corpus, minutes, texts, seed)
+    plan = draw(lens, corpus, minutes, texts, seed, column)
     print(
         f"{len(plan.texts)} of {plan.of:,} texts (--texts {len(plan.texts)}), about {plan.seconds / 60:.1f} minutes; "
         f"a page of about {page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",
         flush=True,
     )
-    outcome = report(lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=resume_file, labels=labels)
+    outcome = report(
+        lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=resume_file, labels=labels, column=column
+    )
     replace(outcome, made={**outcome.made, "by": signature("report")}).to_json(files[-1])
     if kind == ".html":
         outcome.to_html(output, against=numbers_against)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ..base.interrupts import SignalHold, stoppable
+from ..base.notes import note
 from ..base.paths import as_path
 from ..base.progress import bar
 from ..errors import InputError, ModelError, SelectionError, check_number, check_seed, excerpt
@@ -20,6 +21,8 @@ from ..lens import Lens
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.text_statistics import Lengths, text_statistics
 from ..tasks import task
+from ..text.table_files import kind_of_file
+from ..text.texts import is_stream
 from ..trace.provenance import model_provenance
 from . import attention_numbers, few_texts, health_numbers, sink_numbers, vector_numbers
 from .attention_passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
@@ -34,6 +37,7 @@ from .rules import Measured, verdict
 from .text_numbers import TextNumbers, gather
 
 TEXTS = 200
+POOL = 10_000  # texts of a stream that a report draws from
 USED = 0.8  # of the minutes that are given: other processes want some
 GRADIENT, DISTANCE, FEW_TEXTS = 6.5, 2.8, 4.5  # what a text takes there, beside its first pass: measured
 PASSES_OF_ALL = PASSES | {
@@ -56,11 +60,13 @@ def report(
     resume: str | Path | None = None,
     progress: bool = True,
     labels: Any = None,
+    column: str | tuple[str, str] | None = None,
 ) -> Report:
     """What four papers found, on this model: a Report with a card for every claim.
 
-    corpus: as for `survey.head_stats`; None: excerpts of two books that come with the package, in pairs. A .conllu file
-    is asked about syntax too, one with `Entity=` about coreference. claims: names of claims or of papers ("clark"),
+    corpus, column: as for `survey.head_stats`; None: excerpts of two books that come with the package, in pairs. A
+    .conllu file is asked about syntax too, one with `Entity=` about coreference. Of a data set that is streamed the
+    texts are drawn from its first 10,000. claims: names of claims or of papers ("clark"),
     also in one string with commas; default: all. minutes: from the time of a few texts it is worked out how many fit
     (at most 200), which are then drawn from the corpus by `seed`. texts: so many instead, whatever time it takes.
     resume: a file; what is done is kept in it now and then, and a later call for the same report goes on from there. It
@@ -78,7 +84,7 @@ def report(
     selection = claims_of(claims)
     treebank = _treebank(corpus)
     labelled = None if labels is None else task(lens, labels, progress=progress)
-    plan = draw(lens, corpus, minutes, texts, seed)
+    plan = draw(lens, corpus, minutes, texts, seed, column)
     entries = list(plan.texts)
     start, model = time.monotonic(), lens.borrowed.fingerprint()
     file = None if resume is None else ResumeFile(as_path(resume), _report_identity(lens, plan, seed))
@@ -123,7 +129,7 @@ def report(
     ]
     if file is not None and len(texts_run) == len(entries):
         file.path.unlink(missing_ok=True)
-    facts = _facts(lens, numbers, corpus, plan.of, len(entries), seed)
+    facts = _facts(lens, numbers, corpus, plan.of, len(entries), seed, column)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - start, 1)
     }, "" if labelled is None else task_card(labelled, seed))  # fmt: skip
@@ -164,13 +170,17 @@ class Plan:
     seconds: float
 
 
-def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, seed: int) -> Plan:
+def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, seed: int, column: Any = None) -> Plan:
     """Which texts, and how many in the time there is, by the time that a few take. Errors as for `report`."""
     texts = None if texts is None else check_number(texts, "texts is how many to take,", 1)
     seed = check_seed(seed)
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
         raise InputError(f"minutes is a time above 0, not {excerpt(minutes)}")
-    entries = [*numbered(default_texts(lens) if corpus is None else corpus)]
+    pool = POOL + 1 if is_stream(corpus) else None
+    entries = [*numbered(default_texts(lens) if corpus is None else corpus, pool, column)]
+    if len(entries) == pool:
+        note(f"the texts of the report are drawn from the first {POOL:,} of the stream")
+        del entries[-1]
     size = min(len(entries), texts or TEXTS)
     order = random.Random(seed).sample(entries, size)
     rate = seconds_a_text(lens, order[:4])
@@ -222,9 +232,8 @@ def _shape(lens: Lens) -> tuple[int, int]:
 
 
 def _treebank(corpus: Corpus | None) -> Path | None:
-    if isinstance(corpus, str | Path) and Path(corpus).name.removesuffix(".gz").endswith(".conllu"):
-        return Path(corpus)
-    return None
+    path = as_path(corpus, "a corpus") if isinstance(corpus, str | Path) else None
+    return path if path is not None and kind_of_file(path) == "conllu" else None
 
 
 def _places(g: TextNumbers) -> dict[str, Any]:
@@ -241,7 +250,9 @@ def _places(g: TextNumbers) -> dict[str, Any]:
     }
 
 
-def _facts(lens: Lens, g: TextNumbers, corpus: Corpus | None, of: int, drawn: int, seed: int) -> dict[str, Any]:
+def _facts(
+    lens: Lens, g: TextNumbers, corpus: Corpus | None, of: int, drawn: int, seed: int, column: Any
+) -> dict[str, Any]:
     about = model_provenance(lens.borrowed)
     del about["date"]
     layers, heads = g.shape
@@ -262,12 +273,13 @@ def _facts(lens: Lens, g: TextNumbers, corpus: Corpus | None, of: int, drawn: in
         },
         "seed": seed,
         "threads": torch.get_num_threads(),
-        "python": in_python(lens, corpus, g.n, seed),
+        "python": in_python(lens, corpus, g.n, seed, column),
         "setup": [*SETUP],
     }
 
 
-def in_python(lens: Lens, corpus: Corpus | None, n: int, seed: int) -> str:
+def in_python(lens: Lens, corpus: Corpus | None, n: int, seed: int, column: Any = None) -> str:
     argument = "" if corpus is None else ', "your/corpus"'
+    argument += "" if column is None else f", column={column!r}"
     lens_line = lens.made or "bl.Lens(model, tokenizer)"
     return f"bl.report({lens_line.split('  #')[0]}{argument}, texts={n}, seed={seed})"

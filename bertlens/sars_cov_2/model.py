@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..base.paths import as_path
 from ..errors import ModelError
 from ..model.offline_model import quietly
 from .kmers import SPECIAL, Vocabulary
@@ -72,7 +73,7 @@ def load(folder: str | Path = SHIPPED) -> tuple[Any, SpikeTokenizer]:
     """
     from transformers import BertForSequenceClassification
 
-    folder = Path(folder)
+    folder = as_path(folder)
     missing = [name for name in ("config.json", "model.safetensors", "kmers.json") if not (folder / name).is_file()]
     if missing:
         raise ModelError(

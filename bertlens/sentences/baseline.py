@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -44,13 +44,15 @@ _similarities: WeakKeyDictionary[SentenceLens, dict[tuple[Tasks, tuple[str, ...]
 )
 
 
-def baseline(lens: SentenceLens, value: float, tasks: Tasks, texts: Sequence[str] | None = None) -> Baseline:
+def baseline(
+    lens: SentenceLens, value: float, tasks: Tasks, texts: Iterable[str] | None = None, column: str | None = None
+) -> Baseline:
     """Beside the pairs of `texts`, each encoded for either task; None: sentences that come with the package.
 
     A text is compared with the others only. Computed once for a lens and kept.
     Raises InputError for fewer than FEWEST different texts.
     """
-    pool = TEXTS if texts is None else tuple(dict.fromkeys(check_texts(texts)))
+    pool = TEXTS if texts is None else tuple(dict.fromkeys(check_texts(texts, column=column)))
     if len(pool) < FEWEST:
         raise InputError(f"a baseline is of at least {FEWEST} different texts, not {len(pool)}")
     cache, fingerprint = _similarities.setdefault(lens, {}), lens.borrowed.fingerprint()

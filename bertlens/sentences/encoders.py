@@ -216,7 +216,7 @@ class SentenceLens(Tracer, Protocol):
 
     def encode(
         self,
-        texts: str | Sequence[str],
+        texts: str | Iterable[str],
         task: str | None = None,
         prompt_name: str | None = None,
         *,

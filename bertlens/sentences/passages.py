@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.ranking import is_nothing
@@ -22,24 +23,25 @@ WORDS = 3  # of a passage that are named
 def rank(
     lens: SentenceLens,
     query: str,
-    passages: Sequence[str],
+    passages: Iterable[str] | Path,
     *,
     explained: int = 5,
     batch_size: int = 32,
     progress: bool = True,
+    column: str | None = None,
 ) -> Ranking:
     """Ranking(rank, passage, score, words), a DataFrame, the best first: passages by the model's own score for a query.
 
-    The query is encoded as a "query" and passages as "document"; a cross-encoder reads each pair as one input. words:
-    of the first `explained` passages the words that put most into the score, by the split that its pooling has (see
-    `Similarity.of`); "" where it has none.
+    passages, column: as the texts of `lens.encode`. The query is encoded as a "query" and passages as "document"; a
+    cross-encoder reads each pair as one input. words: of the first `explained` passages the words that put most into
+    the score, by the split that its pooling has (see `Similarity.of`); "" where it has none.
     rank counts from 1, the index is the passage's place in what was given; `.explore()` is the list as a view.
     Raises ModelError for a cross-encoder of several labels, InputError like `lens.encode`.
     """
     from .ranking_table import Ranking
 
     check_lens(lens)
-    encoder, texts = lens.sentences, check_texts(passages, "passages")
+    encoder, texts = lens.sentences, check_texts(passages, "passages", column)
     explained = check_number(explained, "explained is of how many passages to name words,", 0)
     batch_size = check_batch(batch_size)
     check_texts([query], "query")

@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from torch import Tensor
 
 from ..errors import InputError
 from ..text.encoding import check_text
+from ..text.texts import strings
 from .encoders import NO_VECTORS, Encoder, SentenceEncoder
 
 
-def check_texts(texts: Any, name: str = "texts") -> list[str]:
-    """The texts as a list. Raises InputError for anything else than a string or strings, and for none."""
-    strings: list[str] = [texts] if isinstance(texts, str) else list(texts) if isinstance(texts, Sequence) else []
-    if not strings or not all(isinstance(text, str) for text in strings):
-        raise InputError(f"{name} is a string or a list of strings, with at least one")
-    for text in strings:
+def check_texts(texts: Any, name: str = "texts", column: Any = None) -> list[str]:
+    """The texts as a list: a string, or what `text.texts.strings` takes. Raises InputError for anything else."""
+    checked = strings(texts, column, name)
+    for text in checked:
         check_text(text, name)
-    return strings
+    return checked
 
 
-def similarities(encoder: Encoder, a: Any, b: Any) -> Tensor:
+def similarities(encoder: Encoder, a: Any, b: Any, column: Any = None) -> Tensor:
     """(N, M) each of `a` with each of `b`, texts or vectors; of a cross-encoder with several labels (N, M, labels)."""
-    texts = [isinstance(x[0] if isinstance(x, list | tuple) and x else x, str) for x in (a, b)]
-    if texts[0] != texts[1]:
+    vectors = [_are_vectors(x) for x in (a, b)]
+    if vectors[0] != vectors[1]:
         raise InputError("similarity is of texts and texts, or of vectors and vectors")
-    if not texts[0]:
+    if vectors[0]:
         if encoder.crosses:
             raise InputError(NO_VECTORS)
         return encoder.similarity(a, b)
-    rows, columns = check_texts(a, "similarity"), check_texts(b, "similarity")
+    rows, columns = check_texts(a, "similarity", column), check_texts(b, "similarity", column)
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
-        scores = encoder.predict([(row, column) for row in rows for column in columns])
+        scores = encoder.predict([(row, other) for row in rows for other in columns])
         return scores.unflatten(0, (len(rows), len(columns)))
     return encoder.similarity(*(encoder.encode(texts, None, None, 32, False) for texts in (rows, columns)))
+
+
+def _are_vectors(source: Any) -> bool:
+    """Whether these are numbers: a tensor, an array of them, or either in lists."""
+    while isinstance(source, list | tuple) and source:
+        source = source[0]
+    return isinstance(source, Tensor | Real) or getattr(getattr(source, "dtype", None), "kind", "O") in "fiub"

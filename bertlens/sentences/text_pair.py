@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -139,12 +139,13 @@ class TextPair:
         """The number beside those of all pairs of 48 unrelated English sentences, encoded for the same tasks."""
         return self.against()
 
-    def against(self, texts: Sequence[str] | None = None) -> Baseline:
+    def against(self, texts: Iterable[str] | None = None, *, column: str | None = None) -> Baseline:
         """The number beside those of all pairs of `texts`, which should be unrelated; kept for the lens.
 
+        texts, column: as for `lens.encode`.
         Texts that are like yours, in language, length and kind, tell most. Raises InputError for fewer than 8.
         """
-        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts)
+        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts, column)
 
     def explore(self, **selection: Any) -> Any:
         """The SimilarityView widget: both texts, the largest pairs as lines, the matrix that sums to the number, and

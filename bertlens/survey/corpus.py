@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tqdm.auto import tqdm
 
-from ..base.paths import as_path
-from ..errors import BertLensError, InputError, ModelError, check_batch, check_lens, check_number, excerpt
+from ..errors import BertLensError, InputError, ModelError, check_batch, check_lens, check_number
 from ..model.fingerprint import Fingerprint
+from ..text.texts import TextItem, as_text, count_of, entries
 from ..trace.trace import Trace
-from .text_lines import opened
-from .treebank import sentences
 
 if TYPE_CHECKING:
     from ..lens import Lens
 
-# A text, a pair of texts, one text as words, or a trace (also one of given attention maps)
-Item: TypeAlias = "str | tuple[str, str] | list[str] | Trace"
+Item: TypeAlias = "TextItem | Trace"  # a trace may be one of given attention maps
 Corpus: TypeAlias = "Iterable[Any] | str | Path"
 
 EMPTY = "the corpus holds no texts"
@@ -44,34 +40,25 @@ class Numbered:
         return f"item {self.number} of the corpus" if self.line is None else f"line {self.line} of the corpus"
 
 
-def items(corpus: Corpus) -> Iterator[Item]:
-    """The items of a corpus: of an iterable, of a file, or of a Hugging Face dataset with a column "text".
-
-    A file holds a text a line; .jsonl an object a line with "text", or "a" and "b", or "text" and "text_pair"; .conllu
-    a treebank, whose sentences come as words. Each may be gzipped (.gz). Dictionaries are read like lines of .jsonl.
-    Raises InputError for anything else, naming the item or line.
-    """
-    return (entry.item for entry in _entries(corpus))
+def items(corpus: Corpus, column: Any = None) -> Iterator[Item]:
+    """The items of a corpus, as `text.texts.entries` reads them. Raises InputError for what is none, naming it."""
+    return (entry.item for entry in _entries(corpus, column))
 
 
-def _entries(corpus: Corpus) -> Iterator[Numbered]:
-    if isinstance(corpus, str | Path):
-        yield from _file(as_path(corpus, "a corpus"))
-        return
-    if isinstance(corpus, Trace) or not isinstance(corpus, Iterable):
-        raise InputError(
-            f"a corpus is a file or a list of texts, pairs, word lists or traces, not a {type(corpus).__name__}"
-        )
-    for number, item in enumerate(corpus):
-        yield Numbered(number, _item(item, f"item {number} of the corpus"))
+def _entries(corpus: Corpus, column: Any) -> Iterator[Numbered]:
+    if isinstance(corpus, Trace):
+        raise InputError("the corpus is a file, a table, or a list of texts, pairs, word lists or traces, not a Trace")
+    for number, entry in enumerate(entries(corpus, column)):
+        item: Item = entry.item if isinstance(entry.item, Trace) else as_text(entry, ", list of words or trace")
+        yield Numbered(number, item, entry.line)
 
 
-def numbered(corpus: Corpus, limit: int | None = None) -> Iterator[Numbered]:
+def numbered(corpus: Corpus, limit: int | None = None, column: Any = None) -> Iterator[Numbered]:
     """The first `limit` items (default: all) with their places. Raises InputError for a limit below 1.
 
-    Reading them raises InputError for an empty corpus.
+    column: see `text.texts.entries`. Reading them raises InputError for an empty corpus.
     """
-    return _not_empty(itertools.islice(_entries(corpus), check_limit(limit)))
+    return _not_empty(itertools.islice(_entries(corpus, column), check_limit(limit)))
 
 
 def check_limit(limit: Any) -> int | None:
@@ -89,59 +76,8 @@ def _not_empty(entries: Iterator[Numbered]) -> Iterator[Numbered]:
 
 def size(corpus: Corpus, limit: int | None = None) -> int | None:
     """How many items a corpus has, at most `limit`; None where only reading it to its end would tell."""
-    count = _size(corpus)
+    count = count_of(corpus)
     return limit if count is None else count if limit is None else min(count, limit)
-
-
-def _size(corpus: Corpus) -> int | None:
-    if isinstance(corpus, str | Path):
-        path = as_path(corpus, "a corpus")
-        if not path.is_file():
-            return None  # `items` says so
-        with opened(path) as lines:
-            if _kind(path).endswith(".conllu"):
-                return sum(line.startswith("1\t") for line in lines)
-            return sum(not line.isspace() for line in lines)
-    return len(corpus) if isinstance(corpus, Sized) else None
-
-
-def _item(item: Any, place: str) -> Item:
-    if isinstance(item, dict):
-        names = next((n for n in (("a", "b"), ("text", "text_pair"), ("text",)) if all(k in item for k in n)), None)
-        if names is None:
-            raise InputError(f"{place} has no 'text', nor 'a' and 'b': {[*map(str, item)][:6]}")
-        texts = tuple(item[name] for name in names)
-        item = texts if len(texts) == 2 else texts[0]
-    if isinstance(item, str | Trace):
-        return item
-    if isinstance(item, tuple | list) and all(isinstance(text, str) for text in item):
-        if isinstance(item, list) and item:
-            return item
-        if isinstance(item, tuple) and len(item) == 2:
-            return (item[0], item[1])
-    raise InputError(f"{place} is no text, (text, text) pair, list of words or trace: {excerpt(item, 60)}")
-
-
-def _kind(path: Path) -> str:
-    return path.name.removesuffix(".gz")
-
-
-def _file(path: Path) -> Iterator[Numbered]:
-    if not path.is_file():
-        raise InputError(f"no corpus at {path}: give a file, or a list of texts")
-    with opened(path) as lines:
-        if _kind(path).endswith(".conllu"):
-            for number, sentence in enumerate(sentences(lines)):
-                yield Numbered(number, sentence.words)
-            return
-        for number, line in enumerate(line for line in lines if not line.isspace()):
-            item: Item = line.strip()
-            if _kind(path).endswith(".jsonl"):
-                try:
-                    item = _item(json.loads(line), f"line {lines.number} of {path.name}")
-                except (ValueError, RecursionError) as error:
-                    raise lines.error(f"cannot be read as JSON: {str(error)[:100]}") from None
-            yield Numbered(number, item, lines.number)
 
 
 def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list[Numbered]]]:
@@ -213,9 +149,10 @@ def traces(
     truncation: bool = False,
     limit: int | None = None,
     progress: bool = False,
+    column: Any = None,
 ) -> Iterator[Trace]:
     """The traces of a corpus, window by window, with a bar of this name. Errors of `numbered` and `traces_of`."""
-    texts = numbered(corpus, limit)
+    texts = numbered(corpus, limit, column)
     with tqdm(total=size(corpus, limit), unit="text", desc=name, disable=not progress) as bar:
         for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
             for trace in traces_of(lens, batch, truncation):

@@ -37,6 +37,7 @@ def head_distances(
     truncation: bool = False,
     limit: int | None = None,
     progress: bool = True,
+    column: str | tuple[str, str] | None = None,
 ) -> np.ndarray:
     """(L·H, L·H) Jensen-Shannon divergences of heads in nats, head index = layer · H + head; symmetric, zero diagonal.
 
@@ -52,7 +53,7 @@ def head_distances(
     total, tokens, texts = None, 0, 0
     smoothing = SMOOTHING if variant == "smoothed" else 0.0
     try:
-        for trace in traces(lens, corpus, "head distances", batch_size, truncation, limit, progress):
+        for trace in traces(lens, corpus, "head distances", batch_size, truncation, limit, progress, column):
             rows = torch.cat([trace.attention(layer) for layer in range(trace.n_layers)])
             of_text = divergences(rows.mul_(1 - smoothing).add_(smoothing / trace.n_tokens))
             if total is not None and total.shape != of_text.shape:

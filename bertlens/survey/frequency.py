@@ -21,6 +21,7 @@ def frequency_correlation(
     truncation: bool = False,
     limit: int | None = None,
     progress: bool = True,
+    column: str | tuple[str, str] | None = None,
 ) -> norms.FrequencyCorrelation:
     """Spearman's ρ of frequency rank and mean ‖f(x)‖, one point per occurrence of a token: norms.frequency_correlation.
 
@@ -28,5 +29,5 @@ def frequency_correlation(
     Keeps L + 1 numbers a token; HeadStats.frequency_correlation takes a point per piece and needs no further pass.
     Kobayashi et al. 2020, section 4. Raises InputError like `head_stats`, ModelError where there are no norms.
     """
-    every_trace = traces(lens, corpus, "frequency", batch_size, truncation, limit, progress)
+    every_trace = traces(lens, corpus, "frequency", batch_size, truncation, limit, progress, column)
     return norms.frequency_correlation(every_trace, ranks)

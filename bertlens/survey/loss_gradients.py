@@ -43,6 +43,7 @@ def attention_gradients(
     truncation: bool = False,
     limit: int | None = None,
     progress: bool = True,
+    column: str | tuple[str, str] | None = None,
 ) -> pd.DataFrame:
     """Mean |dL/dα_ij| by kind of the key j: DataFrame(layer, head, first, separator, punctuation, other), a row a head.
 
@@ -65,7 +66,7 @@ def attention_gradients(
     if objective == "loss given":
         batch_size = 1
     total, pairs, losses, texts = None, np.zeros(len(CATEGORIES)), 0.0, 0
-    entries = numbered(corpus, limit)
+    entries = numbered(corpus, limit, column)
     with tqdm(total=size(corpus, limit), unit="text", desc="gradients", disable=not progress) as bar:
         try:
             for batch in itertools.chain.from_iterable(windows(entries, batch_size)):

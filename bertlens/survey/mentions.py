@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..base.paths import as_path
+from ..base.text_lines import Lines, opened
 from ..errors import InputError, excerpt
-from .text_lines import Lines, opened
 from .treebank import Sentence, trees
 
 KINDS = ("pronoun", "proper", "nominal")

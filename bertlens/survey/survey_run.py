@@ -37,11 +37,15 @@ def head_stats(
     progress: bool = True,
     client: Any = None,
     texts: bool = True,
+    column: str | tuple[str, str] | None = None,
 ) -> HeadStats:
     """Statistics of every head over a corpus, in one pass and in memory that does not grow with it: HeadStats.
 
-    corpus: an iterable of texts, (text, text) pairs, lists of words or Traces, a Hugging Face dataset with a column
-    "text", or a file (a text a line, .jsonl, .conllu, also .gz). lens may be None where the corpus holds Traces only.
+    corpus: an iterable of texts, (text, text) pairs, lists of words or Traces; a table (pandas, polars, Arrow, a data
+    set of Hugging Face, also a streaming one, {name: column}, .csv, .tsv, .parquet, .json); .jsonl; .conllu and .conll,
+    whose words they are; any other file is a text a line. Files may be gzipped. column: of a table, two of pairs
+    (default: "text"; "a" and "b", or "text" and "text_pair", where they are there); a note says which was taken. lens
+    may be None where the corpus holds Traces only.
     truncation: cut texts that are too long for the model, instead of an error. limit: only the first so many texts.
     resume: statistics (or their file) of a run over this corpus that ended early; texts counted then are skipped.
     save: .npz file, written at the end, after an interrupt or error, and every half minute or so, by one run at a time.
@@ -58,7 +62,7 @@ def head_stats(
     is writing; SaveError, which holds the statistics, where they cannot be written (a full disk).
     """
     with checkpointing(save) as checkpoint:  # before anything else: an unusable file is not found out after hours
-        return _survey(lens, corpus, batch_size, truncation, limit, resume, checkpoint, progress, client, texts)
+        return _survey(lens, corpus, batch_size, truncation, limit, resume, checkpoint, progress, client, texts, column)
 
 
 def _survey(
@@ -72,8 +76,9 @@ def _survey(
     progress: bool,
     client: Any,
     keep_texts: bool,
+    column: Any,
 ) -> HeadStats:
-    texts = numbered(corpus, limit)
+    texts = numbered(corpus, limit, column)
     if lens is None:
         texts, about = _about_traces(texts)
     else:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias, cast
 
 from ..base.paths import as_path
+from ..base.text_lines import Lines, opened
 from ..errors import InputError, excerpt
-from .text_lines import Lines, opened
 
 ROOT = -1
 
@@ -71,7 +71,7 @@ def trees(lines: Lines) -> Iterator[tuple[Any, Sentence]]:
             words = [word for word in tree if isinstance(word["id"], int)]
             index_of = {word["id"]: index for index, word in enumerate(words)} | {0: ROOT}
             name = tree.metadata.get("sent_id", str(number))
-            if not words or any(word["head"] not in index_of or word["deprel"] is None for word in words):
+            if not words or any(word.get("head") not in index_of or not word.get("deprel") for word in words):
                 raise InputError(f"sentence {name!r} has words without head or relation: is it an annotated treebank?")
             heads = [index_of[word["head"]] for word in words]
             yield tree, Sentence([word["form"] for word in words], heads, [word["deprel"] for word in words], name)

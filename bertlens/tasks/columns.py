@@ -1,173 +1,151 @@
-"""Columns of labelled data, wherever they come from: a file, a table, a data set, a list. Every row knows its place."""
+"""Columns of labelled data, wherever they come from: a table, a file, rows as dictionaries, (text, label) pairs."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..base.notes import note
 from ..base.paths import as_path
-from ..base.textfile import text_of
 from ..errors import InputError, excerpt
+from ..text.table_files import Records, kind_of_file, separated, table_file
+from ..text.tables import Columns, Table, cells_of, check_names, place_of, plain, table_of
+from ..text.word_lines import KINDS, word_table
 
-SEPARATORS = ",;\t|"  # of tables: what Excel writes depends on the country that it is set to
-NAMED = 12  # columns that an error lists
-csv.field_size_limit(10_000_000)
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Columns by name, all of one length. lines: of the file, from 1, where there is one."""
-
-    values: dict[str, list[Any]]
-    source: str = ""  # the file's name
-    lines: list[int] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(next(iter(self.values.values())))
-
-    def place(self, row: int, column: str = "") -> str:
-        """Where a value stands, as errors name it; rows count from 0."""
-        line = f" (line {self.lines[row]} of {self.source})" if self.lines else ""
-        return f"row {row}{line}" + (f", column {excerpt(column)}" if column else "")
+WAY = "name them by text=, text_pair= and label="
+SHOWN = 4  # labels that a note names
+DEVIATIONS = 4  # of the χ² of two samples of labels, beyond which they are not of one kind
 
 
-def columns(examples: Any, required: Sequence[str], optional: Sequence[str] = (), lists: bool = False) -> Columns:
-    """The wanted columns, and those optional ones that are there. lists: two words are no pair of texts.
+def columns(
+    examples: Any, names: Sequence[Any], optional: Sequence[Any] = (), lists: bool = False, limit: int | None = None
+) -> Columns:
+    """The columns of these names, and those optional ones that are there; of a stream the first `limit` rows alone.
 
-    examples: a file (.csv, .tsv, .txt: a table whose separator is found; .jsonl: an object a line; also gzipped), a
-    pandas DataFrame, a Hugging Face data set, dictionaries, or (text, label) pairs, where the text may be a pair.
+    examples: a file (.csv, .tsv, .txt: a table whose separator and dialect are found; .jsonl, .json, .parquet; also
+    gzipped; of tags .conll and its like, a word a line), a table as `text.tables.table_of` takes, dictionaries, or
+    (text, label) pairs, where the text may be a pair. lists: of tags; two words are no pair of texts.
     Raises InputError that names the row, the column or the file for anything else.
     """
-    if isinstance(examples, str | Path):
-        return _file(as_path(examples, "a file of examples"), required, optional)
-    names = getattr(examples, "column_names", None)
-    if isinstance(names, dict):
-        raise InputError(f"this data set has the splits {', '.join(map(str, names))}: give one, such as data['train']")
-    if names is None and hasattr(examples, "iloc") and hasattr(examples, "columns"):
-        names = list(examples.columns)
-    if names is not None:
-        selection = _chosen([*names], required, optional, "")
-        return Columns({name: list(examples[name]) for name in selection})
+    content = _file(as_path(examples, "a file of examples"), names, lists) if _is_path(examples) else table_of(examples)
+    if isinstance(content, Table):
+        check_names(content.names, names, content.source, WAY)
+        there = [*names, *(name for name in optional if name in content.names and name not in names)]
+        found = content.columns(there, None if content.size is not None else limit)
+        if not len(found) and content.source:
+            raise InputError(f"{content.source} has no example below its first line")
+        return found
+    if content is not None:
+        return _records(iter(content), names, optional, Path(examples).name)
     if isinstance(examples, bytes) or not isinstance(examples, Iterable):
         raise InputError(
-            "examples are a file (.csv, .tsv, .jsonl), a DataFrame, a data set, or a list of dictionaries or "
-            f"(text, label) pairs, not a {type(examples).__name__}"
+            "examples are a file (.csv, .tsv, .jsonl, .json, .parquet), a table (pandas, polars, Arrow), a data set, "
+            f"or a list of dictionaries or (text, label) pairs, not a {type(examples).__name__}"
         )
-    rows = list(examples)
+    rows = list(islice(examples, None if hasattr(examples, "__len__") else limit))
     if not rows:
         raise InputError("there is no example")
     if isinstance(rows[0], dict):
-        return _dictionaries(rows, required, optional, Columns({}))
-    return _pairs(rows, required, lists)
+        return _records(((None, row) for row in rows), names, optional, "")
+    return _pairs(rows, names, lists)
 
 
-def _chosen(names: list[Any], required: Sequence[str], optional: Sequence[str], source: str) -> list[str]:
-    where = f" in {source}" if source else ""
-    for name in required:
-        if (count := names.count(name)) != 1:
-            listed = ", ".join(map(repr, names[:NAMED])) + (", …" if len(names) > NAMED else "")
-            what = "no column" if not count else f"{count} columns"
-            raise InputError(f"{what} {name!r}{where}: there are {listed}; name them by text=, text_pair= and label=")
-    return [*required, *(name for name in optional if names.count(name) == 1 and name not in required)]
+def note_limit(labels: Sequence[Any], limit: int) -> None:
+    """Say it where the labels of the first `limit` rows are not like those of the others, as of a sorted file.
+
+    They differ where Pearson's χ² of the two samples lies DEVIATIONS standard deviations above its mean.
+    """
+    numbers: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        for one in {*map(repr, label)} if isinstance(label, list | tuple) else [str(label)]:
+            numbers.setdefault(one, [0, 0])[row >= limit] += 1
+    totals = [sum(column) for column in zip(*numbers.values(), strict=True)]
+    freedom = len(numbers) - 1
+    if not all(totals) or not freedom or len(numbers) > len(labels) / 5:
+        return  # numbers rather than classes
+    square = 0.0
+    for counts in numbers.values():
+        for count, total in zip(counts, totals, strict=True):
+            expected = sum(counts) * total / sum(totals)
+            square += (count - expected) ** 2 / expected
+    if square > freedom + DEVIATIONS * (2 * freedom) ** 0.5:
+        frequent = sorted(numbers.items(), key=lambda pair: -sum(pair[1]))[:SHOWN]
+        shares = ", ".join(f"{name} {head:,} and {tail:,} times" for name, (head, tail) in frequent)
+        more = ", …" if len(numbers) > SHOWN else ""
+        note(
+            f"limit= takes the first {limit:,} of {len(labels):,} rows, and their labels are not like those of the "
+            f"others ({shares}{more}): shuffle the rows first"
+        )
 
 
-def _dictionaries(rows: list[Any], required: Sequence[str], optional: Sequence[str], at: Columns) -> Columns:
-    selection = _chosen([*rows[0]], required, optional, at.source)
-    for number, row in enumerate(rows):
+def _is_path(examples: Any) -> bool:
+    return isinstance(examples, str | Path)
+
+
+def _file(path: Path, names: Sequence[Any], lists: bool) -> Table | Records:
+    kind = kind_of_file(path)
+    if kind in KINDS and not lists:
+        raise InputError(f"{path.name} has a tag for each word, and this model gives none to words")
+    if kind in KINDS or (lists and kind in ("txt", "tsv") and _is_word_a_line(path, names)):
+        return word_table(path, names[0], names[-1])
+    if kind == "txt":
+        return separated(path, [names])
+    content = table_file(path, [names])
+    if content is None:
+        raise InputError(f"{path.name} is no file of examples: give .csv, .tsv, .jsonl, .json or .parquet")
+    return content
+
+
+def _is_word_a_line(path: Path, names: Sequence[Any]) -> bool:
+    """Whether the columns are not those of a table."""
+    try:
+        table = separated(path, [names])
+    except InputError:
+        return True
+    return not all(name in table.names for name in names)
+
+
+def _records(
+    records: Iterator[tuple[int | None, Any]], names: Sequence[Any], optional: Sequence[Any], source: str
+) -> Columns:
+    there: list[Any] = []
+    rows: list[list[Any]] = []
+    lines: list[int] = []
+    for number, (line, row) in enumerate(records):
+        place = place_of(number, line, source)
         if not isinstance(row, dict):
-            raise InputError(f"{at.place(number)} is a {type(row).__name__}, not a dictionary as the first one")
-        for name in selection:
+            if number:
+                raise InputError(f"{place} is a {type(row).__name__}, not a dictionary as the first one")
+            where = f"line {line} of {source}" if line is not None else f"row 0 of {source}"
+            raise InputError(f"{where} is no JSON object with a text and a label")
+        if not there:
+            check_names(list(row), names, source, WAY)
+            there = [*names, *(name for name in optional if name in row and name not in names)]
+        for name in there:
             if name not in row:
-                raise InputError(f"{at.place(number, name)}: there is none in this row")
-    return Columns({name: [row[name] for row in rows] for name in selection}, at.source, at.lines)
+                raise InputError(f"{place_of(number, line, source, name)}: there is none in this row")
+        rows.append([plain(row[name]) for name in there])
+        lines += [] if line is None else [line]
+    if not rows:
+        raise InputError(f"{source} is empty")
+    return Columns(dict(zip(there, map(list, zip(*rows, strict=True)), strict=True)), source, lines)
 
 
-def _pairs(rows: list[Any], required: Sequence[str], lists: bool) -> Columns:
+def _pairs(rows: list[Any], names: Sequence[Any], lists: bool) -> Columns:
     texts: list[Any] = []
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 2:
             raise InputError(f"row {number} is no (text, label) pair: {excerpt(row, 60)}")
         texts.append(row[0])
-    table: dict[str, list[Any]] = {}
+    by_name: dict[Any, list[Any]] = {}
     if not lists and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
-        table = {required[0]: [text[0] for text in texts], "text_pair": [text[1] for text in texts]}
-        if len(required) == 3:
-            table[required[1]] = table.pop("text_pair")
-    elif len(required) == 3:
-        raise InputError(f"a pair of texts is ((text, text), label), or leave text_pair={excerpt(required[1])} out")
+        by_name = {names[0]: [text[0] for text in texts], "text_pair": [text[1] for text in texts]}
+        if len(names) == 3:
+            by_name[names[1]] = by_name.pop("text_pair")
+    elif len(names) == 3:
+        raise InputError(f"a pair of texts is ((text, text), label), or leave text_pair={excerpt(names[1])} out")
     else:
-        table = {required[0]: texts}
-    return Columns(table | {required[-1]: [row[1] for row in rows]})
-
-
-def _file(path: Path, required: Sequence[str], optional: Sequence[str]) -> Columns:
-    kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
-    if kind in ("xls", "xlsx", "ods"):
-        raise InputError(f"{path.name} is a workbook: save the sheet as CSV UTF-8 first")
-    if kind not in ("csv", "tsv", "txt", "jsonl"):
-        raise InputError(f"{path.name} is no file of examples: give .csv, .tsv or .jsonl")
-    text = text_of(path)
-    if "\0" in text:
-        raise InputError(f"{path.name} is no text: it holds zero bytes")
-    if kind == "jsonl":
-        return _jsonl(text, path.name, required, optional)
-    return _table(text, path.name, required, optional)
-
-
-def _table(text: str, source: str, required: Sequence[str], optional: Sequence[str]) -> Columns:
-    lines = list(io.StringIO(text, newline=""))  # lines end in any of the three ways, and keep their ends
-    skipped, separator = 0, ""
-    if lines and lines[0][:4].lower() == "sep=" and len(lines[0].strip()) <= 5:  # Excel's own way to say it
-        separator, skipped = lines[0][4:5].strip("\n\r") or ",", 1
-    if not text.strip() or len(lines) <= skipped:
-        raise InputError(f"{source} is empty: its first line is to name the columns")
-    if not separator:
-        headers = {sep: next(csv.reader([lines[skipped]], delimiter=sep), []) for sep in SEPARATORS}
-        # the one that finds the wanted columns; else the one that finds most, for the error
-        separator = max(SEPARATORS, key=lambda sep: (all(name in headers[sep] for name in required), len(headers[sep])))
-    reader = csv.reader(lines[skipped:], delimiter=separator)
-    try:
-        names = [name.strip() for name in next(reader)]
-        selection = _chosen(names, required, optional, source)
-        places = [names.index(name) for name in selection]
-        at: list[int] = []
-        rows: list[list[str]] = []
-        line = reader.line_num
-        for row in reader:
-            if row:
-                if len(row) != len(names):
-                    number = len(rows)
-                    raise InputError(
-                        f"row {number} (line {line + 1 + skipped} of {source}) has {len(row)} fields, the first line "
-                        f"names {len(names)} columns: a text that holds {separator!r} or a quote is to be quoted"
-                    )
-                rows.append(row)
-                at.append(line + 1 + skipped)
-            line = reader.line_num
-    except csv.Error as error:
-        raise InputError(f"line {reader.line_num + skipped} of {source} cannot be read: {error}") from None
-    if not rows:
-        raise InputError(f"{source} has no example below its first line")
-    return Columns({name: [row[i] for row in rows] for name, i in zip(selection, places, strict=True)}, source, at)
-
-
-def _jsonl(text: str, source: str, required: Sequence[str], optional: Sequence[str]) -> Columns:
-    rows, at = [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(json.loads(line))
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"line {number} of {source} cannot be read as JSON: {str(error)[:100]}") from None
-        at.append(number)
-    if not rows:
-        raise InputError(f"{source} is empty")
-    if not isinstance(rows[0], dict):
-        raise InputError(f"line {at[0]} of {source} is no JSON object with a text and a label")
-    return _dictionaries(rows, required, optional, Columns({}, source, at))
+        by_name = {names[0]: cells_of(texts)}
+    return Columns(by_name | {names[-1]: [plain(row[1]) for row in rows]})

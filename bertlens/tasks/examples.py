@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import InputError, check_lens, excerpt
 from ..survey.corpus import check_limit
-from .columns import Columns, columns
+from ..text.tables import Columns
+from .columns import columns, note_limit
 from .kinds import Kind, kind_of
 
 if TYPE_CHECKING:
@@ -69,10 +70,12 @@ def examples_of(
     names = [text, *([] if text_pair is None else [text_pair]), label]
     if not all(isinstance(name, str | int) for name in names):
         raise InputError(f"text=, text_pair= and label= name columns, as {excerpt(names, 60)} do not")
-    table = columns(source, names, ["text_pair"] if text_pair is None else (), lists=kind.name == "tags")
+    table = columns(source, names, ["text_pair"] if text_pair is None else (), lists=kind.name == "tags", limit=limit)
     if not len(table):
         raise InputError("there is no example")
     second = text_pair or ("text_pair" if "text_pair" in table.values else None)
     n = len(table) if limit is None else min(limit, len(table))
+    if n < len(table):
+        note_limit(table.values[label], n)
     texts = kind.texts(table, [text] if second is None else [text, second], n)
     return Examples(texts, kind.labels(table, label, n, labels or {}, texts), kind, table, text)

@@ -48,12 +48,14 @@ def task(
     A classifier of texts or pairs has one class for each; a regression a number; a classifier of tokens a tag for each
     word; a masked language model the word at the one [MASK] of each text, one token; a cross-encoder and an encoder of
     sentences a score for a pair of texts, beside which the model's own is read.
-    examples: a file (.csv, .tsv: the separator is found; .jsonl; also gzipped), a DataFrame, a data set of Hugging Face
-    (one split), dictionaries, or (text, label) pairs, where a text may be a pair. text, text_pair, label: the columns;
-    a column "text_pair" is read without being named. Words and tags are lists, or texts with a space between two.
+    examples: a file (.csv, .tsv: the separator is found; .jsonl, .json, .parquet; also gzipped; of tags .conll, a word
+    a line), a table (pandas, polars, Arrow, {name: column}), a data set of Hugging Face (one split, also streaming),
+    dictionaries, or (text, label) pairs, where a text may be a pair. text, text_pair, label: the columns; a column
+    "text_pair" is read without being named. Words and tags are lists, also as a frame's .to_csv writes them, or texts
+    with a space between two.
     A class or tag is its name in the model's config, in either case, or its number from 0; a string is taken for a name
-    first. labels: {yours: the model's} where they differ. limit: only the first so many. truncation: cut texts that are
-    too long; words that were cut have no answer.
+    first. labels: {yours: the model's} where they differ. limit: only the first so many, with a note where their labels
+    are not like those of the others. truncation: cut texts that are too long; words that were cut have no answer.
     Nothing is run before a result is asked for; answers are kept. After Ctrl-C the next call goes on. keep: a folder
     for answers, effects and words of errors; a later task of this model and these examples takes them from there.
     Raises InputError that names row and column for what cannot be read, for labels that the model has not, and for

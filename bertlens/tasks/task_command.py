@@ -35,7 +35,7 @@ def run(
     if output.suffix.lower() != ".html":
         raise InputError(f"the page of a task is an .html file: {output.name} is none")
     if not examples.is_file():
-        raise InputError(f"no examples at {examples}: give a .csv, .tsv or .jsonl file")
+        raise InputError(f"no examples at {examples}: give a .csv, .tsv, .jsonl, .json or .parquet file")
     if heads < 0 or errors < 0:
         raise InputError("--heads and --errors are numbers from 0")
     check_outputs("task", [output], [examples], force=force)

@@ -80,7 +80,7 @@ def cut_side(tokenizer: Any) -> str:
 
 
 def _of_words(pieces: Pieces, texts: list[Text]) -> Pieces:
-    """Each piece given to the word that its last character lies in, blanks between words aside; offsets in that word."""
+    """Each piece given to the word that its last character lies in, blanks aside; offsets in that word."""
     # per text, per character: (word, index in the word); a blank (-1) goes with the word after it
     owners = [[(w, i) for w, word in enumerate(words) for i in range(-1, len(word))][1:] for words in texts]
     word_ids: list[int | None] = []

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
+from ..base.paths import as_path
 from ..errors import ExportError, InputError, ModelError
 from ..model import offline_model
 from ..model.fingerprint import identity
@@ -62,7 +63,7 @@ def start(source: str | None, corpus: Passages | None, seed: int) -> tuple[Any, 
 
 def scored_files(corpus: Iterable[str | Path]) -> list[Path]:
     """The files that were set aside in the corpus's folders."""
-    folders = [Path(path) for path in corpus if Path(path).is_dir()]
+    folders = [path for path in map(as_path, corpus) if path.is_dir()]
     return sorted(file for folder in folders for file in folder.iterdir() if file.name.startswith(SET_ASIDE))
 
 
@@ -85,7 +86,7 @@ def train_and_save(
     corpus = list(corpus)
     check_folder(output, force)
     paths = files(corpus)
-    aside = [Path(path) for path in score] or scored_files(corpus)
+    aside = [as_path(path) for path in score] or scored_files(corpus)
     if missing := [path for path in aside if not path.is_file()]:
         raise InputError(f"no file {missing[0]} to score")
     bare, tokenizer = start(model_name, None, settings.seed)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..base.interrupts import interruptible
+from ..base.paths import as_path
 from ..errors import InputError
 from ..survey.corpus import items
 from ..text.tokenizer import resting_state
@@ -78,7 +79,7 @@ def files(paths: Iterable[str | Path]) -> list[Path]:
     Raises InputError where there are none.
     """
     corpus_files: list[Path] = []
-    for path in map(Path, paths):
+    for path in map(as_path, paths):
         if path.is_dir():
             named = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS))
             corpus_files += [file for file in named if not file.name.startswith(SET_ASIDE)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..errors import InputError, excerpt
 from ..export import html
 from ..export.live import Cost, cost, live
 from ..lens import Lens
+from ..text.texts import entries
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .view_record import stream_size
@@ -27,31 +28,36 @@ Text: TypeAlias = str | tuple[str, str]
 TEXTS: tuple[Text, ...] = (EXAMPLES[0][0], EXAMPLES[3][0], EXAMPLES[5])
 
 
-def classroom(lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> Classroom:
+def classroom(lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None, *, column: Any = None) -> Classroom:
     """A page that carries its model, for readers without Python: what they type is run in the page.
 
-    texts: strings, or (text, text_pair); the page opens on the first, the others are offered in it (default: three
-    English ones, or the lesson's). lesson: a bl.Lesson, its file or the name of a shipped one, which stands beside it.
+    texts: strings, or (text, text_pair), or a table, of which `column` is read (see `survey.head_stats`); the page
+    opens on the first, the others are offered in it (default: three English ones, or the lesson's). lesson: a
+    bl.Lesson, its file or the name of a shipped one, which stands beside it.
     Raises InputError for anything else, and for a text that is longer than the model takes; ExportError where a page
     cannot run the model.
     """
-    return Classroom(lens, texts, lesson)
+    return Classroom(lens, texts, lesson, column)
 
 
 class Classroom:
     """What `classroom` makes: a lens and the texts of its page."""
 
-    def __init__(self, lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> None:
+    def __init__(self, lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None, column: Any = None) -> None:
         if not isinstance(lens, Lens):
             raise InputError(f"classroom(lens, texts) needs a Lens, not {type(lens).__name__}")
-        if isinstance(texts, str) or not isinstance(texts, Iterable):
+        if isinstance(texts, str):
             raise InputError("texts is a list of texts: texts=[text]")
         self.lens = lens
         self.lesson = lesson
         steps = [] if lesson is None else lessons.for_page(lesson)["steps"]
         states = [step["state"] for step in steps if step.get("state", {}).get("text")]
         lesson_texts = dict.fromkeys((state["text"], state.get("text_pair")) for state in states)
-        self.texts = tuple(_pair(text) for text in texts) or tuple(lesson_texts) or tuple(map(_pair, TEXTS))
+        self.texts = (
+            tuple(_pair(entry.item) for entry in entries(texts, column, "texts"))
+            or tuple(lesson_texts)
+            or tuple(map(_pair, TEXTS))
+        )
         for text, pair in self.texts:
             lens.encoding(text, pair)
 

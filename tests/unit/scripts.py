@@ -14,7 +14,10 @@ from unit import tiny
 # words as a treebank has them, and the text as it is written
 SENTENCES: dict[str, tuple[list[str], str]] = {
     "en": ("The cat sat on the mat yesterday .".split(), "The cat sat on the mat yesterday."),
-    "de": ("Die Katze saß gestern auf der größten Fußmatte .".split(), "Die Katze saß gestern auf der größten Fußmatte."),
+    "de": (
+        "Die Katze saß gestern auf der größten Fußmatte .".split(),
+        "Die Katze saß gestern auf der größten Fußmatte.",
+    ),
     "tr": ("Kedi dün İstanbul'da ILIK ışıkta oturdu .".split(), "Kedi dün İstanbul'da ILIK ışıkta oturdu."),
     "ru": ("Вчера кошка сидела на тёплом коврике .".split(), "Вчера кошка сидела на тёплом коврике."),
     "ar": ("جلست القِطَّة على السجّادة أمس .".split(), "جلست القِطَّة على السجّادة أمس."),
@@ -76,9 +79,7 @@ def gemma() -> tf.PreTrainedTokenizerFast:
 
 def llama() -> tf.PreTrainedTokenizerFast:
     """Llama 2's: like Gemma's with one "▁" before a text, and nothing that splits it."""
-    return _fast(
-        _of_bytes(normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]), None)
-    )
+    return _fast(_of_bytes(normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]), None))
 
 
 def _of_bytes(normalizer: Any, splitter: Any) -> Tokenizer:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import count_interval
-from ..columns import Columns
+from ...text.tables import Columns
 from ..scores import losses_of, margins_of, metrics_table, softmax
 from .kind import Kind, Text, listed, missing
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ..columns import Columns
+from ...text.tables import Columns
 
 if TYPE_CHECKING:
     import pandas as pd

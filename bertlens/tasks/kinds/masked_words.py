@@ -13,7 +13,7 @@ from ...base.vocabulary import phrases
 from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
-from ..columns import Columns
+from ...text.tables import Columns
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text, missing
 

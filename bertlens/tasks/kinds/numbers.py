@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
 from ...measures.ranks import spearman
-from ..columns import Columns
+from ...text.tables import Columns
 from ..correlations import numbers_table, spearman_interval
 from .kind import Kind, Text, missing
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import NONE, share_interval
-from ..columns import Columns
+from ...text.tables import Columns
 from ..entities import counts, is_iob
 from ..scores import FEWEST, FEWEST_OF_ALL, losses_of, margins_of, score_table, scored, sklearn_metrics, softmax
 from .classes import Numbers, check_count, rivals

@@ -59,7 +59,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "long": ("a.txt", b"one\n" + LONG.encode(), "line 2 of a.txt is longer than 1,000,000 characters"),
     "long gzip": ("a.txt.gz", LONG.encode(), "line 1 of a.txt.gz is longer than"),
     "long JSON": ("a.jsonl", f'"{LONG}"'.encode(), "line 1 of a.jsonl is longer than"),
-    "no treebank": ("a.conllu", SENTENCE.encode() + b"one\ttwo\n\n", "line 5 of a.conllu .* not a CoNLL-U file"),
+    "no treebank": ("a.conllu", SENTENCE.encode() + b"one\ttwo\n\n", "line 4 of a.conllu is not of a CoNLL-U file"),
     "too long for the model": ("a.txt", b"one\n\n" + b"cat " * 100, "line 3 of the corpus: 102 tokens"),
     "lone surrogate": ("a.jsonl", b'"a"\n"\\ud800"\n', "line 2 of the corpus: text holds half a character"),
     "empty": ("a.txt", b"", "the corpus holds no texts"),

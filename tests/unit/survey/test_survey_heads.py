@@ -319,8 +319,8 @@ def test_traces_come_in_the_order_of_their_texts(small: Lens) -> None:
 
 def test_bad_input(small: Lens, tmp_path: Path) -> None:
     cases: list[tuple[Any, str]] = [
-        (3, "a corpus is a file or a list"),
-        (small.trace("cat"), "a corpus is a file or a list"),
+        (3, "the corpus is a file, a table, or a list"),
+        (small.trace("cat"), "the corpus is a file, a table, or a list"),
         (["cat", 3], "item 1 of the corpus is no text"),
         ([("a", "b", "c")], "item 0 of the corpus is no text"),
         ([[]], "item 0 of the corpus is no text"),

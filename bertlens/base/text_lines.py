@@ -1,4 +1,4 @@
-"""Text files of a survey, plain or gzipped, line by line: a line that cannot be read is named by its number."""
+"""Text files, plain or gzipped, line by line: a line that cannot be read is named by its number."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..base.limits import TEXT_CHARACTERS
-from ..base.paths import as_path
 from ..errors import InputError
+from .limits import TEXT_CHARACTERS
+from .paths import as_path
 
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of bytes that are no UTF-8
 
