@@ -13,7 +13,8 @@ from ..base.vocabulary.constants import RHO_POINTS
 
 def ranks(values: ArrayLike | Tensor) -> Tensor:
     """(n,) float64 ranks from 1; equal values share the mean of their ranks."""
-    _, index, counts = torch.unique(torch.as_tensor(values), return_inverse=True, return_counts=True)
+    tensor = values if isinstance(values, Tensor) else torch.as_tensor(values, device="cpu")
+    _, index, counts = torch.unique(tensor, return_inverse=True, return_counts=True)
     ends = counts.cumsum(0).double()
     return (ends - (counts - 1) / 2)[index]
 

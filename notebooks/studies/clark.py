@@ -6,7 +6,6 @@ Kinds of tokens: first (`[CLS]`), separator (`[SEP]`), punctuation, other. Array
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import torch
 
 from bertlens.lens import Lens
 from bertlens.survey import HeadStats, attention_gradients, mean_text, nearest_heads
-from bertlens.survey.text_statistics import NAMES, Lengths, text_statistics
+from bertlens.survey.text_statistics import Lengths, text_statistics
 
 from .finding import Finding, head_name
 
@@ -25,17 +24,10 @@ GROUPS = 4  # of texts, that share none
 
 
 class Clark:
-    """Text by text what `survey.head_stats` counts over a corpus of pairs."""
+    """Counts beside what `survey.head_stats` counts over a corpus of pairs, `stats`."""
 
     def __init__(self, lens: Lens, corpus: Sequence[tuple[str, str]], stats: HeadStats) -> None:
         self.lens, self.corpus, self.stats, self.table = lens, list(corpus), stats, stats.table()
-        counting = Lengths()
-        self.counted = [text_statistics(trace, counting) for trace in lens.trace_batch(self.corpus)]
-
-    def of_texts(self, name: str, by: str = "weight") -> np.ndarray:
-        """(texts, layers, heads) a statistic of every text."""
-        at = NAMES.index(name)
-        return np.stack([(text.numerators[by][at] / text.denominators[at]).numpy() for text in self.counted])
 
     @property
     def strongest(self) -> Any:
@@ -45,41 +37,6 @@ class Clark:
         shares = [row[name] for row, name in zip(rows, names, strict=True)]
         columns = {"head": [_name(row) for row in rows], "share of its attention": shares}
         return pd.DataFrame(columns, index=names).round(2)
-
-    @cached_property
-    def sinks(self) -> Finding:
-        """Share of attention that goes to a kind, mean of a layer's heads: `each`, kind -> (texts, layers)."""
-        by_name = {name: self.of_texts(name).mean(2) for name in SINKS}
-        table = pd.DataFrame({name: [mean_text(layer, 3) for layer in values.T] for name, values in by_name.items()})
-        return Finding(f"{self._texts}; mean over heads and texts", table.rename_axis("layer"), each=by_name)
-
-    @cached_property
-    def by_norm(self) -> Finding:
-        """The same by weight and by norm, over all layers: `both`, by -> kind -> (texts,); `change`, norm − weight."""
-        sides = {by: {name: self.of_texts(name, by).mean((1, 2)) for name in SINKS} for by in ("weight", "norm")}
-        for values in sides.values():
-            values["all others"] = 1 - sum(values.values())
-        change = {name: sides["norm"][name] - sides["weight"][name] for name in sides["norm"]}
-        rows = {by: {name: mean_text(x, 3) for name, x in shares.items()} for by, shares in sides.items()}
-        rows["norm − weight"] = {name: mean_text(x, 3) for name, x in change.items()}
-        return Finding(f"{self._texts}; share of all heads' attention", pd.DataFrame(rows), both=sides, change=change)
-
-    @cached_property
-    def entropy(self) -> Finding:
-        """The broadest and the narrowest head, and `ten`: layer -> how many of the ten broadest; `broadest` its row."""
-        lines = []
-        for what, at in (("Broadest", self.table["entropy"].idxmax()), ("Narrowest", self.table["entropy"].idxmin())):
-            row = self.table.loc[at]
-            values = self.of_texts("entropy")[:, int(row["layer"]), int(row["head"])]
-            lines.append(
-                f"{what}: {_name(row)}, {mean_text(values)} nats, as even as over {np.exp(row['entropy']):.0f} tokens; "
-                f"{row['previous']:.0%} of it to the previous token, {row['first']:.0%} to [CLS]."
-            )
-        ten = self.table.nlargest(10, "entropy")["layer"].value_counts().sort_index()
-        listed = ", ".join(f"layer {layer}: {count}" for layer, count in ten.items())
-        chance = 10 / self.table["layer"].nunique()
-        lines.append(f"Layers of the ten broadest heads: {listed}; by chance {chance:.1f} of them would be in layer 0.")
-        return Finding("\n".join(lines), ten=ten, broadest=self.table.loc[self.table["entropy"].idxmax()])
 
     def gradients(self, target: str, texts: int = 20) -> Finding:
         """How much each weight moves the closeness of a text to a sentence, in four groups of the first texts.
@@ -104,7 +61,7 @@ class Clark:
         length = np.stack([self._lengths(group) for group in groups])
         table = pd.DataFrame(
             {
-                "weight on it": self.sinks.each["first"].mean(0).round(3),
+                "weight on it": self.stats.values("first").mean(1).round(3),
                 "|dL/dα|": [mean_text(layer, 3) for layer in relative.T],
                 "‖f(x)‖": [mean_text(layer, 3) for layer in length.T],
                 "|dL/dα| per unit of ‖f(x)‖": [mean_text(layer) for layer in (relative / length).T],
@@ -136,10 +93,6 @@ class Clark:
             f"that look at [CLS] most: {resting:.2f}; to the others: {mixed:.2f}."
         )
         return Finding(note, table, stress=stress, even=even, kept=good, n=n, resting=resting, mixed=mixed)
-
-    @property
-    def _texts(self) -> str:
-        return f"{self.stats.n_texts} texts of {self.stats.span[0]} to {self.stats.span[1]} tokens"
 
     def _lengths(self, group: Sequence[tuple[str, str]]) -> np.ndarray:
         """(layers,) mean ‖f(x)‖ of `[CLS]` ÷ that of all other tokens, over as many pairs as the gradients count."""

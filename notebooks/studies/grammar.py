@@ -1,21 +1,16 @@
-"""Do heads know grammar? Single heads on marked sentences, and all together in a probe: Clark et al. 2019, 4.2 and 5.
+"""Do heads know grammar? Single heads on marked sentences: Clark et al. 2019, section 4.2.
 
 With the test data 150 sentences of the English PUD treebank; otherwise 16 that were marked for this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import torch
-
 from bertlens.lens import Lens
-from bertlens.survey import Decisions, Sentence, decide, mean_interval, read_treebank, word_attention
-from bertlens.survey.intervals import share_interval
+from bertlens.survey import Decisions, Sentence, decide, read_treebank
 
 from .finding import Finding
 from .texts import data_folder
@@ -39,10 +34,6 @@ I/nsubj/4 do/aux/4 not/advmod/4 like/root/0 cold/amod/6 coffee/obj/4 ./punct/4
 The/det/2 dog/nmod:poss/4 's/case/2 owner/nsubj/5 lives/root/0 near/case/8 the/det/8 station/obl/5 ./punct/5
 The/det/2 guests/nsubj/3 left/root/0 the/det/7 unbelievably/advmod/6 hot/amod/7 hall/obj/3 early/advmod/3 ./punct/3
 """
-NEXT, SINGLE, PROBE = "next word", "best single head", "probe, other sentences"
-LEARNED, CONTROL = "probe, sentences it learned from", "control: the probe's weights, shuffled among heads"
-Example = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]  # features, own word, counted words, heads
-Guess = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # features, own word -> each word's head
 
 
 def marked(line: str) -> Sentence:
@@ -80,98 +71,3 @@ def merging(lens: Lens, bank: Sequence[Sentence]) -> Finding:
     listed = ", ".join(f"“{rows}” {count}" for rows, count in changed.items() if rows != "mean")
     note = f"Words of {len(mean.relation)} for which some head's answer differs from “mean”: {listed}."
     return Finding(note, changed=changed)
-
-
-def _example(lens: Lens, sentence: Sentence) -> Example:
-    trace = lens.trace_words(sentence.words)
-    maps = [word_attention(trace, layer, len(sentence)) for layer in range(trace.n_layers)]
-    attention = torch.cat(maps).float()  # (heads, words, words)
-    eye = torch.eye(len(sentence), dtype=torch.bool)
-    features = torch.cat([attention, attention.transpose(1, 2)]).masked_fill(eye, 0)
-    words = [i for i, name in enumerate(sentence.relations) if name.split(":")[0] not in ("root", "punct")]
-    return features, eye, torch.tensor(words), torch.tensor(sentence.heads)
-
-
-def _scores(weights: torch.Tensor, features: torch.Tensor, eye: torch.Tensor) -> torch.Tensor:
-    return torch.einsum("k,kij->ij", weights, features).masked_fill(eye, -torch.inf)
-
-
-def _taught(examples: Sequence[Example]) -> torch.Tensor:
-    """(2·heads,) weights, learned from these sentences."""
-    weights = torch.zeros(len(examples[0][0]), requires_grad=True)
-    optimizer = torch.optim.Adam([weights], lr=0.1)
-    for _ in range(40):
-        losses = [
-            torch.nn.functional.cross_entropy(_scores(weights, features, eye)[words], heads[words])
-            for features, eye, words, heads in examples
-        ]
-        loss = torch.stack(losses).mean() + 1e-4 * weights.square().sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return weights.detach()
-
-
-def _found(guess: Guess, examples: Sequence[Example]) -> np.ndarray:
-    """(sentences, 2) words with the right head, and words that count."""
-    return np.array([(int((guess(x, eye)[at] == heads[at]).sum()), len(at)) for x, eye, at, heads in examples])
-
-
-def _probe(weights: torch.Tensor) -> Guess:
-    return lambda features, own: _scores(weights, features, own).argmax(-1)
-
-
-def _single(k: int) -> Guess:
-    return lambda features, own: features[k].masked_fill(own, -1).argmax(-1)
-
-
-def _following(features: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-    return torch.arange(features.shape[1]) + 1
-
-
-def probe(lens: Lens, bank: Sequence[Sentence]) -> Finding:
-    """One weight for each head and direction, learned on half of the sentences and tested on the other: Clark's 5.
-
-    `rows`: name -> (sentences, 2) words with the right head, and words that count; `orders` share for each of 20
-    orders of the weights among heads; `lead`: name -> (sentences,) how much more the probe finds.
-    """
-    examples = [_example(lens, sentence) for sentence in bank]
-    halves = [(examples[::2], examples[1::2]), (examples[1::2], examples[::2])]
-    generator = torch.Generator().manual_seed(0)
-    counts: dict[str, list[np.ndarray]] = {}
-    shuffled = []
-    for teach, test in halves:
-        weights = _taught(teach)
-        # chosen where the probe was taught
-        right = [_found(_single(k), teach)[:, 0].sum() for k in range(len(weights))]
-        winner = int(np.argmax(right))
-        for name, guess in ((NEXT, _following), (SINGLE, _single(winner)), (PROBE, _probe(weights))):
-            counts.setdefault(name, []).append(_found(guess, test))
-        counts.setdefault(LEARNED, []).append(_found(_probe(weights), teach))
-        orders = [torch.randperm(len(weights), generator=generator) for _ in range(20)]
-        shuffled.append([_found(_probe(weights[order]), test) for order in orders])
-    rows = {name: np.concatenate(x) for name, x in counts.items()}
-    control = np.concatenate(shuffled, 1)  # (orders, sentences, 2)
-    rows[CONTROL] = control.mean(0)
-    mine = rows[PROBE]
-    lead = {name: (mine[:, 0] - rows[name][:, 0]) / mine[:, 1] for name in (SINGLE, NEXT, CONTROL)}
-    orders_share = share(control)
-    lines = []
-    for name, values in lead.items():
-        mean, low, high = mean_interval(values)
-        lines.append(f"The probe leads {name} by {mean:.3f} [{low:.3f}, {high:.3f}], mean of {len(bank)} sentences.")
-    lines.append(f"The 20 orders of the control give {orders_share.min():.3f} to {orders_share.max():.3f}.")
-    bounds = {name: share_interval(x[:, 0], x[:, 1]) for name, x in rows.items()}
-    columns: dict[str, Any] = {
-        f"share of {int(mine[:, 1].sum())} words with the right head": {
-            name: round(float(share(x)), 3) for name, x in rows.items()
-        },
-        "95 %, over sentences": {name: f"[{low:.3f}, {high:.3f}]" for name, (low, high) in bounds.items()},
-    }
-    return Finding("\n".join(lines), pd.DataFrame(columns), rows=rows, orders=orders_share, lead=lead)
-
-
-def share(counts: np.ndarray) -> np.ndarray:
-    """Of (…, sentences, 2) words with the right head and words that count: the share over all sentences."""
-    shares: np.ndarray = counts[..., 0].sum(-1) / counts[..., 1].sum(-1)
-    return shares

@@ -16,7 +16,8 @@ import torch
 
 import bertlens as bl
 from bertlens import survey, whatif
-from studies import contributions, differences, gate_counts, lifts, patterns, tour
+from bertlens.measures import categories, gates, norms
+from studies import differences, gate_counts, lifts, patterns, tour
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = FOLDER.parents[1] / "notebooks"
@@ -54,28 +55,28 @@ def shares_by_weight_alone(shares: Any) -> Callable[..., Any]:
 
 
 def mixing_by_weights(ratios: Any) -> Callable[..., Any]:
-    return lambda trace: (found := ratios(trace)) | {"attnresln-n": found["attn-w"]}
+    return lambda *given, **how: (found := ratios(*given, **how)) | {"attnresln-n": found["attn-w"]}
+
+
+def no_gates(scores: Any) -> Callable[..., Any]:
+    return lambda trace: {gate: 0 * score for gate, score in scores(trace).items()}
+
+
+def values_of_one_length(values: Any) -> Callable[..., torch.Tensor]:
+    return lambda *given: torch.nn.functional.normalize(values(*given), dim=-1)
+
+
+def told(lens: bl.Lens, **_: bool) -> bl.Lens:
+    return lens
 
 
 BROKEN = [  # notebook, cells, where, what, how
     ("01", "trace parameters count", tour.norms, "weighted_norm", weights_as_norms),
-    ("02", "imports parameters scores", patterns, "best_heads", lambda _: lambda scores, n=3: [(2, 2)] * n),
-    ("02", "imports parameters scores value", patterns, "value_lengths", lambda f: lambda traces: 0 * f(traces) + 1),
-    ("02", "imports parameters scores altered", patterns, "untold", lambda _: lambda lens, **_: lens),
-    (
-        "03",
-        "norms-02 norms-06 parameters norms-10 norms-12",
-        contributions.categories,
-        "shares",
-        shares_by_weight_alone,
-    ),
-    (
-        "03",
-        "norms-02 norms-06 parameters norms-10 norms-21",
-        contributions.norms,
-        "mixing_ratios",
-        mixing_by_weights,
-    ),
+    ("02", "imports real parameters scores best", gates, "head_scores", no_gates),
+    ("02", "imports real parameters scores best report value", bl.Trace, "value", values_of_one_length),
+    ("02", "imports real parameters scores best altered altered-table", patterns, "untold", lambda _: told),
+    ("03", "norms-02 norms-06 parameters norms-10 norms-12", categories, "shares", shares_by_weight_alone),
+    ("03", "norms-02 norms-06 parameters norms-10 norms-21", norms, "mixing_ratios", mixing_by_weights),
     (
         "04",
         "imports parameters texts classify counts",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from typing import Any
 
@@ -78,41 +77,12 @@ def test_the_tour_counts_neighbours_and_what_cls_gives(traces):
         assert row[3] == pytest.approx(np.mean([sent[i, 0] / sent[i].sum() for i in words(trace)]), abs=1e-4)
 
 
-def test_scores_of_patterns(traces):
-    scores = patterns.pattern_scores(traces)
-    for name, layer, head in (("next", 1, 8), ("own", 0, 4), ("evenness", 0, 4), ("[SEP]", 0, 5)):
-        found = []
-        for trace in traces:
-            row, side = trace.attention(layer)[head].double().numpy(), trace.segments.tolist()
-            for i in words(trace):
-                own = [row[i, j] for j in words(trace) if side[i] == side[j]]
-                share = [x / sum(own) for x in own]
-                found += {
-                    "next": [row[i, j] for k, j in neighbours(trace, 1) if k == i],
-                    "own": [sum(own)],
-                    "evenness": [-sum(x * math.log(x) for x in share) / math.log(len(share))],
-                    "[SEP]": [sum(row[i, j] for j in range(trace.n_tokens) if trace.tokens[j] == "[SEP]")],
-                }[name]
-        assert scores[name][layer, head] == pytest.approx(np.mean(found), abs=1e-5)
-    bag = (scores["own"] - scores["other"]) * scores["evenness"]
-    assert scores["bag of words"] == pytest.approx(bag)
-    assert scores["next"][patterns.best_heads(scores["next"], 1)[0]] == scores["next"].max()
-
-
 def test_a_model_that_is_not_told_of_positions_or_types_is_a_copy(embedded_lens):
     before = embedded_lens.model.embeddings.position_embeddings.weight.detach().clone()
     hidden = patterns.untold(embedded_lens, types=True, positions=True).model.embeddings
     assert (hidden.position_embeddings.weight[:32] == hidden.position_embeddings.weight[0]).all()
     assert (hidden.token_type_embeddings.weight[0] == hidden.token_type_embeddings.weight[1]).all()
     assert (embedded_lens.model.embeddings.position_embeddings.weight == before).all()
-
-
-def test_values_of_cls(traces):
-    found = patterns.value_lengths(traces)
-    size = [trace.value(4)[5].double().norm(dim=-1).numpy() for trace in traces]
-    cls = np.mean([one[0] for one in size])
-    word = np.mean([one[at] for one, trace in zip(size, traces, strict=True) for at in words(trace)])
-    assert found[4, 5] == pytest.approx(cls / word, abs=1e-5)
 
 
 def test_a_lift_is_the_mean_score_of_wanted_keys_less_that_of_the_others(traces):
@@ -184,10 +154,7 @@ def test_sentences_for_a_mask_need_each_word_in_turn():
     )
 
 
-def test_the_share_of_words_with_the_right_head():
-    counts = np.array([[3, 4], [0, 1]])
-    assert grammar.share(counts) == 3 / 5
-    assert grammar.share(np.stack([counts, counts])).tolist() == [0.6, 0.6]
+def test_marked_sentences_have_their_words():
     assert [len(sentence) for sentence in map(grammar.marked, grammar.MARKED.strip().splitlines())][:3] == [9, 8, 9]
 
 

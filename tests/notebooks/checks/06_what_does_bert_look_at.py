@@ -1,25 +1,25 @@
 """What the notebook says in words of where heads look, and of grammar."""
 
-from studies.grammar import CONTROL, LEARNED, NEXT, PROBE, SINGLE, share
-
 # %% after cell-13
 assert known.iloc[0].tolist() == [0, 0.75, 0.25]
 
 # %% after cell-15
-sinks = study.sinks.each
-for name in sinks:
-    np.testing.assert_allclose(sinks[name].mean(0), stats.values(name).mean(1), atol=1e-6)  # the survey's own means
-ahead = sinks["first"] - np.maximum(sinks["separator"], sinks["punctuation"])
-assert (low(ahead)[1:] > 0).all()
-assert (high(sinks["separator"])[1:] < 0.12).all()
+card, layers = report.claim("clark-separator"), table.groupby("layer")[sinks].mean()
+np.testing.assert_allclose(card.table["separator"], layers["separator"], atol=1e-4)
+assert card.verdict == "differs" and card.measured.high < 0.12
+assert (layers["first"] > layers[["separator", "punctuation"]].max(axis=1) + 0.03)[1:].all()
+assert (layers["separator"] < 0.12)[1:].all()
 
 # %% after cell-17
-both, change = study.by_norm.both, study.by_norm.change
-assert high(change["first"]) < 0 < low(change["all others"])
-assert high(both["norm"]["first"] / both["weight"]["first"]) < 0.4
+card = report.claim("kobayashi-special")
+assert card.verdict == "holds" and card.measured.high < 0.4
+assert rows.loc["first", "norm"] < 0.4 * rows.loc["first", "weight"]
+assert rows.loc["all others", "norm"] > rows.loc["all others", "weight"] + 0.1
 
 # %% after cell-20
-assert study.entropy.broadest["layer"] == 0 and study.entropy.ten[0] >= 4  # 10 · 12 / 72 = 1.7 by chance
+broad = table.nlargest(10, "entropy")["layer"]
+assert broad.iloc[0] == 0 and (broad == 0).sum() >= 4  # 10 · 12 / 72 = 1.7 by chance
+assert report.claim("clark-broad-first").verdict == "holds"
 
 # %% after cell-25
 relative, length = moved.relative, moved.length
@@ -38,6 +38,6 @@ changed = merged.changed
 assert min(changed["first"], changed["max"]) > 0 == changed["mean"]
 
 # %% after probe-table
-for name in (SINGLE, NEXT, CONTROL):
-    assert low(probe.lead[name]) > 0
-assert probe.orders.max() < share(probe.rows[PROBE]) < share(probe.rows[LEARNED])
+for rule in ("next", "previous"):
+    assert low((probe["probe"] - probe[rule]) / probe["words"]) > 0
+assert rules["probe"] > rules["best single head"] + 0.05

@@ -17,7 +17,7 @@ import torch
 import bertlens as bl
 from bertlens import InputError, survey
 from bertlens.base.notes import Note
-from bertlens.training import corpus as training
+from bertlens.training import training_text as training
 from unit import tiny
 from unit.tasks.classifier import lens_of
 
