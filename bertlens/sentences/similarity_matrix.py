@@ -30,7 +30,11 @@ def similarities(encoder: Encoder, a: Any, b: Any, column: Any = None) -> Tensor
         if encoder.crosses:
             raise InputError(NO_VECTORS)
         return encoder.similarity(a, b)
-    rows, columns = check_texts(a, "similarity", column), check_texts(b, "similarity", column)
+    bare = [isinstance(x, str) or (isinstance(x, list | tuple) and all(isinstance(y, str) for y in x)) for x in (a, b)]
+    rows, columns = (  # a column is that of the table, where one of the two is none
+        check_texts(x, "similarity", column if all(bare) or not is_bare else None)
+        for x, is_bare in zip((a, b), bare, strict=True)
+    )
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
         scores = encoder.predict([(row, other) for row in rows for other in columns])
         return scores.unflatten(0, (len(rows), len(columns)))

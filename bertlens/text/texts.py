@@ -23,7 +23,7 @@ LABEL_WORDS, LABEL_LETTERS = 3, 40  # what is longer is no label
 WAY = "name the one of the texts by column="
 
 
-class Entry(NamedTuple):
+class SourceText(NamedTuple):
     """What stands at one place of a corpus: not looked at yet, but for the columns of a table."""
 
     item: Any
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     line: int | None = None  # of the file, from 1
 
 
-def entries(source: Any, column: Any = None, what: str = "the corpus", pairs: bool = True) -> Iterator[Entry]:
+def entries(source: Any, column: Any = None, what: str = "the corpus", pairs: bool = True) -> Iterator[SourceText]:
     """What a source holds, in its order, as it is read.
 
     source: a file (a text a line; .csv, .tsv, .parquet: a column of a table; .jsonl, .json; .conllu, .conll: words),
@@ -57,11 +57,12 @@ def entries(source: Any, column: Any = None, what: str = "the corpus", pairs: bo
         )
     items = _without_labels(iter(source), what)
     return (
-        Entry(_member(item, column, place := f"item {at} of {what}", pairs), place) for at, item in enumerate(items)
+        SourceText(_member(item, column, place := f"item {at} of {what}", pairs), place)
+        for at, item in enumerate(items)
     )
 
 
-def as_text(entry: Entry, others: str = "") -> TextItem:
+def as_text(entry: SourceText, others: str = "") -> TextItem:
     """The text, the pair or the words at a place. Raises InputError, which names it, for anything else."""
     item, place, _ = entry
     if isinstance(item, str):
@@ -111,13 +112,13 @@ def is_stream(source: Any) -> bool:
     return hasattr(source, "select_columns") and not hasattr(source, "__len__")
 
 
-def _of_file(path: Path, column: Any, what: str, pairs: bool) -> Iterator[Entry]:
+def _of_file(path: Path, column: Any, what: str, pairs: bool) -> Iterator[SourceText]:
     if not path.is_file():
         raise InputError(f"no corpus at {path}: give a file, or a list of texts")
     if kind_of_file(path) in KINDS:
         for sentence in sentences(path):
             words = [fields[kind_of_file(path) == "conllu"] for _, fields in sentence]
-            yield Entry(words, f"line {sentence[0][0]} of {path.name}", sentence[0][0])
+            yield SourceText(words, f"line {sentence[0][0]} of {path.name}", sentence[0][0])
         return
     content = table_file(path, [_names(column, ())] if column is not None else [*PAIRS, ("text",)])
     if isinstance(content, Table):
@@ -130,16 +131,16 @@ def _of_file(path: Path, column: Any, what: str, pairs: bool) -> Iterator[Entry]
         with opened(path) as lines:
             for line in lines:
                 if not line.isspace():
-                    yield Entry(line.strip(), f"line {lines.number} of {path.name}", lines.number)
+                    yield SourceText(line.strip(), f"line {lines.number} of {path.name}", lines.number)
 
 
-def _of_records(records: Records, column: Any, path: Path, pairs: bool) -> Iterator[Entry]:
+def _of_records(records: Records, column: Any, path: Path, pairs: bool) -> Iterator[SourceText]:
     for number, (line, item) in enumerate(records):
         place = f"item {number} of {path.name}" if line is None else f"line {line} of {path.name}"
-        yield Entry(_member(item, column, place, pairs), place, line)
+        yield SourceText(_member(item, column, place, pairs), place, line)
 
 
-def _of_table(table: Table, column: Any, pairs: bool) -> Iterator[Entry]:
+def _of_table(table: Table, column: Any, pairs: bool) -> Iterator[SourceText]:
     names = _names(column, table.names if pairs else ("text",))
     check_names(table.names, names, table.source, WAY)
     if column is None and len(table.names) > len(names):
@@ -150,7 +151,7 @@ def _of_table(table: Table, column: Any, pairs: bool) -> Iterator[Entry]:
         for name, cell in zip(names, cells, strict=True):
             if cell is None or type(cell).__name__ == "NAType" or cell != cell:  # NaN
                 raise InputError(f"{place}, column {excerpt(name)}: the text is missing")
-        yield Entry(cells if len(names) > 1 else cells[0], place, line)
+        yield SourceText(cells if len(names) > 1 else cells[0], place, line)
 
 
 def _member(item: Any, column: Any, place: str, pairs: bool) -> Any:

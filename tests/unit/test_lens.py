@@ -170,7 +170,7 @@ def test_what_trace_takes(lens: Lens) -> None:
         lens.trace_words("the cat")
     with pytest.raises(InputError, match="one text goes to trace"):
         lens.trace_batch("the cat")
-    with pytest.raises(InputError, match="text 1 must be"):
+    with pytest.raises(InputError, match="item 1 of texts is no text"):
         lens.trace_batch(["cat", 3])  # type: ignore[list-item]
     with pytest.raises(InputError, match="batch_size"):
         lens.trace_batch(["cat"], batch_size=0)

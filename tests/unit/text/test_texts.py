@@ -42,6 +42,7 @@ FRAME = pd.DataFrame(ROWS)
 
 def written(folder: Path, name: str) -> Path:
     path, frame = folder / name, FRAME
+    name = name.lower()
     if name.endswith(".txt"):
         path.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
     elif name.endswith(".tsv"):
