@@ -14,7 +14,10 @@ from unit import tiny
 # words as a treebank has them, and the text as it is written
 SENTENCES: dict[str, tuple[list[str], str]] = {
     "en": ("The cat sat on the mat yesterday .".split(), "The cat sat on the mat yesterday."),
-    "de": ("Die Katze saß gestern auf der größten Fußmatte .".split(), "Die Katze saß gestern auf der größten Fußmatte."),
+    "de": (
+        "Die Katze saß gestern auf der größten Fußmatte .".split(),
+        "Die Katze saß gestern auf der größten Fußmatte.",
+    ),
     "tr": ("Kedi dün İstanbul'da ILIK ışıkta oturdu .".split(), "Kedi dün İstanbul'da ILIK ışıkta oturdu."),
     "ru": ("Вчера кошка сидела на тёплом коврике .".split(), "Вчера кошка сидела на тёплом коврике."),
     "ar": ("جلست القِطَّة على السجّادة أمس .".split(), "جلست القِطَّة على السجّادة أمس."),
@@ -28,10 +31,10 @@ TEMPLATE = {"single": "[CLS] $A [SEP]", "pair": "[CLS] $A [SEP] $B:1 [SEP]:1"}
 
 
 def _trained(tokenizer: Tokenizer, trainer: Any, size: int, **settings: Any) -> Any:
-    """The tokenizer, trained on all of the sentences."""
-    texts = [text for words, running in SENTENCES.values() for text in (running, " ".join(words))]
+    """The tokenizer, trained on all of the sentences, most often with a blank between two words."""
+    texts = [*(running for _, running in SENTENCES.values()), *[" ".join(words) for words, _ in SENTENCES.values()] * 3]
     tokenizer.train_from_iterator(
-        texts * 3, trainer(vocab_size=size, special_tokens=SPECIAL, show_progress=False, **settings)
+        texts, trainer(vocab_size=size, special_tokens=SPECIAL, show_progress=False, **settings)
     )
     tokenizer.post_processor = processors.TemplateProcessing(**TEMPLATE, special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return tokenizer
@@ -48,7 +51,7 @@ def wordpiece(lowercase: bool = True) -> tf.PreTrainedTokenizerFast:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    return _fast(_trained(tokenizer, trainers.WordPieceTrainer, 420))
+    return _fast(_trained(tokenizer, trainers.WordPieceTrainer, 350))
 
 
 def byte_level(prefix_space: bool = False) -> tf.PreTrainedTokenizerFast:
@@ -76,9 +79,7 @@ def gemma() -> tf.PreTrainedTokenizerFast:
 
 def llama() -> tf.PreTrainedTokenizerFast:
     """Llama 2's: like Gemma's with one "▁" before a text, and nothing that splits it."""
-    return _fast(
-        _of_bytes(normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]), None)
-    )
+    return _fast(_of_bytes(normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]), None))
 
 
 def _of_bytes(normalizer: Any, splitter: Any) -> Tokenizer:
