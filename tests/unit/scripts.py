@@ -87,7 +87,7 @@ def _of_bytes(normalizer: Any, splitter: Any) -> Tokenizer:
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("▁"), "merged_with_next")  # no piece over a blank
     every_byte = [f"<0x{byte:02X}>" for byte in range(256)]
-    trained = json.loads(_trained(tokenizer, trainers.BpeTrainer, 500).to_str())
+    trained = json.loads(_trained(tokenizer, trainers.BpeTrainer, 330).to_str())
     vocabulary = trained["model"]["vocab"]
     vocabulary |= {name: len(vocabulary) + n for n, name in enumerate(every_byte)}
     trained["pre_tokenizer"] = None
