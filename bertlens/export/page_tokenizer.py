@@ -46,6 +46,7 @@ TEXTS = [  # hard ones
     *("UNBELIEVABLE Tokenisation", "naïve café ÀÉÎÕ", "straße", "ΣΑΣ ΌΣΟΣ", "Привет мир", "😀!"),
     *("½ Ⅷ ① １２", "ﬁ ™ ℃ …", "no\u00a0break \u3000wide", "``quoted'' “so”", "a-b_c/d\\e@f#g", "[mask] <MASK> ##ing"),
     *("x" * 101, "ab" * 60, "中文字 日本 猫が好き"),
+    *("男孩2015年读了ABC书。", "แมวนั่งบนเสื่อ", "लड़के किताबें पढ़ीं।", "القِطَّة"),
 ]
 
 

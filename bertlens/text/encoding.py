@@ -19,6 +19,7 @@ from ..base.limits import TEXT_CHARACTERS
 from ..base.vocabulary import phrases
 from ..errors import InputError
 from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
+from .words import scripts_without_blanks, text_words
 
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
 
@@ -38,6 +39,7 @@ class InputReport:
     truncated_side: str = "right"  # "left": the first tokens were dropped, as the tokenizer is set to
     typed_special: list[dict[str, Any]] = field(default_factory=list)  # {"position", "token"}
     without_token: list[dict[str, Any]] = field(default_factory=list)  # {"text", "index", "character"} as "U+200D"
+    without_blanks: list[str] = field(default_factory=list)  # scripts of a text in which a token counts as a word
     overridden: dict[str, Any] = field(default_factory=dict)  # stored "padding" and "truncation" that were not applied
     offsets_known: bool = True
     words_known: bool = True
@@ -78,6 +80,8 @@ class InputReport:
             names = ", ".join(f"{c['character']} at {c['index']}" for c in self.without_token[:10])
             surplus = len(self.without_token) - 10
             lines.append(f"characters without a token: {names}{f' and {surplus} more' if surplus > 0 else ''}")
+        if self.without_blanks:
+            lines.append(phrases.WITHOUT_BLANKS_ABOUT.format(scripts=" and ".join(self.without_blanks)))
         for name, value in self.overridden.items():
             lines.append(f"{name} stored in the tokenizer was not applied: {json.dumps(value)}")
         return lines + list(self.notes)
@@ -218,6 +222,9 @@ def _encoding(
         truncated_side=side,
         typed_special=typed,
         without_token=_without_token(texts, pieces, truncated, side),
+        without_blanks=[]
+        if n_words is None
+        else scripts_without_blanks(text for text in texts if isinstance(text, str)),
         overridden=overridden,
         offsets_known=pieces.offsets is not None,
         words_known=n_words is not None,
@@ -275,9 +282,8 @@ def _words(texts: list[Text], pieces: Pieces, beheaded: Iterable[str]) -> tuple[
     for number, text in enumerate(texts):
         positions = [i for i, sequence in enumerate(pieces.sequences) if sequence == number]
         words = [pieces.word_ids[i] for i in positions]
-        if isinstance(text, str) and len(set(words)) == 1 and len(positions) > 1 and pieces.offsets is not None:
-            # tokenizers without a pre-tokenizer call the whole text one word: count at white space instead
-            words = [len(text[: max(pieces.offsets[i][1], 1)].split()) - 1 for i in positions]
+        if isinstance(text, str) and pieces.offsets is not None:
+            words = text_words(text, [pieces.offsets[i] for i in positions], words)
         for i, word in zip(positions, words, strict=True):
             word_of[i] = None if word is None else offset + word
         if isinstance(text, list):

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..base.locks import locked
 from ..errors import InputError
+from .words import with_marks
 
 Text = str | list[str]  # a text, or words already split
 
@@ -58,14 +59,13 @@ def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Piece
     if not getattr(tokenizer, "is_fast", False):
         return _tokenise_slow(tokenizer, texts, call)
     batch = tokenizer(*map(_running, texts), return_offsets_mapping=True, **call)
-    pieces = Pieces(
-        batch["input_ids"],
-        batch.get("token_type_ids"),
-        _names(tokenizer, batch),
-        batch.sequence_ids(0),
-        batch.word_ids(0),
-        batch["offset_mapping"],
-    )
+    sequences, offsets = batch.sequence_ids(0), list(batch["offset_mapping"])
+    for number, text in enumerate(texts):
+        places = [at for at, sequence in enumerate(sequences) if sequence == number]
+        for at, span in zip(places, with_marks(_running(text), [offsets[at] for at in places]), strict=True):
+            offsets[at] = span
+    names = _names(tokenizer, batch)
+    pieces = Pieces(batch["input_ids"], batch.get("token_type_ids"), names, sequences, batch.word_ids(0), offsets)
     return pieces if isinstance(texts[0], str) else _of_words(pieces, texts)
 
 
@@ -80,7 +80,7 @@ def cut_side(tokenizer: Any) -> str:
 
 
 def _of_words(pieces: Pieces, texts: list[Text]) -> Pieces:
-    """Each piece given to the word that its last character lies in, blanks aside; offsets in that word."""
+    """Each piece given to the word that its last character is in, blanks between words aside; offsets in that word."""
     # per text, per character: (word, index in the word); a blank (-1) goes with the word after it
     owners = [[(w, i) for w, word in enumerate(words) for i in range(-1, len(word))][1:] for words in texts]
     word_ids: list[int | None] = []

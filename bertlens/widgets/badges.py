@@ -40,6 +40,9 @@ def badges(report: InputReport | None, mask: str | None = None) -> list[dict[str
     if report.without_token:
         listing = ", ".join(f"{item['character']} at {item['index']}" for item in report.without_token[:8])
         add("lost", f"{len(report.without_token)} characters without a token", f"The tokenizer dropped {listing}.")
+    if report.without_blanks:
+        about = phrases.WITHOUT_BLANKS_ABOUT.format(scripts=" and ".join(report.without_blanks))
+        add("without_blanks", phrases.WITHOUT_BLANKS, f"{about}.", "info")
     if report.overridden:
         listing = " and ".join(report.overridden)
         add(

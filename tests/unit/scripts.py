@@ -31,10 +31,10 @@ TEMPLATE = {"single": "[CLS] $A [SEP]", "pair": "[CLS] $A [SEP] $B:1 [SEP]:1"}
 
 
 def _trained(tokenizer: Tokenizer, trainer: Any, size: int, **settings: Any) -> Any:
-    """The tokenizer, trained on all of the sentences."""
-    texts = [text for words, running in SENTENCES.values() for text in (running, " ".join(words))]
+    """The tokenizer, trained on all of the sentences, most often with a blank between two words."""
+    texts = [*(running for _, running in SENTENCES.values()), *[" ".join(words) for words, _ in SENTENCES.values()] * 3]
     tokenizer.train_from_iterator(
-        texts * 3, trainer(vocab_size=size, special_tokens=SPECIAL, show_progress=False, **settings)
+        texts, trainer(vocab_size=size, special_tokens=SPECIAL, show_progress=False, **settings)
     )
     tokenizer.post_processor = processors.TemplateProcessing(**TEMPLATE, special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return tokenizer
@@ -51,7 +51,7 @@ def wordpiece(lowercase: bool = True) -> tf.PreTrainedTokenizerFast:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    return _fast(_trained(tokenizer, trainers.WordPieceTrainer, 420))
+    return _fast(_trained(tokenizer, trainers.WordPieceTrainer, 350))
 
 
 def byte_level(prefix_space: bool = False) -> tf.PreTrainedTokenizerFast:
@@ -87,7 +87,7 @@ def _of_bytes(normalizer: Any, splitter: Any) -> Tokenizer:
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("▁"), "merged_with_next")  # no piece over a blank
     every_byte = [f"<0x{byte:02X}>" for byte in range(256)]
-    trained = json.loads(_trained(tokenizer, trainers.BpeTrainer, 500).to_str())
+    trained = json.loads(_trained(tokenizer, trainers.BpeTrainer, 330).to_str())
     vocabulary = trained["model"]["vocab"]
     vocabulary |= {name: len(vocabulary) + n for n, name in enumerate(every_byte)}
     trained["pre_tokenizer"] = None

@@ -42,3 +42,16 @@ COMPARED_UNITS = 128  # a side, that are shown at once
 COMPARED_HEADS = 5  # in words
 COMPARED_RUNS = 2  # beside the one shown, that a view remembers
 NAMED_UNITS = 4  # pairs, or places, in a sentence
+
+# --- words of a text: text/words.py ---
+
+WITHOUT_BLANKS = {  # scripts that are written without blanks between words: their letters, as classes of expressions
+    "Chinese characters": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
+    "kana": "\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f",
+    "Thai": "\u0e01-\u0e7f",
+    "Lao": "\u0e80-\u0eff",
+    "Khmer": "\u1780-\u17ff",
+    "Burmese": "\u1000-\u109f",
+    "Tibetan": "\u0f00-\u0fff",
+}
+JOINERS = "\u200c\u200d\u0e33\u0eb3"  # no marks to Unicode, but of the letter before

@@ -19,6 +19,10 @@ NO_TEXT = "no text: special tokens alone"
 NO_TEXT_ABOUT = "No token comes from the text: what is shown are the special tokens that the tokenizer adds"
 UNKNOWN = "{count} unknown"
 UNKNOWN_ABOUT = "The tokenizer has no piece for: {places}."
+WITHOUT_BLANKS = "words without blanks"
+WITHOUT_BLANKS_ABOUT = (
+    "{scripts}: no blanks stand between words there, so a word is a token, or tokens that share a letter with its marks"
+)
 TYPED = "special token from your text"
 TYPED_ABOUT = "{places}: read as special tokens, counted as text."
 

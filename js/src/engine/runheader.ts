@@ -3,12 +3,13 @@
 import * as phrases from "../generated/phrases";
 import { type Fields, NEEDS_PYTHON } from "./chips";
 import type { Encoded, Vocabulary } from "./tokenizer";
+import { scriptsWithoutBlanks } from "./words";
 
 const OFFERED = ["neurons", "norms", "gates", "whatif"]; // of the capabilities
 const TABS = ["neurons", "matter", "norms", "gates", "compare", "table"]; // that are open: a part of one may say that it needs Python
 
 /** What became of the input, as bertlens/widgets/badges.py says it. */
-function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary): Fields[] {
+function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary, text: string): Fields[] {
   const tokens = pieces.map((token, at) => ({ token, at, id: ids[at]! })).filter(({ at }) => !special[at]);
   const lost = tokens.filter(({ token }) => token === unknown);
   const typed = tokens.filter(({ token, id }) => token !== unknown && specials.includes(id));
@@ -25,6 +26,8 @@ function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: 
     const meant = typed.every(({ token }) => token === mask);
     add("typed", phrases.TYPED, phrases.TYPED_ABOUT({ places: where }), meant ? "info" : "warning");
   }
+  const scripts = scriptsWithoutBlanks(text).join(" and ");
+  if (scripts) add("without_blanks", phrases.WITHOUT_BLANKS, `${phrases.WITHOUT_BLANKS_ABOUT({ scripts })}.`, "info");
   return notices;
 }
 
@@ -57,7 +60,7 @@ export function headerOf(
     ...{ text, text_pair: pair, pair: pair !== "", keys: null, spans: [], pending: [], nan_layer: null },
     queries: { tokens, pieces, words, segments, special: special.map(Number) },
     badges: [
-      ...badges(encoded, vocabulary),
+      ...badges(encoded, vocabulary, `${text}\n${pair}`),
       { kind: "live", label: "run in this page", detail: note, severity: "info" },
     ],
     ...{ layer_maps: [], offers: Object.fromEntries(offered) },

@@ -1,6 +1,7 @@
 // Texts as tokens, by the library that reads a tokenizer.json. Which word a piece is of, and what the template put there,
 // the library does not say: found by marks on the pieces.
 import { Tokenizer } from "@huggingface/tokenizers";
+import { textWords } from "./words";
 
 /** What a page carries of a tokenizer: its file, its settings. */
 export interface TokenizerFiles {
@@ -104,6 +105,7 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
   const tokenizer = new Tokenizer(file, config);
   const { added_tokens, normalizer, decoder, model } = file as File;
   setRight(tokenizer as unknown as Inner, file as File);
+  const isByteLevel = JSON.stringify(decoder ?? null).includes('"ByteLevel"');
   const isLowered = normalizer?.lowercase || normalizer?.normalizers?.some(({ type }) => type === "Lowercase");
   const plain = (text: string) => {
     // a language's rule makes the last Σ of a word ς; tokenizers take letter by letter
@@ -125,12 +127,19 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
     const pieces = tokenizer.tokenize(text);
     isMarked = false;
     let [mark, count]: [string | undefined, number] = [undefined, -1];
-    return pieces.map((piece) => {
+    const numbers = pieces.map((piece) => {
       const suffix = piece.split(MARK)[1];
       if (suffix === undefined || suffix !== mark) count++;
       mark = suffix;
       return count;
     });
+    const names = pieces.map((piece) => piece.split(MARK)[0]!);
+    const written = names.map((name) => shownAs(name, isByteLevel).replace(/^##(?=.)/, ""));
+    const touches = (at: number) =>
+      !/^[Ġ▁]/.test(names[at]!) &&
+      !/^[\s␣]*$/.test(written[at - 1]!) &&
+      (isByteLevel || numbers[at] === numbers[at - 1]);
+    return textWords(numbers, written, touches);
   };
   const marked = (text: string, pair?: string) => {
     isMarked = true;
@@ -143,7 +152,6 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
   const [single, double, length] = [marked("a"), marked("a", "a"), wordsOf("a").length];
   const lead = single.indexOf(true);
   const between = double.indexOf(true, double.indexOf(false, lead)) - lead - length;
-  const isByteLevel = JSON.stringify(decoder ?? null).includes('"ByteLevel"');
   const added = new Map(added_tokens.map(({ id, content }) => [content, id]));
   const normal = new Map(
     added_tokens

@@ -11,6 +11,8 @@ export const NO_TEXT = "no text: special tokens alone";
 export const NO_TEXT_ABOUT = "No token comes from the text: what is shown are the special tokens that the tokenizer adds";
 export const UNKNOWN = ({ count }: Filled<"count">): string => `${count} unknown`;
 export const UNKNOWN_ABOUT = ({ places }: Filled<"places">): string => `The tokenizer has no piece for: ${places}.`;
+export const WITHOUT_BLANKS = "words without blanks";
+export const WITHOUT_BLANKS_ABOUT = ({ scripts }: Filled<"scripts">): string => `${scripts}: no blanks stand between words there, so a word is a token, or tokens that share a letter with its marks`;
 export const TYPED = "special token from your text";
 export const TYPED_ABOUT = ({ places }: Filled<"places">): string => `${places}: read as special tokens, counted as text.`;
 export const LAYER_OFF = ({ layer }: Filled<"layer">): string => `all heads of layer ${layer} off`;

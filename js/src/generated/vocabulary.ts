@@ -145,6 +145,8 @@ export const COMPARED_UNITS = 128;
 export const COMPARED_HEADS = 5;
 export const COMPARED_RUNS = 2;
 export const NAMED_UNITS = 4;
+export const WITHOUT_BLANKS = {"Chinese characters": "々〇㐀-䶿一-鿿豈-﫿𠀀-𿿿", "kana": "ぁ-ヿㇰ-ㇿｦ-ﾟ", "Thai": "ก-๿", "Lao": "຀-໿", "Khmer": "ក-៿", "Burmese": "က-႟", "Tibetan": "ༀ-࿿"};
+export const JOINERS = "‌‍ำຳ";
 
 /** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */
 export const LIMITS = {"carried": 64, "by_cell": 64, "even": 128, "saved": 512, "held": 1024, "effects": 192, "attributed": 64, "faithful": 192} as const;
