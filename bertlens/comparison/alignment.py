@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import NAMED_UNITS
 from ..measures.words import grouped
@@ -64,7 +65,9 @@ class Alignment:
         text = (phrases.ALIGNED if is_whole else phrases.ALIGNED_ALONE).format(count=n, a=of_a, units=self.by, b=of_b)
         if not self.open:
             return text
-        named = _first([f"“{self.a[i].name}” ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open])
+        named = _first(
+            [f"{quotation(self.a[i].name)} ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open]
+        )
         return f"{text} {phrases.ALIGNED_OTHERWISE.format(pairs=named)}"
 
     def gap(self, side: int, n: int) -> str:

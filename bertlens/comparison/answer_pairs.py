@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..base.quotes import quotation
 from ..base.ranking import ranked
 from ..base.vocabulary import phrases
 from ..errors import BertLensError
@@ -195,9 +196,10 @@ def _told(what: str, in_a: Numbers, in_b: Numbers, missing: str) -> str:
     sides: Sequence[tuple[str, Numbers]] = (("a", in_a), ("b", in_b))
     if in_a and in_b and _best(in_a) == _best(in_b):
         name = _best(in_a)
-        return f"{what}: “{name}” in both, {_pair(in_a[name], in_b[name])}."
+        return f"{what}: {quotation(name)} in both, {_pair(in_a[name], in_b[name])}."
     best: list[Any] = [
-        f"“{_best(side)}” in {name} ({side[_best(side)]:.3f})" if side else missing.format(name) for name, side in sides
+        f"{quotation(_best(side))} in {name} ({side[_best(side)]:.3f})" if side else missing.format(name)
+        for name, side in sides
     ]
     return f"{what}: {', '.join(best)}."
 

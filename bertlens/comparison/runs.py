@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
 from ..base.vocabulary import MEASURES, phrases
@@ -394,4 +395,4 @@ class Comparison:
 
 
 def _at(unit: Unit) -> str:
-    return f"“{unit.name}” ({unit.pieces[0]})"
+    return f"{quotation(unit.name)} ({unit.pieces[0]})"

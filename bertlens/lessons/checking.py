@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..base.quotes import isolate, quotation
 from ..base.vocabulary import phrases
 from ..errors import BertLensError, InputError, check_index, check_lens
 from ..run.changes import Off
@@ -132,9 +133,9 @@ def _key(step: Step, trace: Trace, facts: Facts) -> tuple[str, Any] | str:
     best, *rivals = sorted(keys, key=lambda j: -facts.weight(query, j))
     value = facts.weight(query, best)
     if rivals and value - facts.weight(query, rivals[0]) < TOLERANCE:
-        names = [trace.display_tokens[j] for j in (best, rivals[0])]
-        return f"“{names[0]}” and “{names[1]}” get nearly the same ({value:.2f}): the answer would be chance"
-    return f"{trace.display_tokens[best]}, {value:.2f}", best
+        names = " and ".join(quotation(trace.display_tokens[j]) for j in (best, rivals[0]))
+        return f"{names} get nearly the same ({value:.2f}): the answer would be chance"
+    return f"{isolate(trace.display_tokens[best])}, {value:.2f}", best
 
 
 # --- what fulfils a check ---

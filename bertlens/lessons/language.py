@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import TOLERANCE
 from ..errors import InputError
@@ -263,7 +264,7 @@ def _same(label: str, word: str) -> bool:
 def _named(words: Sequence[tuple[str, Sequence[int]]], word: str) -> list[Sequence[int]]:
     matches = [pieces for label, pieces in words if _same(label, word)]
     if not matches:
-        raise _Unknown(phrases.NO_SUCH_WORD.format(word=word))
+        raise _Unknown(phrases.NO_SUCH_WORD.format(word=quotation(word)))
     return matches
 
 

@@ -17,6 +17,7 @@ from PIL import Image
 
 from ..base.atomic import replacing
 from ..base.paths import as_path
+from ..base.quotes import quotation
 from ..errors import BertLensError, InputError
 from ..export import pages, still_picture
 from ..lens import Lens, embedded_named
@@ -121,7 +122,7 @@ def name_of(state: dict[str, Any], trace: Trace) -> str:
     if state.get("measure", "weight") != "weight":
         names.append(str(state["measure"]))
     if state.get("query") is not None:
-        names.append(f"row “{visible(trace.display_tokens[state['query']])}”")
+        names.append(f"row {quotation(visible(trace.display_tokens[state['query']]))}")
     names += [str(change) for change in trace.changes]
     return " · ".join([*names, *(visible(text) for text in (trace.text, trace.text_pair) if text)])
 

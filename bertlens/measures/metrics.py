@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from ..base.quotes import isolate, quotation
 from ..base.vocabulary import phrases
 from ..errors import InputError, ModelError, check_index
 from ..trace.checks import check_rerun
@@ -47,7 +48,7 @@ class Metric:
 def logit(token: str | int, position: int | None = None) -> Metric:
     """A token's logit at a mask. token: as the tokenizer writes it, or its id; position: None is the only mask."""
     return Metric(
-        f"logit of {token}",
+        f"logit of {isolate(token)}",
         "logits",
         lambda trace: _word(trace, position, lambda x: x[token_id(trace, token)]),
         at=lambda trace: _position(trace, position),
@@ -61,7 +62,7 @@ def probability(token: str | int, position: int | None = None) -> Metric:
     def bind(trace: Trace) -> Read:
         return _word(trace, position, lambda x: x.softmax(-1)[token_id(trace, token)])
 
-    return Metric(f"probability of {token}", "0 to 1", bind, at=lambda trace: _position(trace, position))
+    return Metric(f"probability of {isolate(token)}", "0 to 1", bind, at=lambda trace: _position(trace, position))
 
 
 def difference(token: str | int, other: str | int, position: int | None = None) -> Metric:
@@ -71,7 +72,7 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
         return _word(trace, position, lambda x: x[token_id(trace, token)] - x[token_id(trace, other)])
 
     return Metric(
-        f"{token} over {other}",
+        f"{isolate(token)} over {isolate(other)}",
         "nats",
         bind,
         at=lambda trace: _position(trace, position),
@@ -96,7 +97,7 @@ def label(name: str | int, position: int | None = None) -> Metric:
         names = labels_of(trace)
         if isinstance(name, str):
             if name not in names:
-                raise InputError(f"no class {name!r}: there are {', '.join(names[:20])}")
+                raise InputError(f"no class {isolate(repr(name))}: there are {', '.join(map(isolate, names[:20]))}")
             index = names.index(name)
         else:
             check_index(name, len(names), "class")
@@ -111,7 +112,7 @@ def label(name: str | int, position: int | None = None) -> Metric:
         return lambda output: output.logits[0, position, index]
 
     return Metric(
-        f"logit of class {name}",
+        f"logit of class {isolate(name)}",
         "logits",
         bind,
         at=lambda trace: position,
@@ -152,7 +153,7 @@ def similarity(other: Trace | None = None) -> Metric:
 
     if other is not None and not isinstance(other, Trace):
         raise InputError(f"similarity is with another trace, not with {type(other).__name__}: trace the other text")
-    named = "the embedding before" if other is None else f"“{(other.text or '')[:24]}”"
+    named = "the embedding before" if other is None else quotation((other.text or "")[:24])
     unit = "cosine" if other is None or other.model is None else UNITS[embedder_of(other).function]
     return Metric(f"similarity with {named}", unit, bind, flat=other is None, reading=reading)
 
@@ -263,7 +264,7 @@ def token_id(trace: Trace, token: str | int) -> int:
     tokenizer = trace.model.tokenizer
     number = tokenizer.convert_tokens_to_ids(token)
     if number is None or (number == tokenizer.unk_token_id and token != tokenizer.unk_token):
-        raise InputError(phrases.NO_SINGLE_TOKEN.format(name=repr(token)))
+        raise InputError(phrases.NO_SINGLE_TOKEN.format(name=isolate(repr(token))))
     return int(number)
 
 

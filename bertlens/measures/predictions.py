@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import ModelError, SelectionError, check_index
 from ..model.embedding import SIMILARITIES, Embedder
@@ -215,8 +216,8 @@ def _check_apart(trace: Trace) -> None:
     for change in trace.changes:
         if all(counterpart is None for counterpart in change_apart(trace, change)):
             raise ModelError(
-                f"“{change}” is about tokens that are not together when each text is read alone, as it is for their "
-                "similarity: trace them apart"
+                f"{quotation(change)} is about tokens that are not together when each text is read alone, as it is for "
+                "their similarity: trace them apart"
             )
 
 

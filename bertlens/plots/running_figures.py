@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.colors import INKS, NAN, ink_on, table
+from ..base.quotes import quotation
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES, phrases
 from ..errors import SelectionError, check_index, excerpt
@@ -75,7 +76,7 @@ def running_text(
     for unit, (text, _), (x, line, wide), fill in zip(units, runs, places, fills, strict=True):
         is_own = trace.key_encoding is None and unit.pieces[0] == subject.pieces[0]
         _word(axes, text, x, line * _LINE * size, wide, fill, INKS[theme]["select"] if is_own else "none", size)
-    name, ink = f"“{visible(subject.label)}”", INKS[theme]["ink"]
+    name, ink = quotation(visible(subject.label)), INKS[theme]["ink"]
     title = f"{grid.title}: {f'what {name} looks at' if key is None else f'who looks at {name}'}"
     axes.set_title(plain(title), fontsize=size + 1, color=ink, loc="left")
     ends = [f"−{top:.3f}", f"+{top:.3f}"] if grid.signed else ["0", f"{top:.3f}"]

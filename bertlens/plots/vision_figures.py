@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.colors import INKS, table
+from ..base.quotes import isolate
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES
 from ..errors import ModelError, SelectionError, check_index
@@ -82,7 +83,7 @@ def _title(trace: Trace, layer: int, head: int, query: int, row: np.ndarray) -> 
     tokens, patches = trace.display_tokens, set(trace.patches.tokens)
     text_tokens = [at for at in range(trace.n_tokens) if at not in patches]
     total = row[list(patches)].sum()
-    named = [f"{visible(tokens[at])} {row[at]:.3f}" for at in text_tokens]
+    named = [f"{isolate(visible(tokens[at]))} {row[at]:.3f}" for at in text_tokens]
     ending = named if len(text_tokens) <= 3 else [f"{len(text_tokens)} other tokens {row[text_tokens].sum():.3f}"]
     second = ", ".join([f"{len(patches)} patches: {total:.3f}", *ending])
-    return f"L{layer}·H{head}: {visible(tokens[query])} looks at\n{second}"
+    return f"L{layer}·H{head}: {isolate(visible(tokens[query]))} looks at\n{second}"

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 
 PARTS = ("layer", "attention", "mlp")  # what can be patched
@@ -98,7 +99,7 @@ class Resample(_InLayer):
         return inside or self == other
 
     def __str__(self) -> str:
-        return f"head {self.layer}.{self.head} as in “{self.label}”"
+        return f"head {self.layer}.{self.head} as in {quotation(self.label)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,4 +216,4 @@ class Patch(_InLayer):
 
     def __str__(self) -> str:
         name = {"layer": "output", "attention": "attention", "mlp": "MLP"}[self.what]
-        return f"{name} of layer {self.layer} at token {self.token} from token {self.source} of “{self.label}”"
+        return f"{name} of layer {self.layer} at token {self.token} from token {self.source} of {quotation(self.label)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..base.quotes import quotation
 from ..model.borrowed import Model
 from .encoders import COSINE, DOT, MANHATTAN, SentenceEncoder
 from .late_interaction import NO_ANSWER, LateEncoder
@@ -17,7 +18,7 @@ class OwnEmbedder:
     def __init__(self, encoder: SentenceEncoder):
         self._encoder = encoder
         prompt = encoder.default_prompt
-        self.note = f"without its prompt “{prompt}”" if prompt else ""  # the text of a run has none
+        self.note = f"without its prompt {quotation(prompt)}" if prompt else ""  # the text of a run has none
 
     @property
     def function(self) -> str:

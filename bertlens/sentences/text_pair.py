@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.quotes import quotation
 from ..base.registered import registered
 from ..errors import ModelError
 from ..measures.words import grouped
@@ -71,7 +72,7 @@ class Side:
     def notes(self, name: str) -> Iterator[str]:
         """What is to be known of how the text is read, which is called so."""
         if self.reading.prompt:
-            yield f"Text {name} is read behind its prompt “{self.reading.prompt}”."
+            yield f"Text {name} is read behind its prompt {quotation(self.reading.prompt)}."
         if self.encoding.report.truncated:
             yield f"Text {name} is cut to {len(self.encoding)} tokens."
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.quotes import isolate
 from ..base.scikit_learn import scikit_learn
 from ..survey.intervals import (
     FEWEST_OF_A_CLASS,
@@ -86,7 +87,7 @@ def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> p
     right, sizes = int((labels == guesses).sum()), confusion.sum(1)
     add("accuracy", "", m.accuracy_score(labels, guesses), count_interval(right, n), n, FEWEST)
     macro = m.f1_score(labels, guesses, average="macro", zero_division=0)
-    rare = rarity(int(sizes.min()), f"of {names[sizes.argmin()]}")
+    rare = rarity(int(sizes.min()), f"of {isolate(names[sizes.argmin()])}")
     add("macro-F1", "", macro, macro_f1_interval(confusion), n, FEWEST_OF_ALL, rare)
     rare = rarity(n - int(sizes.max()), "beside the largest class")
     matthews = m.matthews_corrcoef(labels, guesses)

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from ..base.limits import TEXT_CHARACTERS
+from ..base.quotes import isolate
 from ..base.vocabulary import phrases
 from ..errors import InputError
 from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
@@ -71,13 +72,15 @@ class InputReport:
         if self.mostly_unknown:
             lines.append(f"{len(self.unknown)} of {self.n_pieces} tokens of text are unknown: {UNKNOWN}")
         if self.unknown:
-            names = ", ".join(f"{u['position']} {'?' if u['text'] is None else repr(u['text'])}" for u in self.unknown)
+            names = ", ".join(
+                f"{u['position']} {'?' if u['text'] is None else isolate(repr(u['text']))}" for u in self.unknown
+            )
             lines.append(f"unknown to the tokenizer: {names}")
         if self.typed_special:
-            names = ", ".join(f"{t['position']} {t['token']!r}" for t in self.typed_special)
+            names = ", ".join(f"{t['position']} {isolate(repr(t['token']))}" for t in self.typed_special)
             lines.append(f"{phrases.TYPED}: {names}")
         if self.without_token:
-            names = ", ".join(f"{c['character']} at {c['index']}" for c in self.without_token[:10])
+            names = ", ".join(f"{isolate(c['character'])} at {c['index']}" for c in self.without_token[:10])
             surplus = len(self.without_token) - 10
             lines.append(f"characters without a token: {names}{f' and {surplus} more' if surplus > 0 else ''}")
         if self.without_blanks:

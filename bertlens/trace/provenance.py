@@ -9,6 +9,7 @@ import unicodedata
 from datetime import date
 from typing import Any
 
+from ..base.quotes import ISOLATES
 from ..model import transformers_private as private
 from ..model.borrowed import Model
 from ..model.fingerprint import releases
@@ -100,7 +101,10 @@ def identity(trace: Trace) -> dict[str, Any]:
 
 
 def visible(text: str) -> str:
-    """`text` with control and format characters as ⟨U+202E⟩, lone surrogates as U+FFFD: one line in order."""
+    """`text` with control and format characters as ⟨U+202E⟩, lone surrogates as U+FFFD: one line in order.
+
+    Pairs of U+2068 and U+2069 round right-to-left letters stay (`quotes.isolate`): they end where they began.
+    """
 
     def shown(character: str) -> str:
         category = unicodedata.category(character)
@@ -108,4 +112,5 @@ def visible(text: str) -> str:
             return "\ufffd"
         return f"⟨U+{ord(character):04X}⟩" if category in _HIDDEN else character
 
-    return "".join(map(shown, text))
+    isolates = {at for pair in ISOLATES.finditer(text) for at in (pair.start(), pair.end() - 1)}
+    return "".join(letter if at in isolates else shown(letter) for at, letter in enumerate(text))

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import SelectionError
 from ..measures.metrics import Metric, Read, difference, divergence, label, logit, probability, similarity
@@ -255,7 +256,7 @@ def _swept_words(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     word = target.number if target else best[0]
     rival = next(n for n in best if n != word)
     name, rival_name = (name_of(trace, "words", n) for n in (word, rival))
-    named = {"name": name, "other": rival_name, "where": f" at {at}" if several else ""}
+    named = {"name": quotation(name), "other": quotation(rival_name), "where": f" at {at}" if several else ""}
     return {
         "logit": _by_metric(trace, logit(word, at), phrases.LOGIT.format(**named), "logits"),
         "difference": _by_metric(trace, difference(word, rival, at), phrases.LOGIT_OVER.format(**named), "nats"),
@@ -267,7 +268,7 @@ def _swept_words(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
 def _swept_labels(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     names = labels_of(trace)
     best = target.number if target else int(trace.original.record.output.logits[0].argmax())
-    name = "logit" if is_lone(trace) else phrases.LOGIT.format(name=names[best], where="")
+    name = "logit" if is_lone(trace) else phrases.LOGIT.format(name=quotation(names[best]), where="")
     numbers = {"logit": _by_metric(trace, label(best), name, "logits")}
     if one_of(trace):
         numbers["divergence"] = _by_metric(trace, divergence(), phrases.DIVERGENCE.format(where=""), "nats")
@@ -276,8 +277,8 @@ def _swept_labels(trace: Trace, target: Target | None) -> dict[str, SweptNumber]
 
 def _swept_tags(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     if target:
-        at_token = {"token": trace.display_tokens[target.position], "position": target.position}
-        name = phrases.TOKEN_LOGIT.format(name=target.name, **at_token)
+        at_token = {"token": quotation(trace.display_tokens[target.position]), "position": target.position}
+        name = phrases.TOKEN_LOGIT.format(name=quotation(target.name), **at_token)
         return {"logit": _by_metric(trace, label(target.number, target.position), name, "logits")}
     at = (~trace.special_mask).nonzero()[:, 0]
     tags = trace.original.record.output.logits[0].argmax(-1)[at]
@@ -300,7 +301,7 @@ def _swept_span(trace: Trace) -> dict[str, SweptNumber]:
         return total
 
     words = " ".join(trace.display_tokens[i : j + 1])[:40]
-    return {"logit": _by_metric(trace, logits, f"start and end logits of “{words}”", "logits")}
+    return {"logit": _by_metric(trace, logits, f"start and end logits of {quotation(words)}", "logits")}
 
 
 def _swept_embedding(trace: Trace) -> dict[str, SweptNumber]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.limits import PATCH_TEXT_CHARACTERS
+from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import InputError
 from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
@@ -111,7 +112,7 @@ def _named(change: Any) -> str:
 
 def _token(tokens: Sequence[str], n: int) -> str:
     """A token, and its place where it is there more than once."""
-    return f"“{tokens[n]}”" + (f" ({n})" if tokens.count(tokens[n]) > 1 else "")
+    return quotation(tokens[n]) + (f" ({n})" if tokens.count(tokens[n]) > 1 else "")
 
 
 def asked(change: Change) -> list[Any] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..base.quotes import isolate
 from ..errors import InputError, ModelError, SelectionError, check_index
 from ..run.attention_weights import check_precision
 from ..run.changes import PARTS, Change, Mlp, Patch, Pattern, Resample
@@ -103,8 +104,10 @@ def _check_patch(trace: Trace, change: Patch) -> None:
         token = trace.tokens[change.token]
         donor_token = donor.tokens[change.token] if change.token < donor.n_tokens else None
         if token != donor_token:
-            name = "no such token" if donor_token is None else repr(donor_token)
-            raise InputError(f"token {change.token} is {token!r} here and {name} in the other text: pass other_token=")
+            names = [isolate(repr(one) if one else "no such token") for one in (token, donor_token)]
+            raise InputError(
+                f"token {change.token} is {names[0]} here and {names[1]} in the other text: pass other_token="
+            )
     check_index(change.source, donor.n_tokens, "other_token")
     for text in (trace, donor):
         if change.what == "layer":

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..base.quotes import isolate, quotation
 from ..base.vocabulary import phrases
 from ..errors import InputError, ModelError, check_index
 from ..measures.metrics import token_id
@@ -63,7 +64,9 @@ def _class(names: list[str], name: str | int) -> int:
         check_index(name, len(names), "class")
         return int(name)
     if name not in names:
-        raise InputError(phrases.NO_SUCH_LABEL.format(name=repr(name[:40]), labels=", ".join(names[:20])))
+        raise InputError(
+            phrases.NO_SUCH_LABEL.format(name=isolate(repr(name[:40])), labels=", ".join(map(isolate, names[:20])))
+        )
     return names.index(name)
 
 
@@ -98,7 +101,9 @@ def named_by(trace: Trace, text: str) -> str:
     label = spellings.get(text) or spellings.get(text.lower())
     if label is None:
         guesses = get_close_matches(text.lower(), [name.lower() for name in names], NEAR, 0.4) or list(spellings)[:NEAR]
-        raise InputError(phrases.NO_LABEL.format(text=text[:40]) + _offered(spellings[name] for name in guesses))
+        raise InputError(
+            phrases.NO_LABEL.format(text=quotation(text[:40])) + _offered(spellings[name] for name in guesses)
+        )
     return label
 
 
@@ -114,10 +119,10 @@ def _word(tokenizer: Any, text: str) -> str:
     neighbours = [words[name] for name in get_close_matches(text, words, NEAR)]
     why = phrases.NO_TOKEN
     if len(pieces) > 1:
-        why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=" ".join(pieces[:6]))
-    raise InputError(phrases.NO_WORD.format(text=text[:40], why=why) + _offered(neighbours))
+        why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=isolate(" ".join(pieces[:6])))
+    raise InputError(phrases.NO_WORD.format(text=quotation(text[:40]), why=why) + _offered(neighbours))
 
 
 def _offered(names: Any) -> str:
-    listing = ", ".join(dict.fromkeys(names))
+    listing = ", ".join(map(isolate, dict.fromkeys(names)))
     return phrases.NEAR.format(names=listing) if listing else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.quotes import isolate
 from ..base.vocabulary import phrases
 from ..text.encoding import UNKNOWN, InputReport
 
@@ -30,15 +31,15 @@ def badges(report: InputReport | None, mask: str | None = None) -> list[dict[str
         share = f"{len(report.unknown)} of {report.n_pieces} tokens unknown"
         add("mostly_unknown", share, f"More than half of the text has no piece of its own: {UNKNOWN}")
     elif report.unknown:
-        listing = ", ".join(str(piece["text"] or f"position {piece['position']}") for piece in report.unknown[:8])
+        listing = ", ".join(isolate(piece["text"] or f"position {piece['position']}") for piece in report.unknown[:8])
         add("unknown", phrases.UNKNOWN.format(count=len(report.unknown)), phrases.UNKNOWN_ABOUT.format(places=listing))
     if report.typed_special:
-        listing = ", ".join(f"{item['token']} at {item['position']}" for item in report.typed_special)
+        listing = ", ".join(f"{isolate(item['token'])} at {item['position']}" for item in report.typed_special)
         meant = all(item["token"] == mask for item in report.typed_special)
         about = phrases.TYPED_ABOUT.format(places=listing)
         add("typed", phrases.TYPED, about, "info" if meant else "warning")
     if report.without_token:
-        listing = ", ".join(f"{item['character']} at {item['index']}" for item in report.without_token[:8])
+        listing = ", ".join(f"{isolate(item['character'])} at {item['index']}" for item in report.without_token[:8])
         add("lost", f"{len(report.without_token)} characters without a token", f"The tokenizer dropped {listing}.")
     if report.without_blanks:
         about = phrases.WITHOUT_BLANKS_ABOUT.format(scripts=" and ".join(report.without_blanks))

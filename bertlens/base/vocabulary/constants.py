@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from .. import ranking
+from .. import quotes, ranking
 
 # --- sentences and orders ---
 
 FINEST_DECIMALS = ranking.FINEST  # below is the rounding of float32: what reads 0 to so many is the most of nothing
 MENTION_SHARE, MENTION_EVEN = 0.1, 2  # of a head is told what gets a tenth, and twice what even rows would give
 TOLERANCE = 0.005  # half of the last digit that a view shows: so near to a lesson's threshold is on either side
+
+RIGHT_TO_LEFT = quotes.RIGHT_TO_LEFT  # what a sentence isolates
 
 # --- patterns and gates: measures/gates ---
 

@@ -1,7 +1,8 @@
 """Sentences that kernel and page both say, and parts of them: `{name}` is filled in by str.format here, and of each the
 page has a function of its own.
 
-A sentence that one of the two says alone stands where it is said.
+A sentence that one of the two says alone stands where it is said. Words of the text are filled in with their quotation
+marks, by `quotes.quotation` and the page's `quotation`.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ NOTHING_MASKED = "no token of this text is masked: write {mask} where a word is 
 NOT_MASKED = "token {position} is not masked: choose one of {places}"
 NO_SINGLE_TOKEN = "{name} is no single token of this tokenizer: give one of its pieces, or an id"
 NO_SUCH_LABEL = "no label {name}: there are {labels}"
-NO_WORD = "“{text}” cannot be asked about: {why} of this model."
+NO_WORD = "{text} cannot be asked about: {why} of this model."
 SEVERAL_TOKENS, NO_TOKEN = "it is {count} tokens ({pieces}), not one", "it is no token"
-NO_LABEL = "“{text}” is no label of this model."
+NO_LABEL = "{text} is no label of this model."
 NEAR = " Near it: {names}."
 TEXTS_ALIKE = "similarity of the two texts"
 EMBEDDING_ALIKE = "cosine of the embedding with the one before"
@@ -56,10 +57,10 @@ EMBEDDING_ALIKE = "cosine of the embedding with the one before"
 
 EMBEDDING_KEPT = "cosine with the embedding before"
 DIVERGENCE = "KL(before ‖ after){where}"
-LOGIT = "logit of “{name}”{where}"
-LOGIT_OVER = "“{name}” over “{other}”{where}"
-PROBABILITY = "probability of “{name}”{where}"
-TOKEN_LOGIT = "logit of “{name}” for “{token}” ({position})"
+LOGIT = "logit of {name}{where}"
+LOGIT_OVER = "{name} over {other}{where}"
+PROBABILITY = "probability of {name}{where}"
+TOKEN_LOGIT = "logit of {name} for {token} ({position})"
 TOKEN_LOGITS = "sum of the tokens’ own labels’ logits"
 
 # --- two runs beside each other ---
@@ -92,7 +93,7 @@ CUT_BEFORE = "cut before token {places}"
 NO_QUERY, NO_CHOSEN_KEY = "choose a word whose row is asked about", "choose a word in the row"
 NO_ANSWER = "this model gives no answer to this text"
 NO_NUMBER = "this text has no number for {name}"
-NO_SUCH_WORD = "this text has no word “{word}”"
+NO_SUCH_WORD = "this text has no word {word}"
 NO_NORMS = "what is taken is told while the picture shows the norm or the difference"
 
 # --- files, figures, work on examples ---

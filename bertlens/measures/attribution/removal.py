@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...base.quotes import quotation
 from ...errors import InputError, ModelError, SelectionError
 from ...run.changes import Hide
 from ...run.forward import output_of
@@ -45,7 +46,9 @@ class Without:
         self.mask = _mask_id(trace) if remove == "mask" else None
         named = next((change for change in trace.changes if change.names_tokens), None)
         if remove == "delete" and named is not None:
-            raise ModelError(f"“{named}” is about one place in the text, which deleting moves: use remove='mask'")
+            raise ModelError(
+                f"{quotation(named)} is about one place in the text, which deleting moves: use remove='mask'"
+            )
         special = trace.special_mask.tolist()
         self.tokens = [i for i in range(trace.n_tokens) if not special[i] and i != self.at]
         if not self.tokens:

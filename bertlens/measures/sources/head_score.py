@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ...base.quotes import quotation
 from ...base.vocabulary import phrases
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
@@ -137,8 +138,10 @@ def visible_keys(trace: Trace, layer: int, head: int, query: int | slice) -> Ten
 def _words(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None, side: str) -> str:
     names = trace.display_tokens
     if isinstance(against, int):
-        contrast = f" less that at “{names[against]}” ({against})"
+        contrast = f" less that at {quotation(names[against])} ({against})"
     else:
         contrast = " less the mean of the other visible keys" if against else ""
-    cell = f"L{layer}·H{head}, score of “{names[query]}” ({query}) at “{names[key]}” ({key}){contrast}"
+    cell = (
+        f"L{layer}·H{head}, score of {quotation(names[query])} ({query}) at {quotation(names[key])} ({key}){contrast}"
+    )
     return phrases.BY_SOURCES.format(cell=cell, side=side)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, relu
 from transformers import PreTrainedModel
 
+from ...base.quotes import isolate, quotation
 from ...errors import ModelError, SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Reading, parts
@@ -116,7 +117,7 @@ def label(
     row = logits[0] if position is None else logits[0, position]
     ids = [_label_id(config, name, len(row)) for name in (label, against) if name is not None]
     names = [config.id2label.get(i, str(i)) for i in ids]
-    title = f"logit of class {names[0]}" + (f" less that of {names[1]}" if len(names) > 1 else "")
+    title = f"logit of class {isolate(names[0])}" + (f" less that of {isolate(names[1])}" if len(names) > 1 else "")
     return _split(stream, outer, LABEL_HEADS, row, ids, tokens, share, title, through_mlps)
 
 
@@ -239,7 +240,9 @@ def _token_id(trace: Trace, token: int | str, size: int) -> int:
         tokenizer = trace.model.tokenizer
         number = tokenizer.convert_tokens_to_ids(token)
         if number is None or (number == tokenizer.unk_token_id and token != tokenizer.unk_token):
-            raise SelectionError(f"{token!r} is no token of the vocabulary: give one of its tokens, or an id")
+            raise SelectionError(
+                f"{isolate(repr(token))} is no token of the vocabulary: give one of its tokens, or an id"
+            )
         return int(number)
     check_index(token, size, "token id")
     return token
@@ -247,13 +250,15 @@ def _token_id(trace: Trace, token: int | str, size: int) -> int:
 
 def _shown(trace: Trace, token: int | str) -> str:
     assert trace.model is not None
-    return f"“{token if isinstance(token, str) else trace.model.tokenizer.convert_ids_to_tokens(token)}”"
+    return quotation(token if isinstance(token, str) else trace.model.tokenizer.convert_ids_to_tokens(token))
 
 
 def _label_id(config: Any, label: int | str, size: int) -> int:
     if isinstance(label, str):
         if label not in config.label2id:
-            raise SelectionError(f"no class {label!r}: there are {', '.join(config.label2id)}")
+            raise SelectionError(
+                f"no class {isolate(repr(label))}: there are {', '.join(map(isolate, config.label2id))}"
+            )
         return int(config.label2id[label])
     check_index(label, size, "class")
     return label

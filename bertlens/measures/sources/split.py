@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ...base.quotes import quotation
 from ...errors import InputError, SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Parts, Reading, descend, parts
@@ -98,7 +99,7 @@ class Sources:
         name = self.trace.display_tokens[token]
         return Sources(
             trace=self.trace,
-            what=f"what L{layer}·H{head} fetched at “{name}” ({token}), as a part of {self.what}",
+            what=f"what L{layer}·H{head} fetched at {quotation(name)} ({token}), as a part of {self.what}",
             model=float(fetch.values()[token]),
             reading=reading,
             through_mlps=self.through_mlps,

@@ -1,6 +1,8 @@
 // "Find heads that …": one menu of questions to the heads, with a field to search it; what is asked stands in a chip.
+
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { quotation } from "../paint/quotes";
 import { Check, Close, into, Menu, Select, Slider } from "../parts/controls";
 import { statisticLabel, statistics } from "../parts/sentence";
 import { shortText } from "../parts/token";
@@ -56,7 +58,7 @@ function AskCell({ view }: { view: View }) {
       onClick={() => askHeads(view, "cell")}
     >
       <span>
-        “{query}” → “{key}” in all heads
+        {quotation(query!)} → {quotation(key!)} in all heads
       </span>
     </button>
   );

@@ -8,6 +8,7 @@ import { type Cells, heldCells } from "../compute/windows";
 import { MEASURES, type Measure, STATISTICS } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { headLabel, percent, scaleEnd, share, signed, upTo } from "../paint/format";
+import { isolate, quotation } from "../paint/quotes";
 import { describe, type Sentence, statisticLabel } from "../parts/sentence";
 import { shortText } from "../parts/token";
 import { changeValues } from "../state/effects";
@@ -83,15 +84,16 @@ function pinnedRowValue(view: View, name: string, query: Unit, measure: Measure)
   return of && { of, unit: name === "contrast" ? "share" : name === "cell" ? "cell" : "nats" };
 }
 
-const short = ({ label }: Unit) => shortText(label, 12);
+const short = ({ label }: Unit) => isolate(shortText(label, 12));
 
 /** The label of a value, with what is pinned. */
 export function labelOf({ grid, row, col }: View, name: string): string {
   const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
   if (name === "cell") return query && key ? `${short(query)} → ${short(key)}` : "a cell: pin one";
-  if (name === "token") return key ? `to “${short(key)}”` : "to a token: pin a key";
-  if (name === "row") return query ? `entropy of “${short(query)}” (nats)` : "entropy of a row: pin one";
-  if (name === "contrast") return query ? `weight ≠ norm for “${short(query)}”` : "weight ≠ norm in a row: pin one";
+  if (name === "token") return key ? `to ${quotation(short(key))}` : "to a token: pin a key";
+  if (name === "row") return query ? `entropy of ${quotation(short(query))} (nats)` : "entropy of a row: pin one";
+  if (name === "contrast")
+    return query ? `weight ≠ norm for ${quotation(short(query))}` : "weight ≠ norm in a row: pin one";
   return statisticLabel(name);
 }
 

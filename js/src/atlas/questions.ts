@@ -1,9 +1,10 @@
 // What heads can be found by: each question in words, the field's term beside it, and the order or filter that answers it.
 
 import { GATES, STATISTICS } from "../generated/vocabulary";
+import { quotation } from "../paint/quotes";
 import { nounOf, plural, separatorNames } from "../parts/nouns";
 import { statistics } from "../parts/sentence";
-import { tokenText } from "../parts/token";
+import { tokenQuote, tokenWord } from "../parts/token";
 import { metricOf } from "../state/effects";
 import type { View } from "../state/view";
 import { labelOf } from "./headvalues";
@@ -33,7 +34,7 @@ function pinned(view: View): HeadQuestion[] {
   const { grid, row, col, overview, shownHead } = view;
   const noun = nounOf(overview);
   const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
-  const [it, that] = [query, key].map((unit) => (unit ? `“${tokenText(unit.label)}”` : `a ${noun}`));
+  const [it, that] = [query, key].map((unit) => (unit ? tokenQuote(unit.label) : `a ${noun}`));
   const byNorm = shownHead.measure === "norm";
   const question = (name: string, label: string, about: string, needs: string): HeadQuestion => ({
     ...{ name, label, about, needs, group: "Pinned" },
@@ -78,10 +79,10 @@ function wordsOf(view: View, name: string): string {
   if (name === "variation") return finds;
   const noun = nounOf(overview);
   const words = finds
-    .replace("{first}", tokenText(overview.keyside.tokens[0] ?? ""))
+    .replace("{first}", tokenWord(overview.keyside.tokens[0] ?? ""))
     .replace("{separator}", separatorNames(overview.keyside))
     .replace(/\bword(s?)\b/, (_, several) => (name === "same_word" ? "word" : plural(noun, several ? 2 : 1)));
-  return asMeasured(view, words || `have much of “${label}”`);
+  return asMeasured(view, words || `have much of ${quotation(label)}`);
 }
 
 function gateWords(name: string): string {

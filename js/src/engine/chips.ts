@@ -1,6 +1,8 @@
 // Changes as a page asks for them and is told of them, in the words of bertlens/whatif/chips.py.
+
 import * as phrases from "../generated/phrases";
 import { headLabel } from "../paint/format";
+import { quotation } from "../paint/quotes";
 import type { Change } from "./changes";
 
 export type Fields = Record<string, unknown>;
@@ -39,7 +41,7 @@ export function chipOf(change: Change, id: number, tokens: readonly string[]) {
   const token = (n: number | null) => {
     if (n === null) return "any";
     const isOnly = tokens.indexOf(tokens[n]!) === tokens.lastIndexOf(tokens[n]!);
-    return `“${tokens[n]}”${isOnly ? "" : ` (${n})`}`;
+    return `${quotation(tokens[n]!)}${isOnly ? "" : ` (${n})`}`;
   };
   if (change.kind === "hide") {
     const label = `${token(change.token)} hidden`;

@@ -1,6 +1,8 @@
 // The overview of a run that a page made, as bertlens/widgets/overview.py makes it of a trace; what is of the model and not
 // of the text is taken from the overview that the page carries.
+
 import * as phrases from "../generated/phrases";
+import { isolate } from "../paint/quotes";
 import { type Fields, NEEDS_PYTHON } from "./chips";
 import type { Encoded, Vocabulary } from "./tokenizer";
 import { scriptsWithoutBlanks } from "./words";
@@ -22,7 +24,7 @@ function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: 
     add("unknown", phrases.UNKNOWN({ count: lost.length }), phrases.UNKNOWN_ABOUT({ places: where.join(", ") }));
   }
   if (typed.length > 0) {
-    const where = typed.map(({ token, at }) => `${token} at ${at}`).join(", ");
+    const where = typed.map(({ token, at }) => `${isolate(token)} at ${at}`).join(", ");
     const meant = typed.every(({ token }) => token === mask);
     add("typed", phrases.TYPED, phrases.TYPED_ABOUT({ places: where }), meant ? "info" : "warning");
   }

@@ -1,6 +1,8 @@
 // Texts as tokens, by the library that reads a tokenizer.json. Which word a piece is of, and what the template put there,
 // the library does not say: found by marks on the pieces.
+
 import { Tokenizer } from "@huggingface/tokenizers";
+import { quotation } from "../paint/quotes";
 import { textWords } from "./words";
 
 /** What a page carries of a tokenizer: its file, its settings. */
@@ -191,7 +193,7 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
   for (const [text, pair, ids, words] of readings) {
     const encoded = encode(text, pair || undefined);
     if (String([encoded.ids, encoded.words]) !== String([ids, words]))
-      throw new Error(`its tokenizer reads “${text}” otherwise here than in Python`);
+      throw new Error(`its tokenizer reads ${quotation(text)} otherwise here than in Python`);
   }
   return { encode, names };
 }

@@ -15,7 +15,7 @@ import { headLabel, paperName } from "../paint/format";
 import { SCREEN, svgFile } from "../parts/figure";
 import type { Sheet } from "../parts/paper";
 import { sentenceText } from "../parts/sentence";
-import { tokenText } from "../parts/token";
+import { tokenQuote } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { type View, ViewContext } from "../state/view";
 import { tabOf } from "../tabs/tabs";
@@ -59,7 +59,7 @@ export function headFigure(view: View, sheet = SCREEN): string {
   const shades = mode === "text" && shadesOf(view);
   const body = shades ? <RunningFigure /> : mode === "lines" ? <LinesFigure /> : <MapFigure />;
   const caption = `${name}, ${symbol === "α" ? "attention" : symbol}`;
-  const by = shades && `“${tokenText(shades.unit.label)}”`;
+  const by = shades && tokenQuote(shades.unit.label);
   const about = {
     title: by ? `${caption}: ${shades.to ? `who looks at ${by}` : `what ${by} looks at`}` : caption,
     description: shades ? shadesInWords(view, shades) : description,

@@ -6,7 +6,7 @@ import { FIND_FROM, Find } from "../head/find";
 import { counted } from "../paint/format";
 import { Check, into, Segmented, Select, wordChoices } from "../parts/controls";
 import { specialNames } from "../parts/nouns";
-import { tokenText, visibleText } from "../parts/token";
+import { tokenWord, visibleText } from "../parts/token";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
 import { tabsOf } from "../tabs/opentab";
@@ -201,7 +201,7 @@ function SpecialTokens() {
 /** The query, where no head view pins one. */
 function QuerySelect() {
   const { synced, overview } = useView();
-  const tokens = overview.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${tokenText(token)}` }));
+  const tokens = overview.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${tokenWord(token)}` }));
   return (
     <Select
       label="query"

@@ -119,6 +119,7 @@ export const FINEST_DECIMALS = 6;
 export const MENTION_SHARE = 0.1;
 export const MENTION_EVEN = 2;
 export const TOLERANCE = 0.005;
+export const RIGHT_TO_LEFT = [[1424, 2303], [64285, 65023], [65136, 65278], [67584, 69631], [124928, 126975]] as const;
 export const PATTERN_TOKENS = 4;
 export const PATTERN_CONTENT = 3;
 export const PATTERN_CUTS = 32;

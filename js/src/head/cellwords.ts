@@ -8,7 +8,7 @@ import { capital, counted, upTo } from "../paint/format";
 import { isNothing } from "../paint/ranked";
 import { nounOf, plural } from "../parts/nouns";
 import { isMuch } from "../parts/sentence";
-import { tokenText } from "../parts/token";
+import { tokenQuote } from "../parts/token";
 import { renormalized } from "../state/headgrid";
 import type { ShownHead } from "../state/shownhead";
 import type { View } from "../state/view";
@@ -21,7 +21,7 @@ export const saidAs = ({ layerMap, measure }: ShownHead): Measure | "" => (layer
 export const unitNoun = ({ synced, overview }: View): string =>
   ({ pieces: nounOf(overview), words: "word", spans: "domain" })[synced.units.value];
 
-const quoted = ({ label }: Unit): string => `“${tokenText(label)}”`;
+const quoted = ({ label }: Unit): string => tokenQuote(label);
 
 /** What is said before a map of a whole layer. */
 const ofLayer = ({ shownHead }: View, { name }: Scale): string => (shownHead.layerMap ? `${name}: ` : "");

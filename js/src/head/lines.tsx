@@ -10,7 +10,7 @@ import { headColour, headDash, signColour } from "../paint/palette";
 import { into, Slider } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { More } from "../parts/term";
-import { Token, tokenText } from "../parts/token";
+import { Token, tokenWord } from "../parts/token";
 import { useWidth } from "../parts/width";
 import type { Cell } from "../state/page";
 import { useView, type View, ViewContext } from "../state/view";
@@ -286,7 +286,7 @@ function Tokens({ units, isQuery, chart, focus, crowded, height, norms }: Tokens
       style={{ height: px(height) }}
       aria-pressed={n === pinned}
       tabIndex={isStop(n) ? 0 : -1}
-      title={`${isQuery ? `query ${n + (from?.row ?? 0)}` : `key ${n + (from?.col ?? 0)}`}: ${tokenText(label)}`}
+      title={`${isQuery ? `query ${n + (from?.row ?? 0)}` : `key ${n + (from?.col ?? 0)}`}: ${tokenWord(label)}`}
       onPointerEnter={() => into(page.hover)(isQuery ? { row: n, col: -1 } : { row: -1, col: n })}
       onPointerLeave={() => into(page.hover)(null)}
       onClick={() => pinToken(view, isQuery, n)}

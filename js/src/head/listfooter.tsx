@@ -4,7 +4,7 @@ import type { Item } from "../compute/grid";
 import { counted, share } from "../paint/format";
 import { plural } from "../parts/nouns";
 import { More } from "../parts/term";
-import { tokenText } from "../parts/token";
+import { tokenQuote } from "../parts/token";
 import { renormalized } from "../state/headgrid";
 import { useView, type View } from "../state/view";
 import { unitNoun } from "./cellwords";
@@ -55,7 +55,7 @@ function AboutNorms({ norms }: { norms: Float32Array }) {
   const weights = shownHead.weights.row(focus.query);
   const top = strongestKey(weights);
   const median = norms.slice().sort()[norms.length >> 1]!;
-  const topWords = `Looked at most: “${tokenText(overview.keyside.tokens[top]!)}”, α ${share(weights[top]!)}. What it has to give, ‖f(x)‖, is ${share(norms[top]!)} long; the median is ${share(median)}.`;
+  const topWords = `Looked at most: ${tokenQuote(overview.keyside.tokens[top]!)}, α ${share(weights[top]!)}. What it has to give, ‖f(x)‖, is ${share(norms[top]!)} long; the median is ${share(median)}.`;
   const merged = synced.units.value === "pieces" ? "" : "The norm of a word is the sum of its pieces’.";
   const about = [row !== null && !shownHead.layerMap && topWords, merged].filter(Boolean).join(" ");
   return about ? <More about={about} /> : null;

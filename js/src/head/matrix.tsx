@@ -8,7 +8,7 @@ import { choicesOf, into, Select } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels, usePaint } from "../parts/pixels";
-import { Token, tokenText, visibleText } from "../parts/token";
+import { Token, tokenText, tokenWord, visibleText } from "../parts/token";
 import { hideTip, showTip } from "../parts/tooltip";
 import { useWidth } from "../parts/width";
 import { type Cell, pointAt } from "../state/page";
@@ -152,7 +152,7 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
               data-tokens={pieces}
               class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
               style={{ [isRow ? "top" : "left"]: px(place(n)) }}
-              title={`${isRow ? "query" : "key"} ${n}: ${tokenText(label)}`}
+              title={`${isRow ? "query" : "key"} ${n}: ${tokenWord(label)}`}
               onClick={() => pinToken(view, isRow, n)}
             >
               <Token text={label} />

@@ -8,7 +8,7 @@ import { counted, scaleEnd } from "../paint/format";
 import { choicesOf, into, Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
-import { tokenText } from "../parts/token";
+import { tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { useView, type View } from "../state/view";
 import { headingWords, mostWords } from "./cellwords";
 import { currentScale, pinToken, type Scale } from "./scale";
@@ -110,7 +110,7 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
             {...shared}
             tabIndex={n === stop ? 0 : -1}
             aria-pressed={(chosen ?? marked)(n)}
-            aria-label={`${tokenText(text)} ${shades ? shades.scale.text(value) : ""}`}
+            aria-label={`${tokenWord(text)} ${shades ? shades.scale.text(value) : ""}`}
             onClick={() => pick(n)}
             onPointerEnter={() => hover?.(n)}
             onPointerLeave={() => hover?.(null)}
@@ -137,17 +137,17 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
 /** The largest of a token's values in words: “sat” looks at on 0.731, the 0.120, …; the other 16 less. */
 export function shadesInWords(view: View, { to, unit, units, values, scale }: Shades): string {
   const { positions } = largest(values, TOKENS_NAMED);
-  const named = positions.map((n) => `${tokenText(units[n]!.label)} ${scale.text(values[n]!)}`).join(", ");
+  const named = positions.map((n) => `${tokenWord(units[n]!.label)} ${scale.text(values[n]!)}`).join(", ");
   const count = units.length - positions.length;
   const tail = count > 0 ? `; the other ${counted(count)} ${scale.signed ? "differ " : ""}less` : "";
-  return `${headingWords(view.shownHead, `“${tokenText(unit.label)}”`, to).join("")}: ${named}${tail}`;
+  return `${headingWords(view.shownHead, tokenQuote(unit.label), to).join("")}: ${named}${tail}`;
 }
 
 /** The colours of the shades. */
 export const legendOf = ({ unit, scale }: Shades) => ({
   low: scale.signed ? scale.text(scale.lo) : "0",
   high: scale.text(scale.hi),
-  label: phrases.OWN_SCALE({ symbol: scale.symbol, name: `“${tokenText(unit.label)}”` }),
+  label: phrases.OWN_SCALE({ symbol: scale.symbol, name: tokenQuote(unit.label) }),
   colours: scale.colours,
 });
 

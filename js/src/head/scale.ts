@@ -4,7 +4,7 @@ import { isLong } from "../compute/windows";
 import { MEASURES } from "../generated/vocabulary";
 import { headLabel, scaleEnd, share, signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
-import { tokenText } from "../parts/token";
+import { tokenWord } from "../parts/token";
 import type { ShownHead } from "../state/shownhead";
 import type { View } from "../state/view";
 
@@ -54,7 +54,7 @@ export const cellText = ({ shownHead, grid }: View, row: number, col: number): s
   const scale = scaleOf(shownHead, grid, false);
   const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label];
   const value = scale.text(grid.values.at(row, col));
-  return `query ${tokenText(query)} → key ${tokenText(key)}: ${value}, ${scale.name}`;
+  return `query ${tokenWord(query)} → key ${tokenWord(key)}: ${value}, ${scale.name}`;
 };
 
 /** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */

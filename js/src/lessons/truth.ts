@@ -1,9 +1,11 @@
 // What a guess is held against: the truth in this view, and how the guess did.
+
 import type { Unit } from "../compute/grid";
 import { units } from "../compute/grid";
 import * as phrases from "../generated/phrases";
 import { TOLERANCE } from "../generated/vocabulary";
 import { headLabel, share } from "../paint/format";
+import { quotation } from "../paint/quotes";
 import type { Step } from "../state/lesson";
 import type { View } from "../state/view";
 import { factsOf } from "./facts";
@@ -16,8 +18,6 @@ export interface Outcome {
   instead: string;
   head?: { layer: number; head: number }; // that is the answer
 }
-
-const quoted = (label: string) => `“${label}”`;
 
 /** The words that can be looked at: without special tokens, unless they count. */
 export const choicesIn = ({ overview }: View, step: Step): Unit[] =>
@@ -36,9 +36,9 @@ export function outcomeOf(view: View, step: Step, guess: string | null): Outcome
   }
   if (facts.answer === null) return phrases.NO_ANSWER;
   return {
-    truth: quoted(facts.answer),
+    truth: quotation(facts.answer),
     right: isSameWord(facts.answer, guess ?? ""),
-    instead: `Your guess: ${quoted(guess ?? "")}.`,
+    instead: `Your guess: ${quotation(guess ?? "")}.`,
   };
 }
 
@@ -51,9 +51,9 @@ function ofKey(view: View, step: Step, guess: string | null): Outcome | string {
   const guessed = choices.find(({ pieces }) => String(pieces[0]) === guess) ?? best;
   const [peak, got] = [strongest(best), strongest(guessed)];
   return {
-    truth: `${quoted(best.label)}, ${share(peak, 2)}`,
+    truth: `${quotation(best.label)}, ${share(peak, 2)}`,
     right: got >= peak - TOLERANCE,
-    instead: `${quoted(guessed.label)} got ${share(got, 2)}.`,
+    instead: `${quotation(guessed.label)} got ${share(got, 2)}.`,
   };
 }
 

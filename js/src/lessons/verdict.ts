@@ -1,7 +1,9 @@
 // Whether a lesson's check is fulfilled by what a view shows: the tree that bertlens/lessons/language.py made of its
 // text, read the same way as there.
+
 import * as phrases from "../generated/phrases";
 import { TOLERANCE } from "../generated/vocabulary";
+import { quotation } from "../paint/quotes";
 
 type OfCells = "weight" | "taken";
 export type NumberTree = number | string | [name: OfCells] | [name: OfCells, query: string, key: string];
@@ -112,7 +114,7 @@ export const isSameWord = (label: string, word: string): boolean =>
 
 function named(words: Word[], word: string): number[][] {
   const matches = words.flatMap(([label, pieces]) => (isSameWord(label, word) ? [pieces] : []));
-  if (matches.length === 0) throw new Unknown(phrases.NO_SUCH_WORD({ word }));
+  if (matches.length === 0) throw new Unknown(phrases.NO_SUCH_WORD({ word: quotation(word) }));
   return matches;
 }
 

@@ -4,9 +4,10 @@ import { columnMeans } from "../compute/grid";
 import type { Cells } from "../compute/windows";
 import { MENTION_EVEN, MENTION_SHARE, STATISTICS } from "../generated/vocabulary";
 import { counted, headLabel, percent, upTo } from "../paint/format";
+import { quotation } from "../paint/quotes";
+import { tokenQuote, tokenWord } from "../parts/token";
 import type { Overview } from "../state/overview";
 import { type Noun, nounOf, plural, separatorNames } from "./nouns";
-import { tokenText } from "./token";
 
 const RULE = `named is what gets ${percent(MENTION_SHARE)} or more, and twice what even rows would give`;
 const MOST_PLACES = 3; // that are named, two of them in the sentence itself
@@ -75,13 +76,13 @@ type Value = (statistic: string) => number;
 
 /** The places that every head is told by, those of a statistic. */
 function fixedPlaces({ keyside }: Overview, noun: Noun, value: Value, even: Value): Place[] {
-  const token = tokenText(keyside.tokens[0] ?? "");
+  const token = tokenWord(keyside.tokens[0] ?? "");
   const isSpecial = Boolean(keyside.special[0]);
   const names: [statistic: string, name: string, rests: boolean][] = [
     ["previous", `the previous ${noun}`, false],
     ["next", `the next ${noun}`, false],
     ["self", `the ${noun} itself`, false],
-    ["first", isSpecial ? token : `the first ${noun}, “${token}”`, isSpecial],
+    ["first", isSpecial ? token : `the first ${noun}, ${quotation(token)}`, isSpecial],
     ["separator", separatorNames(keyside), true],
   ];
   return names.map(([statistic, name, rests]) => ({ share: value(statistic), even: even(statistic), name, rests }));
@@ -95,7 +96,7 @@ function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells, e
   return upTo(tokens.length)
     .filter((j) => !special[j] && j > 0)
     .map((j) => {
-      const name = `“${tokenText(tokens[j]!)}”${isRepeated(j) ? ` (${j})` : ""}`;
+      const name = `${tokenQuote(tokens[j]!)}${isRepeated(j) ? ` (${j})` : ""}`;
       return { share: means[j]!, even, name, rests: false };
     });
 }

@@ -1,5 +1,7 @@
 // One token as text: isolated from its neighbours' direction, invisible characters drawn as their codes.
 
+import { ISOLATES, isolate, quotation } from "../paint/quotes";
+
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u2800\u3164]|\ufe0f/gu;
 
 const MOST_CHARACTERS = 64; // characters that are written out: a token can be a whole page
@@ -11,14 +13,21 @@ function shortened(token: string, most: number): string {
   return `${characters.slice(0, most / 2).join("")}…${characters.slice(-most / 4).join("")}`;
 }
 
-/** Text as a person can read it: control and format characters as U+XXXX, a blank as ␣. */
+const codeOf = (c: string) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+
+/** Text as a person can read it: control and format characters as U+XXXX but for those of `isolate`, a blank as ␣. */
 export function visibleText(token: string): string {
-  const text = token.replace(HIDDEN, (c) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  const isolates = [...token.matchAll(ISOLATES)].flatMap(({ index, 0: { length } }) => [index, index + length - 1]);
+  const text = token.replace(HIDDEN, (c, at: number) => (isolates.includes(at) ? c : codeOf(c)));
   return text.trim() === "" ? "␣".repeat(Math.max(1, text.length)) : text;
 }
 
 /** A token as a person can read it, a long one by its ends. */
 export const tokenText = (token: string): string => visibleText(shortened(token, MOST_CHARACTERS));
+
+/** A token in a sentence, and there between quotation marks. */
+export const tokenWord = (token: string): string => isolate(tokenText(token));
+export const tokenQuote = (token: string): string => quotation(tokenText(token));
 
 export const Token = ({ text, title }: { text: string; title?: string }) => (
   <bdi

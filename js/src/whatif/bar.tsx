@@ -6,7 +6,7 @@ import { isNothing } from "../paint/ranked";
 import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
-import { Token, tokenText } from "../parts/token";
+import { Token, tokenWord } from "../parts/token";
 import { type AnswerRow, type Answers, answersOf, movedMost, targetOf } from "../state/effects";
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
@@ -213,7 +213,7 @@ function AnswerSlopes({ answers }: { answers: Answers }) {
     isOfVectors(kind)
       ? { ...row, name: unit }
       : kind === "tags"
-        ? { ...row, name: `${tokenText(overview.queries.tokens[row.position]!)}: ${row.name}` }
+        ? { ...row, name: `${tokenWord(overview.queries.tokens[row.position]!)}: ${row.name}` }
         : row,
   );
   if (!kind) return null;

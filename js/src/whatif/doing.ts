@@ -3,6 +3,7 @@
 import { cellFacts } from "../compute/neuronsheet";
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
+import { quotation } from "../paint/quotes";
 import { nounOf, plural } from "../parts/nouns";
 import { tokenText } from "../parts/token";
 import { change } from "../state/changequeue";
@@ -65,7 +66,7 @@ export function toggle(view: View, [layer, head]: HeadName): void {
 }
 
 const token = ({ overview }: View, pieces: number[]) =>
-  `“${pieces.map((n) => tokenText(overview.keyside.tokens[n]!)).join(" ")}”`;
+  quotation(pieces.map((n) => tokenText(overview.keyside.tokens[n]!)).join(" "));
 
 /** What can be done to a head. */
 export function toHead({ overview }: View, [layer, head]: HeadName): Doing[] {

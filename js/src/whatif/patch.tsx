@@ -1,7 +1,7 @@
 // A part of the run taken from another text: which part, at which token, and where in the other text.
 import { useSignal } from "@preact/signals";
 import { choicesOf, into, Select, Submit } from "../parts/controls";
-import { tokenText } from "../parts/token";
+import { tokenWord } from "../parts/token";
 import { useView } from "../state/view";
 import { add } from "./doing";
 
@@ -37,7 +37,7 @@ export function PatchForm({ done }: { done: () => void }) {
       <Select
         label="at"
         value={token.value}
-        choices={tokens.map((one, n) => ({ value: String(n), label: `${tokenText(one)} (${n})` }))}
+        choices={tokens.map((one, n) => ({ value: String(n), label: `${tokenWord(one)} (${n})` }))}
         onChange={into(token)}
       />
       <label class="bl-group bl-patch-text">

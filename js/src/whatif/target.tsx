@@ -1,9 +1,11 @@
 // Whose change is asked: the model's first answer, or a label or word that a reader chooses.
+
 import { batch, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { Read } from "../kernel/answers";
+import { quotation } from "../paint/quotes";
 import { Close, Select } from "../parts/controls";
-import { tokenText } from "../parts/token";
+import { tokenWord } from "../parts/token";
 import { answersOf, targetOf, targetRefused } from "../state/effects";
 import { useView, type View } from "../state/view";
 
@@ -48,7 +50,7 @@ export function AnswerChoice() {
           <Select
             label="at"
             value={String(rows[0]!.position)}
-            choices={places.map((n) => ({ value: String(n), label: `${tokenText(tokens[n]!)} (${n})` }))}
+            choices={places.map((n) => ({ value: String(n), label: `${tokenWord(tokens[n]!)} (${n})` }))}
             onChange={(place) => {
               page.targetAt.value = Number(place);
             }}
@@ -57,7 +59,7 @@ export function AnswerChoice() {
       </fieldset>
       {refused && (
         <p class="bl-muted" role="status">
-          {refused} So this is about {FIRST} answer, not “{page.target.value}”.{" "}
+          {refused} So this is about {FIRST} answer, not {quotation(page.target.value)}.{" "}
           <button type="button" class="bl-link" onClick={() => choose(view, "")}>
             forget it
           </button>

@@ -19,6 +19,7 @@ TYPED = "The old cat sat on the mat, and the mat was on the unbelievably old flo
 OTHER = "The old mat, the cat and the floor: on the mat the old cat sat 㐂, naïve."
 PAIR = ("The cat sat down.", "It was asleep.")
 LONG = "She gave the dog a bone, and he buried it at once in the garden. " * 9
+HEBREW = ("הילד קרא 12 ספרים ביום אחד.", "ביום אחד הילד קרא קרא ספרים.")
 ALIGNED = {"aligned": True}
 WINDOWS = [("weight", 0, 0, {}), ("norm", 0, 0, ALIGNED), ("difference", 3, 2, {})]
 
@@ -52,6 +53,8 @@ QUESTIONS = [
     *about(["text", PAIR[1], PAIR[0], ""]),
     {"op": "trace", "text": LONG},
     *about(["text", f"{TYPED} {LONG}", "", ""], 20),
+    {"op": "trace", "text": HEBREW[0]},
+    *about(["text", HEBREW[1], "", ""]),
 ]
 
 
@@ -65,6 +68,7 @@ def said(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
         (trace, trace.rerun(whatif.off(1, 3), whatif.hide(4)), 0),
         (lens.trace(*PAIR), lens.trace(*PAIR[::-1]), 0),
         (lens.trace(LONG), lens.trace(f"{TYPED} {LONG}"), 20),
+        (lens.trace(HEBREW[0]), lens.trace(HEBREW[1]), 0),
     ]
     refused = found.pop(1 + len(about([])))
     assert refused[0] == "this run is the unchanged one"
@@ -73,7 +77,7 @@ def said(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return [(bl.compare(a, b), row, found[n * step + 1 : (n + 1) * step]) for n, (a, b, row) in enumerate(runs)]
 
 
-RUNS = pytest.mark.parametrize("run", [0, 1, 2, 3], ids=["texts", "original", "pairs", "long"])
+RUNS = pytest.mark.parametrize("run", [0, 1, 2, 3, 4], ids=["texts", "original", "pairs", "long", "hebrew"])
 
 
 @RUNS

@@ -1,8 +1,10 @@
 // Two runs beside each other: the one shown, and another text or the run without changes. As
 // bertlens/widgets/panels/comparison_panel.py; the runs are of one model and one tokenizer.
+
 import * as phrases from "../../generated/phrases";
 import { COMPARED_HEADS, COMPARED_RUNS, COMPARED_UNITS, NAMED_UNITS, SINK } from "../../generated/vocabulary";
 import { headLabel } from "../../paint/format";
+import { quotation } from "../../paint/quotes";
 import { isNothing, ranked } from "../../paint/ranked";
 import { jsdTerm } from "../arithmetic";
 import { chipOf, type Fields } from "../chips";
@@ -97,7 +99,7 @@ function alignmentWords({ a, b, alignment: { shared, open } }: Runs, aligned: bo
   const words = [
     (isScaled ? phrases.ALIGNED_ALONE : phrases.ALIGNED)({ count: shared.length, a: n, units: "tokens", b: m }),
   ];
-  const named = namedUnits(open.map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`));
+  const named = namedUnits(open.map(([i, j]) => `${quotation(a.encoded.tokens[i]!)} (${i} and ${j})`));
   if (named) words.push(phrases.ALIGNED_OTHERWISE({ pairs: named }));
   if (isScaled) words.push(phrases.ALIGNED_SCALED);
   return words.join(" ");
@@ -196,7 +198,7 @@ function described(engine: Engine, runs: Runs, distances: Distances, at: number,
     2,
   );
   const text = (side: 0 | 1) => texts[order.indexOf(side)]!;
-  const named = ({ encoded }: Side, place: number) => `“${encoded.tokens[place]}” (${place})`;
+  const named = ({ encoded }: Side, place: number) => `${quotation(encoded.tokens[place]!)} (${place})`;
   const [side, place] = p === null ? ([1, q!] as const) : ([0, p] as const);
   const key = named(side ? b : a, place);
   const numbers =

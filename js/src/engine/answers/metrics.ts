@@ -1,5 +1,7 @@
 // The numbers of an answer that heads are switched off for. As `asked` of bertlens/whatif/before_after.py.
+
 import * as phrases from "../../generated/phrases";
+import { quotation } from "../../paint/quotes";
 import { cosine, type Pass } from "../forward";
 import type { Engine, Run } from "../runs";
 import { best, logitsAt, placesOf, softmax, vectorOf, WHOLE } from "./output";
@@ -34,7 +36,7 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const at = kind === "labels" ? WHOLE : (target?.position ?? places[0]!);
   const two = best(logitsAt(engine, original, at), 2);
   const top = target?.number ?? two[0]!;
-  const name = nameOf(engine, top);
+  const name = quotation(nameOf(engine, top));
   const where = kind === "words" && places.length > 1 ? ` at ${at}` : "";
   const logit = (pass: Pass, n: number) => logitsAt(engine, pass, at)[n]!;
   const base = softmax(logitsAt(engine, original, at));
@@ -46,7 +48,7 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const main = metric("logit", label, "logits", (pass) => logit(pass, top));
   if (kind === "labels") return isDistribution ? [main, divergence] : [main];
   const second = two.find((n) => n !== top)!;
-  const lead = phrases.LOGIT_OVER({ name, other: nameOf(engine, second), where });
+  const lead = phrases.LOGIT_OVER({ name, other: quotation(nameOf(engine, second)), where });
   return [
     main,
     metric("difference", lead, "nats", (pass) => logit(pass, top) - logit(pass, second)),
@@ -64,7 +66,7 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
 function ofTags(engine: Engine, original: Pass, places: number[], tokens: string[], target: Target | null): Metric {
   if (target) {
     const { position, number, name } = target;
-    const label = phrases.TOKEN_LOGIT({ name, token: tokens[position]!, position });
+    const label = phrases.TOKEN_LOGIT({ name: quotation(name), token: quotation(tokens[position]!), position });
     return metric("logit", label, "logits", (pass) => logitsAt(engine, pass, position)[number]!);
   }
   const labels = places.map((place) => best(logitsAt(engine, original, place), 1)[0]!);

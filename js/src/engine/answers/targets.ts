@@ -1,5 +1,7 @@
 // The answer that is asked about in place of the model's first: a label, or a word at a mask. As bertlens/whatif/targets.py.
+
 import * as phrases from "../../generated/phrases";
+import { isolate, quotation } from "../../paint/quotes";
 import { NEEDS_PYTHON } from "../chips";
 import type { Answering, Engine, Run } from "../runs";
 import { logitsAt, numbersOf, placesOf, WHOLE } from "./output";
@@ -23,13 +25,18 @@ export function targetOf(engine: Engine, shown: Run, name: string, at = -1): Tar
     if (at >= 0 && !places.includes(at))
       throw new Error(phrases.NOT_MASKED({ position: at, places: places.join(", ") }));
     const number = engine.names.idOf(name);
-    if (number === undefined) throw new Error(phrases.NO_SINGLE_TOKEN({ name: `'${name}'` }));
+    if (number === undefined) throw new Error(phrases.NO_SINGLE_TOKEN({ name: isolate(`'${name}'`) }));
     return { name, number, position: at < 0 ? places[0]! : at };
   }
   if (kind !== "labels" && kind !== "tags") throw new Error(NEEDS_PYTHON);
   const number = names.indexOf(name);
   if (number < 0)
-    throw new Error(phrases.NO_SUCH_LABEL({ name: `'${name.slice(0, 40)}'`, labels: names.slice(0, 20).join(", ") }));
+    throw new Error(
+      phrases.NO_SUCH_LABEL({
+        name: isolate(`'${name.slice(0, 40)}'`),
+        labels: names.slice(0, 20).map(isolate).join(", "),
+      }),
+    );
   if (kind === "labels") return { name, number, position: WHOLE };
   if (at >= 0) return { name, number, position: at };
   const score = (place: number) => numbersOf(engine, logitsAt(engine, shown.original, place))[number]!;
@@ -45,14 +52,15 @@ export const findTarget: Answering<"find_target"> = ({ carried, names }, _, ques
     const pieces = text ? names.pieces(` ${text}`) : [];
     if (pieces.length === 1 && names.isKnown(pieces[0]!)) return { fields: { name: pieces[0] } };
     if (names.isKnown(text)) return { fields: { name: text } };
-    const several = { count: pieces.length, pieces: pieces.slice(0, 6).join(" ") };
+    const several = { count: pieces.length, pieces: isolate(pieces.slice(0, 6).join(" ")) };
     const why = pieces.length > 1 ? phrases.SEVERAL_TOKENS(several) : phrases.NO_TOKEN;
-    throw new Error(phrases.NO_WORD({ text: text.slice(0, 40), why }));
+    throw new Error(phrases.NO_WORD({ text: quotation(text.slice(0, 40)), why }));
   }
   if (kind !== "labels" && kind !== "tags") throw new Error(NEEDS_PYTHON);
   const name = labels.find((one) => one === text) ?? labels.find((one) => one.toLowerCase() === text.toLowerCase());
   if (name !== undefined) return { fields: { name } };
   throw new Error(
-    phrases.NO_LABEL({ text: text.slice(0, 40) }) + phrases.NEAR({ names: labels.slice(0, 4).join(", ") }),
+    phrases.NO_LABEL({ text: quotation(text.slice(0, 40)) }) +
+      phrases.NEAR({ names: labels.slice(0, 4).map(isolate).join(", ") }),
   );
 };

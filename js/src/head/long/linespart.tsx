@@ -4,7 +4,7 @@ import { extremes, type Grid } from "../../compute/grid";
 import { heldCells, isLong } from "../../compute/windows";
 import { counted } from "../../paint/format";
 import { into, Slider } from "../../parts/controls";
-import { tokenText } from "../../parts/token";
+import { tokenWord } from "../../parts/token";
 import { inSlices } from "../../state/idle";
 import type { View } from "../../state/view";
 import { currentScale, pinCell } from "../scale";
@@ -116,7 +116,7 @@ export function PartOfLines({ view, minimum }: { view: View; minimum: number }) 
             <>
               {n > 0 && ", "}
               <button type="button" class="bl-link" onClick={() => pinCell(view, r, c)}>
-                {tokenText(grid.rows[r]!.label)} {r} → {tokenText(grid.cols[c]!.label)} {c}
+                {tokenWord(grid.rows[r]!.label)} {r} → {tokenWord(grid.cols[c]!.label)} {c}
               </button>{" "}
               {text(value)}
             </>

@@ -5,7 +5,7 @@ import { counted, px } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { choicesOf, Segmented } from "../../parts/controls";
 import { Pixels, usePaint } from "../../parts/pixels";
-import { Token, tokenText } from "../../parts/token";
+import { Token, tokenWord } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { inSlices } from "../../state/idle";
 import { useView } from "../../state/view";
@@ -152,7 +152,7 @@ function Axis({ at: { level, region }, isRow }: { at: At; isRow: boolean }) {
             key={n}
             class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
             style={{ [isRow ? "top" : "left"]: px((n - from + 0.5) * cell) }}
-            title={`${isRow ? "query" : "key"} ${n}: ${tokenText(units[n]!.label)}`}
+            title={`${isRow ? "query" : "key"} ${n}: ${tokenWord(units[n]!.label)}`}
             onClick={() => pinToken(view, isRow, n)}
           >
             {isTokens ? <Token text={units[n]!.label} /> : counted(n)}

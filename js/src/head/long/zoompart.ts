@@ -4,7 +4,7 @@ import { colourEnd, type Grid, largestOf, type Unit } from "../../compute/grid";
 import { type Cells, heldCells } from "../../compute/windows";
 import { type Level, levelsOf, partAt, picture, type Region, Tiles } from "../../compute/zoom";
 import { counted } from "../../paint/format";
-import { tokenText } from "../../parts/token";
+import { tokenWord } from "../../parts/token";
 import type { Cell } from "../../state/page";
 import type { View } from "../../state/view";
 import { cellText, currentScale, type Scale } from "../scale";
@@ -57,7 +57,7 @@ export function partWords({ grid }: View, { region }: Pick<At, "region">): strin
 
 export const place = (units: Unit[], from: number, count: number) =>
   count === 1
-    ? tokenText(units[from]!.label)
+    ? tokenWord(units[from]!.label)
     : `${counted(from)} – ${counted(Math.min(from + count, units.length) - 1)}`;
 
 /** The numbers of the pixels, as far as they are here. */

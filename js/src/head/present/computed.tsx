@@ -5,8 +5,9 @@ import { largest } from "../../compute/largest";
 import { products } from "../../compute/neurons";
 import { cellFacts } from "../../compute/neuronsheet";
 import { counted, scalingText, signed } from "../../paint/format";
+import { quotation } from "../../paint/quotes";
 import { nounOf, plural } from "../../parts/nouns";
-import { tokenText } from "../../parts/token";
+import { tokenQuote } from "../../parts/token";
 import type { View } from "../../state/view";
 import { digitsOf } from "../scale";
 import { Bars, barText, Vectors } from "./bars";
@@ -48,8 +49,8 @@ export function computedSteps(view: View, query: number, key: number): Step[] {
       tokens.map((label) => ({ label })),
       n,
     );
-  const asks = `“${tokenText(overview.queries.tokens[query]!)}”`;
-  const offers = `“${nameAt(overview.keyside.tokens, key)}”`;
+  const asks = tokenQuote(overview.queries.tokens[query]!);
+  const offers = quotation(nameAt(overview.keyside.tokens, key));
   const words = plural(nounOf(overview));
   const isHidden = !visible(slice, query, key);
   const dot = dotOf(slice, query, key);

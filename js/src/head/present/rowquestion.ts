@@ -1,9 +1,11 @@
 // What is asked before a row is shown, and what is said once it is: one true sentence each, in the words of the measure.
+
 import { visible } from "../../compute/attention";
 import type { Unit } from "../../compute/grid";
 import { capital, counted, share, upTo } from "../../paint/format";
+import { quotation } from "../../paint/quotes";
 import { plural } from "../../parts/nouns";
-import { tokenText } from "../../parts/token";
+import { tokenQuote, tokenText, tokenWord } from "../../parts/token";
 import { renormalized } from "../../state/headgrid";
 import type { View } from "../../state/view";
 import { unitNoun } from "../cellwords";
@@ -47,7 +49,7 @@ export function rowOf(view: View): Row | null {
     kind,
     about: layerMap?.word.about ?? "",
     at,
-    name: `“${tokenText(unit.label)}”`,
+    name: tokenQuote(unit.label),
     units,
     values,
     seen,
@@ -65,7 +67,8 @@ const sizeOf = (kind: Kind, value: number) => (kind === "difference" ? Math.abs(
 /** A word's text; where it stands there more than once, with its place. */
 export function nameOf(units: { label: string }[], n: number): string {
   const { label } = units[n]!;
-  return `${tokenText(label)}${units.some((unit, at) => at !== n && unit.label === label) ? ` (${n})` : ""}`;
+  const isRepeated = units.some((unit, at) => at !== n && unit.label === label);
+  return isRepeated ? `${tokenWord(label)} (${n})` : tokenText(label);
 }
 
 /** The words with the largest numbers in order, and the guess wherever it stands. */
@@ -158,7 +161,7 @@ const SAYS: Record<Kind, Saying> = {
 export function answerText(row: Row, guess: number | null): string {
   const { kind, name, units, values, seen, best, noun } = row;
   const text = (n: number) => numberText(row, kind === "difference" ? Math.abs(values[n]!) : values[n]!, false);
-  const quoted = (n: number) => `“${nameOf(units, n)}”`;
+  const quoted = (n: number) => quotation(nameOf(units, n));
   const count = `${counted(seen.length)} ${plural(noun, seen.length)}`;
   const why = noChoice(row);
   const note = noteOf(row);

@@ -12,7 +12,7 @@ import { HeatChart, type Run } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
-import { Token, tokenText } from "../../parts/token";
+import { Token, tokenQuote, tokenWord } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
 import { type Comparing, comparingOf, differenceOf, type Maps, named, type Pair, useMaps, windowOf } from "./tworuns";
@@ -77,7 +77,7 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
     ["b − a", change, true, [0, 1]],
   ];
   const words = (n: number) =>
-    `${tokenText(down[Math.floor(n / cols.length)]!)} → ${tokenText(across[n % cols.length]!)}: ${cellWords(maps, n)}`;
+    `${tokenWord(down[Math.floor(n / cols.length)]!)} → ${tokenWord(across[n % cols.length]!)}: ${cellWords(maps, n)}`;
   const cut = (from: number, n: number, all: number) => (n < all ? `${from} … ${from + n - 1} of ${all}` : "");
   const hasGaps = [...rows, ...cols].some((pair) => pair.includes(null));
   const windows = [cut(maps.row, rows.length, queries.length), cut(maps.col, cols.length, keys.length)];
@@ -139,7 +139,7 @@ export function RowTable({ runs }: { runs: Comparing }) {
   const lone = a === null || b === null ? `, a query of ${a === null ? "b" : "a"} that is not aligned` : "";
   return (
     <Table<number>
-      title={`Row of “${tokenText(named(runs.queries)[query]!)}”`}
+      title={`Row of ${tokenQuote(named(runs.queries)[query]!)}`}
       about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first${cols.some((pair) => pair.includes(null)) ? `, –: ${NOT_ALIGNED}` : ""}`}
       rows={sorted(upTo(cols.length), size, true)}
       pinned={(j) => maps.col + j === runs.key}

@@ -9,7 +9,7 @@ import { Segmented, Slider } from "../../parts/controls";
 import { Section, Waiting } from "../../parts/section";
 import { Table } from "../../parts/table";
 import { textWidth } from "../../parts/textwidth";
-import { Place, tokenText } from "../../parts/token";
+import { Place, tokenQuote, tokenText } from "../../parts/token";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
 
@@ -88,7 +88,7 @@ export function Stream() {
         <div class="bl-plane">
           <Scatter plane={plane} hits={hits} />
           <Table<number>
-            title={`Nearest to “${tokenText(tokens[focus.query]!)}” by cosine`}
+            title={`Nearest to ${tokenQuote(tokens[focus.query]!)} by cosine`}
             about={stationName(plane.station)}
             columns={[
               {

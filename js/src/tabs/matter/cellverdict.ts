@@ -1,8 +1,10 @@
 // What "Does it matter?" asks about one cell, how it is read, and what is said of it in words.
+
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { headLabel, upTo } from "../../paint/format";
+import { quotation } from "../../paint/quotes";
 import { isNothing, ranked } from "../../paint/ranked";
-import { tokenText } from "../../parts/token";
+import { tokenQuote } from "../../parts/token";
 import type { Overview } from "../../state/overview";
 import type { Matter, MatterRow } from "../../state/whatif";
 import { amounts } from "../../whatif/slopes";
@@ -40,7 +42,7 @@ function counts({ unit }: Matter, { before, after, first }: Made): boolean {
 /** A token by its name, and by its place too where it is there more than once. */
 export function tokenName({ keyside: { tokens } }: Overview, n: number): string {
   const isRepeated = tokens.indexOf(tokens[n]!) !== tokens.lastIndexOf(tokens[n]!);
-  return `“${tokenText(tokens[n]!)}”${isRepeated ? ` (${n})` : ""}`;
+  return `${tokenQuote(tokens[n]!)}${isRepeated ? ` (${n})` : ""}`;
 }
 
 /** The cell that is asked about. */
@@ -62,7 +64,7 @@ export function numberName(overview: Overview, matter: Matter, { name }: { name:
   const masks = overview.queries.tokens.filter((token) => token === overview.queries.tokens[position]);
   if (kind === "similarity") return "the similarity";
   if (kind === "embedding") return "the cosine of the text’s vector with the original run’s";
-  const number = `the ${numberOf(unit)}${name && ` of “${name}”`}`;
+  const number = `the ${numberOf(unit)}${name && ` of ${quotation(name)}`}`;
   if (kind === "tags") return `${number} for ${tokenName(overview, position)}`;
   return `${number}${kind === "words" && masks.length > 1 ? ` at ${position}` : ""}`;
 }
@@ -71,9 +73,9 @@ const numberOf = (unit: string) => (unit === "logit" ? "output" : unit);
 
 /** What comes first instead. */
 function firstWords(overview: Overview, { kind, position, unit }: Matter, row: Made): string {
-  const leader = `“${row.name}” (${amountOf(row.after, unit)}, was ${amountOf(row.before, unit)})`;
+  const leader = `${quotation(row.name)} (${amountOf(row.after, unit)}, was ${amountOf(row.before, unit)})`;
   const what = kind === "tags" ? `the label of ${tokenName(overview, position)}` : "the answer";
-  return `${what} is “${row.first}” (${amountOf(row.first_value, unit)}), no longer ${leader}`;
+  return `${what} is ${quotation(row.first)} (${amountOf(row.first_value, unit)}), no longer ${leader}`;
 }
 
 /** How far a number moves: where it stays, by how much it does; where the text has not moved yet, in plain words. */

@@ -5,6 +5,7 @@ import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, headLabel } from "../../paint/format";
+import { quotation } from "../../paint/quotes";
 import type { Numbers } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";
 import { changesOf } from "../../state/changequeue";
@@ -162,11 +163,11 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
         caption={`${name[0]!.toUpperCase()}${name.slice(1)}`}
         rows={rows.map(({ asked, label, code, cover, why_not, name, before, after, first, first_value }, n) => ({
           name: names[n],
-          before: `${isAlike ? "" : `“${name}” `}${amountOf(before, unit)}`,
+          before: `${isAlike ? "" : `${quotation(name)} `}${amountOf(before, unit)}`,
           after: (
             <span title={after === null ? "" : after.toFixed(6)}>
               {after === null ? "" : amountOf(after, unit)}
-              {first && ` · first is “${first}” ${amountOf(first_value!, unit)}`}
+              {first && ` · first is ${quotation(first)} ${amountOf(first_value!, unit)}`}
             </span>
           ),
           change: after === null ? "" : changeText(after - before),

@@ -8,7 +8,7 @@ import { paint as paintValues } from "../../paint/colormap";
 import { counted, px, scalingText, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
 import { Pixels } from "../../parts/pixels";
-import { Place, Token, tokenText } from "../../parts/token";
+import { Place, Token, tokenWord } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
 import { type SheetProps, unitsOf } from "./headneurons";
@@ -76,7 +76,7 @@ function Columns(part: PartProps) {
           keys={[sheet.key]}
           values={sheet.qShown}
           scale={sheet.vectorScale}
-          label={`Query vector of ${tokenText(query)}, ${slice.d} neurons`}
+          label={`Query vector of ${tokenWord(query)}, ${slice.d} neurons`}
         />
       </div>
       <Bracket sheet={sheet} />
@@ -255,7 +255,7 @@ function NeuronTip({ sheet, n, j }: SheetProps & { n: number; j: number }) {
       </span>
       <br />
       <span class="bl-muted">
-        {signed(sheet.terms[n]!, 3)} of the contrast {signed(sheet.carriers.net)} to {tokenText(tokens[sheet.key]!)}
+        {signed(sheet.terms[n]!, 3)} of the contrast {signed(sheet.carriers.net)} to {tokenWord(tokens[sheet.key]!)}
         {sheet.carriers.set.includes(n) ? ", one of the marked" : ""}
       </span>
     </>

@@ -5,6 +5,7 @@ import { digitsOf } from "../../head/scale";
 import { indexed } from "../../paint/colormap";
 import { counted, scalingText, share, signed } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
+import { isolate, quotation } from "../../paint/quotes";
 import { Drawing } from "../../parts/chart";
 import { Cells } from "../../parts/heatchart";
 import { Legend, signedEnds } from "../../parts/legend";
@@ -31,7 +32,7 @@ export function NeuronFigure() {
   const sheet = sheetOf(view);
   const query = tokenText(overview.queries.tokens[sheet.query]!);
   const key = (j: number) => tokenText(overview.keyside.tokens[j]!);
-  const formula = `${query} → ${key(sheet.key)}: ${useFormula(sheet)}`;
+  const formula = `${isolate(query)} → ${isolate(key(sheet.key))}: ${useFormula(sheet)}`;
   const { dark } = view;
   const { ink, muted, select } = inks(dark);
   const cell = Math.max(3, Math.min(9, Math.floor(300 / slice.d))); // px of a neuron
@@ -45,7 +46,7 @@ export function NeuronFigure() {
       <Drawing
         width={Math.max(score + 290, widest([formula], 11))}
         height={height}
-        label={`Neurons of “${query}”`}
+        label={`Neurons of ${quotation(query)}`}
         table={null}
       >
         <g font-size="11" fill={ink}>

@@ -14,7 +14,7 @@ import { Legend } from "../../parts/legend";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
-import { Token, tokenText } from "../../parts/token";
+import { Token, tokenWord } from "../../parts/token";
 import { showTip, tipped } from "../../parts/tooltip";
 import type { Cell } from "../../state/page";
 import { useAnswer } from "../../state/useanswer";
@@ -47,7 +47,7 @@ export function Norms() {
   const names = data.categories.map((name, c) => {
     const at = data.category.indexOf(c);
     const label = CATEGORIES[name]?.label ?? name;
-    return at >= 0 && queries.special[at] ? `${label} ${tokenText(queries.tokens[at]!)}` : label;
+    return at >= 0 && queries.special[at] ? `${label} ${tokenWord(queries.tokens[at]!)}` : label;
   });
   const label = headLabel(shownHead.layer, shownHead.head);
   return (

@@ -1,6 +1,6 @@
 // The pair of words that is chosen, and how pairs are said.
 import { signed } from "../../paint/format";
-import { tokenText } from "../../parts/token";
+import { tokenWord } from "../../parts/token";
 import type { View } from "../../state/view";
 import { pairAt, type Split } from "./splits";
 import type { Similar } from "./twotexts";
@@ -32,7 +32,7 @@ export function chosenOf({ page }: View, data: Similar, split: Split, first: Pla
     template: [...new Set(templates)].slice(0, 4).join(" "),
     words: (pair) => {
       if (!pair) return "";
-      const names = `${tokenText(a[pair.a]!.label)} – ${tokenText(b[pair.b]!.label)}`;
+      const names = `${tokenWord(a[pair.a]!.label)} – ${tokenWord(b[pair.b]!.label)}`;
       return cells ? `${names}: ${signed(cells[pair.a * b.length + pair.b]!, digits)} of ${total}` : names;
     },
     choose: (pair) => {

@@ -2,7 +2,7 @@
 import { largest } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";
 import { signed, upTo } from "../../paint/format";
-import { tokenText } from "../../parts/token";
+import { tokenQuote, tokenWord } from "../../parts/token";
 import type { View } from "../../state/view";
 import type { ChosenPair, Place } from "./chosenpair";
 import { digitsFor, exponent, type Split } from "./splits";
@@ -80,11 +80,11 @@ export function lateChosen({ page }: View, data: Similar, late: Late, split: Spl
     template: "",
     words: (pair) => {
       if (!pair) return "";
-      const [tokenA, tokenB] = [tokenText(a[pair.a]!.label), tokenText(b[pair.b]!.label)];
+      const [tokenA, tokenB] = [tokenWord(a[pair.a]!.label), tokenWord(b[pair.b]!.label)];
       const best = late.best[pair.a]!;
       const named = late.normal ? "cosine" : "product";
       if (best !== pair.b)
-        return `${tokenA} – ${tokenB}: ${named} ${product(pair.a, pair.b)}, its best is ${tokenText(b[best]!.label)} with ${product(pair.a, best)}`;
+        return `${tokenA} – ${tokenB}: ${named} ${product(pair.a, pair.b)}, its best is ${tokenWord(b[best]!.label)} with ${product(pair.a, best)}`;
       const total = signed(data.value, digitsFor(data.value));
       return `${tokenA} → ${tokenB}: ${named} ${product(pair.a, best)}, ${signed(late.parts[pair.a]!, DIGITS)} of ${total}`;
     },
@@ -110,7 +110,7 @@ export function sumWords(data: Similar, { parts, normal }: Late): string {
 export function skippedWords({ sides }: Similar, { scored }: Late): string {
   const of = (n: 0 | 1) => {
     const places = new Set(scored[n]);
-    return [...new Set(sides[n]!.tokens.filter((_, at) => !places.has(at)))].map((token) => `“${tokenText(token)}”`);
+    return [...new Set(sides[n]!.tokens.filter((_, at) => !places.has(at)))].map((token) => tokenQuote(token));
   };
   const lists = (["query", "passage"] as const).map((name, n) => {
     const [list, surplus] = [of(n as 0 | 1).slice(0, 6), of(n as 0 | 1).length - 6];

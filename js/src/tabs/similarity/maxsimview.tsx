@@ -3,7 +3,7 @@ import { useMemo, useRef } from "preact/hooks";
 import { percent } from "../../paint/format";
 import { onGridKey } from "../../parts/gridkeys";
 import { numbers, Table } from "../../parts/table";
-import { Token, tokenText } from "../../parts/token";
+import { Token, tokenQuote } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
 import type { Place } from "./chosenpair";
@@ -148,7 +148,7 @@ function WhyEach({ data, late, pair }: Props & { pair: Place }) {
             }
             onClick={() => openRun(view, data.sides[n]!.read, at).catch(() => undefined)} // the link says why
           >
-            Why “{tokenText(data.sides[n]!.tokens[at]!)}”? ›
+            Why {tokenQuote(data.sides[n]!.tokens[at]!)}? ›
           </button>
         );
       })}

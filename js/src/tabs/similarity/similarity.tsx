@@ -8,7 +8,7 @@ import { counted, percent, signed } from "../../paint/format";
 import { into, Segmented, Submit, wordChoices } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
-import { tokenText } from "../../parts/token";
+import { tokenQuote } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
 import { ByLayer } from "./bylayer";
@@ -296,7 +296,7 @@ function WhyEach({ data, pair, split }: { data: Similar; pair: Place; split: Ret
           title={`The run of text ${"ab"[n]} with this word pinned, and where its scores came from`}
           onClick={() => open(n)}
         >
-          Why {"ab"[n]}’s “{tokenText((n ? split.b[pair.b]! : split.a[pair.a]!).label)}”? ›
+          Why {"ab"[n]}’s {tokenQuote((n ? split.b[pair.b]! : split.a[pair.a]!).label)}? ›
         </button>
       ))}
     </p>

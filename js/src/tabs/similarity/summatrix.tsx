@@ -6,7 +6,7 @@ import { inks, signedColours } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
 import { Paper } from "../../parts/paper";
 import { widest } from "../../parts/textwidth";
-import { shortText } from "../../parts/token";
+import { shortText, tokenWord } from "../../parts/token";
 import { useView } from "../../state/view";
 import type { ChosenPair } from "./chosenpair";
 import { Cell } from "./paircell";
@@ -102,7 +102,9 @@ export function SumMatrix({
           const isChosen = isCell && choice.pair?.a === a && choice.pair.b === b && paper?.selection !== false;
           const isWritten = wideOf(c) >= READABLE && (!isCell || Math.abs(value) >= LARGE * scale || isChosen);
           const about = () =>
-            isCell ? choice.words({ a, b }) : `${row.label} – ${col.label}: ${text(value)} of ${text(total)}`;
+            isCell
+              ? choice.words({ a, b })
+              : `${tokenWord(row.label)} – ${tokenWord(col.label)}: ${text(value)} of ${text(total)}`;
           return (
             <Cell
               key={`${r}-${c}`}

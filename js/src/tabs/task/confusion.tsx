@@ -1,7 +1,9 @@
 // Labels and guesses: how many of what were taken for what; a count lists its examples.
+
 import { cssColor, inkOn } from "../../paint/colormap";
 import { counted } from "../../paint/format";
 import { weightColours } from "../../paint/palette";
+import { isolate } from "../../paint/quotes";
 import { Section } from "../../parts/section";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
@@ -48,7 +50,7 @@ export function Confusion({ task, state }: { task: Task; state: State }) {
                         style={{ background: fill, color: inkOn(fill) }}
                         disabled={count === 0}
                         aria-pressed={isAsked}
-                        aria-label={`${counted(count)} labelled ${label}, guessed ${guess}`}
+                        aria-label={`${counted(count)} labelled ${isolate(label)}, guessed ${isolate(guess)}`}
                         onClick={() => {
                           state.cell.value = isAsked ? null : [label, guess];
                           state.only.value = "all";

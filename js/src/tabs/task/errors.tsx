@@ -1,5 +1,7 @@
 // What wrong answers rest on, and in which slices more is wrong than chance would make it.
+
 import { counted, number, percent } from "../../paint/format";
+import { quotation } from "../../paint/quotes";
 import { numbers, Table } from "../../parts/table";
 import { visibleText } from "../../parts/token";
 import type { ErrorNote, SliceRates, Task } from "./examples";
@@ -44,8 +46,8 @@ function Explanation({ note, open }: { note: ErrorNote; open: (row: number) => v
       <p>{explainedWords(note)}</p>
       {note.nearest >= 0 && (
         <p>
-          The nearest right text of its class is {link(note.nearest)} (cosine {number(note.similarity)}): “
-          {visibleText(note.nearest_text)}”
+          The nearest right text of its class is {link(note.nearest)} (cosine {number(note.similarity)}):
+          {quotation(visibleText(note.nearest_text))}
         </p>
       )}
       {note.twin >= 0 && <p>Nearly the same text has another label: {link(note.twin)}.</p>}

@@ -1,7 +1,9 @@
 // Labelled examples: their list, the sentence about the one that is open, and beside them scores, heads, errors, slices.
+
 import { useMemo } from "preact/hooks";
 import { csv } from "../../export/csv";
 import { counted } from "../../paint/format";
+import { isolate } from "../../paint/quotes";
 import { Close, into, Segmented, Select } from "../../parts/controls";
 import { useCopy } from "../../parts/copy";
 import { Waiting } from "../../parts/section";
@@ -125,7 +127,7 @@ function Filters({ state, task, places }: { state: State; task: Task; places: nu
       )}
       {pair && (
         <span class="bl-chip">
-          {visibleText(pair[0])} guessed {visibleText(pair[1])}
+          {isolate(visibleText(pair[0]))} guessed {isolate(visibleText(pair[1]))}
           <Close label="All cells again" onClick={() => into(cell)(null)} />
         </span>
       )}

@@ -1,6 +1,8 @@
 // What is said of examples and scores.
+
 import * as phrases from "../../generated/phrases";
 import { counted, number } from "../../paint/format";
+import { isolate } from "../../paint/quotes";
 import { visibleText } from "../../parts/token";
 import {
   columnOf,
@@ -26,13 +28,13 @@ export function exampleWords(examples: Examples, n: number): string {
   };
   const name = `Example ${counted(rowAt(examples, n))}`;
   if (!label || !guess) return `${name}.`;
-  const [labelWord, guessWord] = [label, guess].map((column) => visibleText(String(valueAt(column, n))));
+  const [labelWord, guessWord] = [label, guess].map((column) => isolate(visibleText(String(valueAt(column, n)))));
   const [chance, loss] = [of("probability"), of("loss")];
   const sure = chance === null ? "" : ` with probability ${number(chance, DIGITS)}`;
   const lost = loss === null ? "" : ` Its loss is ${number(loss)} nats.`;
   const [earlier, change] = ["before", "change"].map((name) => {
     const column = columnOf(examples, name);
-    return column && visibleText(String(valueAt(column, n)));
+    return column && isolate(visibleText(String(valueAt(column, n))));
   });
   const changed = earlier === undefined ? "" : ` The model before guessed ${earlier}: ${change}.`;
   return isWrong(examples, n)

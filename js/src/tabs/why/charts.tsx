@@ -11,7 +11,7 @@ import { Drawing } from "../../parts/chart";
 import { HeatChart } from "../../parts/heatchart";
 import { Legend, signedEnds } from "../../parts/legend";
 import { textWidth, widest } from "../../parts/textwidth";
-import { tokenText } from "../../parts/token";
+import { tokenQuote } from "../../parts/token";
 import { showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
 import type { Part, Split } from "../../state/whystate";
@@ -93,7 +93,7 @@ export function Waterfall({ split, label }: { split: Split; label: string }) {
 
 /** The token that an earlier head's part came from. */
 export const fromToken = ({ token }: Part, tokens: string[]): string =>
-  token === null ? "" : `from “${tokenText(tokens[token]!)}”`;
+  token === null ? "" : `from ${tokenQuote(tokens[token]!)}`;
 
 export const othersName = ({ others }: Split): string => `${others.count} other${others.count === 1 ? "" : "s"}`;
 

@@ -5,7 +5,7 @@ import { SOURCES } from "../../generated/vocabulary";
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { counted, headLabel, signed } from "../../paint/format";
 import { ranked } from "../../paint/ranked";
-import { tokenText } from "../../parts/token";
+import { tokenQuote } from "../../parts/token";
 import type { View } from "../../state/view";
 import type { Part, Split, Sum, WhyPlace } from "../../state/whystate";
 
@@ -64,7 +64,7 @@ export const nats = (value: number) => `${signed(value, 4)} nats`;
 /** A difference that rounding leaves. */
 export const difference = (gap: number) => (gap === 0 ? "0" : gap.toExponential(0).replaceAll("-", "−"));
 
-const tokens = ({ overview }: View, n: number) => `“${tokenText(overview.keyside.tokens[n]!)}”`;
+const tokens = ({ overview }: View, n: number) => tokenQuote(overview.keyside.tokens[n]!);
 
 /** What a cell's weights are compared with, in words. */
 export function otherWords(view: View, { against, seen }: Split): string {

@@ -1,12 +1,12 @@
 // What the Why tab says of a split in plain words; the field's own words stand in the tooltips.
 import { SOURCES } from "../../generated/vocabulary";
 import { counted, headLabel, signed } from "../../paint/format";
-import { tokenText } from "../../parts/token";
+import { tokenQuote } from "../../parts/token";
 import type { View } from "../../state/view";
 import type { Part, Split, Sum, WhyPlace } from "../../state/whystate";
 import { otherWords, partName, times, weightWords } from "./scoresplit";
 
-const quoted = ({ overview }: View, n: number) => `“${tokenText(overview.keyside.tokens[n]!)}”`;
+const quoted = ({ overview }: View, n: number) => tokenQuote(overview.keyside.tokens[n]!);
 
 /** The cell: In L5·H11, “it” looks at “cat”. */
 const cell = (view: View, { layer, head, query, key }: WhyPlace): string =>

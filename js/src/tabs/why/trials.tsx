@@ -2,7 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { scores, visible } from "../../compute/attention";
 import { headLabel, signed } from "../../paint/format";
-import { tokenText } from "../../parts/token";
+import { tokenQuote } from "../../parts/token";
 import { useView, type View } from "../../state/view";
 import type { Asked, Tried } from "../../state/whatif";
 import type { Part, Split } from "../../state/whystate";
@@ -79,7 +79,7 @@ export function TriedOut({ split }: { split: Split }) {
   const trials = tried.map((one, n) => ({ ...one, after: afters[n] ?? null })).filter(({ after }) => after !== null);
   if (trials.length === 0) return null;
   const trial = trials.find(({ part }) => isOff(view, part)) ?? trials.at(-1)!;
-  const token = (n: number) => `“${tokenText(overview.keyside.tokens[n]!)}”`;
+  const token = (n: number) => tokenQuote(overview.keyside.tokens[n]!);
   const cell = `${token(split.query)} at ${token(split.key)} in ${headLabel(split.layer, split.head)}`;
   return (
     <div data-testid="tried">
@@ -104,4 +104,4 @@ export function TriedOut({ split }: { split: Split }) {
 const lessWords = ({ overview }: View, { against }: Split): string =>
   against === null
     ? ""
-    : `, less ${against === "others" ? "the mean of the other keys’" : `that at “${tokenText(overview.keyside.tokens[against as number]!)}”`}`;
+    : `, less ${against === "others" ? "the mean of the other keys’" : `that at ${tokenQuote(overview.keyside.tokens[against as number]!)}`}`;

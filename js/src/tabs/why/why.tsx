@@ -9,7 +9,7 @@ import { Segmented, Select } from "../../parts/controls";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { More } from "../../parts/term";
-import { tokenText } from "../../parts/token";
+import { tokenWord } from "../../parts/token";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
 import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/whystate";
@@ -66,7 +66,7 @@ function Trail({ go }: { go: Go }) {
   if (places.length < 2) return null;
   const { tokens } = view.overview.keyside;
   const words = ({ layer, head, query, key }: WhyPlace) =>
-    `${headLabel(layer, head)} ${tokenText(tokens[query]!)} → ${tokenText(tokens[key]!)}`;
+    `${headLabel(layer, head)} ${tokenWord(tokens[query]!)} → ${tokenWord(tokens[key]!)}`;
   return (
     <nav class="bl-chips" aria-label="Way back">
       {places.slice(0, -1).map((place, n) => (
@@ -136,7 +136,7 @@ function Switches() {
               value={String(against)}
               choices={keys.map((j) => ({
                 value: String(j),
-                label: `${tokenText(overview.keyside.tokens[j]!)} (${j})`,
+                label: `${tokenWord(overview.keyside.tokens[j]!)} (${j})`,
               }))}
               onChange={(to) => put({ against: Number(to) })}
             />

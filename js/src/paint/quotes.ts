@@ -1,0 +1,15 @@
+// Words of a text in a sentence, as bertlens/base/quotes.py has them: one from right to left turns nothing beside it.
+import { RIGHT_TO_LEFT } from "../generated/vocabulary";
+
+const LETTERS = `[${RIGHT_TO_LEFT.map((ends) => ends.map((code) => String.fromCodePoint(code)).join("-")).join("")}]`;
+const TURNS = new RegExp(LETTERS, "u");
+
+/** Isolates as `isolate` makes them. */
+export const ISOLATES = new RegExp(`\u2068[^\u2066-\u2069]*${LETTERS}[^\u2066-\u2069]*\u2069`, "gu");
+
+/** The text, between U+2068 and U+2069 where a letter of it, not isolated yet, is written from right to left. */
+export const isolate = (text: string): string =>
+  TURNS.test(text.replace(ISOLATES, "")) ? `\u2068${text}\u2069` : text;
+
+/** The text, isolated, between the quotation marks of sentences. */
+export const quotation = (text: string): string => `“${isolate(text)}”`;
