@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ class Columns:
     values: dict[str, list[Any]]
     source: str = ""  # the file's name
     lines: list[int] = field(default_factory=list)
+    classes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column: what its data set calls 0, 1, …
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
@@ -52,7 +53,10 @@ def columns(examples: Any, required: Sequence[str], optional: Sequence[str] = ()
         names = list(examples.columns)
     if names is not None:
         selection = _chosen([*names], required, optional, "")
-        return Columns({name: list(examples[name]) for name in selection})
+        features = getattr(examples, "features", None) or {}  # of Hugging Face; of tags, those of each
+        kinds = {name: getattr(features.get(name), "feature", features.get(name)) for name in selection}
+        classes = {name: getattr(kind, "names", None) or () for name, kind in kinds.items()}
+        return Columns({name: list(examples[name]) for name in selection}, classes=classes)
     if isinstance(examples, bytes) or not isinstance(examples, Iterable):
         raise InputError(
             "examples are a file (.csv, .tsv, .jsonl), a DataFrame, a data set, or a list of dictionaries or "

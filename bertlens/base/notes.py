@@ -1,0 +1,23 @@
+"""What a reader should know of how input was read, though nothing is wrong: a warning at the line that called."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
+
+PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+class Note(UserWarning):
+    """One sentence on how input was read."""
+
+
+def note(sentence: str) -> None:
+    """Warn with a Note, at the first line outside bertlens that led here; Python shows one of a line once."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, Note, stacklevel=level)
