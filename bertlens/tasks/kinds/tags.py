@@ -101,7 +101,8 @@ class Tags(Kind):
         check_count(logits, self.names)
         starts = [first_tokens(encoding) for encoding in batch.encodings]
         size = max(max(start, default=-1) for start in starts) + 1
-        padded = torch.tensor([[start.get(word, -1) for word in range(size)] for start in starts], device=logits.device)
+        places = [[start.get(word, -1) for word in range(size)] for start in starts]
+        padded = torch.tensor(places, dtype=torch.long, device=logits.device)
         word_logits = logits[torch.arange(len(logits), device=logits.device)[:, None], padded.clamp(0)]
         return torch.where((padded >= 0)[..., None], word_logits, torch.nan)
 

@@ -189,6 +189,7 @@ def task(request: Request) -> Answer:
         "wrong": wrong,
         "opened": own.row_of(request.view.trace),
         "metrics": records(own.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
+        "notes": [visible(sentence) for sentence in task.notes],
         "confusion": confusion(task),
         "rated": task.kind.has_right,
         "against": None if own.against is None else against_fields(own.against),
