@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.notes import note
 from ..errors import InputError, check_lens, excerpt
 from ..survey.corpus import check_limit
 from ..text.tables import Columns
 from .columns import columns, note_limit
 from .kinds import Kind, kind_of
+from .labels import LabelColumn
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -28,6 +30,7 @@ class Examples:
     kind: Kind
     columns: Columns
     text_column: str
+    notes: Sequence[str] = ()  # how labels were read, a sentence each
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -78,4 +81,8 @@ def examples_of(
     if n < len(table):
         note_limit(table.values[label], n)
     texts = kind.texts(table, [text] if second is None else [text, second], n)
-    return Examples(texts, kind.labels(table, label, n, labels or {}, texts), kind, table, text)
+    column = LabelColumn(table, label, n, labels or {})
+    numbers = kind.labels(column, texts)
+    if column.is_ambiguous:
+        note("; ".join(column.notes))
+    return Examples(texts, numbers, kind, table, text, column.notes)

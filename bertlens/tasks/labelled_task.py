@@ -53,9 +53,12 @@ def task(
     dictionaries, or (text, label) pairs, where a text may be a pair. text, text_pair, label: the columns; a column
     "text_pair" is read without being named. Words and tags are lists, also as a frame's .to_csv writes them, or texts
     with a space between two.
-    A class or tag is its name in the model's config, in either case, or its number from 0; a string is taken for a name
-    first. labels: {yours: the model's} where they differ. limit: only the first so many, with a note where their labels
-    are not like those of the others. truncation: cut texts that are too long; words that were cut have no answer.
+    A class or tag is its name in the model's config, in either case; of classes that numbers name ("-1", "1 star") its
+    number; else its place from 0. Names that a data set has for its numbers are names. 1, 1.0 and "1" are one label.
+    Tags of entities may be written in another scheme than the model's. Where a label could be read in two ways a
+    warning says which was taken; `Task.notes` has it, too. labels: {yours: the model's} where they differ. limit: only
+    the first so many, with a note where their labels are not like those of the others. truncation: cut texts that are
+    too long. Words that were cut or have no token have no answer.
     Nothing is run before a result is asked for; answers are kept. After Ctrl-C the next call goes on. keep: a folder
     for answers, effects and words of errors; a later task of this model and these examples takes them from there.
     Raises InputError that names row and column for what cannot be read, for labels that the model has not, and for
@@ -83,10 +86,11 @@ class Task(Answered):
         Of numbers: Pearson's and Spearman's correlations (200 examples; no interval of Pearson's where guesses or
         labels are skewed by more than 2), the mean squared and absolute error; of scores in another unit than the
         labels the correlations alone. Of masked words: accuracy, the share with the word among the first five, the mean
-        reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities (O, B-x, I-x) precision,
-        recall and F1 of entities, of all and of each type, strict in IOB2: both ends and the type, and what does not
-        begin with B- is none; else macro-F1 and the scores of each tag. Their intervals are over texts
-        (`survey.intervals.share_interval`). Raises InputError where scikit-learn is not installed.
+        reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities, in IOB1, IOB2, IOE2, IOBES
+        or BILOU (B-x or B_x), precision, recall and F1 of entities, of all and of each type, as seqeval's strict mode
+        reads them: both ends and the type; else macro-F1 and the scores of each tag. Their intervals are over texts
+        (`survey.intervals.share_interval`). `note` says why a score is NaN. Raises InputError where scikit-learn is not
+        installed, and where no word has a token.
         """
         self._scored()
         return self.kind.metrics(self.records, self.labels)

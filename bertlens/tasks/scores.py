@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 FEWEST, FEWEST_OF_ALL = 50, 200  # examples for an interval of a share, and of macro-F1, Matthews and a log loss
 FEWEST_WRONG = 3  # answers, for an interval of a log loss: else it hangs on the few that are nearly wrong
 BINS = 10
+UNDEFINED = {  # why a score is NaN
+    "precision": "no value: nothing was guessed to be so",
+    "recall": "no value: nothing is labelled so",
+    "F1": "no value: nothing is labelled or guessed so",
+    "Pearson": "no value: guesses or labels do not vary",
+    "Spearman": "no value: guesses or labels do not vary",
+}
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
 
@@ -130,7 +137,9 @@ def scored(
     """A row of a table of scores; below `fewest` without an interval, and it says why. what: is counted by `of`."""
     is_rare = of < fewest
     low, high = NONE if is_rare else ends
-    if is_rare:
+    if math.isnan(value):
+        note = UNDEFINED.get(measure.removeprefix("entity "), note)
+    elif is_rare:
         note = f"too few for an interval: {of} of {fewest}{f' {what}' if what else ''}"
     elif low == high:
         low, high, note = math.nan, math.nan, "no interval: the examples show no spread"

@@ -136,6 +136,11 @@ class Answered:
         guesses: np.ndarray = self.logits.argmax(1)
         return guesses
 
+    @property
+    def notes(self) -> list[str]:
+        """How labels were read and what the scores count, a sentence each, where there is something to say."""
+        return [*self.examples.notes, *self.kind.notes(self.records, self.labels)]
+
     def scores_of(self, answers: Any, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """(B,) losses and (B,) how much is right, of answers (B, ...) that were run in another way."""
         labels = self.labels[list(rows)]

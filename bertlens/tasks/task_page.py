@@ -83,6 +83,7 @@ def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Field
         "source": task.examples.columns.source,
         "n": len(task),
         "asked": f"{len(names)} {'tags' if has_tags else 'classes'}" if names else task.kind.asks,
+        "notes": task.notes,
         "scores": _records(scores[scores["label"] == ""]),
         "classes": [_class(name, by_class) for name in dict.fromkeys(by_class["label"])],
         "too_few": fewest if scores["note"].str.startswith("too few").any() else "",

@@ -89,6 +89,7 @@ it("says the first score of all, with its interval or without", () => {
     examples: 9,
     wrong: 1,
     opened: null,
+    notes: [],
     confusion: null,
     held: [],
     rated: true,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from numbers import Real
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...text.tables import Columns
+from ..labels import LabelColumn, missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..example_batch import Batch
 
 Text = tuple[Any, ...]  # an example's texts: one, or two; of a task of tokens, its words
-LISTED = 12  # labels that an error names
 
 
 class Kind:
@@ -42,7 +41,7 @@ class Kind:
         """The texts of n rows. Raises InputError that names row and column."""
         return list(texts_of(columns, names, n))
 
-    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
+    def labels(self, column: LabelColumn, texts: list[Text]) -> np.ndarray:
         """(n,) what each example's answer is to be. Raises InputError that names row and column."""
         raise NotImplementedError
 
@@ -93,6 +92,10 @@ class Kind:
         """
         raise InputError(f"{self.lacks} has no classes to count: .metrics() and .table have its numbers")
 
+    def notes(self, records: Sequence[np.ndarray], labels: np.ndarray) -> list[str]:
+        """What a reader of the scores has to know of what they count, a sentence each."""
+        return []
+
     def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:
         """`quality` of these answers, and its 95 % interval."""
         raise NotImplementedError
@@ -125,17 +128,6 @@ def texts_of(columns: Columns, names: Sequence[str], n: int) -> Iterator[Text]:
             if not column[row].strip():
                 raise InputError(f"{columns.place(row, name)}: the text is empty")
         yield tuple(column[row] for column in cells)
-
-
-def missing(value: Any) -> bool:
-    """Whether a cell of a table holds nothing: None, NaN, or (of a label) no character."""
-    if value is None or (isinstance(value, Real) and value != value):  # NaN; of a large number no float can be made
-        return True
-    return type(value).__name__ in ("NAType", "NaTType")
-
-
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
 
 
 def one_each(values: Sequence[Any], dtype: Any) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
 from ...text.tables import Columns
+from ..labels import LabelColumn
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
-from .kind import Kind, Text, missing
+from .kind import Kind, Text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,19 +54,16 @@ class Words(Kind):
                 )
         return texts
 
-    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
+    def labels(self, column: LabelColumn, texts: list[Text]) -> np.ndarray:
         tokens: dict[str, int] = {}
         labels = []
-        for row in range(n):
-            value, place = columns.values[column][row], columns.place(row, column)
-            value = alias.get(value, value) if isinstance(value, str) else value
-            if missing(value) or (isinstance(value, str) and not value.strip()):
-                raise InputError(f"{place}: the label is missing")
-            if not isinstance(value, str):
-                raise InputError(f"{place}: a label is a word, not {excerpt(value)}")
-            if value not in tokens:
-                tokens[value] = self._token(place, value)
-            labels.append(tokens[value])
+        for row in range(column.n):
+            cell = column.cell(row)
+            word = cell if isinstance(cell, str) else column.named(cell, partial(column.place, row))
+            word = column.aliases.get(word, word)
+            if word not in tokens:
+                tokens[word] = self._token(column.place(row), word)
+            labels.append(tokens[word])
         return np.array(labels, dtype=np.int64)
 
     def _token(self, place: str, word: str) -> int:

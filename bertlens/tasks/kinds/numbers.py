@@ -15,7 +15,8 @@ from ...errors import InputError, ModelError, excerpt
 from ...measures.ranks import spearman
 from ...text.tables import Columns
 from ..correlations import numbers_table, spearman_interval
-from .kind import Kind, Text, missing
+from ..labels import LabelColumn, listed, numbers_of
+from .kind import Kind, Text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,10 +45,15 @@ class Regression(Kind):
         self.line = (0.0, 1.0)  # what a number is read as, in the unit of the labels
         self._range = 0.0
 
-    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
-        if alias:
+    def labels(self, column: LabelColumn, texts: list[Text]) -> np.ndarray:
+        if column.aliases:
             raise InputError("labels= says which class is which: here a label is a number")
-        labels = np.array([_number(columns, column, row) for row in range(n)])
+        n, names = column.n, column.own_names
+        numbers = {place: number for number, place in numbers_of(names)[0].items()}
+        labels = np.array([_number(column, row, numbers) for row in range(n)])
+        if names:
+            count = "the numbers in its names" if numbers else "its own count of them"
+            column.note(f"the data set names its labels {listed(names)}: they are read as {count}", is_ambiguous=True)
         if n > 1 and labels.min() == labels.max():
             raise InputError(f"all {n:,} examples have the label {labels[0]:g}: there is nothing to tell apart")
         self._range = float(np.ptp(labels))
@@ -174,17 +180,18 @@ def in_pairs(texts: list[Text], what: str) -> list[Text]:
     return texts
 
 
-def _number(columns: Columns, column: str, row: int) -> float:
-    value, place = columns.values[column][row], columns.place(row, column)
-    if missing(value) or (isinstance(value, str) and not value.strip()):
-        raise InputError(f"{place}: the label is missing")
+def _number(column: LabelColumn, row: int, numbers: Mapping[int, float]) -> float:
+    """numbers: what a data set's numbers stand for by their names; nothing where they are what they are."""
+    label = column.cell(row)
     try:
-        number = float(value) if isinstance(value, str | Real) else math.nan
+        number = float(label) if isinstance(label, str | Real) else math.nan
     except OverflowError:
         number = math.inf
     except ValueError:
-        comma = " (a decimal comma is to be a point)" if "," in str(value) else ""
-        raise InputError(f"{place}: the label {excerpt(value)} is no number{comma}") from None
+        comma = " (a decimal comma is to be a point)" if "," in str(label) else ""
+        raise InputError(f"{column.place(row)}: the label {excerpt(label)} is no number{comma}") from None
+    if numbers:
+        number = numbers.get(int(number), math.nan) if math.isfinite(number) else number
     if not math.isfinite(number):
-        raise InputError(f"{place}: the label {excerpt(value)} is no finite number")
+        raise InputError(f"{column.place(row)}: the label {excerpt(label)} is no finite number")
     return number

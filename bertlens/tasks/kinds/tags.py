@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +15,11 @@ from torch import Tensor
 from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import NONE, share_interval
 from ...text.tables import Columns
-from ..entities import counts, is_iob
+from ..entities import OUTSIDE, counts, entities, rewritten, scheme_in, scheme_of, schemes, starts, tag_of
+from ..labels import ClassReader, LabelColumn, listed, missing
 from ..scores import FEWEST, FEWEST_OF_ALL, losses_of, margins_of, score_table, scored, sklearn_metrics, softmax
-from .classes import Numbers, check_count, rivals
-from .kind import Kind, Text, missing
+from .classes import check_count, rivals
+from .kind import Kind, Text, one_each
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from ..example_batch import Batch
 
 NO_WORD = -100  # where a batch is padded
+NO_ANSWER = "–"  # the guess at a word without a token
+SCHEMES = "IOB1, IOB2, IOE2, IOBES, BILOU"
 
 
 class Tags(Kind):
@@ -40,26 +45,53 @@ class Tags(Kind):
             raise InputError("a task of tags reads one text: leave text_pair out")
         return [_words(columns, names[0], row) for row in range(n)]
 
-    def labels(self, columns: Columns, column: str, n: int, alias: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
-        numbers = Numbers(columns, column, self.names, alias)
-        labels = np.empty(n, dtype=object)
-        for row in range(n):
-            place, value = columns.place(row, column), columns.values[column][row]
-            if missing(value):
-                raise InputError(f"{place}: the tags are missing")
-            tags = value.split() if isinstance(value, str) else value
-            if not hasattr(tags, "__len__") or isinstance(tags, bytes | Mapping):
-                raise InputError(f"{place}: tags are a list, or a text with a space between two, not {excerpt(value)}")
-            if len(tags) != len(texts[row]):
-                raise InputError(f"{place}: {len(tags)} tags for {len(texts[row])} words")
-            labels[row] = np.array([numbers.of(row, tag, f", tag {at}") for at, tag in enumerate(tags)])
-        return labels
+    def labels(self, column: LabelColumn, texts: list[Text]) -> np.ndarray:
+        rows = [_tags(column, row, len(text)) for row, text in enumerate(texts)]
+        reader = ClassReader(column, self.names, itertools.chain.from_iterable(rows))
+        numbers = None if column.aliases else self._rewritten(column, rows, reader)
+        if numbers is None:
+            numbered = [[(tag, f", tag {k}") for k, tag in enumerate(tags)] for tags in rows]
+            numbers = [[reader.of(row, tag, suffix) for tag, suffix in tags] for row, tags in enumerate(numbered)]
+            reader.note()
+        return one_each([np.array(tags) for tags in numbers], object)
+
+    def _rewritten(self, column: LabelColumn, rows: list[list[Any]], reader: ClassReader) -> list[list[int]] | None:
+        """The model's tags of the same entities where labels are written in another scheme; None where not."""
+        names = [
+            [column.named(tag, partial(column.place, row, f", tag {k}")) for k, tag in enumerate(tags)]
+            for row, tags in enumerate(rows)
+        ]
+        scheme, target = scheme_in(names), scheme_of(self.names)
+        is_direct = all(reader.class_named(tag) is not None for tag in {tag for tags in names for tag in tags})
+        if not scheme or not target or (is_direct and target in ("IOB", scheme)):
+            return None
+        if target == "IOB":
+            target = scheme if scheme == "IOB1" else "IOB2"
+        places = {(tag[0], tag[1].casefold()): k for k, name in enumerate(self.names) if (tag := tag_of(name))}
+        numbers: list[list[int]] = []
+        for row, tags in enumerate(names):
+            numbers.append([])
+            for at, (prefix, kind) in enumerate(rewritten(tags, scheme, target)):
+                if (place := places.get((prefix, kind.casefold()))) is None:
+                    reader.of(row, rows[row][at], f", tag {at}")  # it is none of the model's: says so
+                    raise InputError(f"{column.place(row)}, tag {at}: the model has no {prefix}-{kind}")
+                numbers[-1].append(place)
+        sentence = f"tags are written in {scheme} and read as the same entities in the model’s tags, {target}"
+        if scheme == target:
+            sentence = f"tags are the model’s in another spelling, in {scheme}"
+        elif lost := sum(
+            sum(tag != "O" for tag in tags) - sum(b - a for _, a, b in entities(tags, scheme)) for tags in names
+        ):
+            sentence += f"; {lost:,} that are of no entity in {scheme} are O"
+        column.note(sentence, is_ambiguous=True)
+        return numbers
 
     def encodings(self, lens: Lens, text: Text, truncation: bool) -> list[Encoding]:
-        encoding = lens.encoding(list(text), None, truncation)
-        if not truncation and (lost := set(range(len(text))) - {*encoding.word_ids}):
-            raise InputError(f"word {min(lost)}, {excerpt(text[min(lost)])}, has no token")
-        return [encoding]
+        return [lens.encoding(list(text), None, truncation)]
+
+    def prepare(self, records: Sequence[np.ndarray], labels: np.ndarray) -> None:
+        if all(np.isnan(record).any(1).all() for record in records):
+            raise InputError("no word of the examples has a token: is this the model's own tokenizer?")
 
     def read(self, output: Any, batch: Batch) -> Tensor:
         """(B, words, C), NaN where a text has no such word."""
@@ -69,7 +101,8 @@ class Tags(Kind):
         check_count(logits, self.names)
         starts = [first_tokens(encoding) for encoding in batch.encodings]
         size = max(max(start, default=-1) for start in starts) + 1
-        padded = torch.tensor([[start.get(word, -1) for word in range(size)] for start in starts], device=logits.device)
+        places = [[start.get(word, -1) for word in range(size)] for start in starts]
+        padded = torch.tensor(places, dtype=torch.long, device=logits.device)
         word_logits = logits[torch.arange(len(logits), device=logits.device)[:, None], padded.clamp(0)]
         return torch.where((padded >= 0)[..., None], word_logits, torch.nan)
 
@@ -107,7 +140,7 @@ class Tags(Kind):
         wrong = [int((logits.argmax(1) != tags).sum()) for logits, tags in pairs]
         return {
             "label": [self.said(tags) for tags in labels],
-            "guess": [self.said(logits.argmax(1)) for logits, _ in pairs],
+            "guess": [self._guess(record, len(tags)) for record, tags in zip(records, labels, strict=True)],
             "right": [count == 0 for count in wrong],
             "words": [len(tags) for _, tags in pairs],
             "wrong": wrong,
@@ -123,14 +156,14 @@ class Tags(Kind):
         rows = [scored("word accuracy", "", right.sum() / words.sum(), share_interval(right, words), n, FEWEST)]
         label, logits, _ = self.counted(records, labels)
         m, guess = sklearn_metrics(), logits.argmax(1)
-        if is_iob(self.names):
-            entity_counts = counts(
-                [[self.names[k] for k in tags] for _, tags in pairs],
-                [[self.names[k] for k in logits.argmax(1)] for logits, _ in pairs],
-            )
+        names = self._names_of(pairs)
+        of = schemes(self.names, *names)
+        if all(of):
+            strict = f"strict {of[0]}" if of[0] == of[1] else f"strict: labels {of[0]}, guesses {of[1]}"
+            entity_counts = counts(*names, of)
             total = sum(entity_counts.values(), np.zeros((n, 3), dtype=int))
-            for name, of in {"": total, **entity_counts}.items():
-                hit, labelled, guessed = of.T
+            for name, sums in {"": total, **entity_counts}.items():
+                hit, labelled, guessed = sums.T
                 prefix = "entity " if not name else ""
                 for measure, above, below in (
                     ("precision", hit, guessed),
@@ -140,7 +173,8 @@ class Tags(Kind):
                     value = above.sum() / below.sum() if below.sum() else math.nan
                     size = int(((labelled + guessed) > 0).sum())
                     ends = share_interval(above, below)
-                    rows.append(scored(f"{prefix}{measure}", name, value, ends, size, FEWEST_OF_ALL, "texts with one"))
+                    row = scored(f"{prefix}{measure}", name, value, ends, size, FEWEST_OF_ALL, "texts with one", strict)
+                    rows.append(row)
         else:
             macro = m.f1_score(label, guess, average="macro", zero_division=0)
             rows.append(scored("macro-F1", "", macro, NONE, len(label), 0, note="words of a text are not independent"))
@@ -156,6 +190,38 @@ class Tags(Kind):
         pairs = [_there(*pair) for pair in zip(records, labels, strict=True)]
         rows = np.repeat(np.arange(len(pairs)), [len(tags) for _, tags in pairs])
         return np.concatenate([tags for _, tags in pairs]), np.concatenate([logits for logits, _ in pairs]), rows
+
+    def notes(self, records: Sequence[np.ndarray], labels: np.ndarray) -> list[str]:
+        pairs = [_there(*pair) for pair in zip(records, labels, strict=True)]
+        total, answered = sum(map(len, labels)), sum(len(tags) for _, tags in pairs)
+        notes = []
+        if lost := total - answered:
+            notes.append(f"{lost:,} of {total:,} words have no token in what the model reads: they have no answer")
+        names = self._names_of(pairs)
+        of = schemes(self.names, *names)
+        if of[0] != of[1]:
+            notes.append(f"labels are written in {of[0]}, guesses in {of[1]}: of the same entities the tags differ")
+        if all(of):
+            notes.append(f"entities are read as seqeval does in strict mode, in {' and '.join(dict.fromkeys(of))}")
+            spoilt = starts(names[0])[0] if of[0] == "IOB2" else 0
+            if spoilt:
+                notes.append(f"{spoilt:,} labels I- begin without B-: no entities in IOB2")
+        elif any(tag_of(name) not in (None, OUTSIDE) for name in self.names):
+            odd = [name for name in self.names if tag_of(name) is None] or self.names
+            notes.append(f"no entities are counted: looked for the schemes {SCHEMES}, and found {listed(odd)}")
+        return notes
+
+    def _names_of(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[list[list[str]], list[list[str]]]:
+        """The tags of labels and of guesses, of words that have an answer."""
+        labels = [[self.names[k] for k in tags] for _, tags in pairs]
+        return labels, [[self.names[k] for k in logits.argmax(1)] for logits, _ in pairs]
+
+    def _guess(self, record: np.ndarray, size: int) -> str:
+        """The guesses in words; – at a word that has no answer."""
+        guesses = [NO_ANSWER] * size
+        for at in np.flatnonzero(~np.isnan(record).any(1)):
+            guesses[at] = self.names[record[at].argmax()]
+        return " ".join(guesses)
 
     def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:
         pairs = [_there(*pair) for pair in zip(records, labels, strict=True)]
@@ -207,8 +273,23 @@ def _words(columns: Columns, column: str, row: int) -> tuple[str, ...]:
     if isinstance(value, bytes | Mapping) or not hasattr(value, "__len__"):
         raise InputError(f"{place}: words are a list, or a text with a space between two, not {excerpt(value)}")
     for at, word in enumerate(value):
-        if not isinstance(word, str) or not word.strip():
+        if not isinstance(word, str) or not word:
             raise InputError(f"{place}: word {at} is {excerpt(word)}, not a word")
     if not len(value):
         raise InputError(f"{place}: there is no word")
     return tuple(value)
+
+
+def _tags(column: LabelColumn, row: int, size: int) -> list[Any]:
+    """The tags of a text of so many words."""
+    cell = column.columns.values[column.name][row]
+    if missing(cell):
+        raise InputError(f"{column.place(row)}: the tags are missing")
+    tags = cell.split() if isinstance(cell, str) else cell
+    if not hasattr(tags, "__len__") or isinstance(tags, bytes | Mapping) or getattr(tags, "ndim", 1) != 1:
+        raise InputError(
+            f"{column.place(row)}: tags are a list, or a text with a space between two, not {excerpt(cell)}"
+        )
+    if len(tags) != size:
+        raise InputError(f"{column.place(row)}: {len(tags)} tags for {size} words")
+    return list(tags)

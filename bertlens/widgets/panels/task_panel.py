@@ -188,6 +188,7 @@ def task(request: Request) -> Answer:
         "wrong": wrong,
         "opened": panel.row_of(request.view.trace),
         "metrics": records(panel.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
+        "notes": [visible(sentence) for sentence in task.notes],
         "confusion": confusion(task),
         "rated": task.kind.has_right,
         "against": None if panel.against is None else against_fields(panel.against),

@@ -433,7 +433,7 @@ BAD = [
     ("words", [("the cat", "cat")], r"row 0, column 'text': the text has 0 \[MASK\]"),
     ("words", [("the [MASK] [MASK]", "cat")], r"row 0, column 'text': the text has 2 \[MASK\]"),
     ("words", [("the [MASK]", "unbelievable")], r"'unbelievable' is no one token of the model but un ##believ ##able"),
-    ("words", [("the [MASK]", 3)], r"row 0, column 'label': a label is a word, not 3"),
+    ("words", [("the [MASK]", 3)], r"row 0, column 'label': '3' is no one token of the model"),
 ]
 
 

@@ -36,6 +36,7 @@ export interface Task extends Examples {
   wrong: number | null;
   opened: number | null;
   metrics: Metric[];
+  notes: string[]; // how labels were read, and what the scores count
   confusion: { names: string[]; counts: number[][] } | null;
   held: string[]; // work that was done
   rated: boolean; // answers are right or wrong

@@ -24,6 +24,11 @@ export function Scores({ task }: { task: Task }) {
           { name: "note", value: ({ note }) => note, copied: true },
         ]}
       />
+      {task.notes.map((sentence) => (
+        <p key={sentence} class="bl-muted">
+          {sentence}
+        </p>
+      ))}
     </div>
   );
 }
