@@ -108,13 +108,13 @@ def _spans(tags: Sequence[Tag], closed: bool = False) -> list[Entity]:
 def _as_iob2(tags: Sequence[Tag]) -> list[Tag]:
     """IOB1: an entity begins with I-x, and with B-x only behind another one of its type."""
     changed: list[Tag] = []
-    for (_, before), (prefix, kind), behind in zip([OUTSIDE, *tags], tags, [*tags[1:], OUTSIDE], strict=False):
-        goes_on = kind == before and bool(changed) and changed[-1] != OUTSIDE
+    for (_, precursor), (prefix, kind), behind in zip([OUTSIDE, *tags], tags, [*tags[1:], OUTSIDE], strict=False):
+        goes_on = kind == precursor and bool(changed) and changed[-1] != OUTSIDE
         is_lost = behind[0] == "B" and behind[1] != kind  # where seqeval ends none
         if prefix == "I":
             changed.append(("I" if goes_on else "B", kind))
         else:
-            changed.append((prefix, kind) if prefix == "B" and kind == before and not is_lost else OUTSIDE)
+            changed.append((prefix, kind) if prefix == "B" and kind == precursor and not is_lost else OUTSIDE)
     return changed
 
 

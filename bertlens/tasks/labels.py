@@ -144,25 +144,29 @@ class ClassReader:
 
     def note(self) -> None:
         """Say how labels were read where that is not by their names alone, or where there was another way."""
-        column, names, own = self._column, self.names, self._column.own_names
+        column, names, classes = self._column, self.names, self._column.own_names
         by_place = {label: place for label, (way, place) in self._ways.items() if way == "place"}
         places = {label: _place_of(label) for label in self._ways}
         if by_place and are_unnamed(names):
             sentence = f"the model names no classes ({names[0]} to {names[-1]}): a label is a place in its list"
-            codes = listed([f"{k} is {name}" for k, name in enumerate(own)], EXAMPLES)
-            column.note(sentence + (f", as the data set counts: {codes}" if own else ""), is_ambiguous=bool(own))
+            codes = listed([f"{k} is {name}" for k, name in enumerate(classes)], EXAMPLES)
+            column.note(
+                sentence + (f", as the data set counts: {codes}" if classes else ""), is_ambiguous=bool(classes)
+            )
         elif by_place:
             codes = listed([f"{label} is {names[by_place[label]]}" for label in sorted(by_place)], EXAMPLES)
             column.note(f"labels are numbers, read as places in the model’s list: {codes}", is_ambiguous=False)
-        elif own:
-            counts = {name.strip(): code for code, name in enumerate(own)}
+        elif classes:
+            counts = {name.strip(): code for code, name in enumerate(classes)}
             moved = [(counts.get(label, place), label, place) for label, (_, place) in self._ways.items()]
             if turned := [f"its {code} is {label}, the model’s {k}" for code, label, k in moved if code != k]:
                 sentence = f"labels are read by the data set’s names: {listed(turned, EXAMPLES)}"
                 column.note(sentence, is_ambiguous=False)
         elif self._numbers and all(k is not None and k < len(names) for k in places.values()):
-            read = [(k, place) for label, (_, place) in self._ways.items() if (k := places[label]) is not None]
-            if turned := [f"{k} is {names[place]!r}, not {names[k]!r} at place {k}" for k, place in read if k != place]:
+            pairs = [(k, place) for label, (_, place) in self._ways.items() if (k := places[label]) is not None]
+            if turned := [
+                f"{k} is {names[place]!r}, not {names[k]!r} at place {k}" for k, place in pairs if k != place
+            ]:
                 column.note(f"labels are read as names of classes: {listed(turned, EXAMPLES)}", is_ambiguous=True)
 
 
