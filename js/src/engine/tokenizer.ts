@@ -1,7 +1,7 @@
 // Texts as tokens, by the library that reads a tokenizer.json. Which word a piece is of, and what the template put there,
 // the library does not say: found by marks on the pieces.
 import { Tokenizer } from "@huggingface/tokenizers";
-import { textWords } from "./words";
+import { textWords } from "./wordnumbers";
 
 /** What a page carries of a tokenizer: its file, its settings. */
 export interface TokenizerFiles {
