@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import NAMED_UNITS
 from ..measures.words import grouped
 from ..text.encoding import Encoding
+from ..text.word_numbers import scripts_without_blanks
 
 Pair = tuple[int | None, int | None]
 Key = tuple[str, ...]
@@ -89,17 +91,15 @@ def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:
 
     one_tokenizer: words are the same where their pieces are, and tokens are aligned one by one. Otherwise whole words:
     what stands between white space in the text (given words, where words were given), the same where its characters
-    are, capitals or not. Template tokens are aligned with template tokens, separators with separators. Which words,
+    are, capitals or not; in a script without blanks, the shortest stretches that end where a token of each text does.
+    Template tokens are aligned with template tokens, separators with separators. Which words,
     where there is a choice: the next ones that both texts come to first (`common`); `open` names them. The order of a
     and b does not matter.
     """
     words_a, words_b = ([_word(e, pieces) for pieces in grouped(e.word_ids)] for e in (a, b))
     if not one_tokenizer:
-        words_a, words_b = _unbroken(a, words_a), _unbroken(b, words_b)
+        return _by_letters(*(_letters(e, _unbroken(e, words)) for e, words in ((a, words_a), (b, words_b))))
     matched, free = common([unit.key for unit in words_a], [unit.key for unit in words_b])
-    if not one_tokenizer:
-        pairs = _with_gaps(matched, len(words_a), len(words_b))
-        return Alignment("words", tuple(words_a), tuple(words_b), pairs, tuple(free))
     of_tokens, open_tokens = (
         [pair for i, j in matches for pair in zip(words_a[i].pieces, words_b[j].pieces, strict=True)]
         for matches in (matched, free)
@@ -204,11 +204,11 @@ def _word(encoding: Encoding, pieces: Sequence[int]) -> Unit:
 
 def _unbroken(encoding: Encoding, words: Sequence[Unit]) -> list[Unit]:
     """Words as the text has them: what touches is one, by their characters; white space belongs to what follows it."""
-    spans = [_span(encoding, unit) for unit in words]
-    listed = _words_were_given(encoding, words, spans)
+    listed = encoding.words is not None
     units: list[Unit] = []
     open_until: int | None = None  # where the word before ends, if another may go on with it
-    for unit, span in zip(words, spans, strict=True):
+    for unit in words:
+        span = _span(encoding, unit)
         if encoding.special[unit.pieces[0]]:
             units.append(unit)
             open_until = None
@@ -226,6 +226,63 @@ def _unbroken(encoding: Encoding, words: Sequence[Unit]) -> list[Unit]:
         goes_on = behind < len(encoding) and encoding.segments[behind] == encoding.segments[behind - 1]
         open_until = span[1] if goes_on else None
     return units
+
+
+def _letters(encoding: Encoding, words: Sequence[Unit]) -> list[Unit]:
+    """Words with letters of a script without blanks as their letters, each with the tokens that hold some of it."""
+    units: list[Unit] = []
+    for unit in words:
+        span = None if encoding.words is not None else _span(encoding, unit)
+        if span is None or not scripts_without_blanks([unit.name]):
+            units.append(unit)
+            continue
+        text, offsets = _text(encoding, unit), encoding.offsets or ()
+        spans = {piece: offsets[piece] or (0, 0) for piece in unit.pieces}
+        owners = {at: tuple(p for p, (start, end) in spans.items() if start <= at < end) for at in range(*span)}
+        letters = [(text[at], pieces) for at, pieces in owners.items() if pieces and not text[at].isspace()]
+        blanks = tuple(piece for piece in unit.pieces if not any(piece in pieces for _, pieces in letters))
+        letters[0] = (letters[0][0], (*blanks, *letters[0][1]))  # white space belongs to what follows it
+        units += [_named(pieces, letter) for letter, pieces in letters]
+    return units
+
+
+def _by_letters(a: list[Unit], b: list[Unit]) -> Alignment:
+    """Letters and words aligned, then put together to units that no token of either text goes beyond."""
+    matched, free = common([unit.key for unit in a], [unit.key for unit in b])
+    starts: list[int] = []  # of blocks of `pairs`: where both texts begin a token
+    i = j = 0
+    pairs = _with_gaps(matched, len(a), len(b))
+    for number, (p, q) in enumerate(pairs):
+        if _begins(a, i) and _begins(b, j):
+            starts.append(number)
+        i, j = i + (p is not None), j + (q is not None)
+    units: tuple[list[Unit], list[Unit]] = ([], [])
+    shared, open_pairs = [], []
+    for start, end in itertools.pairwise([*starts, len(pairs)]):
+        block = pairs[start:end]
+        is_same = all(p is not None and q is not None for p, q in block)
+        if is_same:
+            shared.append((len(units[0]), len(units[1])))
+            if {*block} <= {*free}:
+                open_pairs.append(shared[-1])
+        for side, letters in enumerate((a, b)):
+            places = [place for pair in block if (place := pair[side]) is not None]
+            cuts = [at for at in places if at == places[0] or (not is_same and _begins(letters, at))]
+            ends = [*cuts[1:], places[-1] + 1] if places else []
+            units[side].extend(_united(letters[at:stop]) for at, stop in zip(cuts, ends, strict=True))
+    gaps = _with_gaps(shared, len(units[0]), len(units[1]))
+    return Alignment("words", tuple(units[0]), tuple(units[1]), gaps, tuple(open_pairs))
+
+
+def _begins(letters: Sequence[Unit], at: int) -> bool:
+    """Whether no token holds some of a letter and of the one before."""
+    return not 0 < at < len(letters) or not {*letters[at - 1].pieces} & {*letters[at].pieces}
+
+
+def _united(letters: Sequence[Unit]) -> Unit:
+    if len(letters) == 1:
+        return letters[0]
+    return _named(tuple(sorted({p for unit in letters for p in unit.pieces})), "".join(unit.name for unit in letters))
 
 
 def _named(pieces: tuple[int, ...], name: str) -> Unit:
@@ -248,20 +305,7 @@ def _span(encoding: Encoding, unit: Unit) -> tuple[int, int] | None:
     return None if start is None or end is None else (start[0], end[1])
 
 
-def _words_were_given(encoding: Encoding, words: Sequence[Unit], spans: Sequence[tuple[int, int] | None]) -> bool:
-    """Whether offsets count within each word, as they do where words were given: then they begin again."""
-    ends: dict[int, int] = {}
-    for unit, span in zip(words, spans, strict=True):
-        if span is not None:
-            segment = encoding.segments[unit.pieces[0]]
-            if span[0] < ends.get(segment, 0):
-                return True
-            ends[segment] = span[1]
-    return False
-
-
 def _given(encoding: Encoding, unit: Unit) -> str:
-    """The word that was given; its pieces where it held white space."""
-    number = encoding.word_ids[unit.pieces[0]]
-    words = [*(encoding.text or "").split(" "), *(encoding.text_pair or "").split(" ")]
-    return words[number] if number is not None and number < len(words) else _joined(encoding, unit)
+    """The word that was given."""
+    words = [word for text in encoding.words or () for word in text]
+    return words[encoding.word_ids[unit.pieces[0]] or 0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,13 @@ from ..base.quotes import quotation
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES, phrases
 from ..errors import SelectionError, check_index, excerpt
+from ..text.encoding import Encoding
+from ..text.word_numbers import stands_apart
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .figure import MM, plain, pyplot
 from .grid import GridUnit, piece, shown_grid
 
-_CLOSES = re.compile(r"[.,;:!?%)\]}’”]")  # as in js/src/head/running.tsx
 _POINT = 72 / MM  # of a mm
 _MARGIN, _LINE, _BLANK, _PAD = 4, 1.8, 0.4, 1  # points; letters' sizes; letters' sizes; points
 
@@ -53,10 +53,10 @@ def running_text(
     grid = shown_grid(trace, layer, head, measure, **shown)
     if key is None:
         at, units, values = _place(grid.rows, query, len(trace.tokens), "query"), grid.cols, grid.values
-        subject, values, tokens, words = grid.rows[at], values[at], trace.display_key_tokens, trace.key_word_ids
+        subject, values, side = grid.rows[at], values[at], trace.key_encoding or trace.encoding
     else:
         at, units, values = _place(grid.cols, key, len(trace.key_tokens), "key"), grid.rows, grid.values
-        subject, values, tokens, words = grid.cols[at], values[:, at], trace.display_tokens, trace.word_ids
+        subject, values, side = grid.cols[at], values[:, at], trace.encoding
     top = scale_end(float(np.nan_to_num(np.abs(values)).max()))
     low = -top if grid.signed else 0.0
     colours = table("signed" if grid.signed else "weight", theme)
@@ -64,7 +64,7 @@ def running_text(
     fills = [
         NAN if np.isnan(v) else "#" + bytes(colours[n].tolist()).hex() for v, n in zip(values, entries, strict=True)
     ]
-    runs = [_written(tokens, words, unit) for unit in units]
+    runs = [_written(side, unit) for unit in units]
     is_new = axes is None
     room = width * _POINT - 2 * _MARGIN if is_new else axes.bbox.width / axes.figure.dpi * 72
     places = _lines(runs, {*grid.edges(units)}, room, size)
@@ -96,11 +96,13 @@ def _place(units: list[GridUnit], piece: int | None, size: int, name: str) -> in
     return at
 
 
-def _written(tokens: list[str], words: list[int | None], unit: GridUnit) -> tuple[str, bool]:
+def _written(side: Encoding, unit: GridUnit) -> tuple[str, bool]:
     """What a unit is in running text, and whether it stands apart from the one before."""
-    n = unit.pieces[0]
+    n, words = unit.pieces[0], side.word_ids
     goes_on = n > 0 and words[n] is not None and words[n] == words[n - 1]
-    return visible(piece(unit.label, goes_on)), n > 0 and not goes_on and not _CLOSES.match(tokens[n])
+    return visible(piece(unit.label, goes_on)), n > 0 and not goes_on and stands_apart(
+        side.display_tokens, side.tokens, side.special, n
+    )
 
 
 def _lines(runs: list[tuple[str, bool]], starts: set[int], room: float, size: float) -> list[tuple[float, int, float]]:

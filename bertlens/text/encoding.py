@@ -20,7 +20,7 @@ from ..base.quotes import isolate
 from ..base.vocabulary import phrases
 from ..errors import InputError
 from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
-from .words import scripts_without_blanks, text_words
+from .word_numbers import scripts_without_blanks, text_words
 
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..base.locks import locked
 from ..errors import InputError
-from .words import with_marks
+from .word_numbers import with_marks
 
 Text = str | list[str]  # a text, or words already split
 

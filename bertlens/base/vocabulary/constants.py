@@ -45,7 +45,7 @@ COMPARED_HEADS = 5  # in words
 COMPARED_RUNS = 2  # beside the one shown, that a view remembers
 NAMED_UNITS = 4  # pairs, or places, in a sentence
 
-# --- words of a text: text/words.py ---
+# --- words of a text: text/word_numbers.py ---
 
 WITHOUT_BLANKS = {  # scripts that are written without blanks between words: their letters, as classes of expressions
     "Chinese characters": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",

@@ -5,6 +5,7 @@ import { type Cells, cellsOf, heldCells, isLong, type Window } from "./windows";
 /** The tokens along one side of an attention map. */
 export interface TokenSide {
   tokens: string[]; // for people
+  pieces?: string[]; // as the tokenizer writes them
   words: number[]; // word of every piece, −1 for special tokens
   segments: number[];
   special: number[]; // 1 for special tokens

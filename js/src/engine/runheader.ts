@@ -5,7 +5,7 @@ import * as phrases from "../generated/phrases";
 import { isolate } from "../paint/quotes";
 import { type Fields, NEEDS_PYTHON } from "./chips";
 import type { Encoded, Vocabulary } from "./tokenizer";
-import { scriptsWithoutBlanks } from "./words";
+import { scriptsWithoutBlanks } from "./wordnumbers";
 
 const OFFERED = ["neurons", "norms", "gates", "whatif"]; // of the capabilities
 const TABS = ["neurons", "matter", "norms", "gates", "compare", "table"]; // that are open: a part of one may say that it needs Python

@@ -3,7 +3,7 @@
 
 import { Tokenizer } from "@huggingface/tokenizers";
 import { quotation } from "../paint/quotes";
-import { textWords } from "./words";
+import { textWords } from "./wordnumbers";
 
 /** What a page carries of a tokenizer: its file, its settings. */
 export interface TokenizerFiles {

@@ -8,17 +8,31 @@ import { pinCell } from "./scale";
 export const FIND_FROM = 40; // tokens from which the field stands beside the head
 const [ABOVE, BESIDE] = [80, 96]; // px that labels cover of a frame that scrolls
 
-/** The places of the units that are meant: a number is a place, else what begins so, then what holds it. */
+/** A text as tokenizers that drop capitals and marks write it. */
+const plain = (text: string) =>
+  text
+    .toLowerCase()
+    .normalize("NFKD")
+    .replace(/\p{Mn}/gu, "")
+    .normalize("NFC")
+    .replaceAll("ı", "i");
+
+/**
+ * The places of the units that are meant: a number is a place, else what equals the text, then what holds it; where
+ * none does, the same without marks.
+ */
 export function matches(units: Unit[], wanted: string): number[] {
   const text = wanted.trim().toLowerCase();
   if (text === "") return [];
-  const where = (test: (label: string) => boolean) =>
-    units.flatMap(({ label }, n) => (test(tokenText(label).toLowerCase()) ? [n] : []));
+  const labels = units.map(({ label }) => tokenText(label).toLowerCase());
+  const matching = (words: string[], word: string) => [
+    ...words.flatMap((label, n) => (label === word ? [n] : [])),
+    ...words.flatMap((label, n) => (label.includes(word) ? [n] : [])),
+  ];
   const place = /^#?\d+$/.test(text) ? Number(text.replace("#", "")) : -1;
   const at = units.findIndex(({ pieces }) => pieces.includes(place));
-  const equals = where((label) => label === text);
-  const holds = where((label) => label.includes(text));
-  return [...new Set([...(at < 0 ? [] : [at]), ...equals, ...holds])];
+  const places = [...(at < 0 ? [] : [at]), ...matching(labels, text)];
+  return [...new Set(places.length > 0 || plain(text) === "" ? places : matching(labels.map(plain), plain(text)))];
 }
 
 /** Bring what is pinned into its own frame; the page itself is not moved. */

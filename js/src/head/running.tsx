@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest, largestSize } from "../compute/largest";
+import { standsApart } from "../compute/scripts";
 import * as phrases from "../generated/phrases";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
@@ -14,7 +15,6 @@ import { headingWords, mostWords } from "./cellwords";
 import { currentScale, pinToken, type Scale } from "./scale";
 import { useSwept } from "./swept";
 
-const CLOSES = /^[.,;:!?%)\]}’”]/; // stands at the word before
 const TOKENS_AT_ONCE = 1024; // in the page; the others are behind a button
 const TOKENS_NAMED = 5; // tokens that the line below names
 
@@ -44,11 +44,12 @@ export function shadesOf(view: View, to = view.page.textSide.value === "to", hov
 }
 
 /** What a piece is in running text, and whether it stands apart from the piece before. */
-export function written({ tokens, words }: TokenSide, { label, pieces }: Unit): { text: string; hasBlank: boolean } {
+export function written(side: TokenSide, { label, pieces }: Unit): { text: string; hasBlank: boolean } {
+  const { words } = side;
   const n = pieces[0]!;
   const goesOn = n > 0 && words[n]! >= 0 && words[n] === words[n - 1];
   const text = goesOn && label.length > 2 && label.startsWith("##") ? label.slice(2) : label;
-  return { text, hasBlank: n > 0 && !goesOn && !CLOSES.test(tokens[n]!) };
+  return { text, hasBlank: n > 0 && !goesOn && standsApart(side, n) };
 }
 
 interface StripProps {

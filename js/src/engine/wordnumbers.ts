@@ -1,8 +1,8 @@
-// The words of a text in a page: which token is of which, as bertlens/text/words.py has it. The library tells no offsets:
+// The words of a text in a page: which token is of which, as bertlens/text/word_numbers.py has it. The library tells no offsets:
 // where a token begins is counted in the bytes of those before it.
+import { WITHOUT_BLANKS_LETTER } from "../compute/scripts";
 import { JOINERS, WITHOUT_BLANKS } from "../generated/vocabulary";
 
-const LETTERS = new RegExp(`[${Object.values(WITHOUT_BLANKS).join("")}]`, "u");
 const isMark = (letter: string) => letter !== "" && (/^\p{M}/u.test(letter) || JOINERS.includes(letter));
 
 /** The names of the scripts without blanks between words that letters of a text are of. */
@@ -51,6 +51,6 @@ export function textWords(numbers: number[], tokens: string[], touches: (at: num
 function stepOf(before: string[], letter: string, step: number): number {
   const base = before.findLast((one) => !isMark(one)) ?? "";
   if (isMark(letter)) return /[\p{L}\p{N}]/u.test(base) ? 0 : step;
-  if (LETTERS.test(letter) || LETTERS.test(base)) return Math.max(step, 1);
+  if (WITHOUT_BLANKS_LETTER.test(letter) || WITHOUT_BLANKS_LETTER.test(base)) return Math.max(step, 1);
   return isMark(before.at(-1) ?? "") && /\p{L}/u.test(base) && /\p{L}/u.test(letter) ? 0 : step;
 }

@@ -2,7 +2,7 @@
 
 A tokenizer splits a text before it makes pieces, by rules that were made for blanks and Latin letters. Its words hold
 here with three exceptions: a word with white space in it is several, a combining mark is of the word of its letter, and
-in a script without blanks between words a token is a word. `js/src/engine/words.ts` says the same in a page.
+in a script without blanks between words a token is a word. `js/src/engine/wordnumbers.ts` says the same in a page.
 """
 
 from __future__ import annotations
@@ -81,3 +81,20 @@ def with_marks(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int,
         spans.append((start, end))
         behind = start
     return spans[::-1]
+
+
+_CLOSES = re.compile(r"[.,;:!?%)\]}’”]")  # stands at the word before
+_BLANKS = tuple("ĠĊĉ▁")  # how tokenizers write white space
+_BYTES = re.compile("<0x[0-9A-F]{2}>$")  # of a letter
+
+
+def stands_apart(tokens: Sequence[str], pieces: Sequence[str], special: Sequence[bool], n: int) -> bool:
+    """Whether white space stands before the token that begins a word: as its tokenizer writes it, else by rules of
+    writing. tokens: as they are displayed, pieces: as the tokenizer writes them. js/src/compute/scripts.ts is the same.
+    """
+    if special[n] or special[n - 1]:
+        return not _CLOSES.match(tokens[n])
+    if any(piece.startswith(_BLANKS) for piece, is_special in zip(pieces, special, strict=True) if not is_special):
+        return pieces[n].startswith(_BLANKS)
+    is_glued = _LETTERS.match(tokens[n]) or _LETTERS.match(tokens[n - 1][-1]) or _BYTES.search(tokens[n - 1])
+    return not is_glued and not _CLOSES.match(tokens[n])

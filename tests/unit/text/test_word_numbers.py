@@ -9,7 +9,7 @@ import pytest
 
 from bertlens.text.encoding import encode
 from bertlens.widgets.badges import badges
-from unit.scripts import KINDS, OTHERS, SENTENCES, tokenizer_of
+from unit.nine_languages import KINDS, OTHERS, SENTENCES, tokenizer_of
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *OTHERS])
