@@ -13,6 +13,7 @@ from torch import Tensor
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import NAMED_UNITS
 from ..measures.words import grouped
+from ..text.display import letters_of
 from ..text.encoding import Encoding
 
 Pair = tuple[int | None, int | None]
@@ -230,7 +231,7 @@ def _named(pieces: tuple[int, ...], name: str) -> Unit:
 
 
 def _joined(encoding: Encoding, unit: Unit) -> str:
-    return "".join(encoding.display_tokens[i].removeprefix("##") for i in unit.pieces)
+    return "".join(letters_of(encoding.display_tokens[i], encoding.continuation) for i in unit.pieces)
 
 
 def _text(encoding: Encoding, unit: Unit) -> str:

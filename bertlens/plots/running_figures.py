@@ -11,10 +11,11 @@ from ..base.colors import INKS, NAN, ink_on, table
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES, phrases
 from ..errors import SelectionError, check_index, excerpt
+from ..text.display import letters_of
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .figure import MM, plain, pyplot
-from .grid import GridUnit, piece, shown_grid
+from .grid import GridUnit, shown_grid
 
 _CLOSES = re.compile(r"[.,;:!?%)\]}’”]")  # as in js/src/head/running.tsx
 _POINT = 72 / MM  # of a mm
@@ -63,7 +64,8 @@ def running_text(
     fills = [
         NAN if np.isnan(v) else "#" + bytes(colours[n].tolist()).hex() for v, n in zip(values, entries, strict=True)
     ]
-    runs = [_written(tokens, words, unit) for unit in units]
+    side = trace.key_encoding if key is None and trace.key_encoding is not None else trace.encoding
+    runs = [_written(tokens, words, unit, side.continuation) for unit in units]
     is_new = axes is None
     room = width * _POINT - 2 * _MARGIN if is_new else axes.bbox.width / axes.figure.dpi * 72
     places = _lines(runs, {*grid.edges(units)}, room, size)
@@ -95,11 +97,12 @@ def _place(units: list[GridUnit], piece: int | None, size: int, name: str) -> in
     return at
 
 
-def _written(tokens: list[str], words: list[int | None], unit: GridUnit) -> tuple[str, bool]:
+def _written(tokens: list[str], words: list[int | None], unit: GridUnit, continuation: str) -> tuple[str, bool]:
     """What a unit is in running text, and whether it stands apart from the one before."""
     n = unit.pieces[0]
     goes_on = n > 0 and words[n] is not None and words[n] == words[n - 1]
-    return visible(piece(unit.label, goes_on)), n > 0 and not goes_on and not _CLOSES.match(tokens[n])
+    label = letters_of(unit.label, continuation) if goes_on else unit.label
+    return visible(label), n > 0 and not goes_on and not _CLOSES.match(tokens[n])
 
 
 def _lines(runs: list[tuple[str, bool]], starts: set[int], room: float, size: float) -> list[tuple[float, int, float]]:

@@ -1,6 +1,6 @@
 // Running text: the text as text, shaded by what one token looks at, or by who looks at it. For long texts, and to project.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { edges, type TokenSide, type Unit } from "../compute/grid";
+import { bare, edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest, largestSize } from "../compute/largest";
 import * as phrases from "../generated/phrases";
 import { cssColor, inkOn } from "../paint/colormap";
@@ -44,10 +44,11 @@ export function shadesOf(view: View, to = view.page.textSide.value === "to", hov
 }
 
 /** What a piece is in running text, and whether it stands apart from the piece before. */
-export function written({ tokens, words }: TokenSide, { label, pieces }: Unit): { text: string; hasBlank: boolean } {
+export function written(side: TokenSide, { label, pieces }: Unit): { text: string; hasBlank: boolean } {
+  const { tokens, words } = side;
   const n = pieces[0]!;
   const goesOn = n > 0 && words[n]! >= 0 && words[n] === words[n - 1];
-  const text = goesOn && label.length > 2 && label.startsWith("##") ? label.slice(2) : label;
+  const text = goesOn ? bare(label, side) : label;
   return { text, hasBlank: n > 0 && !goesOn && !CLOSES.test(tokens[n]!) };
 }
 
