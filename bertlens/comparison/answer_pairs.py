@@ -14,6 +14,7 @@ from ..base.quotes import quotation
 from ..base.ranking import ranked
 from ..base.vocabulary import phrases
 from ..errors import BertLensError
+from ..measures.answer_words import word_names
 from ..measures.predictions import (
     UNITS,
     chances,
@@ -102,10 +103,8 @@ def _mask(trace: Trace) -> str:
 
 def _at(trace: Trace, position: int) -> dict[str, float]:
     """The probability of every word at a mask."""
-    assert trace.model is not None
     chance = words_of(trace.record.output)[0, position].double().softmax(-1).tolist()
-    names = trace.model.tokenizer.convert_ids_to_tokens(range(len(chance)))
-    return dict(zip(names, chance, strict=True))
+    return dict(zip(word_names(trace, position), chance, strict=False))
 
 
 def _labels(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:

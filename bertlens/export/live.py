@@ -18,6 +18,7 @@ from ..base.wire import pack
 from ..errors import ExportError
 from ..model.borrowed import Model
 from ..model.licence import licence
+from ..text.display import unknown_id
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from . import page_heads, page_weights
@@ -71,7 +72,7 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
         "answer": answer.about,
         "tokenizer": _text(files),
         "vocabulary": {
-            "unknown": tokenizer.unk_token,
+            "unknown": unknown_id(tokenizer),
             "mask": tokenizer.mask_token or "",
             "separator": tokenizer.sep_token,
             "specials": list(tokenizer.all_special_ids),

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import ExportError
+from ..text.display import spelling_of
 from ..text.encoding import encode
 
 RARE = "Rare characters may be read in another way here than in Python."  # where characters are mapped
@@ -58,10 +59,10 @@ def tokenizer_files(tokenizer: Any) -> dict[str, Any]:
     if tuple("+".join(map(_kind, steps(file.get(name)))) for name in STEPS) not in KINDS:
         raise ExportError("a page does not read texts as this model's tokenizer does: save it without live")
     _check(tokenizer, file)
-    processor = file["post_processor"]["type"]
-    decoder = file["decoder"] if "ByteLevel" in json.dumps(file["decoder"]) else None  # for how tokens are written
+    processor, spelling = file["post_processor"]["type"], spelling_of(tokenizer)
     return {
-        "file": {**file, "padding": None, "truncation": None, "decoder": decoder},
+        "file": {**file, "padding": None, "truncation": None, "decoder": None},
+        "spelling": [spelling.has_bytes, spelling.blank, spelling.continuation],
         "config": {},
         "types": "token_type_ids" in tokenizer.model_input_names and processor != "RobertaProcessing",
         "readings": list(_readings(tokenizer, file)),

@@ -9,6 +9,7 @@ from ..errors import BertLensError
 from ..measures.byhead import ByHead, statistics
 from ..measures.norms import weighted_norm
 from ..measures.words import annotation, grouped
+from ..text.display import word_of
 from ..trace.trace import Trace
 from ..whatif.before_after import answers
 from .language import Facts
@@ -58,13 +59,8 @@ def taken_of(trace: Trace, layer: int) -> Tensor:
 def words_of(trace: Trace) -> list[tuple[str, list[int]]]:
     """(label, positions) of each word, named as a page names it."""
     labels = annotation(trace)[0]
-    groups = grouped(trace.word_ids)
-
-    def label(pieces: list[int]) -> str:
-        start, *tail = (labels[piece] for piece in pieces)
-        return start + "".join(end[2:] if len(end) > 2 and end.startswith("##") else end for end in tail)
-
-    return [(label(pieces), pieces) for pieces in groups]
+    sign = trace.encoding.continuation
+    return [(word_of((labels[piece] for piece in pieces), sign), pieces) for pieces in grouped(trace.word_ids)]
 
 
 def first_answers(trace: Trace) -> tuple[str | None, str | None]:

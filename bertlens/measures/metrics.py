@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import torch
@@ -19,6 +20,7 @@ from ..errors import InputError, ModelError, check_index
 from ..trace.checks import check_rerun
 from ..trace.trace import Trace
 from . import sources
+from .answer_words import word_number
 from .predictions import UNITS, compared, embedder_of, embedding, kind_of, labels_of, masked, one_of, words_of
 
 Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> a 0-d tensor
@@ -46,13 +48,14 @@ class Metric:
 
 
 def logit(token: str | int, position: int | None = None) -> Metric:
-    """A token's logit at a mask. token: as the tokenizer writes it, or its id; position: None is the only mask."""
+    """A token's logit at a mask. token: as it is shown, as the tokenizer writes it, or its id; position: None is the
+    only mask. Of two that are shown alike, the one that would stand there: "cat" is "Ġcat" behind a blank."""
     return Metric(
         f"logit of {isolate(token)}",
         "logits",
-        lambda trace: _word(trace, position, lambda x: x[token_id(trace, token)]),
+        lambda trace: _word(trace, position, lambda x, number: x[number(token)]),
         at=lambda trace: _position(trace, position),
-        reading=lambda trace: sources.logit(trace, _position(trace, position), token_id(trace, token)).reading,
+        reading=lambda trace: _reading(trace, position, token),
     )
 
 
@@ -60,7 +63,7 @@ def probability(token: str | int, position: int | None = None) -> Metric:
     """A token's probability at a mask, the softmax over the vocabulary, in [0, 1]. Arguments as of `logit`."""
 
     def bind(trace: Trace) -> Read:
-        return _word(trace, position, lambda x: x.softmax(-1)[token_id(trace, token)])
+        return _word(trace, position, lambda x, number: x.softmax(-1)[number(token)])
 
     return Metric(f"probability of {isolate(token)}", "0 to 1", bind, at=lambda trace: _position(trace, position))
 
@@ -69,18 +72,14 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
     """logit(token) − logit(other) at a mask: the log of the ratio of their probabilities, in nats."""
 
     def bind(trace: Trace) -> Read:
-        return _word(trace, position, lambda x: x[token_id(trace, token)] - x[token_id(trace, other)])
+        return _word(trace, position, lambda x, number: x[number(token)] - x[number(other)])
 
     return Metric(
         f"{isolate(token)} over {isolate(other)}",
         "nats",
         bind,
         at=lambda trace: _position(trace, position),
-        reading=lambda trace: (
-            sources.logit(
-                trace, _position(trace, position), token_id(trace, token), against=token_id(trace, other)
-            ).reading
-        ),
+        reading=lambda trace: _reading(trace, position, token, other),
     )
 
 
@@ -179,7 +178,7 @@ def divergence(position: int | None = None) -> Metric:
     def bind(trace: Trace) -> Read:
         kind = kind_of(trace)
         if kind == "words":
-            readout = _word(trace, position, lambda x: x)
+            readout = _word(trace, position, lambda x, number: x)
         elif kind == "labels" and position is None and one_of(trace):
             readout = lambda output: output.logits[0]  # noqa: E731
         elif kind == "tags" and position is not None and one_of(trace):
@@ -237,9 +236,17 @@ def row_of(output: Any, row: int) -> Any:
     return type(output)(**{name: part(value) for name, value in output.items()})
 
 
-def _word(trace: Trace, position: int | None, read: Callable[[Tensor], Tensor]) -> Read:
+def _word(trace: Trace, position: int | None, read: Callable[[Tensor, Callable[[str | int], int]], Tensor]) -> Read:
+    """`read` is given the (V,) logits at the mask, and what makes a token's number of its name there."""
     at = _position(trace, position)
-    return lambda output: read(words_of(output)[0, at])
+    number = partial(token_id, trace, position=at)
+    return lambda output: read(words_of(output)[0, at], number)
+
+
+def _reading(trace: Trace, position: int | None, token: str | int, rival: str | int | None = None) -> sources.Reading:
+    at = _position(trace, position)
+    number = partial(token_id, trace, position=at)
+    return sources.logit(trace, at, number(token), None if rival is None else number(rival)).reading
 
 
 def _position(trace: Trace, position: int | None) -> int:
@@ -255,17 +262,16 @@ def _position(trace: Trace, position: int | None) -> int:
     return positions[0]
 
 
-def token_id(trace: Trace, token: str | int) -> int:
+def token_id(trace: Trace, token: str | int, position: int) -> int:
+    """A token of the vocabulary at a position, by its name there (`answer_words`) or its id."""
     assert trace.model is not None
-    size = trace.model.vocabulary_size
     if not isinstance(token, str):
-        check_index(token, size, "token")
+        check_index(token, trace.model.vocabulary_size, "token")
         return int(token)
-    tokenizer = trace.model.tokenizer
-    number = tokenizer.convert_tokens_to_ids(token)
-    if number is None or (number == tokenizer.unk_token_id and token != tokenizer.unk_token):
+    number = word_number(trace, token, position)
+    if number is None:
         raise InputError(phrases.NO_SINGLE_TOKEN.format(name=isolate(repr(token))))
-    return int(number)
+    return number
 
 
 def _ways(kind: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,6 +25,7 @@ from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
+from .answer_words import word_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +130,8 @@ def one_of(trace: Trace) -> bool:
 def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
     """DataFrame(position, layer, rank, token or label, logit, probability), one row per answer, the best first.
 
-    Masked language models: the k likeliest tokens at each mask; probability is the softmax over the vocabulary.
+    Masked language models: the k likeliest tokens at each mask as people write them, so that `whatif.logit` takes them;
+    probability is the softmax over the vocabulary.
     Classifiers of texts: at most k labels, position -1; the probability is the softmax over the labels, where the model
     was trained for several labels at once the logistic of each, NaN for a regression or a single output. Classifiers of
     tokens: at most k labels at each token of the text, with the same. Question answering: the k best spans within the
@@ -283,12 +286,11 @@ def _layers(trace: Trace, layer: int | str) -> list[int]:
 
 
 def _words(trace: Trace, layer: int | None, k: int) -> list[Row]:
-    assert trace.model is not None
     logits = words_of(output_at(trace, layer))[0]
     rows: list[Row] = []
     for position in masked(trace):
         at = logits[position]
-        rows += _best(position, at, at.double().softmax(-1), k, trace.model.tokenizer.convert_ids_to_tokens)
+        rows += _best(position, at, at.double().softmax(-1), k, partial(word_name, trace, position=position))
     return rows
 
 

@@ -14,6 +14,7 @@ from weakref import ref
 import torch
 from torch import Tensor
 
+from ..text.display import word_of
 from ..trace.trace import Trace
 from .distributions import Diagonal, information
 from .k90 import k90
@@ -119,7 +120,7 @@ class Roles:
         numbers: dict[str, int] = {}
         identity, words = [-1] * len(tokens), [-1] * len(tokens)
         for word, positions in pieces.items():
-            spelled = "".join(tokens[at].removeprefix("##") for at in positions).casefold()
+            spelled = word_of((tokens[at] for at in positions), self.trace.encoding.continuation).casefold()
             if any(map(str.isalnum, spelled)):
                 number = numbers.setdefault(spelled, len(numbers))
                 for at in positions:

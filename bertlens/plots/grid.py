@@ -13,6 +13,7 @@ from ..errors import SelectionError, check_index, excerpt
 from ..measures import norms
 from ..measures.layer_maps import layer_map as map_of_layer
 from ..measures.words import annotation, grouped
+from ..text.display import word_of
 from ..trace.trace import Trace
 
 _SEGMENTS = {"all": (None, None), "AA": (0, 0), "AB": (0, 1), "BA": (1, 0), "BB": (1, 1)}
@@ -91,12 +92,12 @@ def shown_grid(
     labels, spans = annotation(trace)
     square = trace.key_encoding is None
     special, segments, words = trace.special_mask.tolist(), trace.segments.tolist(), trace.word_ids
-    rows = _units(labels, words, segments, special, units, spans)
-    if square:
+    rows = _units(labels, words, segments, special, units, spans, trace.encoding.continuation)
+    if trace.key_encoding is None:
         cols = rows
     else:
         sides = (trace.key_word_ids, trace.key_segments.tolist(), trace.key_special_mask.tolist())
-        cols = _units(trace.display_key_tokens, *sides, units, spans)
+        cols = _units(trace.display_key_tokens, *sides, units, spans, trace.key_encoding.continuation)
     sides_of_pairs = _SEGMENTS[pair_filter] if square and 1 in segments else (None, None)
     rows, cols = (
         [u for u in side if not (hide_special and u.special) and segment in (None, u.segment)]
@@ -128,6 +129,7 @@ def _units(
     special: Sequence[bool],
     kind: str,
     spans: Sequence[tuple[str, int, int]],
+    continuation: str,
 ) -> list[GridUnit]:
     """The units of one side; tokens that are in no span stay single."""
     groups = [[n] for n in range(len(labels))]
@@ -141,18 +143,13 @@ def _units(
         groups = sorted([[n] for n in range(len(labels)) if n not in inside] + [[*range(a, b)] for _, a, b in spans])
     return [
         GridUnit(
-            names.get(group[0], "".join(piece(labels[n], n > group[0]) for n in group)),
+            names.get(group[0], word_of((labels[n] for n in group), continuation)),
             tuple(group),
             segments[group[0]],
             bool(special[group[0]]),
         )
         for group in groups
     ]
-
-
-def piece(label: str, goes_on: bool) -> str:
-    """A piece of a word as it is written in it."""
-    return label[2:] if goes_on and len(label) > 2 and label.startswith("##") else label
 
 
 def _merged(values: np.ndarray, rows: list[GridUnit], cols: list[GridUnit]) -> np.ndarray:

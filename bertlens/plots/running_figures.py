@@ -11,12 +11,13 @@ from ..base.quotes import quotation
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES, phrases
 from ..errors import SelectionError, check_index, excerpt
+from ..text.display import letters_of
 from ..text.encoding import Encoding
 from ..text.word_numbers import stands_apart
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .figure import MM, plain, pyplot
-from .grid import GridUnit, piece, shown_grid
+from .grid import GridUnit, shown_grid
 
 _POINT = 72 / MM  # of a mm
 _MARGIN, _LINE, _BLANK, _PAD = 4, 1.8, 0.4, 1  # points; letters' sizes; letters' sizes; points
@@ -100,9 +101,8 @@ def _written(side: Encoding, unit: GridUnit) -> tuple[str, bool]:
     """What a unit is in running text, and whether it stands apart from the one before."""
     n, words = unit.pieces[0], side.word_ids
     goes_on = n > 0 and words[n] is not None and words[n] == words[n - 1]
-    return visible(piece(unit.label, goes_on)), n > 0 and not goes_on and stands_apart(
-        side.display_tokens, side.tokens, side.special, n
-    )
+    label = letters_of(unit.label, side.continuation) if goes_on else unit.label
+    return visible(label), n > 0 and not goes_on and stands_apart(side.display_tokens, side.tokens, side.special, n)
 
 
 def _lines(runs: list[tuple[str, bool]], starts: set[int], room: float, size: float) -> list[tuple[float, int, float]]:

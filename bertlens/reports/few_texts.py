@@ -16,6 +16,7 @@ from ..measures.offers import why_not
 from ..measures.spectra import Spectrum
 from ..survey.corpus import Item, Numbered, traces_of
 from ..survey.text_statistics import Lengths
+from ..text.display import word_of
 from ..trace.trace import Trace
 
 TEXTS = 16
@@ -94,10 +95,11 @@ def measure_few(lens: Lens, items: list[Item]) -> FewTexts:
 def pairs_of(trace: Trace) -> tuple[torch.Tensor, torch.Tensor]:
     """(S, S) bool: two parts of one word; the same word in the other sentence, upper and lower case alike."""
     tokens, word = trace.display_tokens, trace.word_ids
-    spelled: dict[int, str] = {}
+    pieces: dict[int, list[str]] = {}
     for token, number in zip(tokens, word, strict=True):
         if number is not None:
-            spelled[number] = spelled.get(number, "") + token.removeprefix("##").casefold()
+            pieces.setdefault(number, []).append(token)
+    spelled = {n: word_of(tokens, trace.encoding.continuation).casefold() for n, tokens in pieces.items()}
     indices: dict[str, int] = {}
     for spelling in spelled.values():
         if any(map(str.isalnum, spelling)):

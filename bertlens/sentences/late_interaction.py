@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError, SelectionError
-from ..text.tokenizer import display, is_byte_level
+from ..text.display import spelling_of
 from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, kinds_of, unknown
 from .pooling import Modes
 from .text_pair import SIDES, Side, TextPair
@@ -235,4 +235,4 @@ def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None,
 
 
 def _tokens(lens: SentenceLens, ids: Sequence[int]) -> list[str]:
-    return display(lens.tokenizer.convert_ids_to_tokens(list(ids)), is_byte_level(lens.tokenizer))
+    return [*map(spelling_of(lens.tokenizer).display, lens.tokenizer.convert_ids_to_tokens(list(ids)))]

@@ -19,6 +19,7 @@ from ..model.fingerprint import Fingerprint
 from ..run.changes import Hide
 from ..run.forward import output_of
 from ..run.interventions import Run
+from ..text.display import word_of
 from ..text.encoding import Encoding, encode
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
@@ -79,7 +80,7 @@ class Side:
     def names(self, units: Sequence[Sequence[int]]) -> list[str]:
         """Of units: their pieces as written."""
         names = self.encoding.display_tokens
-        return ["".join(names[at].removeprefix("##") if at != unit[0] else names[at] for at in unit) for unit in units]
+        return [word_of((names[at] for at in unit), self.encoding.continuation) for unit in units]
 
     @cached_property
     def trace(self) -> Trace:

@@ -19,7 +19,8 @@ from ..base.limits import TEXT_CHARACTERS
 from ..base.quotes import isolate
 from ..base.vocabulary import phrases
 from ..errors import InputError
-from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
+from .display import spelling_of, unknown_id
+from .tokenizer import Pieces, Text, cut_side, resting_state, tokenise
 from .word_numbers import scripts_without_blanks, text_words
 
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
@@ -113,6 +114,7 @@ class Encoding:
     separators: tuple[bool, ...]  # template tokens that are the tokenizer's separator
     report: InputReport
     words: tuple[tuple[str, ...], ...] | None = None  # of each text, where they were split before
+    continuation: str = ""  # what a displayed token that goes on with a word begins with, "##" or ""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -233,7 +235,7 @@ def _encoding(
         words_known=n_words is not None,
         notes=notes,
     )
-    separator = tokenizer.sep_token
+    separator, spelling = tokenizer.sep_token, spelling_of(tokenizer)
     joined = [text if isinstance(text, str) else " ".join(text) for text in texts]
     return Encoding(
         text=joined[0],
@@ -241,7 +243,7 @@ def _encoding(
         input_ids=tuple(pieces.input_ids),
         token_type_ids=None if pieces.token_type_ids is None else tuple(pieces.token_type_ids),
         tokens=tuple(pieces.tokens),
-        display_tokens=tuple(display(pieces.tokens, is_byte_level(tokenizer))),
+        display_tokens=tuple(map(spelling.display, pieces.tokens)),
         word_ids=tuple(word_ids),
         offsets=None if offsets is None else tuple(offsets),
         special=tuple(special),
@@ -249,6 +251,7 @@ def _encoding(
         separators=tuple(s and token == separator for s, token in zip(special, pieces.tokens, strict=True)),
         report=report,
         words=None if isinstance(texts[0], str) else tuple(map(tuple, texts)),
+        continuation=spelling.continuation,
     )
 
 
@@ -326,13 +329,19 @@ def _source(texts: list[Text], pieces: Pieces, i: int) -> str | None:
 def _unknown_and_typed(
     tokenizer: Any, pieces: Pieces, source: list[str | None]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Pieces that the tokenizer has none for, and special tokens that the text itself names.
+
+    Unknown is the id, not the name: Unigram and BPE name an unknown piece as the text has it.
+    """
     unknown, typed = [], []
-    named = set(tokenizer.all_special_ids)
+    none = unknown_id(tokenizer)
+    named = {*tokenizer.all_special_ids, none}
+    name = None if none is None else tokenizer.convert_ids_to_tokens(none)
     for i, (token_id, token) in enumerate(zip(pieces.input_ids, pieces.tokens, strict=True)):
         if pieces.sequences[i] is None or token_id not in named:
             continue
         text = source[i]
-        if token_id == tokenizer.unk_token_id and (text is None or text.strip() != token):
+        if token_id == none and (text is None or text.strip() != name):
             unknown.append({"position": i, "text": text})
         else:
             typed.append({"position": i, "token": token})

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
+from .display import spelling_in
 from .encoding import Encoding, InputReport
 from .patches import Patches, check_extra, patches_of
-from .tokenizer import display
 
 # Names of template tokens, for maps that come with tokens and nothing else
 _SPECIAL = set("[CLS] [SEP] [DIST] <s> </s> <cls> <sep> <eos> <bos> [BOS] [EOS] <|endoftext|>".split())
@@ -41,7 +41,7 @@ def named_tokens(
         if len(entries) != len(tokens):
             raise InputError(f"{name} has {len(entries)} entries for {len(tokens)} tokens")
     special, segments = [bool(s) for s in special], [int(s) for s in segments]
-    numbers = iter(range(len(tokens)))
+    numbers, spelling = iter(range(len(tokens))), spelling_in(tokens)
     report = InputReport(
         n_tokens=len(tokens),
         n_pieces=len(tokens) - sum(special),
@@ -57,13 +57,14 @@ def named_tokens(
         input_ids=(),
         token_type_ids=None,
         tokens=tuple(tokens),
-        display_tokens=tuple(display(tokens)),
+        display_tokens=tuple(map(spelling.display, tokens)),
         word_ids=tuple(None if s else next(numbers) for s in special),
         offsets=None,
         special=tuple(special),
         segments=tuple(segments),
         separators=tuple(s and token in _SEPARATORS for s, token in zip(special, tokens, strict=True)),
         report=report,
+        continuation=spelling.continuation,
     )
 
 

@@ -1,11 +1,11 @@
-"""One call of the tokenizer, whichever kind it is, and its pieces as people write them.
+"""One call of the tokenizer, whichever kind it is.
 
 Fast tokenizers know offsets and words. Tokenizers in Python know neither: their texts' pieces are found again by value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
@@ -180,39 +180,3 @@ def resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
                 backend.enable_truncation(**truncation)
             else:
                 backend.no_truncation()
-
-
-def display(tokens: Sequence[str], byte_level: bool = False) -> list[str]:
-    """Tokens as people write them: the marks 'Ġ', '▁' and '</w>' are cut, '##' stays, a bare space is shown as '␣'."""
-    return [_display(token, byte_level) for token in tokens]
-
-
-def _display(token: str, byte_level: bool) -> str:
-    if byte_level and all(character in _BYTES for character in token):
-        raw = bytes(_BYTES[character] for character in token)
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError:  # part of a character: its bytes
-            return "".join(f"<0x{byte:02X}>" for byte in raw)
-        text = text.removeprefix(" ")
-    else:
-        text = token.removesuffix("</w>")
-        text = text[1:] if text[:1] in ("Ġ", "▁") else text
-    return text or "␣"
-
-
-def _byte_alphabet() -> dict[str, int]:
-    """GPT-2's alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    gaps = [byte for byte in range(256) if byte not in printable]
-    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(gaps)}
-
-
-_BYTES = _byte_alphabet()
-
-
-def is_byte_level(tokenizer: Any) -> bool:
-    if not getattr(tokenizer, "is_fast", False):
-        return hasattr(tokenizer, "byte_decoder")
-    decoder = tokenizer.backend_tokenizer.decoder
-    return decoder is not None and b'"ByteLevel"' in decoder.__getstate__()

@@ -152,7 +152,7 @@ def _of(kind: str, trace: Trace, target: Target, before: Any, after: Any) -> Eff
     best = int(changed.argmax())
     if int(numbers.argmax()) != number:
         best = number
-    return _effect(at, target.name, numbers[number], changed[number], name_of(trace, kind, best), changed[best])
+    return _effect(at, target.name, numbers[number], changed[number], name_of(trace, kind, best, at), changed[best])
 
 
 def _effect(position: int, name: str, before: Any, after: Any, first: str, first_value: Any) -> Effect:

@@ -11,12 +11,13 @@ from torch import Tensor
 from ..base.quotes import isolate, quotation
 from ..base.vocabulary import phrases
 from ..errors import InputError, ModelError, check_index
+from ..measures.answer_words import word_name, word_names, word_number
 from ..measures.metrics import token_id
 from ..measures.predictions import classes, kind_of, labels_of, masked, words_of
+from ..text.display import spelling_of, unknown_id
 from ..trace.trace import Trace
 
 NEAR = 4  # names that are offered for one that is none
-MARKS = "Ġ▁"  # that tokenizers put before a word
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,23 @@ def target_of(trace: Trace, name: str | int, position: int | None = None) -> Tar
         places = masked(trace)
         if position is not None and position not in places:
             raise InputError(phrases.NOT_MASKED.format(position=position, places=", ".join(map(str, places))))
-        number = token_id(trace, name)
+        at = places[0] if position is None else int(position)
+        number = token_id(trace, name, at)
         check_index(number, words_of(original.record.output).shape[-1], "token")
-        return Target(name_of(trace, kind, number), number, places[0] if position is None else position)
+        return Target(name_of(trace, kind, number, at), number, at)
     if kind not in ("labels", "tags"):
         raise ModelError(f"{trace.model_name} answers with no label and no word: there is none to choose")
     number = _class(labels_of(trace), name)
     if kind == "labels":
         if position is not None:
             raise InputError("the label is of the whole text: give no position")
-        return Target(name_of(trace, kind, number), number, -1)
+        return Target(name_of(trace, kind, number, -1), number, -1)
     if position is not None:
         check_index(position, trace.n_tokens, "position")
-        return Target(name_of(trace, kind, number), number, int(position))
+        return Target(name_of(trace, kind, number, position), number, int(position))
     _, [class_numbers] = classes(trace, original.record.output)
     best = class_numbers[:, number].masked_fill(trace.special_mask, -float("inf")).argmax()
-    return Target(name_of(trace, kind, number), number, int(best))
+    return Target(name_of(trace, kind, number, int(best)), number, int(best))
 
 
 def _class(names: list[str], name: str | int) -> int:
@@ -70,10 +72,9 @@ def _class(names: list[str], name: str | int) -> int:
     return names.index(name)
 
 
-def name_of(trace: Trace, kind: str, number: int) -> str:
-    """An answer by its number: as the tokenizer writes the word, as the model's config writes the class."""
-    assert trace.model is not None
-    return str(trace.model.tokenizer.convert_ids_to_tokens(number) if kind == "words" else labels_of(trace)[number])
+def name_of(trace: Trace, kind: str, number: int, position: int) -> str:
+    """An answer by its number and place: a word as it is shown there, a class as the model's config writes it."""
+    return word_name(trace, number, position) if kind == "words" else labels_of(trace)[number]
 
 
 def numbers_at(kind: str, trace: Trace, position: int, *outputs: Any) -> tuple[str, list[Tensor]]:
@@ -85,15 +86,13 @@ def numbers_at(kind: str, trace: Trace, position: int, *outputs: Any) -> tuple[s
 
 
 def named_by(trace: Trace, text: str) -> str:
-    """The name of the answer that somebody typed: a word as the tokenizer writes it, a label in either case.
+    """The name of the answer that somebody typed: a word as it is shown at the first mask, a label in either case.
 
     Raises InputError with names that are near where it is none, ModelError where the model has neither.
     """
     kind, text = kind_of(trace), text.strip()[:100]
-    assert trace.model is not None
     if kind == "words":
-        masked(trace)
-        return _word(trace.model.tokenizer, text)
+        return _word(trace, text, masked(trace)[0])
     if kind not in ("labels", "tags"):
         target_of(trace, text)  # says why not
     names = labels_of(trace)
@@ -107,20 +106,23 @@ def named_by(trace: Trace, text: str) -> str:
     return label
 
 
-def _word(tokenizer: Any, text: str) -> str:
-    vocabulary: dict[str, int] = tokenizer.get_vocab()
-    pieces = tokenizer.tokenize(f" {text}") if text else []  # as it stands behind a space
-    if len(pieces) == 1 and vocabulary.get(pieces[0]) not in (None, tokenizer.unk_token_id):
-        return str(pieces[0])
-    if text in vocabulary:
-        return text
-    initial = text[:1].lower()
-    words = {bare: name for name in vocabulary if (bare := name.lstrip(MARKS)) and bare[0].lower() == initial}
-    neighbours = [words[name] for name in get_close_matches(text, words, NEAR)]
+def _word(trace: Trace, text: str, position: int) -> str:
+    number = word_number(trace, text, position)
+    if number is not None:
+        return word_name(trace, number, position)
+    assert trace.model is not None
+    tokenizer: Any = trace.model.tokenizer
+    pieces = tokenizer.tokenize(f" {text}") if text else []  # as it stands behind a space, lowered where texts are
+    if len(pieces) == 1 and (single := tokenizer.convert_tokens_to_ids(pieces[0])) != unknown_id(tokenizer):
+        return word_name(trace, single, position)
+    words = [name for name in word_names(trace, position) if name[:1].lower() == text[:1].lower()]
     why = phrases.NO_TOKEN
     if len(pieces) > 1:
-        why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=isolate(" ".join(pieces[:6])))
-    raise InputError(phrases.NO_WORD.format(text=quotation(text[:40]), why=why) + _offered(neighbours))
+        shown = map(spelling_of(tokenizer).display, pieces[:6])
+        why = phrases.SEVERAL_TOKENS.format(count=len(pieces), pieces=isolate(" ".join(shown)))
+    raise InputError(
+        phrases.NO_WORD.format(text=quotation(text[:40]), why=why) + _offered(get_close_matches(text, words, NEAR))
+    )
 
 
 def _offered(names: Any) -> str:

@@ -22,6 +22,7 @@ from ..measures.byhead import even
 from ..measures.offers import offers
 from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
+from ..text.encoding import Encoding
 from ..text.patches import Patches
 from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
@@ -130,7 +131,7 @@ def _overview(
         "n_heads": maps.n_heads,
         "head_dim": None if reasons["neurons"] else maps.head_dim,
         "dtype": trace.dtype,
-        "queries": _side(labels, maps.tokens, maps.word_ids, maps.segments, maps.special_mask),
+        "queries": _side(labels, maps.encoding, maps.word_ids, maps.segments, maps.special_mask),
         "keys": None if maps.key_encoding is None else _key_side(maps),
         "pair": bool((maps.segments == 1).any()),
         "spans": spans,
@@ -206,10 +207,13 @@ def _patches(patches: Patches) -> dict[str, Any]:
     return {"rows": patches.rows, "cols": patches.cols, "tokens": patches.tokens, "picture": picture}
 
 
-def _side(tokens: list[str], pieces: list[str], words: list[int | None], segments: Any, special: Any) -> dict[str, Any]:
+def _side(
+    tokens: list[str], encoding: Encoding, words: list[int | None], segments: Any, special: Any
+) -> dict[str, Any]:
     return {
         "tokens": tokens,
-        "pieces": pieces,
+        "pieces": list(encoding.tokens),
+        "continuation": encoding.continuation,
         "words": [-1 if word is None else word for word in words],
         "segments": [int(s) for s in segments],
         "special": [int(s) for s in special],
@@ -217,5 +221,6 @@ def _side(tokens: list[str], pieces: list[str], words: list[int | None], segment
 
 
 def _key_side(trace: Trace) -> dict[str, Any]:
+    assert trace.key_encoding is not None
     labels, words = trace.display_key_tokens, trace.key_word_ids
-    return _side(labels, trace.key_tokens, words, trace.key_segments, trace.key_special_mask)
+    return _side(labels, trace.key_encoding, words, trace.key_segments, trace.key_special_mask)

@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from ...base.quotes import isolate, quotation
 from ...errors import ModelError, SelectionError, check_index
 from ...trace.trace import Trace
+from ..answer_words import word_name, word_number
 from .pull import Reading, parts
 from .split import Sources
 from .stream import Normed, Stream, check_activation, check_finite, gate
@@ -70,19 +71,21 @@ def logit(
 ) -> Sources:
     """Where the logit of a token at a position ([MASK], or any other) came from; less that of `against` where given.
 
-    token, against: a token of the vocabulary, or its id. The head's activation and LayerNorm are kept as the run had
-    them. The difference of two logits is their log-odds, in nats. Raises SelectionError for what does not exist,
-    ModelError where the model predicts no tokens or its stream cannot be split.
+    token, against: a token of the vocabulary, as it is shown or as the tokenizer writes it, or its id. The head's
+    activation and LayerNorm are kept as the run had them. The difference of two logits is their log-odds, in nats.
+    Raises SelectionError for what does not exist, ModelError where the model predicts no tokens or its stream cannot be
+    split.
     """
     check_index(position, trace.n_tokens, "token")
     stream, outer = _predictor(trace)
     logits = getattr(trace.output, "logits", getattr(trace.output, "prediction_logits", None))
     if logits is None or logits.ndim != 3 or logits.shape[1] != trace.n_tokens:
         raise ModelError(f"{type(outer).__name__} predicts no token at a position")
-    ids = [_token_id(trace, t, logits.shape[-1]) for t in (token, against) if t is not None]
-    title = f"logit of {_shown(trace, token)} at {position}"
+    ids = [_token_id(trace, t, position, logits.shape[-1]) for t in (token, against) if t is not None]
+    names = [quotation(word_name(trace, number, position)) for number in ids]
+    title = f"logit of {names[0]} at {position}"
     if against is not None:
-        title += f" less that of {_shown(trace, against)}"
+        title += f" less that of {names[1]}"
     share = torch.ones(1, dtype=torch.float64, device=stream.device)
     tokens = torch.tensor([position], device=stream.device)
     return _split(stream, outer, TOKEN_HEADS, logits[0, position], ids, tokens, share, title, through_mlps)
@@ -234,23 +237,14 @@ def _through(w: Tensor, norm: Normed) -> tuple[Tensor, Tensor]:
     return norm.back(w) * norm.scale[0], w @ norm.bias
 
 
-def _token_id(trace: Trace, token: int | str, size: int) -> int:
-    assert trace.model is not None
-    if isinstance(token, str):
-        tokenizer = trace.model.tokenizer
-        number = tokenizer.convert_tokens_to_ids(token)
-        if number is None or (number == tokenizer.unk_token_id and token != tokenizer.unk_token):
-            raise SelectionError(
-                f"{isolate(repr(token))} is no token of the vocabulary: give one of its tokens, or an id"
-            )
-        return int(number)
-    check_index(token, size, "token id")
-    return token
-
-
-def _shown(trace: Trace, token: int | str) -> str:
-    assert trace.model is not None
-    return quotation(token if isinstance(token, str) else trace.model.tokenizer.convert_ids_to_tokens(token))
+def _token_id(trace: Trace, token: int | str, position: int, size: int) -> int:
+    if not isinstance(token, str):
+        check_index(token, size, "token id")
+        return token
+    number = word_number(trace, token, position)
+    if number is None:
+        raise SelectionError(f"{isolate(repr(token))} is no token of the vocabulary: give one of its tokens, or an id")
+    return number
 
 
 def _label_id(config: Any, label: int | str, size: int) -> int:

@@ -14,6 +14,7 @@ from ...base.vocabulary import phrases
 from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
+from ...text.display import names_of, spelling_of, unknown_id
 from ...text.tables import Columns
 from ..labels import LabelColumn
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
@@ -67,14 +68,14 @@ class Words(Kind):
         return np.array(labels, dtype=np.int64)
 
     def _token(self, place: str, word: str) -> int:
-        unknown = self._tokenizer.unk_token_id
+        unknown = unknown_id(self._tokenizer)
         ids = self._tokenizer(f" {word.strip()}", add_special_tokens=False)["input_ids"]
         if len(ids) == 1 and ids[0] != unknown:
             return int(ids[0])
-        token = self._tokenizer.get_vocab().get(word.strip())  # as the tokenizer writes it, such as ##s
+        token = names_of(self._tokenizer).number(word.strip(), True)  # as it is shown or written, such as ##s
         if token is not None and token != unknown:
-            return int(token)
-        tokens = " ".join(self._tokenizer.convert_ids_to_tokens(ids))
+            return token
+        tokens = " ".join(map(spelling_of(self._tokenizer).display, self._tokenizer.convert_ids_to_tokens(ids)))
         raise InputError(
             f"{place}: {excerpt(word)} is no one token of the model but {tokens:.80}: a mask stands for one"
         )
@@ -140,7 +141,7 @@ class Words(Kind):
         return right / len(labels), count_interval(right, len(labels))
 
     def said(self, label: Any) -> str:
-        return str(self._tokenizer.convert_ids_to_tokens(int(label))).lstrip("Ġ▁")
+        return names_of(self._tokenizer).name(int(label), True)
 
     def of_interest(self, record: np.ndarray, label: Any, encoding: Encoding) -> Callable[[Any], Tensor]:
         """The logit of the guess less that of the label; of a right answer, of the label less that of the next one."""

@@ -12,12 +12,13 @@ from torch import Tensor
 from ...base.vocabulary import SETTINGS
 from ...base.vocabulary.constants import ANSWERS, CHOICES
 from ...errors import BertLensError
+from ...measures.answer_words import word_name
 from ...measures.predictions import is_lone, labels_of, masked
 from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
 from ...whatif import before_after as asking
 from ...whatif import heads_moved
-from ...whatif.targets import name_of, named_by, numbers_at, target_of
+from ...whatif.targets import named_by, numbers_at, target_of
 from ..records import Answer, Selection
 from ..turns import PATIENCE, ask_again, in_steps
 
@@ -63,7 +64,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     if kind == "words":
         places = masked(trace)
         _, [chances] = numbers_at(kind, trace, places[0], trace.original.record.output)
-        names = [name_of(trace, kind, n) for n in chances.topk(min(CHOICES, len(chances))).indices.tolist()]
+        names = [word_name(trace, n, places[0]) for n in chances.topk(min(CHOICES, len(chances))).indices.tolist()]
         return {"choices": names, "places": places if len(places) > 1 else []}
     if kind == "labels" and is_lone(trace):
         return {"choices": [], "places": []}

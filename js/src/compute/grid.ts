@@ -9,7 +9,14 @@ export interface TokenSide {
   words: number[]; // word of every piece, −1 for special tokens
   segments: number[];
   special: number[]; // 1 for special tokens
+  continuation?: string; // what a token that goes on with a word begins with, "##"
 }
+
+/** A token as it stands in its word, without the sign that it goes on with it. */
+export const bare = (token: string, { continuation }: Pick<TokenSide, "continuation">): string =>
+  continuation && token.length > continuation.length && token.startsWith(continuation)
+    ? token.slice(continuation.length)
+    : token;
 
 /** Named runs of tokens, half open: the protein domains of a gene, say. */
 export type Span = [label: string, start: number, end: number];
@@ -44,7 +51,7 @@ export function units(side: TokenSide, words: boolean): Unit[] {
     const [word, segment] = [side.words[n] ?? -1, side.segments[n] ?? 0];
     const unit = list.at(-1);
     if (words && unit && word >= 0 && n > 0 && side.words[n - 1] === word && unit.segment === segment) {
-      unit.label += token.length > 2 && token.startsWith("##") ? token.slice(2) : token;
+      unit.label += bare(token, side);
       unit.pieces.push(n);
     } else list.push({ label: token, pieces: [n], segment, special: side.special[n] === 1 });
   });

@@ -11,10 +11,15 @@ const OFFERED = ["neurons", "norms", "gates", "whatif"]; // of the capabilities
 const TABS = ["neurons", "matter", "norms", "gates", "compare", "table"]; // that are open: a part of one may say that it needs Python
 
 /** What became of the input, as bertlens/widgets/badges.py says it. */
-function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary, text: string): Fields[] {
+function badges(
+  { pieces, special, ids, literal }: Encoded,
+  { unknown, specials, mask }: Vocabulary,
+  text: string,
+): Fields[] {
   const tokens = pieces.map((token, at) => ({ token, at, id: ids[at]! })).filter(({ at }) => !special[at]);
-  const lost = tokens.filter(({ token }) => token === unknown);
-  const typed = tokens.filter(({ token, id }) => token !== unknown && specials.includes(id));
+  const isLost = ({ id, at }: { id: number; at: number }) => id === unknown && !literal[at];
+  const lost = tokens.filter(isLost);
+  const typed = tokens.filter((one) => !isLost(one) && specials.includes(one.id));
   const notices: Fields[] = [];
   const add = (kind: string, label: string, detail: string, severity = "warning") =>
     notices.push({ kind, label, detail, severity });
@@ -60,7 +65,7 @@ export function headerOf(
   return {
     ...template,
     ...{ text, text_pair: pair, pair: pair !== "", keys: null, spans: [], pending: [], nan_layer: null },
-    queries: { tokens, pieces, words, segments, special: special.map(Number) },
+    queries: { ...(template.queries as Fields), tokens, pieces, words, segments, special: special.map(Number) },
     badges: [
       ...badges(encoded, vocabulary, `${text}\n${pair}`),
       { kind: "live", label: "run in this page", detail: note, severity: "info" },

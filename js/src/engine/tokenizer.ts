@@ -9,13 +9,14 @@ import { textWords } from "./wordnumbers";
 export interface TokenizerFiles {
   file: object;
   config: object;
+  spelling: [hasBytes: boolean, blank: string, continuation: string]; // as bertlens/text/display.py has it
   types: boolean; // the model is told which text a token is of
   readings?: [text: string, pair: string, ids: number[], words: number[]][]; // of Python
 }
 
 /** The tokens of a tokenizer that mean something. */
 export interface Vocabulary {
-  unknown: string;
+  unknown: number | null; // id
   mask: string;
   separator: string;
   specials: number[];
@@ -28,18 +29,21 @@ export interface Encoded {
   types: number[]; // as the model is told
   segments: number[]; // 0 of the first text and the template's behind it, 1 from the second on
   special: boolean[]; // put there by the template
+  literal: boolean[]; // written in the text as the tokenizer writes it, and no piece of its model
   words: number[]; // of the text, counted through both; -1 for what the template put there
 }
 
 /** Of one text, or a pair. */
 export type Encode = (text: string, pair?: string) => Encoded;
 
-/** The vocabulary. */
+/** The vocabulary, and what its tokens are called as answers: `TokenNames` of bertlens/text/display.py. */
 export interface Names {
-  nameOf(id: number): string;
-  idOf(name: string): number | undefined;
-  isKnown(name: string): boolean; // a token, and not that for unknown ones
+  idOf(token: string): number | undefined; // as the tokenizer writes it
+  nameOf(id: number, isAfterBlank: boolean): string; // no two the same
+  numberOf(name: string, isAfterBlank: boolean): number | undefined; // by such a name, else as the tokenizer writes it
   pieces(text: string): string[]; // without the template's
+  shown(token: string): string;
+  startsBlank: boolean; // whether a text's first token is written as if white space stood before it
 }
 
 /** GPT-2's alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order. */
@@ -50,25 +54,43 @@ for (let byte = 0, others = 0; byte < 256; byte++) {
 }
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A token as people write it, `display` of bertlens/text/tokenizer.py. The marks "Ġ", "▁" and "</w>" are cut, "##" stays, a bare space is "␣", part of a character its bytes. */
-function shownAs(token: string, isByteLevel: boolean): string {
-  if (isByteLevel && [...token].every((letter) => BYTES.has(letter))) {
-    const bytes = Uint8Array.from(token, (letter) => BYTES.get(letter)!);
-    try {
-      return strict.decode(bytes).replace(/^ /, "") || "␣";
-    } catch {
-      return [...bytes].map((byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`).join("");
-    }
+const BLANK = "␣";
+
+/** A token as people write it, `Spelling.display` of bertlens/text/display.py. */
+function shownAs(token: string, hasBytes: boolean, blank: string, isAdded: boolean): string {
+  if (!hasBytes) return (blank ? token.replaceAll(blank, " ").replace(/^ /, "") : token) || BLANK;
+  if (isAdded || ![...token].every((letter) => BYTES.has(letter))) return token;
+  const bytes = Uint8Array.from(token, (letter) => BYTES.get(letter)!);
+  try {
+    return strict.decode(bytes).replace(/^ /, "") || BLANK;
+  } catch {
+    return [...bytes].map((byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`).join("");
   }
-  return token.replace(/<\/w>$/, "").replace(/^[Ġ▁]/, "") || "␣";
+}
+
+/** Id by name, where tokens that are shown alike are told apart. */
+function tableOf(tokens: string[], shown: (token: string) => string, blank: string, isAfterBlank: boolean) {
+  const isAfter = (id: number) => blank !== "" && tokens[id]!.startsWith(blank);
+  const words = tokens.map(shown);
+  const owners = new Map<string, number>();
+  words.forEach((word, id) => {
+    const owner = owners.get(word);
+    if (owner === undefined || (isAfter(owner) !== isAfterBlank && isAfter(id) === isAfterBlank)) owners.set(word, id);
+  });
+  const ids = new Map<string, number>();
+  words.forEach((word, id) => {
+    const name = owners.get(word) === id ? word : (isAfter(id) ? BLANK : "##") + word;
+    const isRepeated = name !== word && (owners.has(name) || ids.has(name));
+    ids.set(isRepeated ? `${name} (${id})` : name, id);
+  });
+  return { ids, names: new Map([...ids].map(([name, id]) => [id, name])) };
 }
 
 /** What a tokenizer.json says of itself here. */
 interface File {
   added_tokens: { id: number; content: string; normalized: boolean }[];
   normalizer?: (Record<string, boolean> & { normalizers?: { type: string }[] }) | null;
-  decoder?: object | null;
-  model: { unk_token?: string; unk_id?: number; vocab: object };
+  model: { vocab: object };
 }
 
 // Chinese characters of two units in JavaScript, which the library does not part: a word each, as those of one unit
@@ -104,10 +126,10 @@ function setRight(inner: Inner, { normalizer, added_tokens, model }: File): void
 /** Throws where it reads a text otherwise than Python does. */
 export function createReader(files: TokenizerFiles): { encode: Encode; names: Names } {
   const { file, config, types, readings = [] } = files;
+  const [hasBytes, blank] = files.spelling;
   const tokenizer = new Tokenizer(file, config);
-  const { added_tokens, normalizer, decoder, model } = file as File;
+  const { added_tokens, normalizer, model } = file as File;
   setRight(tokenizer as unknown as Inner, file as File);
-  const isByteLevel = JSON.stringify(decoder ?? null).includes('"ByteLevel"');
   const isLowered = normalizer?.lowercase || normalizer?.normalizers?.some(({ type }) => type === "Lowercase");
   const plain = (text: string) => {
     // a language's rule makes the last Σ of a word ς; tokenizers take letter by letter
@@ -136,11 +158,9 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
       return count;
     });
     const names = pieces.map((piece) => piece.split(MARK)[0]!);
-    const written = names.map((name) => shownAs(name, isByteLevel).replace(/^##(?=.)/, ""));
+    const written = names.map((name) => shownAs(name, hasBytes, blank, false).replace(/^##(?=.)/, ""));
     const touches = (at: number) =>
-      !/^[Ġ▁]/.test(names[at]!) &&
-      !/^[\s␣]*$/.test(written[at - 1]!) &&
-      (isByteLevel || numbers[at] === numbers[at - 1]);
+      !/^[Ġ▁]/.test(names[at]!) && !/^[\s␣]*$/.test(written[at - 1]!) && (hasBytes || numbers[at] === numbers[at - 1]);
     return textWords(numbers, written, touches);
   };
   const marked = (text: string, pair?: string) => {
@@ -160,13 +180,30 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
       .filter((one) => one.normalized)
       .map(({ content }) => [content, tokenizer.normalizer?.normalize(content)]),
   );
-  const unknown = model.unk_token ?? (model.vocab as [string][])[model.unk_id ?? -1]?.[0];
   const idOf = (name: string) => tokenizer.token_to_id(name) ?? added.get(name);
+  const shown = (token: string) => shownAs(token, hasBytes, blank, added.has(token));
+  const tables = new Map<boolean, ReturnType<typeof tableOf>>();
+  const table = (isAfterBlank: boolean) => {
+    const tokens = () => {
+      const list: string[] = [];
+      if (Array.isArray(model.vocab))
+        for (const [id, [token]] of (model.vocab as [string][]).entries()) list[id] = token;
+      else for (const [token, id] of Object.entries(model.vocab as Record<string, number>)) list[id] = token;
+      for (const [token, id] of added) list[id] = token;
+      return Array.from(list, (token, id) => token ?? `[${id}]`);
+    };
+    const entry = tables.get(isAfterBlank) ?? tableOf(tokens(), shown, blank, isAfterBlank);
+    tables.set(isAfterBlank, entry);
+    return entry;
+  };
   const names: Names = {
-    nameOf: (id) => tokenizer.id_to_token(id) ?? "",
     idOf,
-    isKnown: (name) => name !== unknown && idOf(name) !== undefined,
+    nameOf: (id, isAfterBlank) => table(isAfterBlank).names.get(id) ?? `[${id}]`,
+    numberOf: (name, isAfterBlank) =>
+      table(isAfterBlank).ids.get(name) ?? table(!isAfterBlank).ids.get(name) ?? idOf(name),
     pieces: (text) => tokenizer.tokenize(plain(text)),
+    shown,
+    startsBlank: blank !== "" && (tokenizer.tokenize("a")[0] ?? "").startsWith(blank),
   };
   const encode: Encode = (textA, textB) => {
     const [text, pair] = [plain(textA), textB && plain(textB)];
@@ -181,13 +218,15 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
       const word = pair ? wordsB[at - start] : undefined;
       return word === undefined ? -1 : word + 1 + (wordsA.at(-1) ?? -1);
     });
+    const ofModel = marked(text, pair || undefined);
     const isSecond = (at: number) =>
       pair !== undefined && pair !== "" && at >= (wordsB.length > 0 ? start : ids.length - 1);
     return {
-      ...{ ids, pieces, tokens: pieces.map((piece) => shownAs(piece, isByteLevel)), words },
+      ...{ ids, pieces, tokens: pieces.map(shown), words },
       types: types ? (token_type_ids ?? ids.map(() => 0)) : ids.map(() => 0),
       segments: ids.map((_, at) => Number(isSecond(at))),
       special: words.map((word) => word < 0),
+      literal: words.map((word, at) => word >= 0 && !ofModel[at]),
     };
   };
   for (const [text, pair, ids, words] of readings) {

@@ -1,6 +1,6 @@
 // Running text: the text as text, shaded by what one token looks at, or by who looks at it. For long texts, and to project.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { edges, type TokenSide, type Unit } from "../compute/grid";
+import { bare, edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest, largestSize } from "../compute/largest";
 import { standsApart } from "../compute/scripts";
 import * as phrases from "../generated/phrases";
@@ -48,7 +48,7 @@ export function written(side: TokenSide, { label, pieces }: Unit): { text: strin
   const { words } = side;
   const n = pieces[0]!;
   const goesOn = n > 0 && words[n]! >= 0 && words[n] === words[n - 1];
-  const text = goesOn && label.length > 2 && label.startsWith("##") ? label.slice(2) : label;
+  const text = goesOn ? bare(label, side) : label;
   return { text, hasBlank: n > 0 && !goesOn && standsApart(side, n) };
 }
 

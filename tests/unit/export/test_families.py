@@ -144,7 +144,8 @@ def compare(model: Any, tokenizer: Any, text: list[str], target: str, folder: Pa
     changed = trace.rerun(whatif.off(1, 2))
     close(found[1][1], answers.answers(trace)[0])
     close(found[2][1], answers.answers(trace, target)[0])
-    assert found[3][:2] == ("", {"name": target})
+    assert found[3][:2] == ("", answers.find_target(trace, questions[3]["text"])[0])
+    assert found[3][1]["name"] == target.removeprefix("Ġ")
     close(found[5][1], answers.answers(changed)[0])
     close(found[6][1], answers.answers(changed, target)[0])
     assert max(abs(row[2] - row[3]) for row in found[5][1]["rows"]) > 1e-3  # or nothing would be tested

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from bertlens import Trace
 from bertlens.errors import InputError
+from bertlens.text.display import Spelling
 from bertlens.text.encoding import Encoding, InputReport, encode, token_limit
-from bertlens.text.tokenizer import display, resting_state
+from bertlens.text.tokenizer import resting_state
 from bertlens.widgets.badges import badges
 from unit import tiny
 
@@ -335,10 +336,7 @@ def test_one_word_for_everything_is_not_believed() -> None:
 
 
 def test_tokens_for_people() -> None:
-    assert display(["Ġcat", "▁cat", "cat</w>", "##s", "▁", "cat"]) == ["cat", "cat", "cat", "##s", "␣", "cat"]
-    assert display(["Ġcaf", "Ã©", "Ġ", "Ċ", "ðŁ"], byte_level=True) == ["caf", "é", "␣", "\n", "<0xF0><0x9F>"]
-    assert display(["<s>", "</s>"], byte_level=True) == ["<s>", "</s>"]
-    assert display(["<img src=x onerror=1>", "</script>"]) == ["<img src=x onerror=1>", "</script>"]
+    assert [*map(Spelling().display, ["<img src=x onerror=1>", "</script>"])] == ["<img src=x onerror=1>", "</script>"]
     assert encoded("the café", None, tiny.roberta_like()).display_tokens[-3:-1] == ("<0xC3>", "<0xA9>")
 
 

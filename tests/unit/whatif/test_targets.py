@@ -133,27 +133,6 @@ def test_typed_text_is_a_name_or_says_what_is_near() -> None:
             named_by(traced(kind), "mat")
 
 
-def test_a_word_is_the_one_behind_a_space() -> None:
-    """Of a byte-level tokenizer, whose “cat” inside a word is another token."""
-
-    class Bytes:
-        unk_token_id = 0
-
-        def get_vocab(self) -> dict[str, int]:
-            return {"<unk>": 0, "cat": 1, "Ġcat": 2, "Ġcats": 3}
-
-        def tokenize(self, text: str) -> list[str]:
-            whole = text.replace(" ", "Ġ")
-            return [whole] if whole in self.get_vocab() else list(whole)
-
-    from bertlens.whatif.targets import _word
-
-    assert _word(Bytes(), "cat") == "Ġcat"
-    assert _word(Bytes(), "Ġcats") == "Ġcats"
-    with pytest.raises(InputError, match=r"it is 5 tokens \(Ġ c a t x\), not one of this model. Near it: Ġcat, Ġcats"):
-        _word(Bytes(), "catx")
-
-
 @pytest.mark.parametrize(
     ("kind", "target", "at", "why"),
     [

@@ -28,7 +28,7 @@ export async function answersOf(engine: Engine, shown: Run, name = "", at?: numb
     const rows = kind === "tags" ? ofTags(engine, shown, places) : ofPlaces(engine, shown, places);
     if (kind === "words") {
       const logits = logitsAt(engine, shown.original, places[0]!);
-      answer.choices = best(logits, CHOICES).map((n) => nameOf(engine, n));
+      answer.choices = best(logits, CHOICES).map((n) => nameOf(engine, shown, n, places[0]!));
     } else answer.choices = isLone(engine) ? [] : engine.carried.answer.names;
     if (kind === "tags" || (kind === "words" && places.length > 1)) answer.places = places;
     return { ...answer, kind, rows: target ? withFirst(engine, shown, target, rows) : rows };
@@ -46,7 +46,7 @@ function ofPlaces(engine: Engine, shown: Run, places: number[]): Row[] {
   return places.flatMap((place) => {
     const [base, variant] = pairAt(engine, shown, place);
     const ids = [...new Set([...best(base, ANSWERS), ...best(variant, ANSWERS)])];
-    return ids.map((n): Row => [place, nameOf(engine, n), base[n]!, variant[n]!]);
+    return ids.map((n): Row => [place, nameOf(engine, shown, n, place), base[n]!, variant[n]!]);
   });
 }
 
@@ -55,7 +55,7 @@ function ofTags(engine: Engine, shown: Run, places: number[]): Row[] {
   const rows = places.map((place): Row => {
     const [base, variant] = pairAt(engine, shown, place);
     const label = best(base, 1)[0]!;
-    return [place, nameOf(engine, label), base[label]!, variant[label]!];
+    return [place, nameOf(engine, shown, label, place), base[label]!, variant[label]!];
   });
   const change = ([, , before, after]: Row) => Math.abs(after - before);
   return [...rows]

@@ -36,7 +36,7 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const at = kind === "labels" ? WHOLE : (target?.position ?? places[0]!);
   const two = best(logitsAt(engine, original, at), 2);
   const top = target?.number ?? two[0]!;
-  const name = quotation(nameOf(engine, top));
+  const name = quotation(nameOf(engine, shown, top, at));
   const where = kind === "words" && places.length > 1 ? ` at ${at}` : "";
   const logit = (pass: Pass, n: number) => logitsAt(engine, pass, at)[n]!;
   const base = softmax(logitsAt(engine, original, at));
@@ -48,7 +48,7 @@ export function metricsOf(engine: Engine, shown: Run, target: Target | null): Me
   const main = metric("logit", label, "logits", (pass) => logit(pass, top));
   if (kind === "labels") return isDistribution ? [main, divergence] : [main];
   const second = two.find((n) => n !== top)!;
-  const lead = phrases.LOGIT_OVER({ name, other: quotation(nameOf(engine, second)), where });
+  const lead = phrases.LOGIT_OVER({ name, other: quotation(nameOf(engine, shown, second, at)), where });
   return [
     main,
     metric("difference", lead, "nats", (pass) => logit(pass, top) - logit(pass, second)),

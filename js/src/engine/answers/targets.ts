@@ -13,9 +13,21 @@ export interface Target {
   position: number;
 }
 
-/** As the tokenizer writes the word, as the model's config writes the class. */
-export const nameOf = ({ carried, names }: Engine, number: number): string =>
-  carried.answer.kind === "words" ? names.nameOf(number) : carried.answer.names[number]!;
+/** A word as it is shown at a place, a class as the model's config writes it. */
+export const nameOf = (engine: Engine, shown: Run, number: number, place: number): string =>
+  engine.carried.answer.kind === "words"
+    ? engine.names.nameOf(number, isAfterBlank(engine, shown, place))
+    : engine.carried.answer.names[number]!;
+
+/** Whether white space stands before a mask, in the text as it was given. */
+function isAfterBlank({ carried, names }: Engine, { encoded, texts }: Run, place: number): boolean {
+  const { ids, segments } = encoded;
+  const masks = ids.flatMap((id, at) => (id === ids[place] && segments[at] === segments[place] ? [at] : []));
+  const before = texts[segments[place] as 0 | 1].split(carried.vocabulary.mask);
+  const n = masks.indexOf(place);
+  if (n === 0 && before[0] === "") return names.startsBlank;
+  return n < before.length ? /\p{White_Space}$/u.test(before[n]!) : true;
+}
 
 /** `at`: -1 is the first mask, of a classifier of tokens the token that has the class most. */
 export function targetOf(engine: Engine, shown: Run, name: string, at = -1): Target {
@@ -24,9 +36,10 @@ export function targetOf(engine: Engine, shown: Run, name: string, at = -1): Tar
     const places = placesOf(engine, shown);
     if (at >= 0 && !places.includes(at))
       throw new Error(phrases.NOT_MASKED({ position: at, places: places.join(", ") }));
-    const number = engine.names.idOf(name);
+    const position = at < 0 ? places[0]! : at;
+    const number = engine.names.numberOf(name, isAfterBlank(engine, shown, position));
     if (number === undefined) throw new Error(phrases.NO_SINGLE_TOKEN({ name: isolate(`'${name}'`) }));
-    return { name, number, position: at < 0 ? places[0]! : at };
+    return { name: nameOf(engine, shown, number, position), number, position };
   }
   if (kind !== "labels" && kind !== "tags") throw new Error(NEEDS_PYTHON);
   const number = names.indexOf(name);
@@ -44,15 +57,20 @@ export function targetOf(engine: Engine, shown: Run, name: string, at = -1): Tar
   return { name, number, position };
 }
 
-/** The name of the answer that somebody typed: a word as the tokenizer writes it, a label in either case. */
-export const findTarget: Answering<"find_target"> = ({ carried, names }, _, question) => {
+/** The name of the answer that somebody typed: a word as it is shown at the first mask, a label in either case. */
+export const findTarget: Answering<"find_target"> = (engine, shown, question) => {
+  const { carried, names } = engine;
   const text = question.text.trim().slice(0, 100);
   const { kind, names: labels } = carried.answer;
   if (kind === "words") {
+    const place = placesOf(engine, shown)[0]!;
     const pieces = text ? names.pieces(` ${text}`) : [];
-    if (pieces.length === 1 && names.isKnown(pieces[0]!)) return { fields: { name: pieces[0] } };
-    if (names.isKnown(text)) return { fields: { name: text } };
-    const several = { count: pieces.length, pieces: isolate(pieces.slice(0, 6).join(" ")) };
+    const piece = pieces.length === 1 ? names.idOf(pieces[0]!) : undefined;
+    const number =
+      names.numberOf(text, isAfterBlank(engine, shown, place)) ??
+      (piece === carried.vocabulary.unknown ? undefined : piece);
+    if (number !== undefined) return { fields: { name: nameOf(engine, shown, number, place) } };
+    const several = { count: pieces.length, pieces: isolate(pieces.slice(0, 6).map(names.shown).join(" ")) };
     const why = pieces.length > 1 ? phrases.SEVERAL_TOKENS(several) : phrases.NO_TOKEN;
     throw new Error(phrases.NO_WORD({ text: quotation(text.slice(0, 40)), why }));
   }
