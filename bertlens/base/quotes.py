@@ -24,3 +24,8 @@ def isolate(text: object) -> str:
 def quotation(text: object) -> str:
     """The text, isolated, between the quotation marks of sentences."""
     return f"“{isolate(text)}”"
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether a text is laid from right to left: by its first letter."""
+    return _TURNS.match(next(filter(str.isalpha, text), "")) is not None

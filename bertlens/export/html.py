@@ -11,10 +11,11 @@ hash.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,7 +52,7 @@ class Page:
     texts: that a live page offers, "" where there is no second. others: pages of those that it carries too, as many
     as fit: their overviews and answers. shown_by: the question that shows this text in a page that carries several.
     above: markup of ours that stands above the view, whose links to a state (#bertlens=…) bring the view up; all text
-    of others in it is escaped.
+    of others in it is escaped. still: PNG of the view, for who reads the page without scripts.
     """
 
     title: str
@@ -66,6 +67,7 @@ class Page:
     texts: Sequence[tuple[str, str]] = ()
     others: Iterable[Page] = ()
     above: str = ""
+    still: Callable[[], bytes] | None = None
     shown_by: Mapping[str, Any] | None = None
 
 
@@ -152,6 +154,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
         place=_PLACE,
         above=page.above,
+        still=base64.b64encode(page.still()).decode() if page.still else "",
     )
     text = _ascii(text)
     size = len(text)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..base import colors
+from ..base.quotes import isolate
 from ..base.vocabulary import phrases
 from ..trace.provenance import visible
 
@@ -46,7 +47,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": shortened, "number": number, "thousands": "{:,}".format}
+    environment.filters |= {"visible": shortened, "isolate": isolate, "number": number, "thousands": "{:,}".format}
     palettes = {theme: colors.INKS[theme] | colors.VERDICTS[theme] for theme in colors.THEMES}
     environment.globals |= {
         "interval": interval,

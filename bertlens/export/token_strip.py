@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import colors
+from ..base.quotes import is_right_to_left
 from . import pages
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def token_strip(found: Attribution) -> str:
     return pages.render(
         "strip.jinja",
         method=found.method,
+        direction="rtl" if is_right_to_left(found.trace.text or "") else "ltr",
         sentences=[f"{found.said}.", *found.notes],
         tokens=[token(n, *named) for n, named in enumerate(zip(found.trace.display_tokens, values, strict=True))],
         ends=[pages.number(end, digits) for end in (-top, top)],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.colors import INKS, NAN, ink_on, table
-from ..base.quotes import quotation
+from ..base.quotes import is_right_to_left, quotation
 from ..base.ranking import scale_end
 from ..base.vocabulary import THEMES, phrases
 from ..errors import SelectionError, check_index, excerpt
@@ -69,6 +69,8 @@ def running_text(
     is_new = axes is None
     room = width * _POINT - 2 * _MARGIN if is_new else axes.bbox.width / axes.figure.dpi * 72
     places = _lines(runs, {*grid.edges(units)}, room, size)
+    if is_right_to_left("".join(unit.label for unit in units if not unit.special)):
+        places = [(room - x - wide, line, wide) for x, line, wide in places]
     down = (places[-1][1] + 1) * _LINE * size
     axes = _sheet(width * _POINT, room, down, size, INKS[theme]["panel"]) if is_new else axes
     axes.set_xlim(0, room)

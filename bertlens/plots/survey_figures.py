@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.colors import GROUPS
+from ..base.quotes import is_right_to_left
 from ..base.vocabulary import phrases
 from ..errors import InputError, SelectionError, check_index
 from ..measures.categories import NAMES as CATEGORIES
@@ -184,6 +185,8 @@ def parse(
     )
     axes.set(xlim=(-0.7, len(sentence) - 0.3), ylim=(-below - 0.3, above + 0.3))
     head_said = f"L{layer}·H{head} {direction}, {right} of {len(sentence)} right"
+    if is_right_to_left("".join(sentence.words)):
+        axes.invert_xaxis()
     axes.set_title(phrases.PARSES.format(guess=head_said), fontsize=9)
     axes.axis("off")
     return axes

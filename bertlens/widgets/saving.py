@@ -83,6 +83,7 @@ def page(
         holds=holds,
         about=about,
         others=_runs(view, traits, page_layers, bar),
+        still=partial(still, view, traits),
         shown_by=next(filter(None, (panel.shown_by(trace) for panel in view.panels)), None),
     )
 

@@ -1,4 +1,5 @@
 // Running text: the text as text, shaded by what one token looks at, or by who looks at it. For long texts, and to project.
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bare, edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest, largestSize } from "../compute/largest";
@@ -6,6 +7,7 @@ import { standsApart } from "../compute/scripts";
 import * as phrases from "../generated/phrases";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
+import { directionOf } from "../paint/quotes";
 import { choicesOf, into, Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
@@ -51,6 +53,9 @@ export function written(side: TokenSide, { label, pieces }: Unit): { text: strin
   const text = goesOn ? bare(label, side) : label;
   return { text, hasBlank: n > 0 && !goesOn && standsApart(side, n) };
 }
+
+/** The side that units are read from, that of the text's own first letter. */
+export const laid = (units: Unit[]) => directionOf(units.map(({ label, special }) => (special ? "" : label)).join(""));
 
 interface StripProps {
   label: string;
@@ -127,7 +132,7 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
     );
   };
   return (
-    <div ref={box} class="bl-running" role="group" aria-label={label} onKeyDown={pick && move}>
+    <div ref={box} class="bl-running" dir={laid(units)} role="group" aria-label={label} onKeyDown={pick && move}>
       {start > 0 && <More from={Math.max(0, start - TOKENS_AT_ONCE)} to={start} go={setFirst} />}
       {units.slice(start, end).map((unit, n) => word(unit, start + n))}
       {end < units.length && <More from={end} to={Math.min(units.length, end + TOKENS_AT_ONCE)} go={setFirst} />}

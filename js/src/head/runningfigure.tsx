@@ -10,7 +10,7 @@ import { Paper } from "../parts/paper";
 import { textWidth } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
-import { legendOf, shadesOf, written } from "./running";
+import { laid, legendOf, shadesOf, written } from "./running";
 
 const [LETTER, LINE, BLANK, WIDE] = [11, 20, 4, 560];
 
@@ -22,6 +22,7 @@ export function RunningFigure() {
   const { overview, dark } = view;
   const { to, unit: source, units, values, scale } = shades;
   const starts = edges(overview.spans, units);
+  const isTurned = laid(units) === "rtl";
   let [x, y] = [0, 0];
   const words = units.map((unit, n) => {
     const { text, hasBlank } = written(to ? overview.queries : overview.keyside, unit);
@@ -31,7 +32,7 @@ export function RunningFigure() {
     if (starts.includes(n) || (x > 0 && x + width > inner)) [x, y] = [0, y + LINE];
     const fill = cssColor(values[n]!, scale.lo, scale.hi, scale.colours);
     const word = (
-      <g key={n} transform={`translate(${x.toFixed(1)} ${y})`}>
+      <g key={n} transform={`translate(${(isTurned ? inner - x - width : x).toFixed(1)} ${y})`}>
         <rect
           width={width.toFixed(1)}
           height={LINE - 3}

@@ -13,3 +13,7 @@ export const isolate = (text: string): string =>
 
 /** The text, isolated, between the quotation marks of sentences. */
 export const quotation = (text: string): string => `“${isolate(text)}”`;
+
+/** How a text is laid, by its first letter. */
+export const directionOf = (text: string): "ltr" | "rtl" =>
+  TURNS.test(/\p{L}/u.exec(text)?.[0] ?? "") ? "rtl" : "ltr";

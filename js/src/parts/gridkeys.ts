@@ -30,10 +30,14 @@ export function cellAfter(key: string, ctrl: boolean, { row, col }: Cell, { rows
   return { row: Math.floor(at / cols), col: at % cols };
 }
 
-/** The key handler of a grid whose cell in focus is `at()`. */
+const TURNED: Record<string, string> = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
+
+/** The key handler of a grid whose cell in focus is `at()`; of one that is laid right to left, left leads on. */
 export const onGridKey = (grid: Grid, at: () => Cell, go: (cell: Cell) => void) => (event: KeyboardEvent) => {
   if (event.altKey) return; // back and forward
-  const to = cellAfter(event.key, event.ctrlKey, at(), grid);
+  const isTurned = (event.currentTarget as Element | null)?.matches("[dir=rtl]");
+  const key = (isTurned && TURNED[event.key]) || event.key;
+  const to = cellAfter(key, event.ctrlKey, at(), grid);
   if (!to) return;
   event.preventDefault();
   go(to);

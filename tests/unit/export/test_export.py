@@ -19,7 +19,7 @@ from PIL import Image
 
 import bertlens as bl
 from bertlens.base import colors, wire
-from bertlens.export import bundle, provenance, save_csv, save_npz, to_png
+from bertlens.export import bundle, pages, provenance, save_csv, save_npz, to_png
 from bertlens.export import html as page_module
 from bertlens.export.deflate import as_text, carried, from_text
 from bertlens.export.html import question_name
@@ -121,7 +121,7 @@ def test_hostile_text_leaves_only_our_elements_in_the_page():
     page = Page(hostile_widget().to_html())
     tags = [tag for tag, _ in page.elements if tag != "script"]
     assert sorted(tags) == sorted(
-        ["html", "head", *["meta"] * 5, "title", "style", "body", "main", "noscript", "p", "footer"]
+        ["html", "head", *["meta"] * 5, "title", "style", "body", "main", "noscript", "p", "img", "footer"]
     )
     scripts = page.of("script")
     assert [attrs["type"] for attrs, _ in scripts].count("module") == 1
@@ -534,3 +534,22 @@ def test_a_page_that_takes_long_shows_how_far_it_is(embedded_lens, monkeypatch):
     assert bars[0].options["delay"] == 2 and not bars[0].options["disable"]
     view.to_html(progress=False)
     assert bars[1].options["disable"]
+
+
+def test_a_page_without_scripts_shows_the_view_as_a_picture():
+    lens = bl.Lens.embedded()
+    view = lens.trace("The cat sat on the mat because it was tired.").explore(layer=1, head=8)
+    text = view.to_html(progress=False)
+    inside = text.split("<noscript>")[1].split("</noscript>")[0]
+    address = re.search(r'<img src="data:image/png;base64,([^"]+)"', inside)[1]
+    png = base64.b64decode(address)
+    assert png == view._repr_mimebundle_()[0]["image/png"]  # what a saved notebook shows in the view's place
+    assert Image.open(io.BytesIO(png)).width > 400
+    assert len(inside) < 0.05 * len(text)
+
+
+@pytest.mark.parametrize("name", ["widget.css", "palette.css", "strip.jinja"])
+def test_grounds_are_printed(name):
+    """Browsers leave out the colours of grounds, which bars and shades are, unless they are asked."""
+    text = bundle.text(name) if name == "widget.css" else (pages.TEMPLATES / name).read_text(encoding="utf-8")
+    assert re.search(r"(?<!-)print-color-adjust: ?exact", text)

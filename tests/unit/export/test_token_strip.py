@@ -101,3 +101,8 @@ def test_small_numbers_keep_their_digits(found: Attribution) -> None:
         if value == value:
             top = float(small.values.abs().nan_to_num(0).max())
             assert float(number.replace("−", "-")) == pytest.approx(value, abs=0.006 * top)
+
+
+@pytest.mark.parametrize(("text", "direction"), [("הילד קרא [MASK]", "rtl"), ("the cat [MASK]", "ltr")])
+def test_tokens_are_laid_as_the_text_is(text: str, direction: str) -> None:
+    assert f"<div dir='{direction}'" in occlusion(words_lens().trace(text), logit("cat"))._repr_html_()

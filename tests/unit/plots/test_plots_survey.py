@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,14 @@ def test_parse(lens: Lens, direction: str) -> None:
         plots.parse(lens.trace("cat"), SENTENCE, 1, 1, "up")
     with pytest.raises(InputError, match="other words"):
         plots.parse(lens.trace_words([*SENTENCE.words, "cat"]), SENTENCE, 1, 1)
+
+
+def test_words_from_right_to_left_are_laid_so(lens: Lens) -> None:
+    from bertlens import plots
+
+    hebrew = replace(SENTENCE, words="הילד קרא ספר אחד ביום אחד .".split())
+    axes = plots.parse(lens.trace_words(hebrew.words), hebrew, 1, 2)
+    assert axes.get_xlim()[0] > axes.get_xlim()[1]
+    trace = Lens.embedded().trace("קרא קרא")
+    places = [text.get_position()[0] for text in plots.running_text(trace, 1, 2, query=1).texts[: trace.n_tokens]]
+    assert places == sorted(places, reverse=True) and min(places) > 0

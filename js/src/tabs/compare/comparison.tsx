@@ -1,5 +1,7 @@
 // Two runs in one view: what they are, their tokens aligned, the heads by how far apart they are, and one head in both.
+
 import { NOT_ALIGNED } from "../../generated/phrases";
+import { directionOf } from "../../paint/quotes";
 import { Check, into } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
@@ -102,7 +104,13 @@ function Strip({ runs }: { runs: Comparing }) {
     </button>
   );
   return (
-    <div class="bl-strip" role="group" aria-label="Aligned tokens, a above b" onKeyDown={move}>
+    <div
+      class="bl-strip"
+      dir={directionOf(runs.data.sides[0]!.text)}
+      role="group"
+      aria-label="Aligned tokens, a above b"
+      onKeyDown={move}
+    >
       {queries.map(unit)}
     </div>
   );

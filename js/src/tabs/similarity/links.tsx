@@ -1,7 +1,9 @@
 // Both texts as two lines of words, and lines between the pairs with the largest parts.
+
 import { useSignal } from "@preact/signals";
 import { useContext } from "preact/hooks";
 import { inks } from "../../paint/palette";
+import { directionOf } from "../../paint/quotes";
 import { Drawing } from "../../parts/chart";
 import { Paper } from "../../parts/paper";
 import { textWidth } from "../../parts/textwidth";
@@ -61,7 +63,10 @@ export function Links(props: LinksProps) {
     const weights = units.map((n) =>
       n === (side ? choice.pair?.b : choice.pair?.a) ? Number.POSITIVE_INFINITY : weight(n),
     );
-    return placesOf(wide, weights, width).map((place, n) => ({ ...place, unit: units[n]!, word: words[n]! }));
+    const isTurned = directionOf(textUnits.map(({ label, own }) => (own ? label : "")).join("")) === "rtl";
+    return placesOf(wide, weights, width).map(({ x, written }, n) => ({
+      ...{ x: isTurned ? width - x : x, written, unit: units[n]!, word: words[n]! },
+    }));
   });
   const xOf = (side: number, unit: number) => sides[side]!.find((one) => one.unit === unit)!.x;
   const isChosen = (a: number, b: number) => paper?.selection !== false && choice.pair?.a === a && choice.pair.b === b;

@@ -1,7 +1,9 @@
 // A treebank's sentence: its gold arcs above the words, below the arcs that the selected head predicts.
+
 import * as phrases from "../../generated/phrases";
 import { headLabel } from "../../paint/format";
 import { inks } from "../../paint/palette";
+import { directionOf } from "../../paint/quotes";
 import { Drawing } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
 import { Section } from "../../parts/section";
@@ -75,7 +77,11 @@ function Arcs({ words, relations, gold, guessed, label }: Sentence & { gold: Arc
   const { ink, muted } = inks(useView().dark);
   const ends = [8];
   for (const word of words) ends.push(ends.at(-1)! + Math.max(34, 7.4 * Array.from(word).length + 16));
-  const x = (word: number) => (ends[word]! + ends[word + 1]!) / 2;
+  const isTurned = directionOf(words.join("")) === "rtl";
+  const x = (word: number) => {
+    const middle = (ends[word]! + ends[word + 1]!) / 2;
+    return isTurned ? ends.at(-1)! + 8 - middle : middle;
+  };
   const middle = highest(gold) + 30;
   const partner = (arcs: Arc[], word: number) => words[arcs.find((arc) => arc.word === word)?.other ?? -1] ?? null;
   const table = () => ({
@@ -115,7 +121,7 @@ function Bow({ arc, x, base, side }: { arc: Arc; x: (word: number) => number; ba
   const { muted, negative, accent } = inks(useView().dark);
   const { word, other: partner, right } = arc;
   const colour = right === undefined ? muted : right ? accent : negative;
-  const slant = partner > word ? 4 : -4;
+  const slant = x(partner) > x(word) ? 4 : -4;
   const [from, to, top] = [x(word) + slant, x(partner) - slant, base + side * tall(arc) * 1.3];
   return (
     <g stroke={colour} fill={colour}>

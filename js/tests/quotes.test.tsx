@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // What is said of a right-to-left text: each of its words is isolated, so that no number beside one changes its place.
 
 import { describe, expect, it } from "vitest";
@@ -8,8 +9,9 @@ import { statusText } from "../src/frame/statusline";
 import type { Traits } from "../src/generated/vocabulary";
 import { answerText, questionText, rowOf } from "../src/head/present/rowquestion";
 import { shadesInWords, shadesOf } from "../src/head/running";
+import { RunningFigure } from "../src/head/runningfigure";
 import { cellText } from "../src/head/scale";
-import { isolate, quotation } from "../src/paint/quotes";
+import { directionOf, isolate, quotation } from "../src/paint/quotes";
 import { describe as sentenceOf, sentenceText } from "../src/parts/sentence";
 import { tokenQuote, tokenWord, visibleText } from "../src/parts/token";
 import { decodeOverview } from "../src/state/overview";
@@ -18,7 +20,7 @@ import { placeWords } from "../src/tabs/why/scoresplit";
 import { scoreWords } from "../src/tabs/why/splitwords";
 import { toToken } from "../src/whatif/doing";
 import { overviewOf } from "./fake";
-import { viewOf } from "./samples";
+import { drawn, viewOf } from "./samples";
 
 const HEBREW = "[CLS] הילד קרא 12 ספרים הילד [SEP]".split(" ");
 const [BOY, READ] = [1, 2];
@@ -102,4 +104,32 @@ describe("sentences about a Hebrew text", () => {
     };
     return sentenceText(sentenceOf(numbers, 1, 2, heldCells(rows, 7)));
   }
+});
+
+describe("running text", () => {
+  it.each([
+    ["הילד קרא", "rtl"],
+    ["12 قرأ the", "rtl"],
+    ["the הילד", "ltr"],
+    ["男孩一天", "ltr"],
+    ["12.", "ltr"],
+    ["", "ltr"],
+  ])("%s is laid %s", (text, direction) => {
+    expect(directionOf(text)).toBe(direction);
+  });
+  it.each([
+    [HEBREW, -1],
+    ["[CLS] the cat sat [SEP]".split(" "), 1],
+  ])("stands in the order of its script on paper, its special tokens too", (tokens, order) => {
+    const wave = Float32Array.from({ length: tokens.length ** 2 }, (_, n) => n / 50);
+    const file = drawn(
+      { title: "", description: "", caption: [] },
+      viewOf(tokens, { query: 1 }, wave),
+      <RunningFigure />,
+    );
+    const places = [...file.matchAll(/<g transform="translate\((\S+) 0\)"><rect/g)].map(([, x]) => Number(x));
+    expect(places.length).toBe(tokens.length);
+    expect(places).toEqual(places.toSorted((a, b) => order * (a - b)));
+    expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
+  });
 });
