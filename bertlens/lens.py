@@ -24,7 +24,7 @@ from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
 from .sentences.late_interaction import sentence_encoder
 from .sentences.own_embedder import tell_answers
-from .sentences.similarity_matrix import check_texts, similarities
+from .sentences.similarity_matrix import check_texts, note_cuts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
 from .text.texts import as_text, entries
 from .trace.trace import Trace
@@ -209,7 +209,7 @@ class Lens:
         """(N, E) the vectors of texts, of one string (E,), on the model's device.
 
         texts: a string, a list, a Series, an array, a generator; a table or a Path to a file, whose `column` it is
-        (default: "text"); see `survey.head_stats`.
+        (default: "text"); see `survey.head_stats`. A text beyond the model's limit is cut; a note says how many are.
         Of a SentenceTransformer they are its own, all of its steps and its limit of length included: `encode`, with
         task "query" `encode_query`, with "document" `encode_document`. Another encoder's are the mean of all tokens.
         A late-interaction encoder has a vector for each token: (n, E), of several texts a list of such.
@@ -217,6 +217,7 @@ class Lens:
         """
         checked = check_texts(texts, column=column)
         batch = texts if isinstance(texts, str) else checked
+        note_cuts(self, checked, task, prompt_name)
         return self.sentences.encode(batch, task, prompt_name, check_batch(batch_size), progress)
 
     def similarity(self, a: Any, b: Any, *, column: str | None = None) -> Tensor:
@@ -226,7 +227,7 @@ class Lens:
         By the model's own function: cosine, dot, the distances less than 0; the cosine where it says none. A
         cross-encoder takes texts alone, and its scores are those of `predict`; with several labels (N, M, labels).
         """
-        return similarities(self.sentences, a, b, column)
+        return similarities(self, a, b, column)
 
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"

@@ -97,7 +97,11 @@ class SentenceEncoder:
     @property
     def default_prompt(self) -> str:
         """What `encode` without a task puts before each text."""
-        name = self._prompt_name(None, None)
+        return self.prompt(None, None)
+
+    def prompt(self, task: str | None, prompt_name: str | None) -> str:
+        """What `encode` puts before each text. Raises InputError for a task or prompt that the object has not."""
+        name = self._prompt_name(task, prompt_name)
         return "" if name is None else str(self.module.prompts[name])
 
     @property
@@ -151,8 +155,7 @@ class SentenceEncoder:
             vector = self.encode(text, task, prompt_name, 1, False)
         features = caught[0]
         mask = features["attention_mask"][0].bool()
-        name = self._prompt_name(task, prompt_name)
-        prompt = self.module.prompts[name] if name is not None else ""
+        prompt = self.prompt(task, prompt_name)
         left_out = 0 if self.module[1].include_prompt else int(features.get("prompt_length") or 0)
         return TextReading(
             prompt=prompt,
@@ -203,6 +206,9 @@ class SentenceLens(Tracer, Protocol):
     sentences: Encoder
 
     @property
+    def limit(self) -> int | None: ...
+
+    @property
     def model_name(self) -> str: ...
 
     @property
@@ -243,6 +249,11 @@ class PlainEncoder:
         batch = [texts] if isinstance(texts, str) else list(texts)
         vectors = [_states(trace).mean(0) for trace in self._lens.trace_batch(batch, batch_size, truncation=True)]
         return vectors[0] if isinstance(texts, str) else torch.stack(vectors)
+
+    def prompt(self, task: str | None, prompt_name: str | None) -> str:
+        """None. Raises InputError for a task that no encoder has, and for the name of a prompt."""
+        _check_task(task, prompt_name)
+        return ""
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) cosines of vectors (N, D) and (M, D)."""

@@ -64,8 +64,7 @@ class LateEncoder(SentenceEncoder):
 
     def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TokensReading:
         features = self._output_of(text, task, prompt_name, output_value=None, show_progress_bar=False)
-        name = self._prompt_name(task, prompt_name)
-        prompt = self.module.prompts[name] if name is not None else ""
+        prompt = self.prompt(task, prompt_name)
         scored = features["attention_mask"].bool()
         added = features.get("query_expansion_positions", torch.zeros_like(scored)).bool()
         states = features["token_embeddings"].clone()

@@ -10,7 +10,7 @@ from ..base.ranking import is_nothing
 from ..errors import ModelError, check_batch, check_lens, check_number
 from .encoders import SentenceEncoder, SentenceLens
 from .late_interaction import LateSimilarity
-from .similarity_matrix import check_texts
+from .similarity_matrix import check_texts, note_cuts
 from .text_similarity import similarity
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def rank(
     check_texts([query], "query")
     bar = progress and len(texts) > batch_size
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
+        note_cuts(lens, texts, query=query)
         scores = encoder.predict([(query, passage) for passage in texts], batch_size, bar)
         if scores.ndim > 1:
             raise ModelError(f"{lens.model_name} gives {scores.shape[1]} labels to a pair, not one score to rank by")

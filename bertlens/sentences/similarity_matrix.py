@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 from torch import Tensor
 
+from ..base.notes import note
 from ..errors import InputError
 from ..text.encoding import check_text
 from ..text.texts import strings
-from .encoders import NO_VECTORS, Encoder, SentenceEncoder
+from ..text.tokenizer import resting_state
+from .encoders import NO_VECTORS, SentenceEncoder, SentenceLens
+
+TEMPLATE = 8  # tokens that a tokenizer adds to a text or a pair, at most
 
 
 def check_texts(texts: Any, name: str = "texts", column: Any = None) -> list[str]:
@@ -21,9 +26,29 @@ def check_texts(texts: Any, name: str = "texts", column: Any = None) -> list[str
     return checked
 
 
-def similarities(encoder: Encoder, a: Any, b: Any, column: Any = None) -> Tensor:
+def note_cuts(
+    lens: SentenceLens, texts: Sequence[str], task: str | None = None, prompt_name: str | None = None, query: str = ""
+) -> None:
+    """Say how many texts are longer than what the model reads, which cuts them. query: read with each, as one input."""
+    limit, prompt = lens.limit, lens.sentences.prompt(task, prompt_name)
+    inputs = [prompt + text for text in texts]
+    # tokens are bytes at most; with those that the template adds
+    inputs = [text for text in inputs if limit is not None and len((query + text).encode()) + TEMPLATE > limit]
+    if limit is None or not inputs:
+        return
+    with resting_state(lens.tokenizer):
+        pair = {"text_pair": inputs} if query else {}
+        first = [query] * len(inputs) if query else inputs
+        rows = lens.tokenizer(first, **pair, truncation=False, padding=False, verbose=False)["input_ids"]
+    if count := sum(len(row) > limit for row in rows):
+        note(
+            f"{count:,} of {len(texts):,} texts are longer than the {limit:,} tokens that the model reads: it cuts them"
+        )
+
+
+def similarities(lens: SentenceLens, a: Any, b: Any, column: Any = None) -> Tensor:
     """(N, M) each of `a` with each of `b`, texts or vectors; of a cross-encoder with several labels (N, M, labels)."""
-    vectors = [_are_vectors(x) for x in (a, b)]
+    encoder, vectors = lens.sentences, [_are_vectors(x) for x in (a, b)]
     if vectors[0] != vectors[1]:
         raise InputError("similarity is of texts and texts, or of vectors and vectors")
     if vectors[0]:
@@ -36,8 +61,10 @@ def similarities(encoder: Encoder, a: Any, b: Any, column: Any = None) -> Tensor
         for x, is_bare in zip((a, b), bare, strict=True)
     )
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
+        note_cuts(lens, columns, query=max(rows, key=len))
         scores = encoder.predict([(row, other) for row in rows for other in columns])
         return scores.unflatten(0, (len(rows), len(columns)))
+    note_cuts(lens, [*rows, *columns])
     return encoder.similarity(*(encoder.encode(texts, None, None, 32, False) for texts in (rows, columns)))
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from ..base.notes import note
 from ..errors import InputError, ModelError, check_index, check_lens, excerpt
 from ..measures import categories
 from ..measures.gradients import Gradients
@@ -65,13 +66,14 @@ def attention_gradients(
     objective = _objective(lens, labels, loss)
     if objective == "loss given":
         batch_size = 1
-    total, pairs, losses, texts = None, np.zeros(len(CATEGORIES)), 0.0, 0
+    total, pairs, losses, texts, blank = None, np.zeros(len(CATEGORIES)), 0.0, 0, 0
     entries = numbered(corpus, limit, column)
     with tqdm(total=size(corpus, limit), unit="text", desc="gradients", disable=not progress) as bar:
         try:
             for batch in itertools.chain.from_iterable(windows(entries, batch_size)):
                 encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)
                 bar.update(len(batch))
+                blank += len(batch) - len(encodings)
                 for gradients, hidden in _gradients(lens, encodings, targets, loss, batch_size):
                     sums, counts = _by_kind(gradients, hidden)
                     total = sums if total is None else total + sums
@@ -81,6 +83,8 @@ def attention_gradients(
             warnings.warn(f"interrupted: gradients over {texts} texts", stacklevel=2)
     if total is None:
         raise InputError("the corpus holds no texts with anything to guess")
+    if blank:
+        note(f"{blank:,} texts of special tokens alone are left out: there is nothing to guess")
     with np.errstate(invalid="ignore"):
         means = total.numpy() / pairs
     layer, head = np.indices(means.shape[:2]).reshape(2, -1)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.notes import note
 from ..errors import InputError, check_lens
 from .corpus import check_limit
 from .syntax import word_attention
@@ -41,11 +42,17 @@ def attention_probe(lens: Lens, treebank: Treebank, *, limit: int | None = None)
     import pandas as pd
 
     check_lens(lens)
+    sentences = list(itertools.islice(read_treebank(treebank), check_limit(limit)))
     triples = [
         (number, sentence, features)
-        for number, sentence in enumerate(itertools.islice(read_treebank(treebank), check_limit(limit)))
+        for number, sentence in enumerate(sentences)
         if len(sentence) <= LONGEST and (features := _features(lens, sentence)) is not None
     ]
+    if len(triples) < len(sentences):
+        note(
+            f"{len(sentences) - len(triples):,} of {len(sentences):,} sentences are left out: longer than {LONGEST} "
+            "words or than the model reads, or without a word that counts"
+        )
     if len(triples) < 2:
         raise InputError("a probe takes two sentences and more, of 60 words at most")
     halves = [triples[0::2], triples[1::2]]

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers as tf
 
 import bertlens as bl
 from bertlens import InputError, survey
@@ -284,3 +285,26 @@ def test_a_stream_is_read_no_further_than_it_has_to_be() -> None:
     assert len(bl.task(classifier(), stream, limit=4)) == 4
     with pytest.warns(Note, match="drawn from the first 10,000 of the stream"):
         assert bl.report(encoder(), stream, "vig-next", texts=2, progress=False).facts["corpus"]["of"] == 10_000
+
+
+def test_what_is_cut_or_left_out_is_said() -> None:
+    long, short = "the cat sat " * 40, "the mat"
+    cut = r"2 of 3 texts are longer than the 64 tokens that the model reads: it cuts them"
+    for call in (
+        lambda: encoder().encode([long, short, long]),
+        lambda: encoder().similarity([long, short], [long]),
+        lambda: bl.rank(encoder(), short, [long, short, long], explained=0),
+    ):
+        with pytest.warns(Note, match=cut) as notes:
+            call()
+        assert {note.filename for note in notes} == {__file__}
+    masked = bl.Lens(tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT)).eval(), tiny.wordpiece())
+    with pytest.warns(Note, match="1 texts of special tokens alone are left out"):
+        assert survey.attention_gradients(masked, ["\u200b", short], progress=False).attrs["texts"] == 1
+    trees = [survey.Sentence([*words], [-1, *range(len(words) - 1)], ["root", *["dep"] * (len(words) - 1)])
+             for words in (["the", "cat"], ["a", "mat"], ["cat"] * 61)]  # fmt: skip
+    with pytest.warns(Note, match="1 of 3 sentences are left out: longer than 60 words"):
+        survey.attention_probe(encoder(), trees)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Note)
+        encoder().encode(TEXTS)
