@@ -16,10 +16,13 @@ import pytest
 import transformers as tf
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
+import bertlens as bl
 from bertlens.errors import ExportError
 from bertlens.export import live
 from bertlens.export.page_tokenizer import RARE, tokenizer_files
 from bertlens.text.encoding import encode
+from bertlens.widgets.answers import whatif as answers
+from bertlens.widgets.badges import badges
 from unit import tiny
 from unit.export import engine
 from unit.export.test_engine import is_newer, lines
@@ -138,6 +141,49 @@ def test_the_pages_tokenizer_is_pythons(kind: str, embedded_lens: Any, tmp_path:
         [] if kind == "byte level" else [given for given in apart if is_newer_in(t := "".join(given)) or is_rare(t)]
     )
     assert [given for given in apart if given not in exceptions] == []
+
+
+def outcome(question: Callable[..., Any], trace: bl.Trace, name: str) -> tuple[str, Any]:
+    """Why there is no answer, or its fields."""
+    try:
+        return "", question(trace, name)[0]
+    except bl.InputError as refusal:
+        return str(refusal), None
+
+
+@pytest.mark.parametrize("kind", ["byte level", "XLM-R"])
+def test_a_page_names_words_and_unknown_pieces_as_the_kernel_does(kind: str, embedded_lens: Any, tmp_path: Path):
+    words = sorted(word for word in embedded_lens.tokenizer.get_vocab() if word.isalpha())
+    tokenizer = KINDS[kind](lines(words, 300) + ["el niño comió más y la niña bebió agua"] * 30)
+    sizes = {**tiny.ROBERTA, "vocab_size": len(tokenizer)}
+    lens = bl.Lens(tiny.shaken(tf.RobertaForMaskedLM(tf.RobertaConfig(**sizes)), scale=0.15), tokenizer)
+    texts = ["el <mask> comió", "<mask> comió", "el n<mask>", "el 猫 <unk> <mask>, 猫<mask>"]
+    names = [*("niño", "ĠniÃ±o", "▁niño", "el", "##el", "␣el", "Ġel", "▁el", "niñoz"), tokenizer.mask_token]
+    questions: list[dict[str, Any]] = []
+    for text in texts:
+        questions += [{"op": "trace", "text": text, "text_pair": ""}, {"op": "answers", "trace": "last"}]
+        questions += [{"op": "find_target", "trace": "last", "text": name} for name in names]
+        questions += [{"op": "answers", "trace": "last", "target": name} for name in names]
+    same, found = engine.asked(lens, "el niño", questions, tmp_path)
+    of_text = len(questions) // len(texts)
+    for n, text in enumerate(texts):
+        trace = same.trace(text)
+        show, told, *others = found[n * of_text : (n + 1) * of_text]
+        labels = [badge["label"] for badge in badges(trace.report, tokenizer.mask_token)]
+        assert [badge["label"] for badge in show[2]["header"]["badges"]][:-1] == labels
+        assert show[2]["header"]["queries"]["tokens"] == trace.display_tokens
+        assert told[1]["choices"] == answers.answers(trace)[0]["choices"]
+        assert not {"Ġ", "▁"} & {letter for name in told[1]["choices"] for letter in name}
+        typed, about = others[: len(names)], others[len(names) :]
+        for name, (error, given, *_) in zip(names, typed, strict=True):
+            why, own = outcome(answers.find_target, trace, name)
+            assert (error, given) == (why.split(" Near it")[0], own)
+        for name, (error, given, *_) in zip(names, about, strict=True):
+            why, own = outcome(answers.answers, trace, name)
+            assert error == why
+            for row, [place, shown, before, _] in zip(given["rows"], own["rows"], strict=True) if own else ():
+                assert row[:2] == [place, shown] and row[2] == pytest.approx(before, abs=1e-5)
+    assert labels == (["2 unknown", "special token from your text"] if kind == "XLM-R" else labels)
 
 
 def is_newer_in(text: str) -> bool:
