@@ -21,6 +21,7 @@ from ..base.vocabulary import phrases
 from ..base.wire import unpack
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
+from .fonts import file_of
 from .pages import shortened
 
 _INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))
@@ -129,7 +130,7 @@ def _page(title: str, pictures: Sequence[Image.Image], caption: Sequence[str]) -
         page.paste(picture, (x, _MARGIN + 20))
         x += picture.width + _MARGIN
     for n, line in enumerate(lines):
-        draw.text((_MARGIN, body + 2 * _MARGIN + 20 + 16 * n), line, _MUTED, _font(11))
+        draw.text((_MARGIN, body + 2 * _MARGIN + 20 + 16 * n), line, _MUTED, _font(11, text=line))
     return _png(page)
 
 
@@ -162,9 +163,10 @@ def _few_colors(page: Image.Image) -> Image.Image:
     return image
 
 
-def _font(size: int, weight: str = "") -> Any:
+def _font(size: int, weight: str = "", text: str = "") -> Any:
+    """A font that has the text's letters, where one does: DejaVu knows more scripts than Pillow's own."""
     try:
-        return ImageFont.truetype(f"DejaVuSans{weight}.ttf", size)  # knows more scripts than Pillow's own
+        return ImageFont.truetype(file_of(text) or f"DejaVuSans{weight}.ttf", size)
     except OSError:
         return ImageFont.load_default(size)
 
@@ -215,10 +217,11 @@ def _matrix(
     size = min(11, cell + 1) * zoom
     cell *= zoom
     rows, columns = ([_label(token) for token in tokens] if labelled else [] for tokens in (queries, keys))
-    plain = _font(size)
-    fonts = [_font(size, "-Bold") if i == row else plain for i in range(len(rows))]
+    fonts = [_font(size, "-Bold" if i == row else "", text) for i, text in enumerate(rows)]
+    upright_fonts = [_font(size, text=text) for text in columns]
     margin = max((int(font.getlength(text)) for font, text in zip(fonts, rows, strict=True)), default=0) + 8 * zoom
-    above = max((int(plain.getlength(text)) for text in columns), default=0) + 8 * zoom
+    above = max((int(font.getlength(text)) for font, text in zip(upright_fonts, columns, strict=True)), default=0)
+    above += 8 * zoom
     height, width = (cell * length for length in attention.shape)
     image = Image.new("RGB", (margin + width + 2 * zoom, above + height + 2 * zoom), "white")
     draw = ImageDraw.Draw(image)
@@ -232,7 +235,7 @@ def _matrix(
         draw.text((margin - 5 * zoom, above + (i + 0.5) * cell), text, _INK, fonts[i], anchor="rm")
     for j, text in enumerate(columns):
         upright = Image.new("RGB", (above, cell + 4 * zoom), "white")
-        ImageDraw.Draw(upright).text((5 * zoom, cell / 2 + 2 * zoom), text, _INK, plain, anchor="lm")
+        ImageDraw.Draw(upright).text((5 * zoom, cell / 2 + 2 * zoom), text, _INK, upright_fonts[j], anchor="lm")
         turned = upright.rotate(90, expand=True).crop((2 * zoom, 0, cell + 2 * zoom, above - 2 * zoom))
         image.paste(turned, (margin + j * cell, 0))
     return image
@@ -244,7 +247,7 @@ def _label(token: str) -> str:
 
 def _wrapped(text: str, width: int, most: int = 4) -> list[str]:
     """At most `most` lines no wider than `width`."""
-    font, lines, line = _font(11), [], ""
+    font, lines, line = _font(11, text=text), [], ""
     for word in text[:2000].split(" "):
         longer = f"{line} {word}" if line else word
         if font.getlength(longer) > width and line:

@@ -11,11 +11,13 @@ from ..base.colors import MISSING, NEGATIVE, POSITIVE
 from ..errors import InputError
 from ..measures.attribution import CEILING, RANDOM, Attribution
 from .figure import ACCENT, INK, MUTED, axes_or_new, axes_row, beside, color_map, plain, quiet, tokens_on_axes
+from .letters import legible
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@legible
 def attributions(found: Attribution | Sequence[Attribution] | Mapping[str, Attribution], axes: Any = None) -> Any:
     """A row of coloured tokens for each attribution of one text: blue raises the number, orange lowers it.
 

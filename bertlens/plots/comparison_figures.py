@@ -11,10 +11,12 @@ from ..base.ranking import scale_end
 from ..comparison.runs import Comparison
 from ..errors import check_index
 from .figure import INK, axes_or_new, axes_row, centered, color_map, plain, tokens_on_axes
+from .letters import legible
 
 RANKED = 5  # heads that carry their rank
 
 
+@legible
 def compared_heads(c: Comparison, axes: Any = None) -> Any:
     """Jensen-Shannon divergence of every head between two runs, layers down; the five largest carry their rank.
 
@@ -38,6 +40,7 @@ def compared_heads(c: Comparison, axes: Any = None) -> Any:
     return axes
 
 
+@legible
 def compared_attention(c: Comparison, layer: int, head: int, axes: Any = None) -> Any:
     """One head's attention in a, in b, and b − a, over the tokens of both: gaps are grey.
 

@@ -18,8 +18,10 @@ from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from .figure import ACCENT, MM, color_map, plain, pyplot, tokens_on_axes
 from .grid import shown_grid
+from .letters import legible, quiet
 
 
+@legible
 def attention_map(
     trace: Trace,
     layer: int,
@@ -91,7 +93,7 @@ def save(axes: Any, path: str | Path, trace: Trace | None = None) -> Path:
     rules = {"pdf.fonttype": 42, "svg.fonttype": "none", "savefig.dpi": 600}
     figure = axes.figure
     try:
-        with pyplot().rc_context(rules):
+        with pyplot().rc_context(rules), quiet():
             figure.savefig(
                 target,
                 facecolor=figure.get_facecolor(),

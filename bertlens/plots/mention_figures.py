@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SelectionError, check_index
 from ..trace.trace import Trace
 from .figure import ACCENT, INK, axes_or_new, plain
+from .letters import legible
 from .survey_figures import arc, arc_height
 
 if TYPE_CHECKING:
     from ..survey.coreference import SentenceWindow
 
 
+@legible
 def coreference_arcs(
     trace: Trace,
     window: SentenceWindow,

@@ -15,11 +15,13 @@ from ..measures import categories, norms
 from ..measures.ranks import spearman
 from ..trace.trace import Trace
 from .figure import INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, plain, quiet
+from .letters import legible
 
 # colour and marker: told apart without colour
 _STYLES = dict(zip(CATEGORIES, zip(SERIES["light"], "os^.", strict=False), strict=True))
 
 
+@legible
 def weight_against_norm(trace: Trace, layer: int, head: int | None = None, axes: Any = None) -> Any:
     """α over ‖f(x)‖, a point for every query and key of one head, or of all heads of a layer; by kind of token.
 
@@ -52,6 +54,7 @@ def weight_against_norm(trace: Trace, layer: int, head: int | None = None, axes:
     return axes
 
 
+@legible
 def category_shares(
     traces: Trace | Iterable[Trace], axes: Any = None, *, punctuation: Collection[str] | None = None
 ) -> Any:
@@ -85,6 +88,7 @@ def category_shares(
     return axes
 
 
+@legible
 def mixing_ratios(trace: Trace, method: str = "attnresln-n", axes: Any = None) -> Any:
     """The mixing ratio of every layer (down) and token (across), from 0 (keeps itself) to 1 (all from others).
 

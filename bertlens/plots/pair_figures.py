@@ -9,6 +9,7 @@ import numpy as np
 
 from ..sentences.late_interaction import LateSimilarity
 from .figure import INK, axes_or_new, color_map, plain, tokens_on_axes
+from .letters import legible
 
 if TYPE_CHECKING:
     from ..sentences.text_similarity import Similarity
@@ -18,6 +19,7 @@ LINE = 72  # characters below the picture
 SAID = {"output": "by tokens of the last layer", "input": "by tokens that went in, linearised at the run"}
 
 
+@legible
 def similarity(s: Similarity | LateSimilarity, axes: Any = None, *, of: str | None = None, words: bool = True) -> Any:
     """What each pair of words puts into the similarity of two texts, a down and b across; beside each name its sum.
 

@@ -18,11 +18,13 @@ from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .figure import MM, plain, pyplot
 from .grid import GridUnit, shown_grid
+from .letters import families_of, legible
 
 _POINT = 72 / MM  # of a mm
 _MARGIN, _LINE, _BLANK, _PAD = 4, 1.8, 0.4, 1  # points; letters' sizes; letters' sizes; points
 
 
+@legible
 def running_text(
     trace: Trace,
     layer: int,
@@ -112,7 +114,8 @@ def _lines(runs: list[tuple[str, bool]], starts: set[int], room: float, size: fl
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    font, places = FontProperties(size=size), []
+    families, _ = families_of([text for text, _ in runs], FontProperties().get_family())
+    font, places = FontProperties(family=families, size=size), []
     x, line = 0.0, 0
     for n, (text, is_word) in enumerate(runs):
         wide = text_to_path.get_text_width_height_descent(plain(text), font, False)[0] + 2 * _PAD

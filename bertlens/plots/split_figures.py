@@ -13,11 +13,13 @@ from ..errors import InputError
 from ..measures import sources as splits
 from ..trace.trace import Trace
 from .figure import INK, MUTED, axes_or_new, axes_row, beside, color_map, plain, quiet
+from .letters import legible
 
 LARGEST_PARTS = 6
 NAMES = {kind: SOURCES[kind].label for kind in ("head", "mlp")}
 
 
+@legible
 def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST_PARTS) -> Any:
     """One number by its sources: a waterfall of the kinds from 0 to the net, then the largest parts, the rest folded.
 

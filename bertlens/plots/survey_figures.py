@@ -14,6 +14,7 @@ from ..errors import InputError, SelectionError, check_index
 from ..measures.categories import NAMES as CATEGORIES
 from ..trace.trace import Trace
 from .figure import ACCENT, INK, MUTED, axes_or_new, beside, layers_on_axis, legend, plain, quiet
+from .letters import legible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,6 +149,7 @@ def gradients_by_layer(table: pd.DataFrame, axes: Any = None) -> Any:
     return axes
 
 
+@legible
 def parse(
     trace: Trace,
     sentence: Sentence,

@@ -15,8 +15,10 @@ from ..errors import ModelError, SelectionError, check_index
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .figure import axes_or_new, plain
+from .letters import legible
 
 
+@legible
 def patches(
     trace: Trace, layer: int, head: int, query: int, axes: Any = None, *, picture: bool = True, theme: str = "light"
 ) -> Any:

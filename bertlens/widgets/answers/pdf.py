@@ -64,6 +64,7 @@ def _file(draw: Callable[[], Any], trace: Trace) -> bytes:
     """What a figure is as a PDF file: paths and letters."""
     from ... import plots
     from ...plots.figure import pyplot
+    from ...plots.letters import IllegibleWarning
     from ...plots.vector import as_paths
 
     plt = pyplot()
@@ -75,6 +76,6 @@ def _file(draw: Callable[[], Any], trace: Trace) -> bytes:
             content = plots.save(axes, Path(folder) / "figure.pdf", trace).read_bytes()
         finally:
             plt.close(axes.figure)
-    if any("missing from" in str(warning.message) for warning in caught):
-        raise ExportError(f"matplotlib's font lacks letters of this text: {_SVG}")
+    if sentence := next((str(warning.message) for warning in caught if warning.category is IllegibleWarning), ""):
+        raise ExportError(f"{sentence}; or {_SVG}")
     return content
