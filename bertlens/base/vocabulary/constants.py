@@ -14,7 +14,7 @@ RIGHT_TO_LEFT = quotes.RIGHT_TO_LEFT  # what a sentence isolates
 
 # --- patterns and gates: measures/gates ---
 
-PATTERN_TOKENS, PATTERN_CONTENT = 4, 3  # tokens, content tokens: below these a map has no pattern
+LEAST_PATTERN_TOKENS, PATTERN_CONTENT = 4, 3  # tokens, content tokens: below these a map has no pattern
 PATTERN_CUTS = 32  # at most so many places are tried for a cut between two blocks
 PATTERN_TINY, PATTERN_ROUNDING = 1e-12, 1e-6  # what is divided by at least; sums of float32
 GATE_THRESHOLD, GATE_MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these

@@ -19,7 +19,13 @@ from torch import Tensor
 
 from ...base.generators import Steps, run_to_end
 from ...base.vocabulary.constants import GATE_VIEWS as VIEWS
-from ...base.vocabulary.constants import PATTERN_CONTENT, PATTERN_CUTS, PATTERN_ROUNDING, PATTERN_TINY, PATTERN_TOKENS
+from ...base.vocabulary.constants import (
+    LEAST_PATTERN_TOKENS,
+    PATTERN_CONTENT,
+    PATTERN_CUTS,
+    PATTERN_ROUNDING,
+    PATTERN_TINY,
+)
 from ...errors import InputError
 from .pattern_sums import PatternSums, pattern_sums
 
@@ -107,7 +113,7 @@ def measure_rows(
     lead = next(checked)
     content = (~special_mask).nonzero()[:, 0]
     n, n_special = len(content), len(special_mask) - len(content) if view == "full" else 0
-    if len(special_mask) < PATTERN_TOKENS or n < PATTERN_CONTENT:
+    if len(special_mask) < LEAST_PATTERN_TOKENS or n < PATTERN_CONTENT:
         unknown = lead[1].new_full(lead[1].shape[:-2], torch.nan, dtype=torch.float64)
         return PatternScores(content, dict.fromkeys(PATTERNS, unknown))
     ways, segmented = _ways(content, segments)

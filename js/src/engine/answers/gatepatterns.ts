@@ -1,11 +1,11 @@
 // How much an attention map looks like each of twelve plain patterns, 0 by chance and 1 for the pure one: as
 // bertlens/measures/gates/patterns.py, which says what each is. Of one map, row after row.
 import {
+  LEAST_PATTERN_TOKENS,
   PATTERN_CONTENT,
   PATTERN_CUTS,
   PATTERN_ROUNDING,
   PATTERN_TINY,
-  PATTERN_TOKENS,
 } from "../../generated/vocabulary";
 
 /** From one content token until another, among content tokens. */
@@ -170,7 +170,7 @@ class PatternSums {
 export function patternScores(values: Float32Array, stride: number, frame: Frame, isContent: boolean): PatternScores {
   const { content, special, adjacent, ways } = frame;
   const n = content.length;
-  if (n + special.length < PATTERN_TOKENS || n < PATTERN_CONTENT)
+  if (n + special.length < LEAST_PATTERN_TOKENS || n < PATTERN_CONTENT)
     return { scores: {}, columns: [], width: 0, blocks: [], targets: new Int32Array(n) };
   const of = new PatternSums(values, stride, frame, isContent);
   const { mass } = of;
