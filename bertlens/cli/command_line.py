@@ -231,8 +231,7 @@ def survey(arguments: argparse.Namespace) -> None:
         )
     print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
     for warning in stopped:
-        if isinstance(warning.message, Note):
-            print(f"bertlens: {warning.message}", file=sys.stderr)
+        warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
     if any("interrupted" in str(warning.message) for warning in stopped):
         raise BertLensError("stopped: the same command with --resume goes on")
 
@@ -320,6 +319,24 @@ def _training_in(folder: Path) -> Iterator[Path]:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
 
 
+@contextmanager
+def _notes_in_a_line() -> Iterator[None]:
+    """What is noted of the input stands on stderr as errors do, without a line of Python."""
+    import warnings
+
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def shown(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, Note):
+                print("bertlens:", message, file=sys.stderr)
+            else:
+                show(message, category, *place)
+
+        warnings.showwarning = shown  # type: ignore[assignment]
+        yield
+
+
 def load_lens(model: str | None) -> Lens:
     """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
     from transformers.utils import logging
@@ -340,7 +357,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         top.error(f"unknown argument {unknown[0]}")
     arguments.rest = unknown
     try:
-        status: int | None = arguments.run(arguments)
+        with _notes_in_a_line():
+            status: int | None = arguments.run(arguments)
     except (BertLensError, OSError) as error:
         print("bertlens:", " ".join(str(error).split()), file=sys.stderr)
         return 2

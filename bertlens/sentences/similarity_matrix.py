@@ -38,8 +38,8 @@ def note_cuts(
         return
     with resting_state(lens.tokenizer):
         pair = {"text_pair": inputs} if query else {}
-        first = [query] * len(inputs) if query else inputs
-        rows = lens.tokenizer(first, **pair, truncation=False, padding=False, verbose=False)["input_ids"]
+        sides = [query] * len(inputs) if query else inputs
+        rows = lens.tokenizer(sides, **pair, truncation=False, padding=False, verbose=False)["input_ids"]
     if count := sum(len(row) > limit for row in rows):
         note(
             f"{count:,} of {len(texts):,} texts are longer than the {limit:,} tokens that the model reads: it cuts them"
@@ -62,7 +62,7 @@ def similarities(lens: SentenceLens, a: Any, b: Any, column: Any = None) -> Tens
     )
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
         note_cuts(lens, columns, query=max(rows, key=len))
-        scores = encoder.predict([(row, other) for row in rows for other in columns])
+        scores = encoder.predict([(row, column_text) for row in rows for column_text in columns])
         return scores.unflatten(0, (len(rows), len(columns)))
     note_cuts(lens, [*rows, *columns])
     return encoder.similarity(*(encoder.encode(texts, None, None, 32, False) for texts in (rows, columns)))

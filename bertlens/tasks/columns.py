@@ -32,11 +32,11 @@ def columns(
     content = _file(as_path(examples, "a file of examples"), names, lists) if _is_path(examples) else table_of(examples)
     if isinstance(content, Table):
         check_names(content.names, names, content.source, WAY)
-        there = [*names, *(name for name in optional if name in content.names and name not in names)]
-        found = content.columns(there, None if content.size is not None else limit)
-        if not len(found) and content.source:
+        selection = [*names, *(name for name in optional if name in content.names and name not in names)]
+        table = content.columns(selection, None if content.size is not None else limit)
+        if not len(table) and content.source:
             raise InputError(f"{content.source} has no example below its first line")
-        return found
+        return table
     if content is not None:
         return _records(iter(content), names, optional, Path(examples).name)
     if isinstance(examples, bytes) or not isinstance(examples, Iterable):
@@ -59,8 +59,8 @@ def note_limit(labels: Sequence[Any], limit: int) -> None:
     """
     numbers: dict[str, list[int]] = {}
     for row, label in enumerate(labels):
-        for one in {*map(repr, label)} if isinstance(label, list | tuple) else [str(label)]:
-            numbers.setdefault(one, [0, 0])[row >= limit] += 1
+        for tag in {*map(repr, label)} if isinstance(label, list | tuple) else [str(label)]:
+            numbers.setdefault(tag, [0, 0])[row >= limit] += 1
     totals = [sum(column) for column in zip(*numbers.values(), strict=True)]
     freedom = len(numbers) - 1
     if not all(totals) or not freedom or len(numbers) > len(labels) / 5:
@@ -73,10 +73,10 @@ def note_limit(labels: Sequence[Any], limit: int) -> None:
     if square > freedom + DEVIATIONS * (2 * freedom) ** 0.5:
         frequent = sorted(numbers.items(), key=lambda pair: -sum(pair[1]))[:SHOWN]
         shares = ", ".join(f"{name} {head:,} and {tail:,} times" for name, (head, tail) in frequent)
-        more = ", …" if len(numbers) > SHOWN else ""
+        ellipsis = ", …" if len(numbers) > SHOWN else ""
         note(
             f"limit= takes the first {limit:,} of {len(labels):,} rows, and their labels are not like those of the "
-            f"others ({shares}{more}): shuffle the rows first"
+            f"others ({shares}{ellipsis}): shuffle the rows first"
         )
 
 
@@ -110,7 +110,7 @@ def _is_word_a_line(path: Path, names: Sequence[Any]) -> bool:
 def _records(
     records: Iterator[tuple[int | None, Any]], names: Sequence[Any], optional: Sequence[Any], source: str
 ) -> Columns:
-    there: list[Any] = []
+    selection: list[Any] = []
     rows: list[list[Any]] = []
     lines: list[int] = []
     for number, (line, row) in enumerate(records):
@@ -120,17 +120,17 @@ def _records(
                 raise InputError(f"{place} is a {type(row).__name__}, not a dictionary as the first one")
             where = f"line {line} of {source}" if line is not None else f"row 0 of {source}"
             raise InputError(f"{where} is no JSON object with a text and a label")
-        if not there:
+        if not selection:
             check_names(list(row), names, source, WAY)
-            there = [*names, *(name for name in optional if name in row and name not in names)]
-        for name in there:
+            selection = [*names, *(name for name in optional if name in row and name not in names)]
+        for name in selection:
             if name not in row:
                 raise InputError(f"{place_of(number, line, source, name)}: there is none in this row")
-        rows.append([plain(row[name]) for name in there])
+        rows.append([plain(row[name]) for name in selection])
         lines += [] if line is None else [line]
     if not rows:
         raise InputError(f"{source} is empty")
-    return Columns(dict(zip(there, map(list, zip(*rows, strict=True)), strict=True)), source, lines)
+    return Columns(dict(zip(selection, map(list, zip(*rows, strict=True)), strict=True)), source, lines)
 
 
 def _pairs(rows: list[Any], names: Sequence[Any], lists: bool) -> Columns:

@@ -68,9 +68,9 @@ def check_names(names: Sequence[Any], needed: Sequence[Any], source: str, way: s
     """Raises InputError, which names all columns and the way out, where a needed one is not there exactly once."""
     for name in needed:
         if (count := list(names).count(name)) != 1:
-            there = ", ".join(map(repr, names[:NAMED])) + (", …" if len(names) > NAMED else "")
+            listing = ", ".join(map(repr, names[:NAMED])) + (", …" if len(names) > NAMED else "")
             what = "no column" if not count else f"{count} columns"
-            raise InputError(f"{what} {name!r}{f' in {source}' if source else ''}: there are {there}; {way}")
+            raise InputError(f"{what} {name!r}{f' in {source}' if source else ''}: there are {listing}; {way}")
 
 
 def table_of(source: Any) -> Table | None:
@@ -111,8 +111,8 @@ def _is_table(source: Any) -> bool:
 
 def _data_set(source: Any, names: Sequence[Any] | None) -> Table:
     """Of Hugging Face, in memory or streaming."""
-    first = next(iter(source), None) if names is None else None
-    names = list(names or first or ())
+    row = next(iter(source), None) if names is None else None
+    names = list(names or row or ())
     features = dict(getattr(source, "features", None) or {})
 
     def rows(wanted: Sequence[Any]) -> Iterator[Row]:
@@ -156,7 +156,7 @@ def plain(cell: Any) -> Any:
     if isinstance(cell, _PLAIN):
         return cell
     if isinstance(cell, list):
-        return [plain(one) for one in cell]
+        return [plain(member) for member in cell]
     method = next((name for name in ("as_py", "tolist", "to_list") if hasattr(cell, name)), None)
     return cell if method is None else getattr(cell, method)()
 

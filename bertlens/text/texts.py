@@ -144,8 +144,8 @@ def _of_table(table: Table, column: Any, pairs: bool) -> Iterator[SourceText]:
     names = _names(column, table.names if pairs else ("text",))
     check_names(table.names, names, table.source, WAY)
     if column is None and len(table.names) > len(names):
-        there = ", ".join(map(repr, names))
-        note(f"texts are the column {there} of a table with {len(table.names)} columns: column= takes another")
+        listing = ", ".join(map(repr, names))
+        note(f"texts are the column {listing} of a table with {len(table.names)} columns: column= takes another")
     for number, (line, cells) in enumerate(table.rows(names)):
         place = place_of(number, line, table.source)
         for name, cell in zip(names, cells, strict=True):
@@ -172,8 +172,8 @@ def _names(column: Any, names: Iterable[Any]) -> tuple[Any, ...]:
     """The columns that are read: those given, or of these names a pair that is there, else "text"."""
     if column is not None:
         return tuple(column) if isinstance(column, tuple | list) else (column,)
-    there = [*names]
-    return next((pair for pair in PAIRS if all(name in there for name in pair)), ("text",))
+    candidates = [*names]
+    return next((pair for pair in PAIRS if all(name in candidates for name in pair)), ("text",))
 
 
 def _without_labels(items: Iterator[Any], what: str) -> Iterator[Any]:

@@ -82,8 +82,8 @@ def word_table(path: Path, text: Any, label: Any) -> Table:
             for number, fields in sentence:
                 size = size or len(fields)
                 if len(fields) != size or size < 2:
-                    few = "a word and its tag" if size < 2 else f"{size} fields, as the lines before"
-                    raise InputError(f"line {number} of {path.name} has {len(fields)} fields, not {few}")
+                    lack = "a word and its tag" if size < 2 else f"{size} fields, as the lines before"
+                    raise InputError(f"line {number} of {path.name} has {len(fields)} fields, not {lack}")
             yield sentence[0][0], tuple([_field(fields, columns[n], n) for _, fields in sentence] for n in wanted)
 
     return Table(list(names), rows, path.name)

@@ -10,6 +10,7 @@ import pytest
 
 from bertlens import Lens, cli
 from bertlens.survey import HeadStats, survey_run
+from unit import tiny
 from unit.interrupts import interrupt_after
 
 CORPUS = "The cat sat on the mat.\nIt was warm.\n\nNobody had asked for that, had they?\n"
@@ -63,3 +64,21 @@ def test_bad_input_is_one_line(
         assert cli.main(["survey", *arguments]) == 2
         line = capsys.readouterr().err.splitlines()[-1]
         assert line.startswith("bertlens: ") and message in line
+
+
+def test_a_table_is_read_by_its_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    lens = Lens(tiny.bert(num_hidden_layers=2), tiny.wordpiece())
+    monkeypatch.setattr(cli, "_lens", lambda _: lens)
+    (tmp_path / "a.csv").write_text('text,review\nthe cat,"the mat, it was warm"\nsat,"a ""cat"""\n')
+    for options, texts in (([], ["the cat", "sat"]), (["--column", "review"], ["the mat, it was warm", 'a "cat"'])):
+        output = tmp_path / f"{len(options)}.npz"
+        assert cli.main(["survey", str(tmp_path / "a.csv"), "-o", str(output), *options]) == 0
+        note = "bertlens: texts are the column 'text' of a table with 2 columns: column= takes another\n"
+        assert (note in capsys.readouterr().err) == (not options)
+        expected = survey_run.head_stats(lens, texts, progress=False)
+        np.testing.assert_array_equal(HeadStats.load(output).values("entropy"), expected.values("entropy"))
+        page = tmp_path / f"{len(options)}.json"
+        arguments = ["report", "any", str(tmp_path / "a.csv"), "-o", str(page), "--claims", "vig-next", "--texts", "2"]
+        assert cli.main([*arguments, *options]) == 0
+        assert capsys.readouterr().err.count(note) == (not options)
+        assert f'"hash": "{expected.corpus:016x}"' in page.read_text()
