@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ import bertlens as bl
 from bertlens import Lens, plots, survey, whatif
 from bertlens.comparison.alignment import align
 from bertlens.measures.words import merge_map, units
-from bertlens.survey.treebank import ROOT, Sentence
+from bertlens.survey.treebank import ROOT, Sentence, read_treebank
+from bertlens.text.encoding import encode
 from bertlens.text.word_numbers import stands_apart
 from unit import tiny
-from unit.nine_languages import KINDS, SENTENCES, tokenizer_of
+from unit.nine_languages import KINDS, OTHERS, SENTENCES, tokenizer_of
 
 CELLS = [pytest.param(kind, language, id=f"{kind}-{language}") for kind in KINDS for language in SENTENCES]
 OTHER_CELLS = [("Gemma", "en"), ("Gemma", "th"), ("Unigram, no blank before", "hi"), ("Llama", "zh")]
@@ -176,3 +178,31 @@ def test_tags_of_words(kind: str, language: str) -> None:
         logits = lens.model(**lens.tokenizer(" ".join(words), return_tensors="pt")).logits[0].numpy()
     starts = [lens.trace_words(words).word_ids.index(number) for number in range(len(words))]
     assert task.table.guess[0] == " ".join(names[k] for k in logits[starts].argmax(1))
+
+
+TREEBANKS = {language: f"pud_world/{language}_pud-ud-test.conllu.gz" for language in SENTENCES if language != "en"}
+
+
+@pytest.mark.long
+@pytest.mark.data
+@pytest.mark.parametrize("kind", [*KINDS, *OTHERS])
+def test_words_of_treebanks(kind: str, data: Path) -> None:
+    """A hundred sentences a language: ids are the text's, and letters are each of a token of their own word."""
+    tokenizer = tokenizer_of(kind)
+    english = next((data / "ud_english").glob("*pud*.conllu*"))
+    for path in (english, *(data / name for name in TREEBANKS.values())):
+        for sentence in itertools.islice(read_treebank(path), 100):
+            words = list(sentence.words)
+            encoding, running = (encode(tokenizer, text, limit=None) for text in (words, " ".join(words)))
+            assert encoding.input_ids == running.input_ids
+            if encoding.offsets is None:
+                assert {*encoding.word_ids} - {None} == {*range(len(words))}
+                continue
+            pairs = [pair for pair in zip(encoding.word_ids, encoding.offsets, strict=True) if pair[0] is not None]
+            letters = {(word, place) for word, span in pairs for place in range(*span)}
+            lost = {(number, at) for number, word in enumerate(words) for at in range(len(word))} - letters
+            assert len(lost) == len(encoding.report.without_token)
+            assert all(
+                ord(words[number][at]) in (0xFFFD, 0xAD) or words[number][at] in "\u200b\u200c\u200d\u200e\ufeff"
+                for number, at in lost
+            )

@@ -19,7 +19,7 @@ interface Side {
 export function standsApart({ tokens, special, pieces = tokens }: Side, n: number): boolean {
   if (special[n] || special[n - 1]) return !CLOSES.test(tokens[n]!);
   if (pieces.some((piece, at) => !special[at] && BLANK.test(piece))) return BLANK.test(pieces[n]!);
-  const [letter, before] = [[...tokens[n]!][0] ?? "", [...tokens[n - 1]!].at(-1)!];
-  const isGlued = [letter, before].some((one) => WITHOUT_BLANKS_LETTER.test(one)) || BYTES.test(tokens[n - 1]!);
+  const [letter, tail] = [[...tokens[n]!][0] ?? "", [...tokens[n - 1]!].at(-1)!];
+  const isGlued = [letter, tail].some((one) => WITHOUT_BLANKS_LETTER.test(one)) || BYTES.test(tokens[n - 1]!);
   return !isGlued && !CLOSES.test(tokens[n]!);
 }

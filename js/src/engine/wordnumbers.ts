@@ -26,7 +26,7 @@ const isRest = (byte: number | undefined) => byte !== undefined && byte >> 6 ===
  */
 export function textWords(numbers: number[], tokens: string[], touches: (at: number) => boolean): number[] {
   const bytes = tokens.map(bytesOf);
-  const all = Uint8Array.from(bytes.flat());
+  const sequence = Uint8Array.from(bytes.flat());
   const decoder = new TextDecoder();
   let [word, start] = [numbers[0] ?? 0, 0];
   return numbers.map((number, at) => {
@@ -35,22 +35,22 @@ export function textWords(numbers: number[], tokens: string[], touches: (at: num
     if (at === 0) return word;
     const step = number - numbers[at - 1]!;
     if (!touches(at)) word += step;
-    else if (isRest(all[begin])) word += 0;
+    else if (isRest(sequence[begin])) word += 0;
     else {
-      const before = [...decoder.decode(all.subarray(Math.max(0, begin - 64), begin))];
+      const lead = [...decoder.decode(sequence.subarray(Math.max(0, begin - 64), begin))];
       let end = begin + 1;
-      while (isRest(all[end])) end++;
-      const letter = decoder.decode(all.subarray(begin, end));
-      word += stepOf(before, letter, step);
+      while (isRest(sequence[end])) end++;
+      const letter = decoder.decode(sequence.subarray(begin, end));
+      word += stepOf(lead, letter, step);
     }
     return word;
   });
 }
 
 /** From the word before to that which begins with a letter: `step`, 0 or 1. */
-function stepOf(before: string[], letter: string, step: number): number {
-  const base = before.findLast((one) => !isMark(one)) ?? "";
+function stepOf(lead: string[], letter: string, step: number): number {
+  const base = lead.findLast((one) => !isMark(one)) ?? "";
   if (isMark(letter)) return /[\p{L}\p{N}]/u.test(base) ? 0 : step;
   if (WITHOUT_BLANKS_LETTER.test(letter) || WITHOUT_BLANKS_LETTER.test(base)) return Math.max(step, 1);
-  return isMark(before.at(-1) ?? "") && /\p{L}/u.test(base) && /\p{L}/u.test(letter) ? 0 : step;
+  return isMark(lead.at(-1) ?? "") && /\p{L}/u.test(base) && /\p{L}/u.test(letter) ? 0 : step;
 }

@@ -25,14 +25,14 @@ export function matches(units: Unit[], wanted: string): number[] {
   const text = wanted.trim().toLowerCase();
   if (text === "") return [];
   const labels = units.map(({ label }) => tokenText(label).toLowerCase());
-  const matching = (words: string[], word: string) => [
+  const placesOf = (words: string[], word: string) => [
     ...words.flatMap((label, n) => (label === word ? [n] : [])),
     ...words.flatMap((label, n) => (label.includes(word) ? [n] : [])),
   ];
   const place = /^#?\d+$/.test(text) ? Number(text.replace("#", "")) : -1;
   const at = units.findIndex(({ pieces }) => pieces.includes(place));
-  const places = [...(at < 0 ? [] : [at]), ...matching(labels, text)];
-  return [...new Set(places.length > 0 || plain(text) === "" ? places : matching(labels.map(plain), plain(text)))];
+  const places = [...(at < 0 ? [] : [at]), ...placesOf(labels, text)];
+  return [...new Set(places.length > 0 || plain(text) === "" ? places : placesOf(labels.map(plain), plain(text)))];
 }
 
 /** Bring what is pinned into its own frame; the page itself is not moved. */

@@ -7,9 +7,10 @@ import unicodedata
 
 import pytest
 
+from bertlens.errors import InputError
 from bertlens.text.encoding import encode
 from bertlens.widgets.badges import badges
-from unit.nine_languages import KINDS, OTHERS, SENTENCES, tokenizer_of
+from unit.nine_languages import KINDS, OTHERS, SENTENCES, Letters, tokenizer_of
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *OTHERS])
@@ -105,3 +106,21 @@ def test_dotted_and_dotless_i_keep_their_places() -> None:
 def test_a_word_with_a_blank_in_it_is_two() -> None:
     """Llama's has no splitter: around a special token in the text each stretch is one word to it."""
     assert unit_texts("Llama", "the cat [MASK] sat on it") == ["the", "cat", "[MASK]", "sat", "on", "it"]
+
+
+def test_a_tokenizer_that_does_not_tell_words_apart_is_refused() -> None:
+    """One in Python whose pieces go beyond blanks has no word to say for them; its text is read as it is."""
+
+    class Pairs(Letters):
+        def _tokenize(self, text: str) -> list[str]:
+            return [text[at : at + 2] for at in range(0, len(text), 2)]
+
+        def _convert_token_to_id(self, token: str) -> int:
+            return sum(map(ord, token))
+
+        def _convert_id_to_token(self, index: int) -> str:
+            return "ab"
+
+    with pytest.raises(InputError, match="give the text to trace, or take a fast tokenizer"):
+        encode(Pairs(), ["the", "cat"], limit=None)
+    assert len(encode(Pairs(), "the cat", limit=None)) == 4
