@@ -55,7 +55,8 @@ def _stack(tensors: Iterable[Any]) -> np.ndarray:
 def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     r"""One head as CSV (RFC 4180): a row per query and key, their places and tokens, score (if known) and attention.
 
-    Columns and numbers are those of the page's own files: query_index, query, key_index, key, score, attention.
+    Columns, tokens (`Trace.display_tokens`) and numbers are those of the page's own files: query_index, query,
+    key_index, key, score, attention.
 
     Provenance is in lines that start with '#': pandas.read_csv(path, comment="#") reads the rest. Tokens are quoted,
     and an apostrophe stands before what a spreadsheet would take for a formula (= + - @ at the beginning, or where one
@@ -71,8 +72,9 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     about = provenance(trace) | {"layer": int(layer), "head": int(head), "note": phrases.SPREADSHEET_NOTE}
     lines = [f"# {name}: {_one_line(value)}" for name, value in about.items()]
     lines.append('"query_index","query","key_index","key","score","attention"')
-    for i, query in enumerate(trace.tokens):
-        for j, key in enumerate(trace.key_tokens):
+    keys = trace.display_key_tokens
+    for i, query in enumerate(trace.display_tokens):
+        for j, key in enumerate(keys):
             score = "" if scores is None else _number(scores[i, j])
             lines.append(f"{i},{_quoted(query)},{j},{_quoted(key)},{score},{_number(weights[i, j])}")
     text = "\r\n".join([*lines, ""])

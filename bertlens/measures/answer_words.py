@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..text.display import TokenNames, names_of, spelling_of
 from ..trace.trace import Trace
 
 
+def namer(trace: Trace, position: int) -> Callable[[int], str]:
+    """Gives a token of the vocabulary, by id, as an answer at a position is shown: "niño", not "ĠniÃ±o"."""
+    return partial(_names(trace).name, after_blank=is_after_blank(trace, position))
+
+
 def word_name(trace: Trace, number: int, position: int) -> str:
-    """A token of the vocabulary as an answer at a position is shown: "niño", not "ĠniÃ±o"."""
-    return _names(trace).name(number, is_after_blank(trace, position))
+    """As `namer`, of one token."""
+    return namer(trace, position)(number)
 
 
 def word_names(trace: Trace, position: int) -> list[str]:

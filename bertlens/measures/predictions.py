@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,7 +24,7 @@ from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
-from .answer_words import word_name
+from .answer_words import namer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -290,7 +289,7 @@ def _words(trace: Trace, layer: int | None, k: int) -> list[Row]:
     rows: list[Row] = []
     for position in masked(trace):
         at = logits[position]
-        rows += _best(position, at, at.double().softmax(-1), k, partial(word_name, trace, position=position))
+        rows += _best(position, at, at.double().softmax(-1), k, namer(trace, position))
     return rows
 
 

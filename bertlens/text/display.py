@@ -51,13 +51,13 @@ class Spelling:
                 return token
             raw = bytes(_BYTES[letter] for letter in token)
             try:
-                text = raw.decode("utf-8")
+                return raw.decode("utf-8").removeprefix(" ") or BLANK
             except UnicodeDecodeError:
                 return "".join(f"<0x{byte:02X}>" for byte in raw)
-        else:
-            text = token.removesuffix(self.end) if self.end else token
-            text = text.replace(self.blank, " ") if self.blank else text
-        return text.removeprefix(" ") or BLANK
+        text = token.removesuffix(self.end)
+        if self.blank:
+            text = text.replace(self.blank, " ").removeprefix(" ")
+        return text or BLANK
 
     def is_after_blank(self, token: str) -> bool:
         """Whether white space stands before the token, as its tokenizer writes it."""

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import SelectionError
-from ..measures.answer_words import word_name
+from ..measures.answer_words import namer
 from ..measures.metrics import Metric, Read, difference, divergence, label, logit, probability, similarity
 from ..measures.predictions import (
     UNITS,
@@ -121,7 +121,8 @@ def _words(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Ans
     for position in masked(trace):
         _, (numbers, changed) = numbers_at("words", trace, position, before, after)
         best = _either(numbers, changed, k)
-        rows += [Answer(position, word_name(trace, n, position), float(numbers[n]), float(changed[n])) for n in best]
+        name = namer(trace, position)
+        rows += [Answer(position, name(n), float(numbers[n]), float(changed[n])) for n in best]
     return "probability", rows
 
 
@@ -256,7 +257,7 @@ def _swept_words(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     best = logits.topk(2).indices.tolist()
     word = target.number if target else best[0]
     rival = next(n for n in best if n != word)
-    name, rival_name = (word_name(trace, n, at) for n in (word, rival))
+    name, rival_name = map(namer(trace, at), (word, rival))
     named = {"name": quotation(name), "other": quotation(rival_name), "where": f" at {at}" if several else ""}
     return {
         "logit": _by_metric(trace, logit(word, at), phrases.LOGIT.format(**named), "logits"),

@@ -42,6 +42,7 @@ const side = (tokens: string[]) => ({
   words: tokens.map((token, n) => (token.startsWith("[") ? -1 : n)),
   segments: tokens.map(() => 0),
   special: tokens.map((token) => Number(token.startsWith("["))),
+  continuation: "##",
 });
 
 type Inputs = Record<string, { shape: number[]; data: Numbers }>;

@@ -12,7 +12,7 @@ from torch import Tensor
 from ...base.vocabulary import SETTINGS
 from ...base.vocabulary.constants import ANSWERS, CHOICES
 from ...errors import BertLensError
-from ...measures.answer_words import word_name
+from ...measures.answer_words import namer
 from ...measures.predictions import is_lone, labels_of, masked
 from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
@@ -64,7 +64,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     if kind == "words":
         places = masked(trace)
         _, [chances] = numbers_at(kind, trace, places[0], trace.original.record.output)
-        names = [word_name(trace, n, places[0]) for n in chances.topk(min(CHOICES, len(chances))).indices.tolist()]
+        names = [*map(namer(trace, places[0]), chances.topk(min(CHOICES, len(chances))).indices.tolist())]
         return {"choices": names, "places": places if len(places) > 1 else []}
     if kind == "labels" and is_lone(trace):
         return {"choices": [], "places": []}

@@ -308,8 +308,8 @@ def test_csv_gives_back_every_number_and_token(tmp_path):
     table = pd.read_csv(tmp_path / "head.csv", comment="#", dtype={"attention": np.float32}, keep_default_na=False)
     n = len(tokens)
     np.testing.assert_array_equal(table.attention.to_numpy().reshape(n, n), trace.attention(1)[2].numpy())
-    assert table["query"].str.removeprefix("'").to_list() == [token for token in tokens for _ in range(n)]
-    assert table["key"].str.removeprefix("'").to_list() == tokens * n
+    assert table["query"].str.removeprefix("'").to_list() == [token for token in trace.display_tokens for _ in range(n)]
+    assert table["key"].str.removeprefix("'").to_list() == trace.display_tokens * n
     assert table["query_index"].to_list() == [i for i in range(n) for _ in range(n)]
     with pytest.raises(bl.SelectionError, match="head 3 does not exist"):
         save_csv(trace, 1, 3, tmp_path / "head.csv")
@@ -364,7 +364,7 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path):
         for cell in cells:
             assert cell.lstrip('"')[:1] not in tuple("=+-@＝＋－＠") or numbers.fullmatch(cell), (separator, cell)
     table = pd.read_csv(tmp_path / "head.csv", comment="#", keep_default_na=False, dtype=str)
-    assert [re.sub(*UNDONE, token) for token in table["key"]] == FORMULAS * len(FORMULAS)
+    assert [re.sub(*UNDONE, token) for token in table["key"]] == trace.display_tokens * len(FORMULAS)
 
 
 def test_csv_and_npz_of_a_model_hold_its_numbers_and_where_they_come_from(embedded_lens, tmp_path):

@@ -139,7 +139,7 @@ def test_display_is_the_text_in_each_spelling() -> None:
             "猫": "猫",
         },
         Spelling(False, "▁"): {"▁niño": "niño", "▁": "␣", "ni▁ño": "ni ño", "##x": "##x", "ĠorÄ¡": "ĠorÄ¡"},
-        Spelling(False, "", "##"): {"##s": "##s", "Ġorġ": "Ġorġ", "▁": "▁", "x</w>": "x</w>", "": "␣"},
+        Spelling(False, "", "##"): {"##s": "##s", "Ġorġ": "Ġorġ", "▁": "▁", "x</w>": "x</w>", "": "␣", " a": " a"},
         Spelling(end="</w>"): {"cat</w>": "cat", "cat": "cat"},
     }
     for spelling, tokens in cases.items():
