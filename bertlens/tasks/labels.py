@@ -136,7 +136,7 @@ class ClassReader:
     def _refusal(self, label: Any) -> str:
         names, own_names = self.names, self._column.own_names
         labels = dict.fromkeys(writing(scalar(cell)) for cell in self._cells if not missing(cell))
-        guesses = get_close_matches(str(label), names, 1)
+        guesses = get_close_matches(writing(label)[:200], names, 1)
         way = f"did you mean {guesses[0]!r}?" if guesses else "say which is which by labels={'yours': 'the model’s'}"
         places = "" if self._numbers else f" (0 to {len(names) - 1})"
         source = f"the data set {listed(own_names)}" if own_names else f"the column {listed([*labels])}"

@@ -87,7 +87,7 @@ def test_a_typed_text_is_answered_as_by_the_kernel(said):
     assert [error for error, *_ in found[:5]] == [""] * 5
     same_overview(trace, *found[0][2:])
     kinds = [badge["kind"] for badge in found[0][2]["header"]["badges"]]
-    assert kinds == ["unknown", "typed", "live"]
+    assert kinds == ["unknown", "typed", "without_blanks", "live"]
     fields, arrays = head_answers.head(trace, 3, 2)
     own = {**fields, "scaling": pytest.approx(fields["scaling"]), "arrays": 0, "decimals": 3}
     assert {**found[1][1], "arrays": 0} == own

@@ -118,7 +118,7 @@ def test_the_unknown_id_is_that_of_the_model_where_the_tokenizer_names_none(unig
 def test_the_report_and_the_badges_count_unknown_tokens(unigram: Any) -> None:
     trace = lens_of(unigram).trace("el 猫 niño")
     assert "unknown to the tokenizer: " in repr(trace.report) and "'猫'" in repr(trace.report)
-    assert [badge["label"] for badge in badges(trace.report)] == ["1 unknown"]
+    assert [badge["label"] for badge in badges(trace.report)] == ["1 unknown", "words without blanks"]
 
 
 # One display
