@@ -104,7 +104,7 @@ def test_what_a_lesson_says_stays_text(page: str):
     assert (
         "<script" not in page and "&lt;script&gt;boom()" in page and "<title>A &lt;b&gt;row&lt;/b&gt;</title>" in page
     )
-    assert "<b>this</b>" in page and "<li><code>one</code></li><li><em>two</em></li>" in page
+    assert "<b>this</b>" in page and '<li dir="auto"><code>one</code></li><li dir="auto"><em>two</em></li>' in page
     assert "Content-Security-Policy" in page and not re.search(r'(src|href)="(?!data:image/png)', page)
 
 

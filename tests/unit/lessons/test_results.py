@@ -122,7 +122,7 @@ def test_a_class_is_drawn_step_by_step(tmp_path):
     assert "5 results. 1 left out" in page and "<script" not in page and "&lt;script&gt;boom()" in page
     first, second, third = page.split("<section>")[1:]
     assert "2 of 3 guesses right" in first and "the answer: was, 0.65" in first and "1 had it shown" in first
-    assert re.findall(r"<dt>(.*?)</dt><dd(.*?)><span style=\"width:(\d+)%\"></span>(\d)", first) == [
+    assert re.findall(r"<dt[^>]*>(.*?)</dt><dd(.*?)><span style=\"width:(\d+)%\"></span>(\d)", first) == [
         ("was", ' class="right"', "60", "2"),
         ("cat", "", "30", "1"),
     ]
