@@ -203,7 +203,7 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
       table(isAfterBlank).ids.get(name) ?? table(!isAfterBlank).ids.get(name) ?? idOf(name),
     pieces: (text) => tokenizer.tokenize(plain(text)),
     shown,
-    startsBlank: blank !== "" && (tokenizer.tokenize("a")[0] ?? "").startsWith(blank),
+    startsBlank: Boolean(blank) && (tokenizer.tokenize("a")[0] ?? "").startsWith(blank),
   };
   const encode: Encode = (textA, textB) => {
     const [text, pair] = [plain(textA), textB && plain(textB)];

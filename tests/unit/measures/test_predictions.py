@@ -11,6 +11,7 @@ import transformers as tf
 
 from bertlens import Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures.offers import offers
+from bertlens.text.display import spelling_of
 from bertlens.whatif import before_after
 from unit import tiny
 
@@ -75,7 +76,8 @@ def test_the_models_own_head_on_every_layer(name: str) -> None:
     rows = every[every.layer == 1]
     best = logits[int(rows.position.iloc[0])].topk(4)
     assert rows.logit.tolist() == pytest.approx(best.values.tolist(), abs=1e-5)
-    assert rows.token.tolist() == lens.tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    pieces = lens.tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    assert rows.token.tolist() == [spelling_of(lens.tokenizer).display(piece) for piece in pieces]
     changed = trace.rerun(whatif.off(0))
     assert (
         changed.predictions(4, layer="all")[every.layer == last].reset_index(drop=True).equals(changed.predictions(4))

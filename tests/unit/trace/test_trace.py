@@ -163,7 +163,7 @@ def bad(change: Any, at: int = 1) -> Any:
         (bad(lambda a: a[0]), r"layer 1: .*\(heads, queries, keys\), not float32 \(6, 6\)"),
         (bad(lambda a: (a * 100).int()), "must be floats"),
         (bad(lambda a: "no"), "layer 1: not a tensor"),
-        (bad(lambda a: None), "layer 1: not a tensor"),
+        (bad(lambda a: None), "the model gave no attention weights"),
         ([], "no attention weights"),
         (maps()[0], "must be floats .heads"),
     ],
