@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..base.colors import SERIES
+from ..base.quotes import isolate
 from ..base.vocabulary import CATEGORIES
 from ..errors import check_index
 from ..measures import categories, norms
@@ -119,7 +120,7 @@ def _label(trace: Trace, kinds: torch.Tensor, k: int) -> str:
     """The kind's name, with its token where all are the same: 'first ([CLS])'."""
     tokens = {trace.display_tokens[i] for i in (kinds == k).nonzero()[:, 0].tolist()}
     name = categories.NAMES[k]
-    return plain(f"{name} ({tokens.pop()})") if len(tokens) == 1 else name
+    return plain(f"{name} ({isolate(tokens.pop())})") if len(tokens) == 1 else name
 
 
 def _rho(x: torch.Tensor, y: torch.Tensor) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.quotes import isolate
 from ..sentences.late_interaction import LateSimilarity
 from .figure import INK, axes_or_new, color_map, plain, tokens_on_axes
 from .letters import legible
@@ -35,7 +36,7 @@ def similarity(s: Similarity | LateSimilarity, axes: Any = None, *, of: str | No
     bound = float(np.abs(cells).max()) or 1.0
     image = axes.imshow(cells, cmap=color_map("signed"), vmin=-bound, vmax=bound, interpolation="nearest")
     names = [
-        [f"{name} {x:+.3f}" for name, x in zip(side, cells.sum(axis), strict=True)]
+        [f"{isolate(name)} {x:+.3f}" for name, x in zip(side, cells.sum(axis), strict=True)]
         for side, axis in ((table.index, 1), (table.columns, 0))
     ]
     tokens_on_axes(axes, names[0], names[1])

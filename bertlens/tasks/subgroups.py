@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.quotes import isolate
 from ..survey.intervals import count_interval
 from .findings import holm
 from .task_answers import Answered
@@ -44,7 +45,7 @@ def slices_said(table: pd.DataFrame, names: int = 0) -> str:
     if not len(table):
         return f"No slice has {FEWEST} examples inside and {FEWEST} outside."
     hits = table[table["finding"]]
-    worse = ", ".join(f"{kind} {name}" for kind, name in hits[["kind", "slice"]].to_numpy()[:names])
+    worse = ", ".join(f"{kind} {isolate(name)}" for kind, name in hits[["kind", "slice"]].to_numpy()[:names])
     clause = (
         f"In {len(hits)} of {len(table)} slices more is" if len(hits) else f"In none of {len(table)} slices is more"
     )

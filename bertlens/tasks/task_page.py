@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
+from ..base.quotes import isolate
 from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..errors import BertLensError, ExportError
@@ -26,6 +28,7 @@ EXAMPLES = 200  # with the largest loss
 OF_A_CELL = 20
 SLICES = 15
 MORE = (("wrong", 0), ("rank", 0), ("error", 2), ("margin", 2), ("loss", 2))  # columns of an example, and digits
+NAMED = re.compile(r"(^|, )(.*?)(?= \()")  # each word of "the (+0.31), cat (+0.20)"
 Fields = dict[str, Any]  # what a template is rendered with
 
 
@@ -153,11 +156,12 @@ def _heads(heads: Heads) -> Fields:
 
 
 def _errors(errors: Errors) -> Fields:
+    rows = _records(errors.table)
     return {
         "said": errors.said,
         "wrong_is": errors.wrong_is,
         "slices": _records(errors.slices.head(SLICES)),
-        "rows": _records(errors.table),
+        "rows": [{**r, "words": NAMED.sub(lambda name: name[1] + isolate(name[2]), r["words"])} for r in rows],
         "twins": _records(errors.duplicates.head(OF_A_CELL)),
     }
 

@@ -16,6 +16,8 @@ import { describe as sentenceOf, sentenceText } from "../src/parts/sentence";
 import { tokenQuote, tokenWord, visibleText } from "../src/parts/token";
 import { decodeOverview } from "../src/state/overview";
 import { cellName, tokenName } from "../src/tabs/matter/cellverdict";
+import type { ErrorNote } from "../src/tabs/task/examples";
+import { explainedWords } from "../src/tabs/task/taskwords";
 import { placeWords } from "../src/tabs/why/scoresplit";
 import { scoreWords } from "../src/tabs/why/splitwords";
 import { toToken } from "../src/whatif/doing";
@@ -54,6 +56,8 @@ describe("a word in a sentence", () => {
   });
 });
 
+const NOTE = { comprehensiveness: 0.5, random: 0.1, beats: 19 } as ErrorNote;
+
 describe("sentences about a Hebrew text", () => {
   const wave = Float32Array.from({ length: 49 }, (_, n) => ((n * 7) % 11) / 60);
   const view = (more: Partial<Traits> = {}) => viewOf(HEBREW, more, wave);
@@ -76,6 +80,7 @@ describe("sentences about a Hebrew text", () => {
     ],
     ["a guess in Present", () => answerText(rowOf(view({ query: READ }))!, BOY)],
     ["the question there", () => questionText(rowOf(view({ query: BOY }))!)],
+    ["what an answer rests on", () => explainedWords({ ...NOTE, words: "הילד (+0.31), קרא (+0.20)" })],
     ["a token that is there twice", () => tokenName(overview, BOY)],
     ["a cell that may matter", () => cellName(overview, about)],
     ["a cell's score", () => placeWords(view(), split)],

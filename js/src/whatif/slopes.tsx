@@ -2,6 +2,7 @@
 
 import { signed } from "../paint/format";
 import { inks } from "../paint/palette";
+import { isolate } from "../paint/quotes";
 import { ranked } from "../paint/ranked";
 import { Drawing, scale } from "../parts/chart";
 import { shortText } from "../parts/token";
@@ -48,7 +49,7 @@ export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string;
     ),
   );
   const bottom = Math.max(...ends.flat(), TOP + height) + 10;
-  const spoken = rows.map((row) => `${row.name} ${amount(row.before, unit)} → ${amount(row.after, unit)}`);
+  const spoken = rows.map((row) => `${isolate(row.name)} ${amount(row.before, unit)} → ${amount(row.after, unit)}`);
   return (
     <Drawing width={WIDTH} height={bottom} label={`${label}: ${spoken.join("; ")}`} table={null}>
       <g font-size="11" fill={muted}>
@@ -64,7 +65,7 @@ export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string;
       ))}
       {rows.map(({ name, before, after }, n) => (
         <g key={n} font-size="12">
-          <title>{`${name}: ${before.toFixed(4)} → ${after.toFixed(4)} (${unit})`}</title>
+          <title>{`${isolate(name)}: ${before.toFixed(4)} → ${after.toFixed(4)} (${unit})`}</title>
           <line x1={FROM} y1={y(before)} x2={TO} y2={y(after)} stroke={muted} stroke-width="1.5" />
           <circle cx={FROM} cy={y(before)} r="3.5" fill={accent} />
           <circle cx={TO} cy={y(after)} r="3.5" fill={select} />

@@ -82,7 +82,8 @@ export function partWords({ part, effect, low, high, p_holm, estimate }: PartEff
 export function explainedWords({ words, comprehensiveness, random, beats }: ErrorNote): string {
   if (!words && comprehensiveness === null) return "What its answer rests on could not be told.";
   if (!words) return "Without any one of its words the guess is no less ahead.";
-  const rests = `Its answer rests on ${words}: what the guess is ahead by, in logits, without each.`;
+  const named = words.replace(/(^|, )(.*?)(?= \()/gu, (_, comma: string, word: string) => comma + isolate(word));
+  const rests = `Its answer rests on ${named}: what the guess is ahead by, in logits, without each.`;
   if (comprehensiveness === null) return rests;
   return `${rests} Without the words ranked first it loses ${number(comprehensiveness)}, without as many at random ${number(random)}; ${beats} of 20 random orders do worse.`;
 }

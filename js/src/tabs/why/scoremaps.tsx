@@ -12,6 +12,7 @@ import { Cells, HeatChart } from "../../parts/heatchart";
 import { Legend, signedEnds } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { More } from "../../parts/term";
+import { tokenWord } from "../../parts/token";
 import { showTip } from "../../parts/tooltip";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
@@ -179,7 +180,12 @@ function Large({
         width={cell * size}
         height={cell * size}
         onHover={(at, event) =>
-          showTip(view, event, at && `${names[at.row]} → ${names[at.col]}: ${nats(values[at.row * size + at.col]!)}`)
+          showTip(
+            view,
+            event,
+            at &&
+              `${tokenWord(names[at.row]!)} → ${tokenWord(names[at.col]!)}: ${nats(values[at.row * size + at.col]!)}`,
+          )
         }
       />
     </div>
