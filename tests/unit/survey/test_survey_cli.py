@@ -68,7 +68,7 @@ def test_bad_input_is_one_line(
 
 def test_a_table_is_read_by_its_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     lens = Lens(tiny.bert(num_hidden_layers=2), tiny.wordpiece())
-    monkeypatch.setattr(cli, "_lens", lambda _: lens)
+    monkeypatch.setattr("bertlens.cli.command_line.load_lens", lambda _: lens)
     (tmp_path / "a.csv").write_text('text,review\nthe cat,"the mat, it was warm"\nsat,"a ""cat"""\n')
     for options, texts in (([], ["the cat", "sat"]), (["--column", "review"], ["the mat, it was warm", 'a "cat"'])):
         output = tmp_path / f"{len(options)}.npz"

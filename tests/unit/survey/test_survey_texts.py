@@ -157,7 +157,7 @@ def test_files_without_texts_say_that_they_hold_none(
     path = tmp_path / "a.npz"
     head_stats(small, items, progress=False, texts=False).save(path)
     again = HeadStats.load(path)
-    np.testing.assert_array_equal(again.values("next"), stats.values("next"))
+    np.testing.assert_allclose(again.values("next"), stats.values("next"), atol=1e-6)  # of two runs
     resumed = head_stats(small, [*items, "the cat"], resume=path, progress=False)
     assert resumed.n_texts == stats.n_texts + 1
     for none in (again, again + stats, stats + again, resumed, stats.of_length(8)):
