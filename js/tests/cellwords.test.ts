@@ -81,7 +81,13 @@ describe("a cell", () => {
   });
   it("where pieces are merged, of words, with the even part of all their pieces", async () => {
     const tokens = ["[CLS]", "un", "##told", "cat", "[SEP]"];
-    const side = { tokens, words: [-1, 0, 0, 1, -1], segments: [0, 0, 0, 0, 0], special: [1, 0, 0, 0, 1] };
+    const side = {
+      tokens,
+      words: [-1, 0, 0, 1, -1],
+      segments: [0, 0, 0, 0, 0],
+      special: [1, 0, 0, 0, 1],
+      continuation: "##",
+    };
     const merged = { units: "words" as const, query: 3, key: 1 };
     expect(await said(merged, { tokens, overview: { queries: side } })).toBe(
       "“cat” gives “untold” 0.400 of its attention; no word gets more. Spread evenly it would be 0.400.",
