@@ -101,7 +101,8 @@ class Model:
 
         Fingerprints of one model share what they hold.
         """
-        now = Fingerprint.of(self.whole, self.tokenizer, self._table, ids)
+        with self.locked():  # what a pass of another thread puts on the model is not part of it
+            now = Fingerprint.of(self.whole, self.tokenizer, self._table, ids)
         if self._last is None or now.contents != self._last.contents:
             self._last = now
         self._last.places.update(now.places)
@@ -124,8 +125,10 @@ class Model:
         if checks is not None and not whole and (checks.get(of) is before or checks.get((of[0], None)) is before):
             return ""
         is_same = not whole and before.holds(self.whole if module is None else module)
-        if name := "" if is_same else before.difference(self.whole, self.tokenizer, self._table):
-            return name
+        if not is_same and before.difference(self.whole, self.tokenizer, self._table):
+            with self.locked():  # not what a pass of another thread puts on the model
+                if name := before.difference(self.whole, self.tokenizer, self._table):
+                    return name
         if checks is not None:
             checks[of] = before
         return ""

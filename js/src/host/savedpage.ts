@@ -263,9 +263,8 @@ export async function start(widget: Widget, engine?: Engine): Promise<void> {
       .then(() => load(engine, page, runs, changed))
       .then((answering) => {
         reply = typeof answering === "string" ? runs.answer : answering;
-        if (typeof answering !== "string") return;
-        changed();
-        say(answering);
+        changed(); // what the view has heard of the model until now came from the page
+        if (typeof answering === "string") say(answering);
       })
       .catch(() => say("This page is damaged: its model cannot be read."));
   }

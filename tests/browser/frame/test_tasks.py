@@ -78,8 +78,10 @@ def test_statistics_are_of_the_measure_shown(show, pair):
 
 
 def test_heads_below_a_value_keep_their_place(show, pair):
-    seen = show(pair.explore(settings={"atlas_stat": "previous", "atlas_minimum": 0.5}))
+    seen = show(pair.explore(settings={"atlas_stat": "previous", "atlas_minimum": 0.5}), width=1400)
+    seen.settled()
     expect(seen.part("answer")).to_be_visible()  # above the atlas
+    seen.settled()
     before = seen.thumb(0, 5).bounding_box()
     gone = seen.root.locator(".bl-below")
     alpha = [pair.attention(layer) for layer in range(6)]

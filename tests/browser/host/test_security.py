@@ -114,11 +114,12 @@ def test_reversing_character_cannot_reorder_its_neighbours(show, hostile):
 
 
 def test_model_name_is_text_in_view_page_title_and_file_name(show, hostile):
-    seen = show(hostile.explore())
+    view = hostile.explore()
+    seen = show(view)
     name = "model " + "".join(PAYLOADS[:7])
     seen.more()
     assert seen.root.locator(".bl-model").evaluate("e => e.textContent") == name
-    assert name[:60] in seen.page.title()
+    assert name[:60] in view.page().title
     assert name in (seen.part("matrix").get_attribute("aria-label") or "")
     path = seen.save("SVG", "Head view")
     assert re.fullmatch(r"[A-Za-z0-9._-]+\.svg", path.name)

@@ -190,10 +190,10 @@ def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show_
     expect(seen.part("why-says")).to_be_visible()
 
 
-def test_long_texts_are_refused_in_words(show: Any, embedded_lens: Any) -> None:
+def test_long_texts_are_refused_in_words(show_saved: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace("one two three four five six seven eight nine ten. " * 6)
     assert trace.n_tokens > 64
-    seen = show(trace.explore(layer=2, head=1, view="why"))
+    seen = show_saved(trace.explore(layer=2, head=1, view="why"))
     held = seen.part("why").locator("abbr", has_text="What does it hold?")
     expect(held).to_have_attribute("title", re.compile("texts of at most 64 tokens"))
 
