@@ -55,8 +55,12 @@ def test_a_lesson_stands_in_it_with_its_own_texts(lens, tmp_path):
 def test_what_cannot_be_a_class_says_why(lens, tmp_path):
     with pytest.raises(InputError, match=r"texts=\[text\]"):
         bl.classroom(lens, "The cat sat.")
-    for wrong in (3, ("a",), ("a", 3)):
-        with pytest.raises(InputError, match="a string or a pair of strings"):
+    for wrong, message in (
+        (3, "a string or a pair of strings"),
+        (("a",), "a string or a pair of strings"),
+        (("a", 3), r"texts holds \(text, label\) pairs"),
+    ):
+        with pytest.raises(InputError, match=message):
             bl.classroom(lens, [wrong])
     with pytest.raises(InputError, match="602 tokens"):
         bl.classroom(lens, ["The cat sat.", "word " * 600])
