@@ -50,8 +50,8 @@ def families_of(texts: Sequence[str], names: Sequence[str]) -> tuple[list[str], 
     letters = fonts.letters_of(texts)
     for name in names:
         letters -= fonts.charmap(findfont(FontProperties(family=[name])), letters)
-    others, missing = fonts.best_fonts(letters)
-    return [*names, *(font.name for font in others)], missing
+    fallbacks, missing = fonts.best_fonts(letters)
+    return [*names, *(font.name for font in fallbacks)], missing
 
 
 def _set(axes: Any) -> list[str]:

@@ -129,10 +129,11 @@ export function CompareWith() {
               <button
                 type="button"
                 class="bl-link"
+                dir="auto"
                 disabled={!live}
                 onClick={() => compareWith(view, { text, text_pair })}
               >
-                <bdi dir="auto">{visibleText(text_pair ? `${text} / ${text_pair}` : text)}</bdi>
+                {visibleText(text_pair ? `${text} / ${text_pair}` : text)}
               </button>
             </li>
           ))}

@@ -162,8 +162,8 @@ function Cell({ column, n, isWrong }: { column: Column; n: number; isWrong: bool
   const text = String(value);
   const words = visibleText(text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}…` : text);
   return (
-    <td class={style} title={words}>
-      <bdi dir="auto">{words}</bdi>
+    <td class={style} title={words} dir={kind === "text" ? "auto" : undefined}>
+      {words}
     </td>
   );
 }
