@@ -69,7 +69,7 @@ export function AnswerChoice() {
   );
 }
 
-/** Any word of the vocabulary; the kernel says how the tokenizer writes what is typed, or what is near it. */
+/** Any word of the vocabulary; the kernel says what the typed one is called, or what is near it. */
 function WordField({ choices }: { choices: string[] }) {
   const view = useView();
   const { answers, overview, page } = view;
