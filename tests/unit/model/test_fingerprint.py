@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -312,6 +314,33 @@ def test_a_model_that_changes_in_the_middle_of_a_corpus() -> None:
 
     with pytest.raises(ModelError, match=r"changed in the middle of a corpus \(active_adapter of"):
         bl.survey.head_stats(lens, texts(), batch_size=1, progress=False)
+
+
+LOOKS: dict[str, Callable[[bl.Trace], bool]] = {  # whether it takes the model for another
+    "change": lambda trace: bool(trace.model.change(trace.fingerprint)),
+    "fingerprint": lambda trace: trace.model.fingerprint().contents != trace.fingerprint.contents,
+    "measure": lambda trace: norms.transformed_norm(trace, 0).isnan().any().item(),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_a_pass_of_another_thread_puts_on_the_model_is_no_change_of_it(look: str) -> None:
+    """As of a cell beside a view's job of minutes: it waits for the pass."""
+    lens = lens_with(tiny.bert())
+    trace, layer, inside = lens.trace(TEXT), lens.borrowed.base.encoder.layer[0], threading.Event()
+
+    def run() -> None:
+        with lens.borrowed.locked():
+            layer.forward = lambda *given, **named: None
+            inside.set()
+            time.sleep(0.3)
+            del layer.forward
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    inside.wait()
+    assert not LOOKS[look](trace)
+    thread.join()
 
 
 def test_the_baseline_is_of_the_function_that_is_set() -> None:
