@@ -3,6 +3,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { KeyOrder, NeuronOrder } from "../compute/neuronsheet";
 import { SETTINGS } from "../generated/vocabulary";
+import { createFront, type FrontState } from "./front";
 import { createLessonState, type LessonState } from "./lesson";
 import { createWhatIf, type WhatIfState } from "./whatif";
 import { createWhy, type WhyState } from "./whystate";
@@ -80,6 +81,7 @@ export interface Page {
   help: Signal<boolean>;
   zoom: Signal<Zoom>;
   announcement: Signal<string>; // the polite live region
+  front: FrontState;
   why: WhyState;
   whatif: WhatIfState;
   lesson: LessonState;
@@ -112,6 +114,7 @@ export function createPage(): Page {
     zoom: signal({ level: 0, row: 0, col: 0, side: 512, by: "max" }),
     announcement: signal(""),
     lone: signal(null),
+    front: createFront(),
     why: createWhy(),
     whatif: createWhatIf(),
     lesson: createLessonState(),
