@@ -4,6 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { Atlas } from "../atlas/atlas";
 import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
+import { Front } from "../front/front";
+import { isUnfolded } from "../front/unfolded";
 import { INKS, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
 import { digitsOf } from "../head/scale";
@@ -38,7 +40,6 @@ export function Explorer({ view }: { view: View }) {
   const { synced, link, root, page, dark, history } = view;
   const panes = synced.parts.value;
   const has = (name: string) => panes.includes(name);
-  const picture = has("atlas") || has("head");
   useEffect(() => view.history.watch(), []);
   useEffect(() => afterFrame(() => into(view.painted)(true)), []);
   useSignalEffect(() => {
@@ -78,6 +79,7 @@ export function Explorer({ view }: { view: View }) {
       >
         <WithLesson>
           {has("header") ? <Header /> : <Problem />}
+          {has("header") && view.overview.lens && <Front />}
           {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
           {has("examples") && (
             <section class="bl-panel" aria-label="Examples">
@@ -89,13 +91,7 @@ export function Explorer({ view }: { view: View }) {
             <WhatIf />
           </Deferred>
           {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
-          <div class={isBeside(view) ? "bl-work bl-beside" : "bl-work"}>
-            {picture && <Main atlas={has("atlas")} head={has("head")} />}
-            {picture && <Words atlas={has("atlas")} head={has("head")} />}
-            <Deferred>
-              <Details />
-            </Deferred>
-          </div>
+          {isUnfolded(view) && <Work />}
         </WithLesson>
         <div class="bl-hidden" aria-live="polite">
           {page.announcement.value}
@@ -107,23 +103,58 @@ export function Explorer({ view }: { view: View }) {
 }
 
 /** A question's answer stands beside the picture where there is room: see base.css. */
-function isBeside(view: View): boolean {
+function isBeside(view: View, open: Tab | undefined): boolean {
   const panes = view.synced.parts.value;
-  const open = openTab(view);
   return panes.includes("atlas") && panes.includes("head") && open !== undefined && open.name in QUESTIONS;
 }
 
-function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
-  const { synced, overview } = useView();
+/** The heads, the one that is chosen, what it does in words, and what may be asked of it; then the answer. */
+function Work() {
+  const view = useView();
+  const { synced, overview, page } = view;
+  const panes = synced.parts.value;
+  const [atlas, head] = [panes.includes("atlas"), panes.includes("head")];
+  const initial = useRef(synced.view.peek());
+  const isClicked = useRef(false);
+  useSignalEffect(() => {
+    if (synced.view.value !== initial.current) page.tabChosen.value = true;
+  });
+  const open = openTab(view);
+  const choose = (name: string) => {
+    isClicked.current = true;
+    page.tabChosen.value = true;
+    synced.put({ view: head && name === open?.name ? "" : name }); // a second click closes it
+  };
+  const asking = (
+    <Deferred>
+      <Asking open={open} choose={choose} />
+    </Deferred>
+  );
   const heads = synced.include_heads.value?.length ?? overview.n_heads;
   return (
-    <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${42 * heads + 56}px` }}>
-      {atlas && (
-        <NextFrame>
-          <Atlas />
-        </NextFrame>
+    <div class={isBeside(view, open) ? "bl-work bl-beside" : "bl-work"}>
+      {atlas || head ? (
+        <div
+          class={atlas && head ? "bl-main" : "bl-main bl-single"}
+          style={{ "--atlas-width": `${42 * heads + 56}px` }}
+        >
+          <div class="bl-column">
+            {atlas && (
+              <NextFrame>
+                <Atlas />
+              </NextFrame>
+            )}
+            <Words atlas={atlas} head={head} />
+            {asking}
+          </div>
+          {head && <HeadPanel maps={<Maps />} />}
+        </div>
+      ) : (
+        asking
       )}
-      {head && <HeadPanel maps={<Maps />} />}
+      <Deferred>
+        <Opened open={open} isClicked={isClicked} />
+      </Deferred>
     </div>
   );
 }
@@ -144,53 +175,44 @@ const Words = ({ atlas, head }: { atlas: boolean; head: boolean }) => (
   </div>
 );
 
-function Details() {
+/** The questions about the head, and the other tabs. */
+function Asking({ open, choose }: Pick<TabListProps, "open" | "choose">) {
   const view = useView();
-  const { synced, page } = view;
-  const initial = useRef(synced.view.peek());
+  const tabs = tabsOf(view);
+  const hasHead = view.synced.parts.value.includes("head");
+  const asks = tabs.filter(({ name }) => hasHead && name in QUESTIONS);
+  const asides = tabs.filter((tab) => !asks.includes(tab) && isOffered(view, tab));
+  if (tabs.length === 0 || (!hasHead && tabs.length === 1)) return null;
+  return (
+    <div class="bl-asking">
+      {asks.length > 0 && <TabList tabs={asks} open={open} choose={choose} label="Questions" />}
+      {asides.length > 0 && <TabList tabs={asides} open={open} choose={choose} label="More" />}
+    </div>
+  );
+}
+
+/** The open tab, scrolled to where a click opened it. */
+function Opened({ open, isClicked }: { open: Tab | undefined; isClicked: { current: boolean } }) {
+  const view = useView();
   const begin = useRef<HTMLDivElement>(null); // of the panel: its first sentence
-  const isClicked = useRef(false);
-  useSignalEffect(() => {
-    if (synced.view.value !== initial.current) page.tabChosen.value = true;
-  });
-  const open = openTab(view);
   useEffect(() => {
     if (isClicked.current) begin.current?.scrollIntoView({ block: "nearest" }); // not where a document is opened
   }, [open?.name]);
-  const tabs = tabsOf(view);
-  const hasHead = synced.parts.value.includes("head");
-  const asks = tabs.filter(({ name }) => hasHead && name in QUESTIONS);
-  const asides = tabs.filter((tab) => !asks.includes(tab) && isOffered(view, tab));
-  if (tabs.length === 0) return null;
-  const choose = (name: string) => {
-    isClicked.current = true;
-    page.tabChosen.value = true;
-    synced.put({ view: hasHead && name === open?.name ? "" : name }); // a second click closes it
-  };
+  if (!open) return null;
   return (
-    <>
-      {(hasHead || tabs.length > 1) && (
-        <div class="bl-asking">
-          {asks.length > 0 && <TabList tabs={asks} open={open} choose={choose} label="Questions" />}
-          {asides.length > 0 && <TabList tabs={asides} open={open} choose={choose} label="More" />}
-        </div>
-      )}
-      {open && (
-        <section class="bl-panel bl-bottom" aria-label="Details">
-          <div class="bl-begin" ref={begin} />
-          <div role="tabpanel" aria-label={labelOf(view, open)}>
-            {open.why_not ? (
-              <Refused tab={open} />
-            ) : (
-              <NextFrame>
-                <TabBody key={open.name} tab={open} />
-              </NextFrame>
-            )}
-          </div>
-          {open.name === "matter" && <WhatIfMenu />}
-        </section>
-      )}
-    </>
+    <section class="bl-panel bl-bottom" aria-label="Details">
+      <div class="bl-begin" ref={begin} />
+      <div role="tabpanel" aria-label={labelOf(view, open)}>
+        {open.why_not ? (
+          <Refused tab={open} />
+        ) : (
+          <NextFrame>
+            <TabBody key={open.name} tab={open} />
+          </NextFrame>
+        )}
+      </div>
+      {open.name === "matter" && <WhatIfMenu />}
+    </section>
   );
 }
 
