@@ -45,6 +45,7 @@ SETTINGS: dict[str, Any] = {
     "thresholds": [GATE_THRESHOLD, GATE_MARGIN],
     "gate_view": "full",
     "gate_filter": "",
+    "all_heads": False,  # all heads and the matrix are unfolded below the answer
     "more": False,  # the row behind "⋯": the model, pairs, words, special tokens
     "tables": False,  # the pictures of the tabs as tables
     "text_side": "from",  # running text: what a token looks at ("from"), or who looks at it ("to")

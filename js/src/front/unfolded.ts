@@ -3,7 +3,7 @@ import type { View } from "../state/view";
 
 /** Whether all heads and the matrix are seen: asked for, or there is nothing else to see, or something in them is pointed at. */
 export const isUnfolded = ({ synced, overview, page }: View): boolean =>
-  page.front.open.value ||
+  page.allHeads.value ||
   synced.view.value !== "" ||
   !synced.parts.value.includes("header") ||
   !overview.lens ||

@@ -4,7 +4,6 @@ import { type Signal, signal } from "@preact/signals";
 export interface FrontState {
   factor: Signal<number | null>; // how loud the shown head is while its slider is dragged; null: as in the run shown
   word: Signal<number[] | null>; // tokens of the word under the pointer or the focus; null: of the one that is pinned
-  open: Signal<boolean>; // all heads are unfolded
 }
 
-export const createFront = (): FrontState => ({ factor: signal(null), word: signal(null), open: signal(false) });
+export const createFront = (): FrontState => ({ factor: signal(null), word: signal(null) });

@@ -49,7 +49,8 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
   const history = createHistory(
     () => {
       const changes = pending.value ?? changesOf(shownHead.value.overview);
-      return { ...stateOf(source), ...(changes.length > 0 ? { changes } : {}) };
+      const { all_heads: _, ...state } = stateOf(source); // what is unfolded stays so
+      return { ...state, ...(changes.length > 0 ? { changes } : {}) };
     },
     () => shownHead.value.overview.subject,
     (state) => {
@@ -57,7 +58,7 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
       const changes = (state.changes ?? []) as number[];
       const isOther = String(changes) !== String(pending.peek() ?? changesOf(overview));
       if (isOther) pending.value = changes; // the state is this one from now on, though its picture comes later
-      restore(source, state);
+      restore(source, { ...state, all_heads: source.page.allHeads.peek() });
       const settle = () => {
         if (pending.peek() === changes) pending.value = null;
       };
