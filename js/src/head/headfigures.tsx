@@ -67,7 +67,7 @@ export function LinesFigure() {
   const { series, scale, full, minimum } = chart;
   const { dark } = view;
   const sheet = useContext(Paper);
-  const { muted, ink, select } = inks(dark);
+  const { muted, ink, "select-text": select } = inks(dark);
   const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => tokenText(label)));
   const gutter = Math.ceil(widest([...rows!, "query"], 11)) + 8;
   const room = (sheet?.inner ?? 0) - gutter - widest([...cols!, "key"], 11) - 8;
