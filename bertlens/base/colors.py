@@ -16,17 +16,18 @@ NODES = 33  # colours of an arm that the page stores
 
 # The one accent (what is chosen, more, lost), and the colour that is told from it by every eye (less).
 _ACCENT = {"light": "#d8431c", "dark": "#ff7f50"}
-_SLATE = {"light": "#5f789f", "dark": "#8da7d3"}
+_SLATE = {"light": "#5f789f", "dark": "#819ac4"}
 _PANEL = {"light": "#ffffff", "dark": "#14181e"}
 
-# From zero outwards. The two arms of a signed table end at the same lightness: size reads alike on both sides.
+# From zero outwards. The two arms of a signed table end at the same lightness: size reads alike on both sides; on a
+# dark page short of the accent, which eyes without blue cones see as no brighter than what lies below it.
 _WEIGHT = {
     "light": (_PANEL["light"], "#c8cede", "#8690ac", "#475373", "#141d33"),
     "dark": (_PANEL["dark"], "#353f55", "#626f8c", "#a3b0ca", "#eef3fb"),
 }
 _POSITIVE = {
     "light": (_PANEL["light"], "#f3b39f", _ACCENT["light"]),
-    "dark": (_PANEL["dark"], "#8a4a33", _ACCENT["dark"]),
+    "dark": (_PANEL["dark"], "#884932", "#f0774a"),
 }
 _NEGATIVE = {
     "light": (_PANEL["light"], "#a9b6ce", _SLATE["light"]),
@@ -50,7 +51,7 @@ HEADS = {
 _HEADS = HEADS["light"]
 GATES = {
     "directional": _HEADS[0],
-    "open": "#dbe6f5",
+    "open": "#e0e4ec",
     "closed": _HEADS[5],
     "forward contextual": _HEADS[4],
     "backward contextual": _HEADS[4],
@@ -61,7 +62,7 @@ GATES = {
     "mixed": "#c9ced6",
     "undefined": "#ffffff",
 }
-GROUPS = ("#2f5fb3", "#e4572e", "#34989b", "#c2185b", "#b8860b", "#7a5195", "#1c5405", "#667085")
+GROUPS = ("#2f5fb3", _ACCENT["light"], "#34989b", "#c2185b", "#b8860b", "#7a5195", "#1c5405", "#667085")
 
 # Text, lines and areas of the two themes, names as the style sheet has them: `select` is the accent of areas and
 # lines, `select-text` that of text, and the ground of text in `on-select`.

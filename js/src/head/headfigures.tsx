@@ -99,7 +99,7 @@ export function LinesFigure() {
       <g font-size="11" fill={ink}>
         {series.map(({ name }, n) => (
           <g key={n} transform={`translate(${gutter} ${16 * n + 6})`}>
-            <path d="M0 0H26" stroke={headColour(n, dark)} stroke-width="3" stroke-dasharray={dash(n)} />
+            <path d="M0 0H26" stroke={headColour(n, dark, series.length)} stroke-width="3" stroke-dasharray={dash(n)} />
             <text x="34" y="4">
               {name}
             </text>
