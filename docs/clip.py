@@ -38,7 +38,7 @@ class Film:
         frame = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
         draw, (x, y) = ImageDraw.Draw(frame), self.at
         if pressed:
-            draw.ellipse((x - 13, y - 13, x + 13, y + 13), outline="#c03a14", width=3)
+            draw.ellipse((x - 13, y - 13, x + 13, y + 13), outline=INKS["light"]["select"], width=3)
         draw.polygon([(x + dx * 1.2, y + dy * 1.2) for dx, dy in ARROW], fill="black", outline="white", width=2)
         self.frames.append(frame.resize((WIDTH, WIDTH * SIZE[1] // SIZE[0]), Image.Resampling.LANCZOS))
         self.durations.append(ms)

@@ -14,20 +14,32 @@ import numpy as np
 THEMES = ("light", "dark")
 NODES = 33  # colours of an arm that the page stores
 
-# From zero outwards. The two arms of a signed table end at the same lightness: size reads alike on both sides.
-_WEIGHT = {
-    "light": ("#ffffff", "#d5e2f4", "#8fb3e0", "#3d6fb8", "#12305f"),
-    "dark": ("#171b21", "#22406e", "#3b73c4", "#8db6f2", "#f3f8ff"),
-}
-_POSITIVE = {"light": ("#ffffff", "#8db4e2", "#2c6dbd"), "dark": ("#171b21", "#2f5c9e", "#89b8f9")}
-_NEGATIVE = {"light": ("#ffffff", "#f2b877", "#a75400"), "dark": ("#171b21", "#8a5522", "#f0a35a")}
+# The one accent (what is chosen, more, lost), and the colour that is told from it by every eye (less).
+_ACCENT = {"light": "#d8431c", "dark": "#ff7f50"}
+_SLATE = {"light": "#5f789f", "dark": "#819ac4"}
+_PANEL = {"light": "#ffffff", "dark": "#14181e"}
 
-# Not a number: grey, the one colour that no ramp passes through for any kind of colour vision.
-NAN = "#8a8a8a"
+# From zero outwards. The two arms of a signed table end at the same lightness: size reads alike on both sides; on a
+# dark page short of the accent, which eyes without blue cones see as no brighter than what lies below it.
+_WEIGHT = {
+    "light": (_PANEL["light"], "#c8cede", "#8690ac", "#475373", "#141d33"),
+    "dark": (_PANEL["dark"], "#353f55", "#626f8c", "#a3b0ca", "#eef3fb"),
+}
+_POSITIVE = {
+    "light": (_PANEL["light"], "#f3b39f", _ACCENT["light"]),
+    "dark": (_PANEL["dark"], "#884932", "#f0774a"),
+}
+_NEGATIVE = {
+    "light": (_PANEL["light"], "#a9b6ce", _SLATE["light"]),
+    "dark": (_PANEL["dark"], "#465a7c", _SLATE["dark"]),
+}
+
+# Not a number: a brown that no ramp passes through for any kind of colour vision.
+NAN = "#94736f"
 
 # What sentences call them; where a scale from 0 begins and ends, on a light page.
-POSITIVE, NEGATIVE, MISSING = "blue", "orange", "grey"
-ZERO, LARGEST = "white", "dark blue"
+POSITIVE, NEGATIVE, MISSING = "red", "slate", "brown"
+ZERO, LARGEST = "white", "black"
 
 # Eight heads overlaid as lines: at least 3:1 against the panel, and no two alike for any kind of colour vision.
 HEADS = {
@@ -39,7 +51,7 @@ HEADS = {
 _HEADS = HEADS["light"]
 GATES = {
     "directional": _HEADS[0],
-    "open": "#dbe6f5",
+    "open": "#e0e4ec",
     "closed": _HEADS[5],
     "forward contextual": _HEADS[4],
     "backward contextual": _HEADS[4],
@@ -50,39 +62,40 @@ GATES = {
     "mixed": "#c9ced6",
     "undefined": "#ffffff",
 }
-GROUPS = ("#2f5fb3", "#e4572e", "#34989b", "#c2185b", "#b8860b", "#7a5195", "#1c5405", "#667085")
+GROUPS = ("#2f5fb3", _ACCENT["light"], "#34989b", "#c2185b", "#b8860b", "#7a5195", "#1c5405", "#667085")
 
-# Text, lines and areas of the two themes, names as the style sheet has them.
+# Text, lines and areas of the two themes, names as the style sheet has them: `select` is the accent of areas and
+# lines, `select-text` that of text, and the ground of text in `on-select`.
 INKS: dict[str, dict[str, str]] = {
     "light": {
-        "bg": "#ffffff",
-        "panel": "#ffffff",
-        "soft": "#f6f7f9",
-        "border": "#e2e5ea",
+        "bg": _PANEL["light"],
+        "panel": _PANEL["light"],
+        "soft": "#f7f6f3",
+        "border": "#e4e2dd",
         "ink": "#1d2430",
         "muted": "#5d6778",
-        "accent": "#2f5fb3",
-        "on-accent": "#ffffff",
-        "select": "#c03a14",
-        "select-soft": "#fdeae5",
-        "positive": "#3d6fb8",
-        "negative": "#c8660d",
+        "select": _ACCENT["light"],
+        "select-text": "#c23a15",
+        "select-soft": "#fdf0eb",
+        "on-select": "#ffffff",
+        "positive": _ACCENT["light"],
+        "negative": _SLATE["light"],
         "warning-bg": "#fff4d6",
         "warning-ink": "#6b4a00",
     },
     "dark": {
-        "bg": "#111418",
-        "panel": "#171b21",
-        "soft": "#1d222a",
-        "border": "#2c333d",
-        "ink": "#e6e9ee",
-        "muted": "#97a1b0",
-        "accent": "#7ea6ea",
-        "on-accent": "#0e1420",
-        "select": "#ff8a5c",
-        "select-soft": "#3a241c",
-        "positive": "#6d9df0",
-        "negative": "#f0a35a",
+        "bg": _PANEL["dark"],
+        "panel": _PANEL["dark"],
+        "soft": "#1c2129",
+        "border": "#2d343e",
+        "ink": "#efece5",
+        "muted": "#9aa3b1",
+        "select": _ACCENT["dark"],
+        "select-text": "#ff9a73",
+        "select-soft": "#2a1d18",
+        "on-select": _PANEL["dark"],
+        "positive": _ACCENT["dark"],
+        "negative": _SLATE["dark"],
         "warning-bg": "#3d3110",
         "warning-ink": "#ffdf8a",
     },
@@ -168,7 +181,7 @@ def _between(nodes: np.ndarray, n: int) -> np.ndarray:
 
 def table(scale: str, theme: str) -> np.ndarray:
     """uint8 (256, 3). `scale` "weight": entry 0 is zero. "signed": entries 127 and 128 are zero, 0 is the most
-    negative (orange), 255 the most positive (blue)."""
+    negative (NEGATIVE), 255 the most positive (POSITIVE)."""
     arms = _nodes(scale, theme)
     if len(arms) == 1:
         return _between(arms[0], 256)

@@ -97,7 +97,7 @@ def pairs_png(cells: np.ndarray, rows: list[str], columns: list[str], caption: S
 def matrix_png(
     weights: np.ndarray, queries: list[str], keys: list[str], top: float, row: int | None, zoom: int
 ) -> bytes:
-    """PNG of one head (S, S) without a caption, white 0 to dark blue `top`; row: a query that is marked, if any.
+    """PNG of one head (S, S) without a caption, white 0 to black `top`; row: a query that is marked, if any.
 
     zoom: pixels for each of a screen.
     """

@@ -21,7 +21,7 @@ _NEVER = f"repeating-linear-gradient(-45deg,#ffffff 0 3px,{colors.NAN} 3px 4px)"
 def token_strip(found: Attribution) -> str:
     """An attribution as HTML: tokens shaded from −max to max and their numbers, a legend, sums in words, a table.
 
-    Blue above 0, orange below, white 0; hatched: never removed by the method. Ink and ground are given for each token,
+    Red above 0, slate below, white 0; hatched: never removed by the method. Ink and ground are given for each token,
     so that it reads the same on a light page and on a dark one.
     """
     values = found.values.numpy()

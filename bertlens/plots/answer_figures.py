@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @legible
 def attributions(found: Attribution | Sequence[Attribution] | Mapping[str, Attribution], axes: Any = None) -> Any:
-    """A row of coloured tokens for each attribution of one text: blue raises the number, orange lowers it.
+    """A row of coloured tokens for each attribution of one text: red raises the number, slate lowers it.
 
-    Methods have units of their own, so each row has a scale of its own: its largest |value| is on the right. Grey:
+    Methods have units of their own, so each row has a scale of its own: its largest |value| is on the right. Brown:
     tokens that the method never removes. Returns the matplotlib axes. Raises InputError for none, for attributions of
     several traces or of several numbers, and for two by one method without names.
     """

@@ -42,7 +42,7 @@ def compared_heads(c: Comparison, axes: Any = None) -> Any:
 
 @legible
 def compared_attention(c: Comparison, layer: int, head: int, axes: Any = None) -> Any:
-    """One head's attention in a, in b, and b − a, over the tokens of both: gaps are grey.
+    """One head's attention in a, in b, and b − a, over the tokens of both: gaps are brown.
 
     a and b are on one scale from 0, the difference on one that reaches as far to both sides. Returns an array of three
     matplotlib axes. Raises as `Comparison.heads`, SelectionError for a head that does not exist, InputError where

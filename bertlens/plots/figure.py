@@ -43,7 +43,7 @@ def axes_row(axes: Any, count: int, width: float, height: float, what: str, **op
 
 
 def color_map(scale: str, theme: str = "light") -> Any:
-    """The Explorer's colours, NaN grey: of weights, from the ground at 0; "signed": orange below 0, blue above."""
+    """The Explorer's colours, NaN brown: of weights, from the ground at 0; "signed": slate below 0, red above."""
     from matplotlib.colors import ListedColormap
 
     return ListedColormap(table(scale, theme) / 255.0, name=f"bertlens {scale}").with_extremes(bad=NAN)

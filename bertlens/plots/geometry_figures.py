@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..base.colors import HEADS, INKS, SERIES, VECTORS
+from ..base.colors import INKS, SERIES, VECTORS
 from ..base.vocabulary import phrases
 from ..errors import check_index
 from ..lens import Lens
@@ -21,8 +21,8 @@ _KINDS = {name: SERIES["light"][index] for name, index in VECTORS.items() if nam
 _STAGES = (
     ("hidden state", "o", INK, INK),
     ("heads, mean", "D", ACCENT, ACCENT),
-    ("concatenated", "s", "white", HEADS["light"][0]),
-    ("after W_O and residual", "^", "white", HEADS["light"][0]),
+    ("concatenated", "s", "white", INK),
+    ("after W_O and residual", "^", "white", INK),
 )
 
 
@@ -90,7 +90,7 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     x = np.append((positions[:, None] + np.arange(4) / 4).flatten(), len(table))
     for layer in positions[1::2]:
         axes.axvspan(layer, layer + 1, color=INKS["light"]["soft"], zorder=0)
-    axes.plot(x, path, color=HEADS["light"][0], linewidth=1.2, zorder=2)
+    axes.plot(x, path, color=INK, linewidth=1.2, zorder=2)
     low, high = table["cone_heads_min"], table["cone_heads_max"]
     axes.vlines(positions + 0.25, low, high, color=ACCENT, alpha=0.35, linewidth=3)
     for offset, (name, marker, face, edge) in enumerate(_STAGES):

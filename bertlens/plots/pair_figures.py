@@ -24,7 +24,7 @@ SAID = {"output": "by tokens of the last layer", "input": "by tokens that went i
 def similarity(s: Similarity | LateSimilarity, axes: Any = None, *, of: str | None = None, words: bool = True) -> Any:
     """What each pair of words puts into the similarity of two texts, a down and b across; beside each name its sum.
 
-    Blue raises the number, orange lowers it. Below: the sum of the cells and the model's number, and what the split is
+    Red raises the number, slate lowers it. Below: the sum of the cells and the model's number, and what the split is
     of. Of a late-interaction encoder the maxima are ringed. of, words: as in `Similarity.pairs`. Returns the matplotlib
     axes. Raises as `pairs`.
     """

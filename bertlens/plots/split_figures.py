@@ -23,7 +23,7 @@ NAMES = {kind: SOURCES[kind].label for kind in ("head", "mlp")}
 def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST_PARTS) -> Any:
     """One number by its sources: a waterfall of the kinds from 0 to the net, then the largest parts, the rest folded.
 
-    Blue raises the number, orange lowers it. Below: the sum, the model's number, their difference, and Σ|parts| / |net|
+    Red raises the number, slate lowers it. Below: the sum, the model's number, their difference, and Σ|parts| / |net|
     (how much cancels; not where the net is below 0.1). Returns the matplotlib axes. Raises InputError for largest < 1.
     """
     if largest < 1:

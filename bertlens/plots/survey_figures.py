@@ -68,7 +68,7 @@ def heads_by_layer(
     values = stats.values(name, by, average)
     axes = axes_or_new(axes, 5.2, 3.4)
     layers, heads = values.shape
-    axes.scatter(np.repeat(np.arange(layers), heads), values.ravel(), s=14, color=GROUPS[0], alpha=0.6, linewidths=0)
+    axes.scatter(np.repeat(np.arange(layers), heads), values.ravel(), s=14, color=MUTED, alpha=0.6, linewidths=0)
     axes.plot(values.mean(1), color=ACCENT, linewidth=1.4)
     if reference is not None:
         axes.axhline(reference, color=MUTED, linestyle="--", linewidth=1)
@@ -118,7 +118,7 @@ def relation_bars(best: pd.DataFrame, most: int = 25, axes: Any = None) -> Any:
     """
     table = best.head(most).iloc[::-1].reset_index(drop=True)
     axes = axes_or_new(axes, 6.4, 0.26 * len(table) + 1)
-    axes.barh(table.index, table["accuracy"], color=GROUPS[0], alpha=0.75, height=0.62)
+    axes.barh(table.index, table["accuracy"], color=MUTED, alpha=0.75, height=0.62)
     for row in table.itertuples():
         axes.plot([row.low, row.high], [row.Index] * 2, color=INK, linewidth=1)
         arrow = "→" if row.direction == "dep->head" else "←"
@@ -179,7 +179,7 @@ def parse(
             axes.text(d, 0.62, sentence.relations[d], ha="center", fontsize=5.5, color=MUTED)
         if guess != NONE:
             right += guess == gold
-            arc(axes, d, guess, -1, GROUPS[0] if guess == gold else ACCENT, "-" if guess == gold else "--")
+            arc(axes, d, guess, -1, INK if guess == gold else ACCENT, "-" if guess == gold else "--")
     for d, word in enumerate(sentence.words):
         axes.text(d, 0, plain(word), ha="center", va="center", fontsize=8)
     above, below = (

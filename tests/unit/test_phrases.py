@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,9 @@ PAGE = [path for path in sorted((ROOT / "js" / "src").rglob("*.ts*")) if path.pa
 LONG = 4  # words in a row that are no chance
 # tests/wire/vectors.json binds these, which no reader sees
 OF_BYTES = {"malformed index: not a list", "malformed index: an entry without a name"}
-COLOURS = {"red": 20, "orange": 60, "yellow": 105, "green": 140, "blue": 260, "purple": 310}  # hues in OKLab, degrees
+# Hues in OKLab, degrees: those of sRGB's names, and slate, which is a quiet blue
+COLOURS = {"red": 29, "orange": 58, "yellow": 105, "green": 140, "slate": 260, "purple": 310}
+QUIET = 0.075  # chroma in OKLab up to which a colour is called grey, black, slate or brown: 0.3 is the brightest
 
 
 def python_texts(path: Path) -> Iterator[str]:
@@ -61,29 +63,31 @@ def test_what_the_vocabulary_has_is_used_on_the_page() -> None:
     assert len(names) > 80 and [name for name in names if not re.search(rf"\b{name}\b", code)] == []
 
 
-def hue(rgb: np.ndarray) -> float:
-    """Degrees in OKLab."""
+def oklch(rgb: Sequence[int] | np.ndarray) -> tuple[float, float, float]:
+    """Lightness, chroma, and hue in degrees, in OKLab."""
     color = "#" + bytes(int(channel) for channel in rgb).hex()
-    _, a, b = colors._to_oklab((color,))[0]  # the one conversion that there is
-    return float(np.degrees(np.arctan2(b, a))) % 360
+    lightness, a, b = colors._to_oklab((color,))[0]  # the one conversion that there is
+    return float(lightness), float(np.hypot(a, b)), float(np.degrees(np.arctan2(b, a))) % 360
 
 
 @pytest.mark.parametrize("theme", colors.THEMES)
 def test_colours_have_their_names(theme: str) -> None:
     def name(rgb: np.ndarray) -> str:
-        return min(COLOURS, key=lambda one: abs((hue(rgb) - COLOURS[one] + 180) % 360 - 180))
+        return min(COLOURS, key=lambda one: abs((oklch(rgb)[2] - COLOURS[one] + 180) % 360 - 180))
 
     signed, weight = colors.table("signed", theme), colors.table("weight", theme)
     assert (name(signed[0]), name(signed[-1])) == (colors.NEGATIVE, colors.POSITIVE)
-    assert len(set(colors.rgb(colors.NAN))) == 1 and colors.MISSING == "grey"
+    assert oklch(signed[0])[1] < QUIET < oklch(signed[-1])[1]  # slate, and a red that stands out
+    lightness, chroma, hue = oklch(colors.rgb(colors.NAN))
+    assert 0.4 < lightness < 0.7 and 0.03 < chroma < QUIET and 10 < hue < 60 and colors.MISSING == "brown"
     if theme == "light":
         assert weight[0].tolist() == [255] * 3 and colors.ZERO == "white"
-        assert f"dark {name(weight[-1])}" == colors.LARGEST and weight[-1].max() < 128
+        assert weight[-1].max() < 60 and colors.LARGEST == "black"
 
 
 def test_documents_and_notebooks_call_them_the_same() -> None:
     """A scale of other colours changes these words with it."""
-    scale = re.compile(r"\b(red|orange|yellow|green|blue|purple)\b", re.IGNORECASE)
+    scale = re.compile(r"\b(red|orange|yellow|green|blue|purple|slate)\b", re.IGNORECASE)
     texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "views").glob("*.md"))]
     for path in sorted((ROOT / "bertlens").glob("plots/*.py")):
         texts += [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -97,7 +101,7 @@ def test_documents_and_notebooks_call_them_the_same() -> None:
 
 
 def test_no_colour_of_a_scale_is_written_out() -> None:
-    literal = re.compile(r"\b(orange|blue)\b", re.IGNORECASE)
+    literal = re.compile(r"\b(red|slate|brown|orange|blue)\b", re.IGNORECASE)
     places = [
         f"{path.relative_to(ROOT)}: {text}"
         for texts, paths in ((python_texts, PYTHON), (page_texts, PAGE))
@@ -107,3 +111,15 @@ def test_no_colour_of_a_scale_is_written_out() -> None:
         if literal.search(text)
     ]
     assert places == [], "take its name from bertlens/base/colors.py"
+
+
+def test_no_text_that_is_shipped_calls_anything_blue() -> None:
+    """The scale of weights was blue, and so was whatever could be clicked."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "bertlens").rglob("*.jinja")]
+    texts = {path: path.read_text(encoding="utf-8") for path in (*pages, *(ROOT / "bertlens" / "lessons").rglob("*.*"))
+             if path.suffix != ".pyc" and path.name != "changes.md"}  # fmt: skip
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        texts[path] = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    assert len(texts) > 60
+    assert [path.name for path, text in texts.items() if re.search(r"\bblue\b", text, re.IGNORECASE)] == []

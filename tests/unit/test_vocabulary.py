@@ -74,9 +74,9 @@ def test_inks_can_be_read() -> None:
 
     for theme, inks in colors.INKS.items():
         for text, ground in (
-            *((ink, at) for ink in ("ink", "muted", "accent", "select") for at in ("bg", "panel", "soft")),
-            ("on-accent", "accent"),
-            ("select", "select-soft"),
+            *((ink, at) for ink in ("ink", "muted", "select-text") for at in ("bg", "panel", "soft")),
+            ("on-select", "select-text"),
+            ("select-text", "select-soft"),
             ("warning-ink", "warning-bg"),
         ):
             a, b = sorted((luminance(inks[text]), luminance(inks[ground])))

@@ -13,6 +13,7 @@ import { AnswerLine } from "../whatif/bar";
 import { ExportMenu } from "./exportmenu";
 import { GoBack } from "./goback";
 import { Help } from "./help";
+import { Mark } from "./mark";
 import { StartHere } from "./starthere";
 import { ModelName, Switches } from "./switches";
 import { Texts } from "./texts";
@@ -43,7 +44,10 @@ function TitleLine() {
   const { more } = page;
   return (
     <div class="bl-title">
-      <span class="bl-brand">bertlens</span>
+      <span class="bl-brand">
+        <Mark />
+        bertlens
+      </span>
       {overview.lens ? <TextForm /> : <ModelName />}
       <Deferred>
         <AnswerLine />

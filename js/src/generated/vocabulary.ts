@@ -157,7 +157,7 @@ export const REFERENCES: Record<string, string> = {"Vaswani et al. 2017": "@inpr
 export const SOFTWARE = "@software{bertlens,\n  author = {{The bertlens developers}},\n  title = {{bertlens: look inside the attention heads of BERT-family models}},\n  version = {VERSION},\n  year = {2026},\n}";
 
 /** Text, lines and areas. */
-export const INKS = {"light": {"bg": "#ffffff", "panel": "#ffffff", "soft": "#f6f7f9", "border": "#e2e5ea", "ink": "#1d2430", "muted": "#5d6778", "accent": "#2f5fb3", "on-accent": "#ffffff", "select": "#c03a14", "select-soft": "#fdeae5", "positive": "#3d6fb8", "negative": "#c8660d", "warning-bg": "#fff4d6", "warning-ink": "#6b4a00"}, "dark": {"bg": "#111418", "panel": "#171b21", "soft": "#1d222a", "border": "#2c333d", "ink": "#e6e9ee", "muted": "#97a1b0", "accent": "#7ea6ea", "on-accent": "#0e1420", "select": "#ff8a5c", "select-soft": "#3a241c", "positive": "#6d9df0", "negative": "#f0a35a", "warning-bg": "#3d3110", "warning-ink": "#ffdf8a"}} as const;
+export const INKS = {"light": {"bg": "#ffffff", "panel": "#ffffff", "soft": "#f7f6f3", "border": "#e4e2dd", "ink": "#1d2430", "muted": "#5d6778", "select": "#d8431c", "select-text": "#c23a15", "select-soft": "#fdf0eb", "on-select": "#ffffff", "positive": "#d8431c", "negative": "#5f789f", "warning-bg": "#fff4d6", "warning-ink": "#6b4a00"}, "dark": {"bg": "#14181e", "panel": "#14181e", "soft": "#1c2129", "border": "#2d343e", "ink": "#efece5", "muted": "#9aa3b1", "select": "#ff7f50", "select-text": "#ff9a73", "select-soft": "#2a1d18", "on-select": "#14181e", "positive": "#ff7f50", "negative": "#819ac4", "warning-bg": "#3d3110", "warning-ink": "#ffdf8a"}} as const;
 /** Curves and points; kinds of token first. */
 export const SERIES: Record<Theme, readonly string[]> = {"light": ["#c2185b", "#7a5195", "#8a6508", "#2f5fb3", "#1f7a6b", "#5d6778"], "dark": ["#ff6fa3", "#c39bd3", "#e0b040", "#7ea6ea", "#5cc4b0", "#b0b8c4"]};
 /** Which of SERIES stands for what a head makes of its input. */
@@ -165,12 +165,12 @@ export const VECTORS: Record<string, number> = {"query": 0, "key": 3, "value": 4
 /** Heads that are drawn over one another. */
 export const HEADS: Record<Theme, readonly string[]> = {"light": ["#235fb2", "#b27c2e", "#1c5405", "#804f5a", "#34989b", "#52155c", "#938c65", "#53121f"], "dark": ["#6573fb", "#9e5e4b", "#5d8506", "#8d5f8b", "#3cafed", "#f7d6f1", "#dbb769", "#dd8395"]};
 /** What sentences call the colours of the scales. */
-export const POSITIVE = "blue";
-export const NEGATIVE = "orange";
-export const MISSING = "grey";
+export const POSITIVE = "red";
+export const NEGATIVE = "slate";
+export const MISSING = "brown";
 /** Not a number, in both themes. */
-export const NAN = "#8a8a8a";
+export const NAN = "#94736f";
 /** RGB triples in base64, nodes of a colour table from zero upwards: colormap.ts draws lines between. */
-export const WEIGHT: Record<Theme, readonly string[]> = {"light": ["////9fj96/H64ev32OT1zt3yxNfvutDtsMnqpsPnnLzkk7Xhiq/egajaeaHWcZrSaZPOYY3KWIbGUH/CSHi+QHK6OmuyNmWqMl+hLlmYKlOQJU2IIUd/HkF3GjtvFjZnEjBf"], "dark": ["FxshGSEsGyY4HSxDHjJPIDhcIT1oJEN0J0p+KlCJLVeUMF2fNGSqN2q1OnHBQnjIS4DNVIfSXY/XZpbccJ7ieaXngq3si7TxlrzzosT1rcv3udP5xNr60OL72+n95/H+8/j/"]};
+export const WEIGHT: Record<Theme, readonly string[]> = {"light": ["////9vf67e/05Ofv29/q0tfkytDfwcjZucDTsbjNqbHHoanBmaK7kZq1iZOvgoyoeoWhc32ba3aUZG+OXWmHVmKBT1t6SFR0Qk5tPEdlNkFeMDtWKjRPJC5IHylBGSM6FB0z"], "dark": ["FBgeGR0mHSMtIik1Jy49LDRGMTpONkBWPEZeQk1lSFNsTlp0VGB7W2eDYW6LaHWSb3yYdoOffYqmhJGti5izkqC6mqfBoa7IqbbOsr3UusXZw8zfy9Tl1Nzq3OPw5ev17vP7"]};
 /** The same for the two arms of a signed table: from zero to the negative end, and to the positive. */
-export const SIGNED: Record<Theme, readonly string[]> = {"light": ["/////vn0/vTp/e7f/OjU++PJ+t2++dez+NGo9sud9caS9MCH8rp777R07K9u6Kpp5KVk4KBf3Zta2ZZV1ZBQ0YtLzYZGyoFAxnw7wnc1vnIwum0qtmgks2Mdr14Vq1kMp1QA", "////+Pr98fb86vH64+353Oj31eT1zt/0yNvywdbwutLus83trMnrpsTpn8DnmLvlkbfji7Lhha7ffqndeKTacqDYbJvWZpfTYJLRWY3OU4nMTYTJR4DHQHvFOnbCM3LALG29"], "dark": ["FxshHh8iJCIjKyYkMiklOS0mPzEmRzQnTjgnVTsnXD8nY0Mna0Ymckomek0lglEkiVUikFklll4pnGMsomcvqGwzr3E2tXY6vHs9woBByIVEz4pI1Y9M3JRP45lT6Z5W8KNa", "FxshGR8oGyMwHCg4HixAIDBIIjRQIzlZJT1hJkJqKEZyKUp7K0+ELFSNLliWMF2fNWKkOmepP2yuRHK0SXe5Tny+VIHDWYfJXozOY5LTaZfZbpzec6Ljeafpfq3uhLL0ibj5"]};
+export const SIGNED: Record<Theme, readonly string[]> = {"light": ["////+vv89Pb57/L26u3z5enw4OTt2uDr1dzo0Nfly9Pixs/fwcrcvMbZt8LWsr7TrbnQqLXNo7HKnq3HmanElKTBj6C+ipy7hZi4gJS1e5Cxd4yucoirbYSoaIClZHyiX3if", "//////r4/vTx/e/q/enj/OTd+9/W+9nP+tTI+c7B+Mm698S09r6t9Lmm87Og8q6Z8aiS8KKM752F7pd+7JF464tx6oVq6H9j53ld5XNW421P4mZH4GBA3lk43FIw2ksn2EMc"], "dark": ["FBgeFxsjGR8oHCItHyYyISo3JC08JzFBKjVHLTlMMDxSM0BXNkRdOUhiPExoP1BuQlR0RVh6SF1/TGGEUGWIVGmNWG6SXHKXYHacZHuhaH+mbIOrcIiwdIy1eZG6fZW/gZrE", "FBgeGhsgIB4hJyEjLSMkMyYlOiknQCwoRy8pTTIqVDQrWzcsYjotaT0ucD8vd0IwfkUxhUgyjEszk041mlE2oFQ4p1c6rlo7tl09vWE/xGRAy2dC0mpD2m1F4XFH6XRI8HdK"]};

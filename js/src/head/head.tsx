@@ -150,7 +150,10 @@ function RowList({ most: listed }: { most: number }) {
             >
               <Place units={side} n={n} />
               <span class="bl-bar-track">
-                <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${100 * barOf(value)}%` }} />
+                <span
+                  class={value < 0 ? "bl-minus" : scale.signed ? "bl-plus" : ""}
+                  style={{ "--part": `${100 * barOf(value)}%` }}
+                />
               </span>
               <span class="bl-number">{scale.text(value)}</span>
             </button>

@@ -67,7 +67,7 @@ export function LinesFigure() {
   const { series, scale, full, minimum } = chart;
   const { dark } = view;
   const sheet = useContext(Paper);
-  const { muted, ink, select } = inks(dark);
+  const { muted, ink, "select-text": select } = inks(dark);
   const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => tokenText(label)));
   const gutter = Math.ceil(widest([...rows!, "query"], 11)) + 8;
   const room = (sheet?.inner ?? 0) - gutter - widest([...cols!, "key"], 11) - 8;
@@ -99,7 +99,7 @@ export function LinesFigure() {
       <g font-size="11" fill={ink}>
         {series.map(({ name }, n) => (
           <g key={n} transform={`translate(${gutter} ${16 * n + 6})`}>
-            <path d="M0 0H26" stroke={headColour(n, dark)} stroke-width="3" stroke-dasharray={dash(n)} />
+            <path d="M0 0H26" stroke={headColour(n, dark, series.length)} stroke-width="3" stroke-dasharray={dash(n)} />
             <text x="34" y="4">
               {name}
             </text>

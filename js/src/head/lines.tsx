@@ -184,8 +184,8 @@ function draw({ current: canvas }: RefObject<HTMLCanvasElement | null>, sheet: S
 }
 
 /** The head's colour, or the sign's. */
-export const lineColour = ({ scale }: LinesChart, series: number, weight: number, dark: boolean): string =>
-  scale.signed ? signColour(weight, dark) : headColour(series, dark);
+export const lineColour = ({ scale, series }: LinesChart, n: number, weight: number, dark: boolean): string =>
+  scale.signed ? signColour(weight, dark) : headColour(n, dark, series.length);
 
 /** One chip per head drawn: a click switches it off and on, a double click isolates it. */
 function LineKey({ series, scale }: Pick<LinesChart, "series" | "scale">) {
@@ -219,7 +219,7 @@ function LineKey({ series, scale }: Pick<LinesChart, "series" | "scale">) {
                 y1="4"
                 x2="21"
                 y2="4"
-                stroke={headColour(n, dark)}
+                stroke={headColour(n, dark, series.length)}
                 stroke-dasharray={headDash(n).join(" ")}
               />
             </svg>

@@ -16,8 +16,9 @@ export const vectorColour = (name: string, dark: boolean): string => seriesColou
 
 const DASHES: number[][] = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 4], [12, 4], [1, 5], [6, 2, 2, 2]];
 
-/** Overlaid heads differ in colour and in dash, so that neither alone has to carry the difference. */
-export const headColour = (n: number, dark: boolean): string => HEADS[themeOf(dark)][n % HEADS.light.length]!;
+/** Overlaid heads differ in colour and in dash, so that neither alone has to carry the difference; one alone is the accent. */
+export const headColour = (n: number, dark: boolean, heads = HEADS.light.length): string =>
+  heads === 1 ? inks(dark).select : HEADS[themeOf(dark)][n % HEADS.light.length]!;
 export const headDash = (n: number): number[] => DASHES[(n + Math.floor(n / HEADS.light.length)) % DASHES.length]!;
 
 /** A layer's marker: with `headColour` no two of 64 layers look alike, and of 8 no two share either. */

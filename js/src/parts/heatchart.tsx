@@ -88,7 +88,7 @@ export function cellWithin(inner: number, rows: string[], cols: string[]): numbe
 
 export function HeatChart(props: HeatChartProps) {
   const { width, height, dark, pinned, label, entries, palette } = props;
-  const { ink, muted, select } = inks(dark);
+  const { ink, muted, select, "select-text": chosenText } = inks(dark);
   const paper = useContext(Paper);
   const axes = paper && props.axes;
   const table = () => mapTable(props.rows, props.cols, props.values);
@@ -104,7 +104,7 @@ export function HeatChart(props: HeatChartProps) {
   const title = axes ? AXIS : 0;
   const x = title + (rows.length > 0 ? Math.ceil(widest(rows, rowSize)) + 8 : 0);
   const y = title + (cols.length > 0 ? Math.ceil(slanted * Math.sin(angle)) + 10 : 0);
-  const look = (chosen: boolean) => (chosen ? { fill: select, "font-weight": 600 } : {});
+  const look = (chosen: boolean) => (chosen ? { fill: chosenText, "font-weight": 600 } : {});
   const size = { rows: props.rows.length, cols: props.cols.length };
   return (
     <Drawing

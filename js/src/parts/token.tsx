@@ -13,6 +13,9 @@ function shortened(token: string, most: number): string {
   return `${characters.slice(0, most / 2).join("")}…${characters.slice(-most / 4).join("")}`;
 }
 
+/** A token of the template, such as [MASK] or </s>: no word of the text. */
+const MARKER = /^(\[[A-Z]+\]|<\/?[a-z]+>)$/;
+
 const codeOf = (c: string) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
 /** Text as a person can read it: control and format characters as U+XXXX but for those of `isolate`, a blank as ␣. */
@@ -32,7 +35,7 @@ export const tokenQuote = (token: string): string => quotation(tokenText(token))
 export const Token = ({ text, title }: { text: string; title?: string }) => (
   <bdi
     dir="auto"
-    class="bl-token"
+    class={MARKER.test(text) ? "bl-token bl-marker" : "bl-token"}
     title={title ?? (text.length > MOST_CHARACTERS ? visibleText(shortened(text, 16 * MOST_CHARACTERS)) : undefined)}
   >
     {tokenText(text)}

@@ -37,7 +37,7 @@ export const amounts = (values: number[], unit: string) =>
 
 export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string; label: string }) {
   const { dark } = useView();
-  const { ink, muted, accent, select, border } = inks(dark);
+  const { ink, muted, select, border } = inks(dark);
   const values = rows.flatMap(({ before, after }) => [before, after]);
   const [lo, hi] = [Math.min(...values), Math.max(...values)];
   const height = Math.max(1, rows.length - 1) * (LINE + 4);
@@ -67,7 +67,7 @@ export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string;
         <g key={n} font-size="12">
           <title>{`${isolate(name)}: ${before.toFixed(4)} → ${after.toFixed(4)} (${unit})`}</title>
           <line x1={FROM} y1={y(before)} x2={TO} y2={y(after)} stroke={muted} stroke-width="1.5" />
-          <circle cx={FROM} cy={y(before)} r="3.5" fill={accent} />
+          <circle cx={FROM} cy={y(before)} r="3.5" fill={ink} />
           <circle cx={TO} cy={y(after)} r="3.5" fill={select} />
           <text x={FROM - 9} y={ends[0]![n]! + 4} text-anchor="end" fill={ink}>
             {short(name)} {amount(before, unit)}

@@ -133,7 +133,7 @@ const coneTable = (rows: Row[]) => ({
 
 function Cone({ rows }: { rows: Row[] }) {
   const { dark } = useView();
-  const { ink, accent, panel } = inks(dark);
+  const { ink, panel } = inks(dark);
   const heads = vectorColour("context", dark);
   const width = Math.max(420, 64 * rows.length + 60);
   const y = scale(0, 1, BOTTOM, MARGIN.top);
@@ -157,7 +157,7 @@ function Cone({ rows }: { rows: Row[] }) {
         <path
           d={curvePath(points.map(({ at, value }) => [x(at), y(value)]))}
           fill="none"
-          stroke={accent}
+          stroke={ink}
           stroke-width="1.5"
         />
         {points
@@ -167,7 +167,7 @@ function Cone({ rows }: { rows: Row[] }) {
               key={at}
               d={markerPath(name === "cone_heads" ? DIAMOND : 0, x(at), y(value), name.endsWith("put") ? 5 : 4)}
               fill={name === "cone_heads" ? heads : name.endsWith("put") ? ink : panel}
-              stroke={name === "cone_heads" ? heads : accent}
+              stroke={name === "cone_heads" ? heads : ink}
             >
               <title>{`L${layer}, ${name.slice(5)}: ${share(value)}`}</title>
             </path>
@@ -180,7 +180,7 @@ function Cone({ rows }: { rows: Row[] }) {
 /** A band for each layer, which a click selects, and what independent directions would give. */
 function Bands({ rows, x, y }: { rows: Row[]; x: Scale; y: Scale }) {
   const { dark, synced, shownHead } = useView();
-  const { muted, border, select } = inks(dark);
+  const { muted, border, "select-text": select } = inks(dark);
   const end = x(4 * rows.length);
   const chance = y(rows[0]?.chance ?? Number.NaN);
   return (

@@ -129,7 +129,7 @@ export function Directionality() {
   const x = scale(-0.5, rows.length - 0.5, MARGIN.left, 440 - MARGIN.right, 0);
   x.ticks = upTo(rows.length).filter((n) => n % Math.ceil(rows.length / 20) === 0 || rows[n] === layerRow);
   const y = scale(-1, 1, 240 - MARGIN.bottom, MARGIN.top, 4);
-  const { accent, select, muted } = inks(dark);
+  const { ink, select, muted } = inks(dark);
   const name = (n: number) => (rows[n] === layerRow ? "all" : `${n}`);
   const inside = heads.filter(within).length;
   const table = () => ({
@@ -154,7 +154,7 @@ export function Directionality() {
           return (
             <g key={n}>
               <rect x={x(n - 0.5)} width={x(1) - x(0)} y={y(c)} height={y(-c) - y(c)} fill={muted} fill-opacity="0.2" />
-              <path d={markerPath(row === layerRow ? 3 : 0, x(n), y(d), 4)} fill={pinned ? select : accent}>
+              <path d={markerPath(row === layerRow ? 3 : 0, x(n), y(d), 4)} fill={pinned ? select : ink}>
                 <title>{`${name(n)}: ${signed(d)}, random within ±${signed(c)}`}</title>
               </path>
             </g>

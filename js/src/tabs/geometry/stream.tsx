@@ -145,7 +145,7 @@ type Extent = { middle: number; half: number };
 
 function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
   const { overview, focus, dark, synced } = useView();
-  const { ink, muted, accent, select } = inks(dark);
+  const { ink, muted, "select-text": select } = inks(dark);
   const { tokens } = overview.queries;
   const { points, near: nearest, cosines, k, share } = plane;
   const indices = upTo(tokens.length);
@@ -181,7 +181,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
       cosines[n * k] ?? null,
     ]),
   });
-  const colour = (n: number) => (n === focus.query || n === key ? select : hit.has(n) ? accent : muted);
+  const colour = (n: number) => (n === focus.query || n === key ? select : hit.has(n) ? ink : muted);
   return (
     <div>
       <div class="bl-scroll">
@@ -192,7 +192,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
           label={`The stream ${stationName(plane.station)}`}
           table={table}
         >
-          <g stroke={accent} stroke-opacity="0.4">
+          <g stroke={muted} stroke-opacity="0.6">
             {neighbours.map((n) => (
               <path key={n} d={`M${place(focus.query)}L${place(n)}`} />
             ))}

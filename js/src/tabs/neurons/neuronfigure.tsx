@@ -34,7 +34,7 @@ export function NeuronFigure() {
   const key = (j: number) => tokenText(overview.keyside.tokens[j]!);
   const formula = `${isolate(query)} → ${isolate(key(sheet.key))}: ${useFormula(sheet)}`;
   const { dark } = view;
-  const { ink, muted, select } = inks(dark);
+  const { ink, muted, "select-text": select } = inks(dark);
   const cell = Math.max(3, Math.min(9, Math.floor(300 / slice.d))); // px of a neuron
   const k = Math.ceil(widest([query, ...sheet.keys.map(key)], 11)) + 10; // where the columns begin
   const product = k + slice.d * cell + GAP;
@@ -114,17 +114,17 @@ function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number;
 /** A key's score to both sides of a line, its weight from 0 to 1. */
 function Bars({ sheet, j, x }: { sheet: NeuronSheet; j: number; x: number }) {
   const { dark, shownHead } = useView();
-  const { accent, negative } = inks(dark);
+  const { ink, positive, negative } = inks(dark);
   const [score, alpha] = [sheet.scores[j]!, sheet.alpha[j]!];
   const length = Number.isFinite(score) ? (40 * Math.abs(score)) / sheet.scoreScale : 0;
   const offset = score < 0 ? length : 0;
   return (
     <>
-      <rect x={x + 40 - offset} y="5" width={length} height="8" fill={score < 0 ? negative : accent} />
+      <rect x={x + 40 - offset} y="5" width={length} height="8" fill={score < 0 ? negative : positive} />
       <text x={x + 122} y="13" text-anchor="end">
         {signed(score)}
       </text>
-      <rect x={x + 140} y="5" width={100 * (alpha || 0)} height="8" fill={accent} />
+      <rect x={x + 140} y="5" width={100 * (alpha || 0)} height="8" fill={ink} />
       <text x={x + 286} y="13" text-anchor="end">
         {share(alpha, digitsOf(shownHead.slice))}
       </text>

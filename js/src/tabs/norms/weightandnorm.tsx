@@ -227,7 +227,7 @@ function Shares({ data: { categories, shares } }: DataProps) {
               y={220 - MARGIN.bottom + 15}
               font-size="11"
               text-anchor="middle"
-              fill={l === shownHead.layer ? inks(dark).select : inks(dark).muted}
+              fill={l === shownHead.layer ? inks(dark)["select-text"] : inks(dark).muted}
               font-weight={l === shownHead.layer ? 700 : 400}
             >
               L{l}

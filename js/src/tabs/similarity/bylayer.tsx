@@ -32,7 +32,7 @@ function Bars({ whole }: { whole: number }) {
     <>
       <td>
         <span class="bl-bar-track">
-          <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${(100 * Math.abs(value)) / peak}%` }} />
+          <span class={value < 0 ? "bl-minus" : "bl-plus"} style={{ "--part": `${(100 * Math.abs(value)) / peak}%` }} />
         </span>
       </td>
       <td class="bl-number">{signed(value, digits)}</td>

@@ -90,7 +90,7 @@ export function Links(props: LinksProps) {
             <g key={`${a}-${b}`} data-link={`${a}-${b}`}>
               <path
                 d={path}
-                stroke={part < 0 ? ink.negative : isChosen(a, b) ? ink.select : ink.positive}
+                stroke={part < 0 ? ink.negative : ink.positive}
                 stroke-width={1 + 6 * share}
                 stroke-opacity={isChosen(a, b) ? 1 : 0.25 + 0.6 * share}
                 stroke-dasharray={part < 0 ? "5 3" : undefined}
@@ -122,7 +122,7 @@ export function Links(props: LinksProps) {
               y={side ? HEIGHT - 4 : TOP}
               font-size={SIZE}
               text-anchor="middle"
-              fill={isOn ? ink.select : written ? ink.ink : ink.muted}
+              fill={isOn ? ink["select-text"] : written ? ink.ink : ink.muted}
               font-weight={isOn ? 600 : undefined}
               style="cursor: pointer"
               data-word={`${"ab"[side]}-${unit}`}

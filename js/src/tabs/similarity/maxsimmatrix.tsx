@@ -52,7 +52,9 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, choice, wi
   const [right, foot] = [gutter + cols.length * wide, head + rows.length * tall];
   const overhang = isTilted ? Math.ceil(widest(names[1]!.slice(-1), SIZE) * Math.cos(angle)) : 0;
   const look = (own: boolean, isOn: boolean) =>
-    isOn && paper?.selection !== false ? { fill: ink.select, "font-weight": 600 } : { fill: own ? ink.ink : ink.muted };
+    isOn && paper?.selection !== false
+      ? { fill: ink["select-text"], "font-weight": 600 }
+      : { fill: own ? ink.ink : ink.muted };
   return (
     <Drawing
       width={Math.max(right + SUM, right + overhang - wide / 2)}

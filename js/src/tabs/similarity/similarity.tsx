@@ -1,7 +1,7 @@
 // Why two texts are similar: both as fields, the number, the pairs that it is a sum of, and what is left without a word.
 import { batch, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { UNITS } from "../../generated/vocabulary";
+import { POSITIVE, UNITS } from "../../generated/vocabulary";
 import type { Answer } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, percent, signed } from "../../paint/format";
@@ -233,7 +233,7 @@ function Why({ data: told }: { data: Similar }) {
 
 /** Which split is shown, and how far it goes. */
 function splitWords({ pairs }: Similar, name: SplitName | null, isTried: boolean): string {
-  const experiments = isTried ? " The red numbers are experiments: the change when a word is taken out." : "";
+  const experiments = isTried ? ` The ${POSITIVE} numbers are experiments: the change when a word is taken out.` : "";
   if (!pairs || !name) return experiments.trim();
   return name === "output"
     ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${experiments}`

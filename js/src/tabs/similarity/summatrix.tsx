@@ -167,6 +167,6 @@ export function SumMatrix({
 
   function look({ units: own, kind }: Line, unit: number | undefined) {
     if (kind !== "unit") return { fill: ink.muted };
-    return own[0] === unit && paper?.selection !== false ? { fill: ink.select, "font-weight": 600 } : {};
+    return own[0] === unit && paper?.selection !== false ? { fill: ink["select-text"], "font-weight": 600 } : {};
   }
 }

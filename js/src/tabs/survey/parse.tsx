@@ -118,9 +118,9 @@ function Arcs({ words, relations, gold, guessed, label }: Sentence & { gold: Arc
 
 /** One arc with its arrow, above the words (side -1) or below. */
 function Bow({ arc, x, base, side }: { arc: Arc; x: (word: number) => number; base: number; side: number }) {
-  const { muted, negative, accent } = inks(useView().dark);
+  const { muted, ink, select } = inks(useView().dark);
   const { word, other: partner, right } = arc;
-  const colour = right === undefined ? muted : right ? accent : negative;
+  const colour = right === undefined ? muted : right ? ink : select;
   const slant = x(partner) > x(word) ? 4 : -4;
   const [from, to, top] = [x(word) + slant, x(partner) - slant, base + side * tall(arc) * 1.3];
   return (

@@ -77,7 +77,7 @@ function Distribution({ data, name, by }: Choice) {
 function Bins(props: { bins: number[]; edges: number[]; at: number | null; label: string; title: string }) {
   const { bins, edges, at } = props;
   const { dark } = useView();
-  const { accent, muted, ink } = inks(dark);
+  const { muted, ink } = inks(dark);
   const filled = upTo(bins.length).filter((b) => bins[b]! > 0 || b === Math.floor(at ?? -1));
   const [from, to] = [Math.max(0, filled[0]! - 2), Math.min(bins.length, filled.at(-1)! + 3)];
   const x = scale(from, to, MARGIN.left + 4, WIDTH - MARGIN.right);
@@ -105,7 +105,7 @@ function Bins(props: { bins: number[]; edges: number[]; at: number | null; label
           y={y(bins[b]!)}
           width={x(1) - x(0) - 1}
           height={y(0) - y(bins[b]!)}
-          fill={accent}
+          fill={muted}
           fill-opacity="0.7"
         >
           <title>{`${range(b)}: ${bins[b]} texts`}</title>

@@ -4,7 +4,7 @@
 import { useMemo } from "preact/hooks";
 import { largestSize } from "../../compute/largest";
 import { SOURCES } from "../../generated/vocabulary";
-import { cssColor, indexed } from "../../paint/colormap";
+import { cssColor, indexed, inkOn } from "../../paint/colormap";
 import { signed, upTo } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
@@ -164,7 +164,7 @@ const [WIDE, TALL] = [68, 24]; // px of a cell
 /** A raw score by the kinds of both sides, each cell with its number, and the sums of rows and columns. */
 export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: string; foot?: string }) {
   const { dark } = useView();
-  const { ink, muted, "on-accent": pale } = inks(dark);
+  const { ink, muted } = inks(dark);
   const { kinds, values, total } = pairs;
   const C = kinds.length;
   const names = kinds.map((kind) => SOURCES[kind]!.label);
@@ -225,11 +225,12 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
         </text>
         {Array.from(values, (value, n) => {
           const [r, c] = [Math.floor(n / C), n % C];
+          const fill = cssColor(value, -peak, peak, colours);
           return (
             <g key={n}>
               <title>{`${names[r]} of the query, ${names[c]} of the key: ${nats(value)}`}</title>
-              <rect x={x(c)} y={y(r)} width={WIDE - 1} height={TALL - 1} fill={cssColor(value, -peak, peak, colours)} />
-              {text(r, c, value, Math.abs(value) > 0.55 * peak ? pale : ink)}
+              <rect x={x(c)} y={y(r)} width={WIDE - 1} height={TALL - 1} fill={fill} />
+              {text(r, c, value, inkOn(fill))}
             </g>
           );
         })}
