@@ -78,13 +78,13 @@ class Block:
         values = trace.value(layer)  # first: says why where there are none
         self.dtype = dtype or values.dtype
         self.values = values.to(self.dtype)  # (H, S, d)
-        for head, context in trace.changed_contexts(layer).items():
-            if context != "zero":
+        for head, factor in trace.changed_contexts(layer).items():
+            if factor is None:
                 raise ModelError(
                     f"the context of head {layer}.{head} was replaced in this run and is no sum over tokens: "
                     "trace.original has the norms of its own"
                 )
-            self.values[head] = 0  # it is off: whatever it looks at, it passes on nothing
+            self.values[head] *= factor  # so loud is what it passes on; of a head that is off nothing
         self.adapter, self.module = trace.layer_module(layer)
         assert trace.model is not None
         self.model = trace.model

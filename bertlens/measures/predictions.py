@@ -19,7 +19,7 @@ from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import ModelError, SelectionError, check_index
 from ..model.embedding import SIMILARITIES, Embedder
-from ..run.changes import Change, Cut, Hide
+from ..run.changes import Change, Cut, Dim, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..text.pair_positions import pair_positions
@@ -250,7 +250,7 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
     """
     if not change.names_tokens:
         return change, change
-    if not isinstance(change, Cut | Hide):
+    if not isinstance(change, Cut | Dim | Hide):
         return None, None
     original = trace.original
     named = [name for name in ("query", "key", "token") if getattr(change, name, None) is not None]

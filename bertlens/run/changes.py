@@ -52,6 +52,11 @@ def base(changes: Iterable[Change], change: Change) -> tuple[Change, ...]:
     return tuple(candidate for candidate in changes if not candidate.covers(change))
 
 
+def short(factor: float) -> str:
+    """A factor to three digits, as chips have it."""
+    return f"{float(f'{factor:.3g}'):g}"
+
+
 @dataclass(frozen=True)
 class _InLayer(Change):
     layer: int
@@ -69,10 +74,29 @@ class Off(_InLayer):
     head: int | None = None
 
     def covers(self, other: Change) -> bool:
-        return isinstance(other, Off | Cut) and other.layer == self.layer and self.head in (None, other.head)
+        return isinstance(other, Off | Cut | Scale) and other.layer == self.layer and self.head in (None, other.head)
 
     def __str__(self) -> str:
         return (phrases.LAYER_OFF if self.head is None else phrases.HEAD_OFF).format(layer=self.layer, head=self.head)
+
+
+@dataclass(frozen=True)
+class Scale(_InLayer):
+    head: int | None = None
+    factor: float = 1.0
+
+    def touches(self, layer: int) -> bool:
+        return layer == self.layer and self.factor != 1
+
+    def covers(self, other: Change) -> bool:
+        """Another loudness of the same heads comes in its place."""
+        if self.factor == 0 and Off(self.layer, self.head).covers(other):
+            return True
+        return isinstance(other, Scale) and (other.layer, other.head) == (self.layer, self.head)
+
+    def __str__(self) -> str:
+        name = phrases.LAYER_SCALED if self.head is None else phrases.HEAD_SCALED
+        return name.format(layer=self.layer, head=self.head, factor=short(self.factor))
 
 
 @dataclass(frozen=True)
@@ -159,10 +183,33 @@ class Hide(Change):
         return True
 
     def covers(self, other: Change) -> bool:
-        return self == other or (isinstance(other, Cut) and other.key == self.token)
+        cut = isinstance(other, Cut) and other.key == self.token
+        return cut or (isinstance(other, Hide | Dim) and other.token == self.token)
 
     def __str__(self) -> str:
         return phrases.TOKEN_HIDDEN.format(token=self.token)
+
+
+@dataclass(frozen=True)
+class Dim(Change):
+    token: int
+    factor: float = 1.0
+
+    @property
+    def names_tokens(self) -> bool:
+        return True
+
+    def touches(self, layer: int) -> bool:
+        return self.factor != 1
+
+    def covers(self, other: Change) -> bool:
+        """Another factor of the same token comes in its place."""
+        if self.factor == 0 and Hide(self.token).covers(other):
+            return True
+        return isinstance(other, Dim) and other.token == self.token
+
+    def __str__(self) -> str:
+        return phrases.TOKEN_DIMMED.format(token=self.token, factor=short(self.factor))
 
 
 @dataclass(frozen=True)

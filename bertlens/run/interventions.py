@@ -7,6 +7,7 @@ thread's run of the same model does not see them. Everything put on the model is
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from ..errors import ModelError, SelectionError, check_index
 from ..model.borrowed import Model
 from ..model.loan import Loan
 from ..model.transformers_private import sdpa_attention_forward
-from .changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
+from .changes import Change, Cut, Dim, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample, Scale
 
 _active = threading.local()
 
@@ -76,7 +77,8 @@ class AttentionCall:
     mask: Tensor | None
     weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax; of the last row
     patterned: frozenset[int] = frozenset()  # heads whose α was given
-    contexts: dict[int, str] = field(default_factory=dict)  # head -> "zero" or "other", where it is not Σ α v
+    # head -> what Σ α v is multiplied by, None where another vector stands in its place
+    contexts: dict[int, float | None] = field(default_factory=dict)
 
 
 def attend(
@@ -126,20 +128,26 @@ def _changed(
         for b, change in neurons:
             query[b, change.head, :, change.n] = 0
             key[b, change.head, :, change.n] = 0
-    hidden = [(b, c) for b, c in pairs if isinstance(c, Hide) or (isinstance(c, Cut) and c.renormalize)]
-    base_mask, allowed = mask, None
+    hidden = [(b, c) for b, c in pairs if _hides(c)]
+    dimmed = [(b, c) for b, c in pairs if isinstance(c, Dim) and c.factor]
+    base_mask, allowed, logarithms = mask, None, None
     if hidden:
         allowed = _allowed(hidden, query)
         mask = _with_allowed(mask, causal, allowed)
         _check_rows(mask, {b for b, _ in hidden}, layer)
+    if dimmed:
+        logarithms = query.new_zeros(len(query), 1, 1, query.shape[2])
+        for b, change in dimmed:
+            logarithms[b, :, :, change.token] += math.log(change.factor)
+        mask = _with_logarithms(mask, causal, logarithms)
 
     def context_of(group: slice, visible: Tensor | None) -> Tensor:
         q, k, v = (x[:, group] for x in (query, key, value))
         context, _ = sdpa_attention_forward(module, q, k, v, visible, scaling=scaling, is_causal=is_causal, **kwargs)
         return context.clone()
 
-    masked: set[Any] = {getattr(change, "head", None) for _, change in hidden}  # heads with a mask of their own
-    if mask is None or not hidden or None in masked or key.shape[1] < heads or kwargs.get("position_bias") is not None:
+    masked: set[Any] = {getattr(change, "head", None) for _, change in (*hidden, *dimmed)}  # heads with their own mask
+    if mask is None or not masked or None in masked or key.shape[1] < heads or kwargs.get("position_bias") is not None:
         context = context_of(slice(None), mask)
     else:  # sdpa makes numbers of a mask, which it need not for the other heads
         context = context_of(slice(None), base_mask)
@@ -149,9 +157,16 @@ def _changed(
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     scores = _Scores(call, causal and mask is None, scale, kwargs.get("position_bias"))
     for b, row in enumerate(rows):
-        _set_weights(call, b, row, scores, allowed, layer)
+        _set_weights(call, b, row, scores, _Emphasis(allowed, logarithms), layer)
         _set_contexts(call, b, row)
     return call
+
+
+def _hides(change: Change) -> bool:
+    """Whether keys are left out before the softmax."""
+    return isinstance(change, Hide) or bool(
+        (isinstance(change, Dim) and change.factor == 0) or (isinstance(change, Cut) and change.renormalize)
+    )
 
 
 def _allowed(hidden: Sequence[tuple[int, Any]], query: Tensor) -> Tensor:
@@ -160,7 +175,7 @@ def _allowed(hidden: Sequence[tuple[int, Any]], query: Tensor) -> Tensor:
     size = query.shape[2]
     allowed = torch.ones(len(query), heads, size, size, dtype=torch.bool, device=query.device)
     for b, change in hidden:
-        if isinstance(change, Hide):
+        if isinstance(change, Hide | Dim):
             allowed[b, :, :, change.token] = False
         else:
             allowed[b, _all_or(change.head), _all_or(change.query), _all_or(change.key)] = False
@@ -182,6 +197,33 @@ def _with_allowed(mask: Tensor | None, causal: bool, allowed: Tensor) -> Tensor:
         return mask & allowed
     shape = torch.broadcast_shapes(mask.shape, allowed.shape)
     return mask.expand(shape).masked_fill(~allowed, -torch.inf)
+
+
+def _with_logarithms(mask: Tensor | None, causal: bool, logarithms: Tensor) -> Tensor:
+    """What is added to the scores: ln of each key's factor (B, 1, 1, S), and -inf where a mask hides."""
+    if mask is None:
+        size = logarithms.shape[-1]
+        mask = logarithms.new_ones(size, size, dtype=torch.bool)
+        mask = mask.tril() if causal else mask
+    if mask.dtype == torch.bool:
+        return torch.where(mask, logarithms, -torch.inf)
+    return mask + logarithms
+
+
+@dataclass
+class _Emphasis:
+    """What changes do to keys before the softmax, for weights that are given: of a batch."""
+
+    allowed: Tensor | None  # (B, H|1, S, S) bool
+    logarithms: Tensor | None  # (B, 1, 1, S)
+
+    def factors(self, b: int, head: int, like: Tensor) -> Tensor | None:
+        """(S, S) what a head's weights (S, S) are multiplied by before each row is as large as it was, or None."""
+        factors = None if self.logarithms is None else self.logarithms[b, 0].to(like.dtype).exp().expand_as(like)
+        if self.allowed is None:
+            return factors
+        allowed = _of_head(self.allowed, b, head)
+        return allowed.to(like.dtype) if factors is None else factors.masked_fill(~allowed, 0)
 
 
 def _visible(mask: Tensor) -> Tensor:
@@ -240,7 +282,7 @@ def _of_head(x: Tensor, b: int, head: int) -> Tensor:
 
 
 def _set_weights(
-    call: AttentionCall, b: int, row: Sequence[Change], scores: _Scores, allowed: Tensor | None, layer: int
+    call: AttentionCall, b: int, row: Sequence[Change], scores: _Scores, emphasis: _Emphasis, layer: int
 ) -> None:
     """Contexts from α that is given, or zero in places after the softmax."""
     patterns = {c.head: c for c in row if isinstance(c, Pattern)}
@@ -249,9 +291,7 @@ def _set_weights(
     heads = set(patterns) | {h for c in zeros for h in (range(n_heads) if c.head is None else (c.head,))}
     for head in sorted(heads):
         if head in patterns:
-            alpha = _pattern(
-                patterns[head], scores, b, head, None if allowed is None else _of_head(allowed, b, head), layer
-            )
+            alpha = _pattern(patterns[head], scores, b, head, emphasis, layer)
         else:
             alpha = scores.alpha(b, head)
         gone = torch.zeros(alpha.shape, dtype=torch.bool, device=alpha.device)
@@ -265,15 +305,17 @@ def _set_weights(
     call.patterned |= frozenset(patterns)
 
 
-def _pattern(change: Pattern, scores: _Scores, b: int, head: int, allowed: Tensor | None, layer: int) -> Tensor:
+def _pattern(change: Pattern, scores: _Scores, b: int, head: int, emphasis: _Emphasis, layer: int) -> Tensor:
     if change.uniform:
         visible = scores.visible(b, head).to(torch.promote_types(scores.call.query.dtype, torch.float32))
-        return visible / visible.sum(-1, keepdim=True)
-    alpha = change.weights.to(scores.call.query.device, torch.promote_types(scores.call.query.dtype, torch.float32))
-    if allowed is None or bool(allowed.all()):
+        alpha = visible / visible.sum(-1, keepdim=True)
+    else:
+        alpha = change.weights.to(scores.call.query.device, torch.promote_types(scores.call.query.dtype, torch.float32))
+    factors = emphasis.factors(b, head, alpha)
+    if factors is None or bool((factors == 1).all()):
         return alpha
-    # what -inf before a softmax would have done: zero there, and the rest of the row as much larger
-    remainder = alpha.masked_fill(~allowed, 0)
+    # what -inf or a logarithm before a softmax would have done: so much less there, the rest of the row as much larger
+    remainder = alpha * factors
     total, rest_total = alpha.sum(-1, keepdim=True), remainder.sum(-1, keepdim=True)
     if bool(((rest_total == 0) & (total > 0)).any()):
         raise no_key_left(layer, int(((rest_total == 0) & (total > 0)).nonzero()[0, 0]), head)
@@ -287,16 +329,22 @@ def _set_contexts(call: AttentionCall, b: int, row: Sequence[Change]) -> None:
         if isinstance(change, Off):
             heads = range(context.shape[2]) if change.head is None else (change.head,)
             context[b, :, list(heads)] = 0
-            call.contexts |= dict.fromkeys(heads, "zero")
+            call.contexts |= dict.fromkeys(heads, 0.0)
+        elif isinstance(change, Scale):
+            for head in range(context.shape[2]) if change.head is None else (change.head,):
+                context[b, :, head] *= change.factor
+                factor = call.contexts.get(head, 1.0)
+                call.contexts[head] = None if factor is None else factor * change.factor
         elif isinstance(change, Mean):
             context[b, :, change.head] = context[b, :, change.head].mean(0)
-            call.contexts.setdefault(change.head, "other")
+            if call.contexts.get(change.head) != 0:
+                call.contexts[change.head] = None
         elif isinstance(change, Resample):
             context[b, :, change.head] = change.vectors.to(context)
-            call.contexts[change.head] = "other"
+            call.contexts[change.head] = None
         elif isinstance(change, Patch):
             context[b, change.token] = change.vectors.to(context)
-            call.contexts |= dict.fromkeys(range(context.shape[2]), "other")
+            call.contexts |= dict.fromkeys(range(context.shape[2]))
 
 
 def wrapped(outputs: Sequence[Any]) -> list[Callable[[Tensor], Any]]:

@@ -37,7 +37,8 @@ class Layer:
     # of a run with changes (interventions.py), which is of one text
     weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax of the scores
     patterned: frozenset[int] = frozenset()  # heads whose α was given: they have no scores
-    contexts: dict[int, str] = field(default_factory=dict)  # head -> "zero" or "other", where it is not Σ α v
+    # head -> what Σ α v is multiplied by, None where another vector stands in its place
+    contexts: dict[int, float | None] = field(default_factory=dict)
     # 1/s of the attention block's and the MLP's LayerNorm (B, S): post-LN families only
     attention_scale: Tensor | None = None
     mlp_scale: Tensor | None = None

@@ -131,8 +131,8 @@ class Trace(Quantities, Sides):
         """Heads whose weights a change has put in place of the softmax of their scores."""
         return tuple(sorted(self._layer(layer).weights))
 
-    def changed_contexts(self, layer: int) -> dict[int, str]:
-        """Head -> "zero" or "other", where a change has put that in place of Σ_j α_ij v_j."""
+    def changed_contexts(self, layer: int) -> dict[int, float | None]:
+        """Head -> what a change has multiplied Σ_j α_ij v_j by; None where another vector stands in its place."""
         return dict(self._layer(layer).contexts)
 
     def rest_changed(self, layer: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
 from .before_after import Answer, Answers, answers
-from .change_kinds import cut, hide, mean, mlp, neuron, off, patch, pattern, resample
+from .change_kinds import cut, dim, hide, mean, mlp, neuron, off, patch, pattern, resample, scale
 from .heads_moved import moved
 from .reruns import rerun
 from .sweeps import estimate, steps, sweep
@@ -21,6 +21,7 @@ __all__ = [
     "answers",
     "cut",
     "difference",
+    "dim",
     "divergence",
     "estimate",
     "hide",
@@ -36,6 +37,7 @@ __all__ = [
     "probability",
     "rerun",
     "resample",
+    "scale",
     "similarity",
     "steps",
     "sweep",

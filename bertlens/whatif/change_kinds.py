@@ -2,15 +2,15 @@
 
 Layers, heads, tokens and neurons count from 0. Index and shape are checked when a trace is run again, where a wrong one
 is one sentence. On one head, what the changes are made to follows the computation: queries and keys (`neuron`), scores
-(`cut`, `hide`), weights (`pattern`, then `cut(renormalize=False)`), context (`off`, `mean`, `resample`,
-`patch(what="attention")`, in the order given).
+(`cut`, `hide`, `dim`), weights (`pattern`, then `cut(renormalize=False)`), context (`off`, `scale`, `mean`,
+`resample`, `patch(what="attention")`, in the order given).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
+from ..run.changes import Change, Cut, Dim, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample, Scale
 from ..trace.trace import Trace
 
 
@@ -21,6 +21,16 @@ def off(layer: int, head: int | None = None) -> Change:
     pruning of Michel et al. 2019, eq. 1 with ξ = 0.
     """
     return Off(layer, head)
+
+
+def scale(layer: int, head: int | None, factor: float) -> Change:
+    """A head's context (of every head of the layer where `head` is None) times `factor` ≥ 0 before W_O; b_O stays.
+
+    How loud a head is: 0 equals `off`, 1 the run as it is, bit for bit; above 1 is louder than the model lets it be.
+    Scores and attention stay what the head computed. Between 0 and 1 it is the gate ξ of Michel et al. 2019, eq. 1.
+    Several of one head multiply. Raises InputError in a run for a factor that is no finite number from 0 upwards.
+    """
+    return Scale(layer, head, factor)
 
 
 def mean(layer: int, head: int) -> Change:
@@ -44,7 +54,7 @@ def pattern(layer: int, head: int, alpha: Any) -> Change:
 
     alpha: (S, S) [query, key], rows that sum to 1 or less; or "uniform", evenly over the keys that a query can see.
     The trace's `attention` is as given, its `scores` of this layer raise ModelError. A `cut` or `hide` on top takes
-    weights away and makes the rest of the row as much larger.
+    weights away and makes the rest of the row as much larger, a `dim` does so in part.
     """
     return Pattern(layer, head, alpha)
 
@@ -64,6 +74,16 @@ def cut(
 def hide(token: int) -> Change:
     """No head of any layer sees the token, not even from the token itself: its scores are −inf. Its stream goes on."""
     return Hide(token)
+
+
+def dim(token: int, factor: float) -> Change:
+    """The scores of a key + ln `factor` in every head of every layer, also from the token itself: e^score is multiplied
+    by `factor` ≥ 0 before the softmax shares it out.
+
+    0 equals `hide`, 1 the run as it is, bit for bit; above 1 the token is looked at more. Its stream goes on. Several
+    of one token multiply. Raises InputError in a run for a factor that is no finite number from 0 upwards.
+    """
+    return Dim(token, factor)
 
 
 def neuron(layer: int, head: int, n: int) -> Change:

@@ -14,7 +14,7 @@ from ..base.limits import PATCH_TEXT_CHARACTERS
 from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import InputError
-from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
+from ..run.changes import Change, Cut, Dim, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Scale, short
 from ..trace.trace import Trace
 from .change_kinds import patch
 
@@ -24,10 +24,12 @@ MOST = 100  # changes of one run
 # What a page may ask for by a word and numbers -> the change, and which of its fields the numbers are
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "off": (Off, ("layer", "head")),
+    "scale": (Scale, ("layer", "head", "factor")),
     "mean": (Mean, ("layer", "head")),
     "uniform": (Pattern, ("layer", "head")),
     "cut": (Cut, ("layer", "head", "query", "key")),
     "hide": (Hide, ("token",)),
+    "dim": (Dim, ("token", "factor")),
     "neuron": (Neuron, ("layer", "head", "n")),
     "mlp": (Mlp, ("layer",)),
 }
@@ -48,7 +50,8 @@ def _read(trace: Trace, known: Sequence[Change], one: Any) -> Change:
     if isinstance(one, list) and one and isinstance(one[0], str) and one[0] in KINDS:
         (kind, fields), numbers = KINDS[one[0]], one[1:]
         fewest = 1 if kind is Off else len(fields)
-        if fewest <= len(numbers) <= len(fields) and all(n is None or type(n) is int for n in numbers):
+        types = ((int, float) if field == "factor" else (int, type(None)) for field in fields)
+        if fewest <= len(numbers) <= len(fields) and all(type(n) in kinds for n, kinds in zip(numbers, types)):
             return kind(*numbers, *(["uniform"] if one[0] == "uniform" else []))
     raise InputError("the page asked for a change that this version of bertlens does not know")
 
@@ -67,13 +70,14 @@ def _patch(trace: Trace, *given: Any) -> Change:
 
 def chips(trace: Trace, known: Sequence[Change]) -> list[dict[str, Any]]:
     """The changes of a run for the bar: {"id" in `known`, "label", "about", "off": [layer, head or None] or None,
-    "code": the Python that makes it, "" where it takes more than numbers}."""
+    "scale": [layer, head or None, factor] or None, "code": the Python that makes it, "" where it takes more than numbers}."""
     return [
         {
             "id": known.index(change),
             "label": label(change, trace.display_tokens),
             "about": str(change),
             "off": [change.layer, change.head] if isinstance(change, Off) else None,
+            "scale": [change.layer, change.head, change.factor] if isinstance(change, Scale) else None,
             "code": code(change),
         }
         for change in trace.changes
@@ -84,6 +88,9 @@ def label(change: Change, tokens: Sequence[str]) -> str:
     """A change in a few words, heads and tokens named as the page names them."""
     if isinstance(change, Off):
         return phrases.LAYER_OFF_CHIP.format(layer=change.layer) if change.head is None else f"{_named(change)} off"
+    if isinstance(change, Scale):
+        name = phrases.LAYER_SCALED_CHIP if change.head is None else f"{_named(change)} at {{factor}}"
+        return name.format(layer=change.layer, factor=short(change.factor))
     if isinstance(change, Mean):
         return f"{_named(change)} says the same to all"
     if isinstance(change, Pattern):
@@ -95,6 +102,8 @@ def label(change: Change, tokens: Sequence[str]) -> str:
         return cut if change.renormalize else f"{cut}, rest as it was"
     if isinstance(change, Hide):
         return f"{_token(tokens, change.token)} hidden"
+    if isinstance(change, Dim):
+        return f"{_token(tokens, change.token)} at {short(change.factor)}"
     if isinstance(change, Neuron):
         return f"neuron {change.n} of {_named(change)} off"
     if isinstance(change, Mlp) and change.neuron is None:

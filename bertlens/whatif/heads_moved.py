@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..measures.distributions import jensen_shannon
 from ..measures.rows import head_groups
-from ..run.changes import Change, Cut, Hide, Neuron, Pattern
+from ..run.changes import Change, Cut, Dim, Hide, Neuron, Pattern
 from ..trace.trace import Trace
 
 FLOATS = 2**19  # weights of a run that are looked at together
@@ -48,7 +48,7 @@ def can_differ(trace: Trace, layer: int, head: int) -> bool:
 
 
 def _alters(change: Change, layer: int, head: int) -> bool:
-    if isinstance(change, Hide):
+    if isinstance(change, Hide | Dim):
         return True
     if isinstance(change, Cut | Pattern | Neuron):
         return change.layer == layer and change.head in (None, head)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from numbers import Real
 from typing import Any
 
 from torch import Tensor
 
 from ..base.quotes import isolate
-from ..errors import InputError, ModelError, SelectionError, check_index
+from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
 from ..run.attention_weights import check_precision
-from ..run.changes import PARTS, Change, Mlp, Patch, Pattern, Resample
+from ..run.changes import PARTS, Change, Dim, Mlp, Patch, Pattern, Resample, Scale
 from ..run.forward import output_of, run
 from ..run.interventions import Run
 from ..run.trust import why_eager
@@ -68,6 +70,12 @@ def _check_indices(trace: Trace, change: Change) -> None:
             check_index(index, sizes[field.name], "neuron" if field.name == "n" else field.name)
 
 
+def _check_factor(_trace: Trace, change: Scale | Dim) -> None:
+    factor = change.factor
+    if isinstance(factor, bool) or not isinstance(factor, Real) or not math.isfinite(factor) or factor < 0:
+        raise InputError(f"factor {excerpt(factor)} is not a number from 0 upwards: 0 is nothing, 1 as it is")
+
+
 def _check_pattern(trace: Trace, change: Pattern) -> None:
     size = trace.n_tokens
     takes = f"pattern takes weights ({size}, {size}) or 'uniform', not"
@@ -117,6 +125,8 @@ def _check_patch(trace: Trace, change: Patch) -> None:
 
 
 _CHECKS: dict[type[Change], Callable[[Trace, Any], None]] = {
+    Scale: _check_factor,
+    Dim: _check_factor,
     Pattern: _check_pattern,
     Resample: _check_resample,
     Patch: _check_patch,

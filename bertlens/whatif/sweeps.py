@@ -81,9 +81,10 @@ def estimate(trace: Trace, metric: Metric | Read) -> Tensor:
     slopes = gradients(trace, loss=bound(metric, trace))
     rows = [-(g * trace.head_context(layer)).sum((1, 2)) for layer, g in enumerate(slopes.contexts)]
     estimated = torch.stack(rows).double().cpu()
-    for change in trace.changes:
-        if isinstance(change, Off):
-            estimated[change.layer, slice(None) if change.head is None else change.head] = torch.nan
+    for layer in range(trace.n_layers):
+        for head, factor in trace.changed_contexts(layer).items():
+            if factor == 0:
+                estimated[layer, head] = torch.nan
     return estimated
 
 

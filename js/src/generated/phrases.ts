@@ -19,6 +19,10 @@ export const LAYER_OFF = ({ layer }: Filled<"layer">): string => `all heads of l
 export const LAYER_OFF_CHIP = ({ layer }: Filled<"layer">): string => `all heads of L${layer} off`;
 export const HEAD_OFF = ({ layer, head }: Filled<"layer" | "head">): string => `head ${layer}.${head} off`;
 export const TOKEN_HIDDEN = ({ token }: Filled<"token">): string => `token ${token} hidden`;
+export const LAYER_SCALED = ({ factor, layer }: Filled<"factor" | "layer">): string => `${factor} × the output of all heads of layer ${layer}`;
+export const LAYER_SCALED_CHIP = ({ layer, factor }: Filled<"layer" | "factor">): string => `all heads of L${layer} at ${factor}`;
+export const HEAD_SCALED = ({ factor, layer, head }: Filled<"factor" | "layer" | "head">): string => `${factor} × the output of head ${layer}.${head}`;
+export const TOKEN_DIMMED = ({ token, factor }: Filled<"token" | "factor">): string => `scores of token ${token} + ln ${factor}`;
 export const CUT = ({ heads, query, key }: Filled<"heads" | "query" | "key">): string => `${heads}: ${query} looks at ${key} cut`;
 export const CUT_CHIP = ({ heads, query, key }: Filled<"heads" | "query" | "key">): string => `${heads}: ${query} → ${key} cut`;
 export const LAYER_HEADS = ({ layer }: Filled<"layer">): string => `all heads of layer ${layer}`;
