@@ -37,7 +37,7 @@ it("words stay where the text is changed beside them, and grow with letters type
   expect(after(text)).toEqual(tokens);
   expect(after("the old cat was tired.")).toEqual(tokens);
   expect(after("the cats was tired.")).toEqual(["the", "cats", "was", "tired", "."]);
-  expect(after("the cat was sour.")).toEqual(["the", "cat", "was", null, "."]);
+  expect(after("the cat was sour.")).toEqual(["the", "cat", "was", "sour", "."]);
   expect(after("the cat was")).toEqual(["the", "cat", "was", null, null]);
   expect(after("")).toEqual([null, null, null, null, null]);
 });

@@ -67,13 +67,12 @@ export function movedPlaces(places: (Place | null)[], from: string, to: string):
   let tail = 0;
   while (tail < most - head && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail++;
   const [stop, shift] = [from.length - tail, to.length - from.length];
-  const typed = to.slice(head, to.length - tail);
-  const [joins, leads] = [/^[\p{L}\p{N}]/u.test(typed), /[\p{L}\p{N}]$/u.test(typed)];
+  const joins = /^[\p{L}\p{N}]/u.test(to.slice(head, to.length - tail));
   return places.map((place) => {
     if (!place) return null;
     const { start, end } = place;
     if (end < head || (end === head && !joins)) return place;
-    if (start > stop || (start === stop && !leads)) return { start: start + shift, end: end + shift };
+    if (start >= stop) return { start: start + shift, end: end + shift };
     if (start > head || end < stop) return null;
     const word = /^\S+/.exec(to.slice(start, end + shift));
     return word ? { start, end: start + word[0].length } : null;
