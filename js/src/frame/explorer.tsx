@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Atlas } from "../atlas/atlas";
 import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
+import { Front } from "../front/front";
 import { INKS, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
 import { digitsOf } from "../head/scale";
@@ -78,6 +79,7 @@ export function Explorer({ view }: { view: View }) {
       >
         <WithLesson>
           {has("header") ? <Header /> : <Problem />}
+          {has("header") && picture && <Front />}
           {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
           {has("examples") && (
             <section class="bl-panel" aria-label="Examples">
