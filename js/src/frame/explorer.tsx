@@ -40,6 +40,7 @@ export function Explorer({ view }: { view: View }) {
   const { synced, link, root, page, dark, history } = view;
   const panes = synced.parts.value;
   const has = (name: string) => panes.includes(name);
+  const picture = has("atlas") || has("head");
   useEffect(() => view.history.watch(), []);
   useEffect(() => afterFrame(() => into(view.painted)(true)), []);
   useSignalEffect(() => {
@@ -79,7 +80,7 @@ export function Explorer({ view }: { view: View }) {
       >
         <WithLesson>
           {has("header") ? <Header /> : <Problem />}
-          {has("header") && view.overview.lens && <Front />}
+          {has("header") && picture && <Front />}
           {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
           {has("examples") && (
             <section class="bl-panel" aria-label="Examples">

@@ -1,14 +1,10 @@
-// Header: one line with the text and Run, what the model answers, and the menus; what went wrong; where to start.
+// Header: one line with what the model answers and the menus; what went wrong; where to start.
 
-import { effect, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import type { TargetedEvent } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { Present } from "../head/present";
 import { headLabel } from "../paint/format";
-import { Check, Close, into, Submit } from "../parts/controls";
+import { Close, into } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { useView } from "../state/view";
-import { runApart } from "../tabs/similarity/run";
 import { AnswerLine } from "../whatif/bar";
 import { ExportMenu } from "./exportmenu";
 import { GoBack } from "./goback";
@@ -48,7 +44,14 @@ function TitleLine() {
         <Mark />
         bertlens
       </span>
-      {overview.lens ? <TextForm /> : <ModelName />}
+      {overview.lens ? (
+        <Deferred>
+          <Texts />
+        </Deferred>
+      ) : (
+        <ModelName />
+      )}
+      {overview.lens && <span class="bl-spacer" />}
       <Deferred>
         <AnswerLine />
       </Deferred>
@@ -103,118 +106,6 @@ function Warnings() {
         </li>
       ))}
     </ul>
-  );
-}
-
-/** A field of the text shown. It is not written while it has the focus, or what was typed is not run yet. */
-function useField(shown: ReadonlySignal<string>) {
-  const { running } = useView();
-  const value = useSignal(shown.value);
-  const [[follow, leave, hands]] = useState(() => {
-    let [focused, edited, behind] = [false, false, false];
-    const follow = () => {
-      const now = shown.value;
-      behind = focused || edited;
-      if (!behind) value.value = now;
-    };
-    const leave = () => {
-      if (running.value) edited = behind = false; // what was typed is on its way
-    };
-    const hands = {
-      onFocus: () => {
-        focused = true;
-      },
-      onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
-        edited = true;
-        value.value = currentTarget.value;
-      },
-      onBlur: () => {
-        focused = false;
-        if (behind) follow();
-      },
-    };
-    return [follow, leave, hands] as const;
-  });
-  useSignalEffect(follow);
-  useEffect(() => effect(leave), []); // at once: another text may come before the next frame
-  return { value, ...hands };
-}
-
-/** One field of text; a second sentence has its own line in it. */
-function TextForm() {
-  const view = useView();
-  const { synced, link, running, run, page } = view;
-  const isApart = useComputed(() => view.overview.apart && !page.together.value);
-  const secondText = useComputed(() => (isApart.value ? page.similarTo.value.b : synced.text_pair.value));
-  const [text, pair] = [useField(synced.text), useField(secondText)];
-  const second = useSignal(false);
-  const live = link.kernel.value;
-  const box = (label: string, placeholder: string, { value, ...hands }: ReturnType<typeof useField>, focus = false) => (
-    <input
-      type="text"
-      aria-label={label}
-      placeholder={placeholder}
-      title={value.value}
-      value={value.value}
-      disabled={!live}
-      dir="auto"
-      autofocus={focus}
-      {...hands}
-    />
-  );
-  const secondField = {
-    ...pair,
-    onFocus: () => {
-      second.value = true; // it stays while it is emptied under the hand
-      pair.onFocus();
-    },
-  };
-  const hasPair = secondText.value !== "" || pair.value.value !== "";
-  const submit = () => {
-    second.value = false;
-    const [a, b] = [text.value.value, pair.value.value];
-    const runs = isApart.value ? runApart(view, a, b) : run(a, b);
-    runs.catch(() => undefined); // the link says why
-  };
-  return (
-    <form class="bl-text">
-      <span class="bl-field">
-        {box("Sentence A", "a sentence", text)}
-        {(hasPair || second.value) &&
-          box("Sentence B, optional", "a second sentence (optional)", secondField, second.value)}
-        {!hasPair && !second.value && live && (
-          <button
-            type="button"
-            class="bl-link"
-            title={
-              isApart.value ? "Read a second text on its own: why are the two similar?" : "Run two sentences as a pair"
-            }
-            onClick={() => into(second)(true)}
-          >
-            + second sentence
-          </button>
-        )}
-        {link.coming.value && <span class="bl-coming bl-muted bl-number">{link.coming.value}</span>}
-        <Deferred>
-          <Texts />
-        </Deferred>
-      </span>
-      {(synced.truncation.value || text.value.value.length + pair.value.value.length > 300) && (
-        <Check
-          label="cut if too long"
-          title="Cut the text to what the model takes; the view then says how much was dropped"
-          checked={synced.truncation.value}
-          onChange={(value) => synced.put({ truncation: value })}
-        />
-      )}
-      <Submit
-        disabled={!live || (running.value && !link.page.value)}
-        submit={submit}
-        title={live ? "Trace this text" : link.needs.value}
-      >
-        {running.value ? "…" : "Run"}
-      </Submit>
-    </form>
   );
 }
 

@@ -28,11 +28,10 @@ export function Texts() {
       </button>
     ));
   return (
-    <>
+    <Menu label="Examples" name="bl-texts">
       {history[0] && (
         <button
           type="button"
-          class="bl-link"
           disabled={running.value}
           title={`Run again: ${words(history[0])}`}
           onClick={() => rerun(history[0]!)}
@@ -40,36 +39,34 @@ export function Texts() {
           Text before
         </button>
       )}
-      <Menu label="" title="Texts" name="bl-texts">
-        {pageTexts.length > 0 && <p>Texts of this page</p>}
-        {list(pageTexts)}
-        {recent.length > 0 && <p>Run before</p>}
-        {list(recent)}
-        {pageTexts.length === 0 && <p>Examples</p>}
-        {pageTexts.length === 0 && list(EXAMPLES)}
+      {pageTexts.length > 0 && <p>Texts of this page</p>}
+      {list(pageTexts)}
+      {recent.length > 0 && <p>Run before</p>}
+      {list(recent)}
+      {pageTexts.length === 0 && <p>Examples</p>}
+      {pageTexts.length === 0 && list(EXAMPLES)}
+      <button
+        type="button"
+        title="Another text, or this one without its changes, beside it: word by word and head by head"
+        onClick={() => {
+          page.tabChosen.value = true;
+          synced.put({ view: "compare" });
+        }}
+      >
+        Compare this text with …
+      </button>
+      {isEncoder && (
         <button
           type="button"
-          title="Another text, or this one without its changes, beside it: word by word and head by head"
+          title="The vectors of this text and of another: which pairs of words make them similar"
           onClick={() => {
             page.tabChosen.value = true;
-            synced.put({ view: "compare" });
+            synced.put({ view: "similarity" });
           }}
         >
-          Compare this text with …
+          Why is this text similar to …
         </button>
-        {isEncoder && (
-          <button
-            type="button"
-            title="The vectors of this text and of another: which pairs of words make them similar"
-            onClick={() => {
-              page.tabChosen.value = true;
-              synced.put({ view: "similarity" });
-            }}
-          >
-            Why is this text similar to …
-          </button>
-        )}
-      </Menu>
-    </>
+      )}
+    </Menu>
   );
 }

@@ -1,0 +1,83 @@
+// The arcs over the sentence, drawn.
+import { useId } from "preact/hooks";
+import { share } from "../paint/format";
+import type { Arc, Numeral } from "./arcs";
+
+interface Props {
+  behind: Arc[]; // of the other words, of a head that does the same from most
+  arcs: Arc[];
+  numbers: Numeral[];
+  scene: string; // of another they are drawn anew
+  asker: number; // of another they fade in
+  dense: boolean; // lines of small type
+  pick: (word: number) => void; // a number was clicked
+}
+
+const GREY = "color-mix(in srgb, var(--muted) 45%, transparent)";
+const RED = "var(--select)";
+
+const Dot = ({ tip: [x, y], radius, marker, dotted, opacity }: Arc) =>
+  marker ? null : (
+    <circle
+      cx={x}
+      cy={y}
+      r={radius}
+      fill={dotted ? "var(--bg)" : RED}
+      stroke={dotted ? RED : undefined}
+      stroke-width={dotted ? 1.3 : undefined}
+      fill-opacity={dotted ? 1 : opacity}
+    />
+  );
+
+/** From faint at the asker to full at the word; a ribbon that crosses lines of text is faint between its ends. */
+const Fade = ({ id, start, tip, opacity, crossing }: Arc & { id: string }) => (
+  <linearGradient id={id} gradientUnits="userSpaceOnUse" x1={start[0]} y1={start[1]} x2={tip[0] + 0.01} y2={tip[1]}>
+    <stop offset="0" stop-color={RED} stop-opacity={0.28} />
+    {crossing ? (
+      [0.16, 0.8].map((at) => <stop key={at} offset={at} stop-color={RED} stop-opacity={0.06} />)
+    ) : (
+      <stop offset=".55" stop-color={RED} stop-opacity={0.86 * opacity} />
+    )}
+    <stop offset="1" stop-color={RED} stop-opacity={opacity} />
+  </linearGradient>
+);
+
+export function Arcs({ behind, arcs, numbers, scene, asker, dense, pick }: Props) {
+  const id = useId();
+  return (
+    <svg class="bl-arcs" aria-hidden="true">
+      <defs>{arcs.map((arc) => arc.marker || <Fade key={arc.word} id={`${id}-${arc.word}`} {...arc} />)}</defs>
+      <g key={scene} class="bl-drawn">
+        <g key={asker} class="bl-fresh">
+          {[...behind, ...arcs].map((arc, n) => {
+            const { path, width, marker, dotted, word, opacity } = arc;
+            const isBehind = n < behind.length;
+            return (
+              <g key={`${isBehind ? "b" : ""}${word}`} data-word={isBehind ? undefined : word}>
+                <path
+                  d={path}
+                  pathLength={dotted ? undefined : 1}
+                  fill="none"
+                  stroke={marker ? GREY : dotted || isBehind ? RED : `url(#${id}-${word})`}
+                  stroke-width={width}
+                  stroke-opacity={isBehind ? opacity : 1}
+                  class={dotted ? "bl-dotted" : undefined}
+                />
+                <Dot {...arc} />
+              </g>
+            );
+          })}
+        </g>
+      </g>
+      {numbers.map(({ word, weight, x, y, width, height, size, marker, plate }) => (
+        // biome-ignore lint/a11y/noStaticElementInteractions: a short cut of the pointer; the question below says the same
+        <g key={word} class={`bl-weight${marker ? " bl-muted" : ""}`} data-word={word} onClick={() => pick(word)}>
+          {plate && <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={height / 2} />}
+          <text x={x} y={y + 0.35 * size} font-size={dense ? 12.5 : size} text-anchor="middle">
+            {share(weight, 2)}
+          </text>
+        </g>
+      ))}
+    </svg>
+  );
+}

@@ -1,0 +1,76 @@
+// The text fields: what they hold, and running it.
+import { effect, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import type { TargetedEvent } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useView } from "../state/view";
+import { runApart } from "../tabs/similarity/run";
+import { createTyping, QUICK, TYPED_TOKENS } from "./typing";
+
+/** A field of the text shown. It is not written while it has the focus, or what was typed is not run yet. */
+function useField(shown: ReadonlySignal<string>) {
+  const { running } = useView();
+  const value = useSignal(shown.value);
+  const [[follow, leave, hands]] = useState(() => {
+    let [focused, edited, behind] = [false, false, false];
+    const follow = () => {
+      const now = shown.value;
+      behind = focused || edited;
+      if (!behind) value.value = now;
+    };
+    const leave = () => {
+      if (running.value) edited = behind = false; // what was typed is on its way
+    };
+    const hands = {
+      onFocus: () => {
+        focused = true;
+      },
+      onInput: ({ currentTarget }: TargetedEvent<HTMLTextAreaElement>) => {
+        edited = true;
+        value.value = currentTarget.value;
+      },
+      onBlur: () => {
+        focused = false;
+        if (behind) follow();
+      },
+    };
+    return [follow, leave, hands] as const;
+  });
+  useSignalEffect(follow);
+  useEffect(() => effect(leave), []); // at once: another text may come before the next frame
+  return { value, shown, ...hands };
+}
+
+export type Field = ReturnType<typeof useField>;
+
+/** Both fields, how what they hold is run, and whether it runs as one types. */
+export function useTyped(submitted: () => void) {
+  const view = useView();
+  const { synced, link, run, page } = view;
+  const isApart = useComputed(() => view.overview.apart && !page.together.value);
+  const secondText = useComputed(() => (isApart.value ? page.similarTo.value.b : synced.text_pair.value));
+  const fields: [Field, Field] = [useField(synced.text), useField(secondText)];
+  const spent = useSignal(Number.POSITIVE_INFINITY); // ms of the last run
+  const [[submit, typing, runsAlone]] = useState(() => {
+    const submit = async () => {
+      const [a, b] = fields.map(({ value }) => value.peek()) as [string, string];
+      const start = performance.now();
+      submitted();
+      await (isApart.peek() ? runApart(view, a, b) : run(a, b));
+      spent.value = performance.now() - start;
+    };
+    const runsAlone = () =>
+      link.kernel.value &&
+      (link.page.value || spent.value <= QUICK) &&
+      view.overview.queries.tokens.length <= TYPED_TOKENS &&
+      !(isApart.value && fields[1].value.value !== "");
+    const isOther = () => fields.some(({ value, shown }) => value.peek() !== shown.peek());
+    const typing = createTyping({
+      run: submit,
+      runsAlone: () => runsAlone() && isOther() && fields[0].value.peek().trim() !== "",
+      overtakes: () => link.page.peek(),
+    });
+    return [submit, typing, runsAlone] as const;
+  });
+  useEffect(() => typing.stop, []);
+  return { fields, isApart, secondText, submit, typing, runsAlone };
+}

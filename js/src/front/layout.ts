@@ -1,0 +1,65 @@
+// Where the words of the sentence stand, and how large they are set: measured as they are drawn.
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useWidth } from "../parts/width";
+import type { Box } from "./arcs";
+import { fittedType, type Lettering } from "./lettering";
+import type { Words } from "./wordrow";
+
+/** Where the words stand, in the stage's own pixels. */
+function boxesOf(stage: HTMLElement, count: number, size: number): (Box | null)[] {
+  const frame = stage.getBoundingClientRect();
+  const scale = frame.width / (stage.offsetWidth || 1) || 1;
+  const boxes: (Box | null)[] = Array.from({ length: count }, () => null);
+  for (const word of stage.querySelectorAll<HTMLElement>("[data-n]")) {
+    const rects = [...word.getClientRects()].sort((a, b) => b.width - a.width);
+    if (!rects[0]) continue;
+    const [left, right] = [rects[0].left, rects[0].right].map((x) => (x - frame.left) / scale) as [number, number];
+    const middle = ((rects[0].top + rects[0].bottom) / 2 - frame.top) / scale;
+    const isMark = word.classList.contains("bl-mark");
+    const [up, down] = isMark
+      ? [10, 10]
+      : word.classList.contains("bl-slot")
+        ? [0.52 * size, 0.5 * size]
+        : [0.4 * size, 0.44 * size];
+    boxes[Number(word.dataset.n)] = { left, right, top: middle - up, bottom: middle + down };
+  }
+  return boxes;
+}
+
+/** The word at a point of the stage, -1 for none. */
+export const wordAt = (boxes: (Box | null)[], x: number, y: number) =>
+  boxes.findIndex((box) => box && x >= box.left - 2 && x <= box.right + 2 && y >= box.top - 6 && y <= box.bottom + 6);
+
+/** Boxes and type of the words, measured after each change of text or width. */
+export function useLayout(stage: RefObject<HTMLElement | null>, words: Words, texts: string[]) {
+  const width = useWidth(stage);
+  const [type, setType] = useState<Lettering>({ size: 27, one: true, dense: false, room: 118, gap: 0 });
+  const [boxes, setBoxes] = useState<(Box | null)[]>([]);
+  const [fonts, setFonts] = useState(0);
+  useEffect(() => {
+    let isHere = true;
+    document.fonts?.ready.then(() => isHere && setFonts(1));
+    return () => {
+      isHere = false;
+    };
+  }, []);
+  useLayoutEffect(() => {
+    const now = fittedType(stage.current!, texts, width);
+    if (JSON.stringify(now) !== JSON.stringify(type)) setType(now);
+  }, [width, fonts, ...texts]);
+  useLayoutEffect(() => {
+    for (const line of stage.current!.querySelectorAll<HTMLElement>(".bl-line")) {
+      const marks = [...line.querySelectorAll<HTMLElement>(".bl-mirror > .bl-mark")];
+      const text = line.querySelector<HTMLElement>("[data-start]");
+      const before = marks.filter(
+        (mark) => text && mark.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING,
+      );
+      const indent = before.reduce((sum, mark) => sum + mark.offsetWidth + 10, 0);
+      line.style.setProperty("--indent", `${indent}px`);
+    }
+    const now = boxesOf(stage.current!, words.units.length, type.size);
+    setBoxes((previous) => (JSON.stringify(previous) === JSON.stringify(now) ? previous : now));
+  });
+  return { width, type, boxes };
+}

@@ -1,0 +1,51 @@
+// How large a sentence is set: as large as fits on one line, else smaller, on several.
+import { textWidth } from "../parts/textwidth";
+
+export interface Lettering {
+  size: number; // px
+  one: boolean; // each text on one line
+  dense: boolean; // small type, washes on the words
+  room: number; // px above the first line
+  gap: number; // between two lines
+}
+
+const ONE = { least: 23, most: 46, pair: 34 }; // px
+const LINES = { least: 22, most: 27 };
+const DENSE = { size: 18.5, gap: 21, room: 24 };
+const FEW = 3.4; // lines of the larger type
+const TRACKING = -0.012; // em, as in sentence.css
+const MARGIN = 10; // of a chip
+
+/** The width of a text set 1 px high. */
+function widthOf(text: string, family: string): number {
+  const canvas = document.createElement("canvas").getContext("2d");
+  if (!canvas) return textWidth(text, 0.8);
+  canvas.font = `100px ${family}`;
+  return canvas.measureText(text).width / 100 + TRACKING * text.length;
+}
+
+/** The type of some texts in a stage of a width, with the chips that stand beside them. */
+export function fittedType(stage: HTMLElement, texts: string[], width: number): Lettering {
+  const family = getComputedStyle(stage).fontFamily;
+  const chips = [...stage.querySelectorAll(".bl-mirror")].map((mirror) =>
+    [...mirror.querySelectorAll<HTMLElement>(".bl-mark")].reduce((sum, mark) => sum + mark.offsetWidth + MARGIN, 0),
+  );
+  const widths = texts.map((text) => Math.max(1, ...text.split("\n").map((line) => widthOf(line, family))));
+  const fit = Math.min(...widths.map((one, n) => (0.995 * (width - (chips[n] ?? 0) - 2)) / one));
+  const isPair = texts.length > 1;
+  if (fit >= ONE.least && !texts.some((text) => text.includes("\n"))) {
+    const room = Math.max(118, Math.min(250, 0.18 * width));
+    const size = Math.min(isPair ? ONE.pair : ONE.most, fit);
+    return {
+      size: Number(size.toFixed(2)),
+      one: true,
+      dense: false,
+      room: isPair ? 0.5 * room : room,
+      gap: isPair ? 56 : 0,
+    };
+  }
+  const total = widths.reduce((sum, one) => sum + one, 0);
+  if ((total * LINES.least) / width > FEW) return { ...DENSE, one: false, dense: true };
+  const size = Number(Math.max(LINES.least, Math.min(LINES.most, (1.85 * width) / total)).toFixed(2));
+  return { size, one: false, dense: false, room: 52, gap: 2 * size };
+}

@@ -1,0 +1,173 @@
+// One text of the sentence: a field, and under it the same text in words that are buttons.
+import { useRef } from "preact/hooks";
+import { directionOf } from "../paint/quotes";
+import { tokenText } from "../parts/token";
+import { useView } from "../state/view";
+import type { Field, useTyped } from "./field";
+import { movedPlaces, type Place } from "./wordplaces";
+import type { TextLine, Words } from "./wordrow";
+
+const LABELS = ["Sentence A", "Sentence B, optional"];
+const HINTS = ["a sentence", "a second sentence (optional)"];
+export const taps = { count: 0 }; // touches, in all views of the document
+
+/** A text in pieces: words by their number, and what stands between them. */
+function piecesOf(text: string, places: (Place | null)[]): { text: string; start: number; word?: number }[] {
+  const words = places.flatMap((place, word) => (place ? [{ ...place, word }] : [])).sort((a, b) => a.start - b.start);
+  const pieces: { text: string; start: number; word?: number }[] = [];
+  let cursor = 0;
+  for (const { start, end, word } of words) {
+    if (start < cursor) continue;
+    if (start > cursor) pieces.push({ text: text.slice(cursor, start), start: cursor });
+    pieces.push({ text: text.slice(start, end), start, word });
+    cursor = end;
+  }
+  if (cursor < text.length || text === "") pieces.push({ text: text.slice(cursor), start: cursor });
+  return pieces;
+}
+
+/** The character of a text at a point, by the nearest of its mirror's words; its end where there is none. */
+function characterAt(mirror: HTMLElement, x: number, y: number, length: number): number {
+  const root = mirror.getRootNode() as Document | ShadowRoot;
+  const page = mirror.ownerDocument as Document & {
+    caretPositionFromPoint?: (x: number, y: number, options?: object) => { offsetNode: Node; offset: number } | null;
+  };
+  const options = "host" in root ? { shadowRoots: [root] } : undefined;
+  const caret = page.caretPositionFromPoint?.(x, y, options);
+  const range = caret ? null : page.caretRangeFromPoint?.(x, y);
+  const [node, offset] = caret ? [caret.offsetNode, caret.offset] : [range?.startContainer, range?.startOffset ?? 0];
+  const holder = node?.parentElement?.closest<HTMLElement>("[data-start]");
+  if (holder && mirror.contains(holder)) return Math.min(length, Number(holder.dataset.start) + offset);
+  const spans = [...mirror.querySelectorAll<HTMLElement>("[data-start]")];
+  const distance = (span: HTMLElement) => {
+    const { left, right, top, bottom } = span.getBoundingClientRect();
+    return Math.abs(x - (left + right) / 2) + 4 * Math.abs(y - (top + bottom) / 2);
+  };
+  const nearest = spans.sort((a, b) => distance(a) - distance(b))[0];
+  return nearest ? Number(nearest.dataset.start) + nearest.textContent!.length : length;
+}
+
+interface LineProps {
+  n: number;
+  line: TextLine;
+  field: Field;
+  words: Words;
+  marks: (word: number) => { class: string; style?: Record<string, string> };
+  stop: number; // word that the Tab key leads to
+  pinned: number | null;
+  disabled: boolean;
+  focus: boolean; // at once
+  typed: ReturnType<typeof useTyped>;
+}
+
+/** One text: a field that is all transparent but for its caret, over words that say the same. */
+export function Line({ n, line, field, words, marks, stop, pinned, disabled, focus, typed }: LineProps) {
+  const view = useView();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const mirror = useRef<HTMLDivElement>(null);
+  const { typing } = typed;
+  const text = field.value.value;
+  const isShown = disabled && text === "" ? line.text : text;
+  const places = movedPlaces(line.places, line.text, isShown);
+  const dir = directionOf(isShown);
+  const edit = (at: number) => {
+    taps.count++;
+    area.current!.focus();
+    area.current!.setSelectionRange(at, at);
+  };
+  const wordProps = (word: number) => ({
+    "data-n": word,
+    "data-piece": words.units[word]!.pieces[0],
+    role: "button" as const,
+    tabIndex: word === stop ? 0 : -1,
+    "aria-pressed": word === pinned,
+    ...marks(word),
+  });
+  const chips = (list: number[]) =>
+    list.map((word) => {
+      const { class: name, ...rest } = wordProps(word);
+      return (
+        <span key={word} dir="ltr" {...rest} class={`bl-mark ${name}`}>
+          {tokenText(words.units[word]!.label.replace(/^[[<]\|?|\|?[\]>]$/g, ""))}
+        </span>
+      );
+    });
+  return (
+    <div class="bl-line" dir={dir}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the field above it takes the keys; the words are buttons */}
+      <div
+        ref={mirror}
+        class="bl-mirror"
+        data-line={n}
+        onClick={({ target, clientX, clientY, detail }) => {
+          const isWord = (target as Element).closest("[data-n]");
+          if (disabled || (isWord && detail < 2)) return;
+          edit(characterAt(mirror.current!, clientX, clientY, isShown.length));
+        }}
+        onKeyDown={(event) => {
+          const word = (event.target as Element).closest<HTMLElement>("[data-start]");
+          const isLetter =
+            event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
+          if (disabled || !isLetter) return;
+          edit(word ? Number(word.dataset.start) + word.textContent!.length : isShown.length); // the letter goes there
+        }}
+      >
+        {chips(line.before)}
+        {piecesOf(isShown, places).map(({ text, start, word }) => {
+          if (word === undefined) {
+            return (
+              <span key={`-${start}`} data-start={start}>
+                {text}
+              </span>
+            );
+          }
+          const isMask = words.units[word]!.special;
+          const { class: name, ...rest } = wordProps(word);
+          return (
+            <span
+              key={word}
+              data-start={start}
+              {...rest}
+              class={`bl-word${isMask ? " bl-slot" : ""} ${name}`}
+              data-label={isMask ? text : undefined}
+            >
+              {text}
+            </span>
+          );
+        })}
+        {"\u200b"}
+        {chips(line.after)}
+      </div>
+      <textarea
+        ref={area}
+        rows={1}
+        aria-label={LABELS[n]}
+        placeholder={HINTS[n]}
+        value={isShown}
+        disabled={disabled}
+        title={disabled ? view.link.needs.value : undefined}
+        dir={dir}
+        spellcheck={false}
+        autocomplete="off"
+        autofocus={focus}
+        {...{ onFocus: field.onFocus, onBlur: field.onBlur }}
+        onInput={(event) => {
+          field.onInput(event);
+          typing.typed();
+        }}
+        onCompositionStart={() => typing.compose(true)}
+        onCompositionEnd={() => typing.compose(false)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") {
+            event.preventDefault();
+            area.current!.blur();
+            mirror.current!.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
+          }
+          if (event.key !== "Enter" || event.isComposing) return;
+          event.preventDefault();
+          typing.enter();
+        }}
+      />
+    </div>
+  );
+}

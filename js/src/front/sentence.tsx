@@ -1,0 +1,213 @@
+// The sentence: a text field whose words are buttons, and over them what the chosen head looks at.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Check, into } from "../parts/controls";
+import { useView } from "../state/view";
+import { Arcs } from "./arcpicture";
+import { arcsOf, habitArcs, habitOf, type Scene } from "./arcs";
+import { useTyped } from "./field";
+import { useLayout, wordAt } from "./layout";
+import { Line, taps } from "./line";
+import { LongLine } from "./longline";
+import { usePins } from "./pins";
+import { askerOf, isLongText, loudnessOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
+
+const TAPS = 2; // touches after which nobody needs to be told
+
+export function Sentence() {
+  const view = useView();
+  const { synced, link, running, page, overview, shownHead } = view;
+  const stage = useRef<HTMLDivElement>(null);
+  const second = useSignal(false);
+  const touched = useRef(false); // the last pointer was a finger
+  const words = wordsOf(overview);
+  const { submitted } = usePins(view, words);
+  const typed = useTyped(submitted);
+  const { fields, isApart, secondText, runsAlone } = typed;
+  const live = link.kernel.value && overview.lens;
+  const hasPair = secondText.value !== "" || fields[1].value.value !== "";
+  const lines = [0, 1].flatMap((n): TextLine[] => {
+    const line = words.lines[n];
+    if (line && (n === 0 || overview.pair || !overview.square)) return [line];
+    return n === 1 && (hasPair || second.value) ? [{ text: "", places: [], before: [], after: [] }] : [];
+  });
+  const texts = lines.map((line, n) => (live || fields[n]!.value.value ? fields[n]!.value.value : line.text));
+  const { width, type, boxes } = useLayout(stage, words, texts);
+  const long = isLongText(shownHead.weights);
+  const { front } = page;
+  useEffect(() => {
+    front.word.value = null; // of another text
+  }, [overview.subject]);
+  const asker = askerOf(view, words);
+  const weights = wordWeights(shownHead.weights, words);
+  const row = useMemo(() => rowOf(weights, words, asker), [weights, words, asker]);
+  const pinned = view.focus.pinnedQuery
+    ? words.rows.findIndex(({ pieces }) => pieces.includes(view.focus.query))
+    : null;
+  const habit = useMemo(() => {
+    if (long || !overview.square) return null;
+    const rows = words.rows.map((_, n) => weights.values.row(n));
+    const one = habitOf(rows, words.markers);
+    return one && { one, rows };
+  }, [weights, words]);
+  const scene: Scene = {
+    ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: loudnessOf(view) },
+    ...{ size: type.size, room: type.room, gap: type.gap, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
+  };
+  const { arcs, numbers } = useMemo(() => arcsOf(scene), [boxes, asker, row, scene.loudness, type, width]);
+  const behind = habit ? habitArcs(scene, habit.rows, habit.one) : [];
+  const numbered = new Set(numbers.map(({ word }) => word));
+  const marks = (word: number) => {
+    const weight = row[word] ?? 0;
+    const state =
+      word === asker
+        ? "bl-asker"
+        : numbered.has(word) && weight >= 0.1 && !words.markers[word]
+          ? "bl-target"
+          : weight < 0.1
+            ? "bl-far"
+            : "";
+    const isWashed = type.dense && word !== asker && weight >= 0.02 && !words.markers[word];
+    const wash = `color-mix(in srgb, var(--select) ${Math.round(8 + 45 * weight)}%, transparent)`;
+    return { class: state, ...(isWashed ? { style: { background: wash } } : {}) };
+  };
+  const hover = (word: number) => {
+    const pieces = words.rows[word]?.pieces ?? null;
+    if (String(pieces) !== String(front.word.peek())) front.word.value = pieces;
+  };
+  const pick = (word: number) => {
+    const unit = words.rows[word];
+    if (!unit) return;
+    taps.count++;
+    const isPinned = word === pinned;
+    synced.put({ query: isPinned ? null : unit.pieces[0]!, key: null });
+  };
+  const pointAt = (event: PointerEvent) => {
+    const frame = stage.current!.getBoundingClientRect();
+    const scale = frame.width / stage.current!.offsetWidth || 1;
+    return wordAt(boxes, (event.clientX - frame.left) / scale, (event.clientY - frame.top) / scale);
+  };
+  const wordOf = (target: EventTarget | null) => {
+    const word = (target as Element).closest<HTMLElement>("[data-n]");
+    return word ? Number(word.dataset.n) : -1;
+  };
+  const go = () => {
+    second.value = false;
+    typed.typing.enter();
+  };
+  const isTyped = fields.some(({ value, shown }) => value.value !== shown.value);
+  return (
+    <section class="bl-sentence" data-testid="sentence" aria-label="Sentence">
+      <form onSubmit={(event) => event.preventDefault()}>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: the words in it are buttons */}
+        <div
+          ref={stage}
+          class={`bl-stage${type.one ? " bl-one" : ""}${type.dense ? " bl-dense" : ""}${running.value ? " bl-waiting" : ""}`}
+          style={{ "--size": `${type.size}px`, "--room": `${type.room}px`, "--gap": `${type.gap}px` }}
+          title={live ? undefined : link.needs.value}
+          onPointerMove={(event) => event.pointerType !== "touch" && hover(pointAt(event))}
+          onPointerLeave={(event) => event.pointerType !== "touch" && hover(-1)}
+          onPointerDown={(event) => {
+            touched.current = event.pointerType === "touch";
+          }}
+          onClick={({ target }) => {
+            const word = wordOf(target);
+            if (word < 0) return;
+            const isPointed = String(front.word.peek()) === String(words.rows[word]?.pieces);
+            if (touched.current && !isPointed) hover(word);
+            else pick(word);
+          }}
+          onFocusIn={({ target }) => (target as Element).matches(":focus-visible") && hover(wordOf(target))}
+          onFocusOut={() => hover(-1)}
+          onKeyDown={(event) => {
+            const word = wordOf(event.target);
+            if (word < 0) return;
+            if (event.key === "Escape" && pinned !== null) {
+              event.preventDefault();
+              synced.put({ query: null, key: null });
+            }
+            if (event.key === "Enter" || event.key === " ") {
+              event.preventDefault();
+              pick(word);
+            }
+            const list = [...stage.current!.querySelectorAll<HTMLElement>("[data-n]")];
+            const at = list.findIndex((one) => Number(one.dataset.n) === word);
+            const isTurned = list[at]!.closest("[dir]")!.matches("[dir=rtl]");
+            const step = { ArrowLeft: isTurned ? 1 : -1, ArrowRight: isTurned ? -1 : 1 }[event.key];
+            const to = { Home: list[0], End: list.at(-1) }[event.key] ?? (step && list[at + step]);
+            if (!to && !step) return;
+            event.preventDefault();
+            event.stopPropagation(); // with Alt: not back and forward
+            if (to) to.focus();
+          }}
+        >
+          {lines.map((line, n) => {
+            const shared = { n, line, words, marks, pinned, typed, stop: asker, disabled: !live };
+            const field = fields[n]!;
+            const isLate = n === 1 && second.value;
+            const own = isLate ? { ...field, onFocus: () => field.onFocus() } : field;
+            return <Line key={n} {...shared} field={own} focus={isLate && !hasPair} />;
+          })}
+          {long && <LongLine words={words} row={row} asker={asker} />}
+          <Arcs
+            {...{ behind, arcs, numbers, asker, dense: type.dense }}
+            scene={`${overview.subject} ${shownHead.layer} ${shownHead.head}`}
+            pick={(word) => {
+              page.tabChosen.value = true;
+              synced.put({
+                query: words.units[asker]!.pieces[0]!,
+                key: words.units[word]!.pieces[0]!,
+                view: "neurons",
+              });
+            }}
+          />
+        </div>
+        <div class="bl-under">
+          {!hasPair && !second.value && live && (
+            <button
+              type="button"
+              class="bl-link"
+              title={
+                isApart.value
+                  ? "Read a second text on its own: why are the two similar?"
+                  : "Run two sentences as a pair"
+              }
+              onClick={() => into(second)(true)}
+            >
+              + second sentence
+            </button>
+          )}
+          {link.coming.value && <span class="bl-coming bl-muted bl-number">{link.coming.value}</span>}
+          {(synced.truncation.value || texts.join("").length > 300) && live && (
+            <Check
+              label="cut if too long"
+              title="Cut the text to what the model takes; the view then says how much was dropped"
+              checked={synced.truncation.value}
+              onChange={(value) => synced.put({ truncation: value })}
+            />
+          )}
+          {isTyped && live && !runsAlone() && (
+            <button
+              type="submit"
+              class="bl-button bl-primary"
+              aria-label="Run"
+              title="Trace this text"
+              disabled={running.value && !link.page.value}
+              onClick={(event) => {
+                event.preventDefault();
+                go();
+              }}
+            >
+              {running.value ? "…" : "Run ⏎"}
+            </button>
+          )}
+          <span class="bl-spacer" />
+          {taps.count < TAPS && (
+            <span class="bl-hint bl-muted">Touch a word.{live && " Click between words to type."}</span>
+          )}
+        </div>
+      </form>
+    </section>
+  );
+}

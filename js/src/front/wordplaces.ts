@@ -1,0 +1,80 @@
+// Where the words of a run stand in the text as it was typed, and in one that has been changed since.
+import type { Unit } from "../compute/grid";
+
+/** From one character of the text to before another. */
+export interface Place {
+  start: number;
+  end: number;
+}
+
+const UNKNOWN = /^[[<]unk[\]>]$/i;
+
+const plain = (text: string) =>
+  text
+    .normalize("NFKD")
+    .replace(/[\p{M}\s\p{Cc}\p{Cf}]/gu, "")
+    .toLowerCase();
+
+/** Letters as tokenizers compare them, and the place in the text that each comes from. */
+function lettersOf(text: string): { letters: string; places: Place[] } {
+  const places: Place[] = [];
+  let [letters, start] = ["", 0];
+  for (const character of text) {
+    const end = start + character.length;
+    const letter = plain(character);
+    if (letter === "" && places.length > 0 && !/\s/.test(character)) places.at(-1)!.end = end; // an accent
+    for (let n = 0; n < letter.length; n++) places.push({ start, end });
+    letters += letter;
+    start = end;
+  }
+  return { letters, places };
+}
+
+/** The place of every word in the text it was made from; null for a token that is not in it. */
+export function placesOf(text: string, words: Unit[]): (Place | null)[] {
+  const { letters, places } = lettersOf(text);
+  let cursor = 0;
+  let isSure = true; // all before has its place
+  const own = words.map(({ label }): Place | null => {
+    const letter = plain(label);
+    const at = letter === "" ? -1 : letters.indexOf(letter, cursor);
+    if (at < 0 || (isSure && at > cursor + 24)) return null;
+    cursor = at + letter.length;
+    isSure = true;
+    return { start: places[at]!.start, end: places[cursor - 1]!.end };
+  });
+  return own.map((place, n) => {
+    if (place || (words[n]!.special && !UNKNOWN.test(words[n]!.label))) return place;
+    const [before, after] = [own.slice(0, n).findLast(Boolean), own.slice(n + 1).find(Boolean)];
+    const [start, end] = [before?.end ?? 0, after?.start ?? text.length];
+    const gap = text.slice(start, end);
+    const run = [...gap.matchAll(/\S+/g)];
+    const missing = words
+      .map((_, m) => m)
+      .filter((m) => !own[m] && (!words[m]!.special || UNKNOWN.test(words[m]!.label)));
+    const first = own.findLastIndex((one, m) => m < n && one) + 1;
+    const match = run[missing.filter((m) => m >= first).indexOf(n)];
+    return match ? { start: start + match.index, end: start + match.index + match[0].length } : null;
+  });
+}
+
+/** The places in a text that was changed since: words before and after the change stay, one that holds it grows. */
+export function movedPlaces(places: (Place | null)[], from: string, to: string): (Place | null)[] {
+  if (from === to) return places;
+  const most = Math.min(from.length, to.length);
+  let head = 0;
+  while (head < most && from[head] === to[head]) head++;
+  let tail = 0;
+  while (tail < most - head && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail++;
+  const [stop, shift] = [from.length - tail, to.length - from.length];
+  const joins = /^[\p{L}\p{N}]/u.test(to.slice(head, to.length - tail));
+  return places.map((place) => {
+    if (!place) return null;
+    const { start, end } = place;
+    if (end < head || (end === head && !joins)) return place;
+    if (start >= stop) return { start: start + shift, end: end + shift };
+    if (start > head || end < stop) return null;
+    const word = /^\S+/.exec(to.slice(start, end + shift));
+    return word ? { start, end: start + word[0].length } : null;
+  });
+}

@@ -1,0 +1,128 @@
+// What the sentence shows of a head: its words, which of them asks, and the row of that word.
+import { type Grid, grid, type TokenSide, type Unit, units } from "../compute/grid";
+import { type Cells, isLong } from "../compute/windows";
+import { written } from "../head/running";
+import type { Overview } from "../state/overview";
+import type { View } from "../state/view";
+import { type Place, placesOf } from "./wordplaces";
+
+/** One line of the picture: a text, and which words stand where in it. */
+export interface TextLine {
+  text: string;
+  places: (Place | null)[]; // of all words of the picture
+  before: number[]; // tokens that are not in the text: chips beside it
+  after: number[];
+}
+
+export interface Words {
+  units: Unit[]; // of all lines
+  lines: TextLine[];
+  rows: Unit[]; // words that ask, and words that are looked at, each a part of `units`
+  cols: Unit[];
+  markers: boolean[]; // of the units: tokens that stand in no text
+}
+
+/** A text of tokens, where nothing else is known of it. */
+function spelt(side: TokenSide, list: Unit[]): { text: string; places: (Place | null)[] } {
+  let text = "";
+  const places = list.map((unit) => {
+    if (unit.special) return null;
+    const word = written(side, unit);
+    if (text && word.hasBlank) text += " ";
+    const start = text.length;
+    text += word.text;
+    return { start, end: text.length };
+  });
+  return { text, places };
+}
+
+function lineOf(side: TokenSide, list: Unit[], text: string): TextLine {
+  const own = { text, places: placesOf(text, list) };
+  const count = list.filter(({ special }) => !special).length;
+  const isOf = own.places.filter(Boolean).length >= count / 2 && text !== "";
+  const { places, text: line } = isOf ? own : spelt(side, list);
+  const [first, last] = [places.findIndex(Boolean), places.findLastIndex(Boolean)];
+  const outside = (test: (n: number) => boolean) => list.flatMap((_, n) => (places[n] || !test(n) ? [] : [n]));
+  return {
+    text: line,
+    places,
+    before: outside((n) => n < first || first < 0),
+    after: outside((n) => n > last && first >= 0),
+  };
+}
+
+/** The line of units that begin at number `from` of all. */
+const shifted = ({ text, places, before, after }: TextLine, from: number, count: number): TextLine => {
+  const move = (n: number) => n + from;
+  const all = Array.from({ length: count }, (_, n) => places[n - from] ?? null);
+  return { text, places: all, before: before.map(move), after: after.map(move) };
+};
+
+const memo = new WeakMap<TokenSide, Words>();
+
+/** The words of an overview, in its one or two lines. */
+export function wordsOf({ queries, keys, text, text_pair, pair }: Overview): Words {
+  const known = memo.get(queries);
+  if (known) return known;
+  const rows = units(queries, true);
+  const cols = keys ? units(keys, true) : rows;
+  const list = keys ? [...rows, ...cols] : rows;
+  const second = keys ? rows.length : pair ? rows.findIndex(({ segment }) => segment === 1) : -1;
+  const lines =
+    second < 0
+      ? [lineOf(queries, rows, text)]
+      : [
+          shifted(lineOf(queries, list.slice(0, second), text), 0, list.length),
+          shifted(lineOf(keys ?? queries, list.slice(second), text_pair), second, list.length),
+        ];
+  const markers = list.map((_, n) => lines.every(({ places }) => !places[n]));
+  const words = { units: list, lines, rows, cols, markers };
+  memo.set(queries, words);
+  return words;
+}
+
+const MASK = /^[[<]mask[\]>]$/i;
+
+/** The word that asks, by its number: under the pointer or the focus, pinned, the mask, or that which looks clearest. */
+export function askerOf(view: View, { rows }: Words): number {
+  const { page, focus, overview } = view;
+  const mask = overview.queries.tokens.findIndex((token) => MASK.test(token));
+  const pinned = focus.pinnedQuery ? focus.query : undefined;
+  const piece = page.front.word.value?.[0] ?? pinned ?? (mask >= 0 ? mask : focus.query);
+  return Math.max(
+    0,
+    rows.findIndex(({ pieces }) => pieces.includes(piece)),
+  );
+}
+
+const grids = new WeakMap<Cells, Grid>();
+
+/** The weights of a head between words: summed over the pieces that are looked at, the mean over those that ask. */
+export function wordWeights(weights: Cells, { rows, cols }: Words): Grid {
+  const known = grids.get(weights);
+  if (known?.rows === rows) return known;
+  const now = grid(weights, rows, cols);
+  grids.set(weights, now);
+  return now;
+}
+
+/** The row of a word over all units of the picture. */
+export function rowOf(weights: Grid, { units: list, rows, cols }: Words, asker: number): Float32Array {
+  const row = weights.values.row(asker);
+  if (rows === cols) return row;
+  const all = new Float32Array(list.length);
+  all.set(row, rows.length);
+  return all;
+}
+
+/** How loud the head is: as it is dragged, else as in the run shown. */
+export function loudnessOf({ page, overview, shownHead: { layer, head } }: View): number {
+  const isIt = ([l, h]: readonly [number, number | null, ...number[]]) => l === layer && (h === null || h === head);
+  const factors = overview.changes.flatMap(({ scale, off }) =>
+    scale && isIt(scale) ? [scale[2]] : off && isIt(off) ? [0] : [],
+  );
+  return page.front.factor.value ?? factors.at(-1) ?? 1;
+}
+
+/** Too long for a picture of all of its words' rows. */
+export const isLongText = ({ rows, cols }: Cells) => isLong(rows, cols) || cols > 512;
