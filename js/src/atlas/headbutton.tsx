@@ -56,7 +56,7 @@ function Picture({ thumbs, n, hidden }: PictureProps) {
 const NoPicture = () => <span class="bl-fill bl-muted">{useView().link.kernel.value ? "…" : "–"}</span>;
 
 /** The picture by the measure shown; those that were shown before stay, hidden: measures are gone back to. */
-function Thumbnail({ n }: { n: number }) {
+export function Thumbnail({ n }: { n: number }) {
   const view = useView();
   const thumbs = useComputed(() => view.shownHead.thumbs).value;
   const pictures = useRef(new Map<string, Thumbs>()).current;

@@ -1,8 +1,25 @@
 // The top of a view: the sentence with what the chosen head looks at, and beside it what the model answers.
+import { useView } from "../state/view";
+import { Answer } from "./answer";
+import { Claim } from "./claim";
+import { Loudness } from "./loudness";
 import { Sentence } from "./sentence";
+import { Strip } from "./strip";
+import { isUnfolded } from "./unfolded";
 
-export const Front = () => (
-  <div class="bl-front">
-    <Sentence />
-  </div>
-);
+export function Front() {
+  const view = useView();
+  return (
+    <div class="bl-front" data-unfolded={isUnfolded(view)}>
+      <Sentence />
+      <div class="bl-front-row">
+        <div class="bl-front-claim">
+          <Claim />
+          <Loudness />
+        </div>
+        <Answer />
+      </div>
+      <Strip />
+    </div>
+  );
+}

@@ -52,7 +52,7 @@ function placeWords(view: View, own: Float32Array, col: number, gives: boolean):
 }
 
 /** What a weight would be if the row were even: of all keys that the model lets its pieces see. */
-function evenOf({ slice }: ShownHead, query: Unit, key: Unit): number {
+export function evenOf({ slice }: ShownHead, query: Unit, key: Unit): number {
   const shares = query.pieces.map((i) => {
     const sees = (j: number) => visible(slice, i, j);
     const keyCount = upTo(slice.K).filter(sees).length;

@@ -7,7 +7,8 @@ import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { Token, tokenWord } from "../parts/token";
-import { type AnswerRow, type Answers, answersOf, movedMost, targetOf } from "../state/effects";
+import { type AnswerRow, type Answers, movedMost, targetOf } from "../state/effects";
+import { useAnswers } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
@@ -16,16 +17,6 @@ import { PatchForm } from "./patch";
 import { amounts, Slopes } from "./slopes";
 
 const ANSWERS_SHOWN = 3; // answers in the line
-
-/** The answer, the last one of this text while the next is on its way. */
-function useAnswers(): Answers | null {
-  const view = useView();
-  const memo = useRef<{ subject: string; value: Answers } | null>(null);
-  const answer = answersOf(view);
-  const { subject } = view.overview;
-  if (answer.state === "answered") memo.current = { subject, value: answer.value };
-  return memo.current?.subject === subject ? memo.current.value : null;
-}
 
 export function WhatIf() {
   const { overview, page } = useView();

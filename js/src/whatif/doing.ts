@@ -11,29 +11,30 @@ import type { Change } from "../state/overview";
 import type { View } from "../state/view";
 import type { Asked, Doing } from "../state/whatif";
 
-/** Other changes instead of those that there are; the step before is kept. */
-export function put(view: View, list: (there: number[]) => Asked[], keep = true): void {
+/** Other changes instead of those that there are; the step before is kept. Whether they could be made. */
+export async function put(view: View, list: (there: number[]) => Asked[], keep = true): Promise<boolean> {
   const { overview, page, link } = view;
   const { past, colour } = page.whatif;
   const reason = link.kernel.value ? overview.offers.whatif : link.needs.value;
   if (reason) {
     link.say("change", reason);
-    return;
+    return false;
   }
   let previous: number[] = [];
   const noted = (there: number[]) => {
     previous = there;
     return list(there);
   };
-  change(view, noted).then(
+  return change(view, noted).then(
     (changes) => {
       const { subject, lists } = past.peek();
       if (keep)
         past.value = { subject: overview.subject, lists: [...(subject === overview.subject ? lists : []), previous] };
       if (colour.peek() === "") colour.value = "moved";
       page.announcement.value = changes.length > 0 ? "the model was changed" : "the model is unchanged again";
+      return true;
     },
-    () => undefined, // the link says why
+    () => false, // the link says why
   );
 }
 

@@ -11,11 +11,11 @@ import { useView, type View } from "../state/view";
 
 const FIRST = "the model’s first";
 
-/** Ask about another answer, "" for the model's first. */
-function choose({ page }: View, target: string): void {
+/** Ask about another answer, "" for the model's first, at a mask or token, -1 for the first. */
+export function choose({ page }: View, target: string, place = -1): void {
   batch(() => {
     page.target.value = target;
-    page.targetAt.value = -1;
+    page.targetAt.value = place;
   });
 }
 

@@ -1,0 +1,189 @@
+// The model's answer as bars: ink stays without the head, the accent is lost without it. A click asks about another answer.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { capital, headLabel } from "../paint/format";
+import { into } from "../parts/controls";
+import { Token, tokenText, tokenWord } from "../parts/token";
+import { answersOf } from "../state/effects";
+import { type Asked, curveOf, useAsked, useShares } from "../state/frontanswers";
+import { useView, type View } from "../state/view";
+import { add, toToken } from "../whatif/doing";
+import { AnswerChoice, choose } from "../whatif/target";
+import { answerBars, type Bar, type Stretch, shareBars, stretchesOf, trackOf } from "./bars";
+import { brief } from "./claims";
+
+const TITLES: Record<string, string> = {
+  words: "The model’s guesses",
+  labels: "The model’s label",
+  tags: "The words’ tags",
+  span: "The model’s answer",
+  similarity: "How alike",
+  embedding: "Its vector rests on",
+};
+
+const LEGENDS: Record<string, Partial<Record<Stretch["kind"], string>>> = {
+  head: { lost: "lost without this head", gone: "gained without it" },
+  change: { gone: "lost by the change", gained: "gained by the change" },
+};
+
+export function Answer() {
+  const view = useView();
+  const asked = useAsked();
+  const shares = useShares(asked?.answers.kind ?? "");
+  useSlot(view, asked);
+  if (!asked) return <NoAnswer />;
+  const { kind, unit, said: note, rows } = asked.answers;
+  const isLone = unit === "score" && rows.length === 1;
+  const share = kind === "embedding" ? shares : null;
+  const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
+  return (
+    <section class="bl-answer" data-testid="answer" aria-label="The model’s answer">
+      <h3 title={capital(about)}>
+        {isLone ? "The model’s score" : TITLES[kind]}
+        {kind === "words" && asked.answers.places.length > 0 && ` at ${asked.lead.position}`}
+      </h3>
+      {kind !== "embedding" ? (
+        <Bars asked={asked} bars={answerBars(asked)} />
+      ) : share?.state !== "answered" ? (
+        <p class="bl-muted">{share?.state === "refused" ? share.reason : "…"}</p>
+      ) : share.value.why_not ? (
+        <p class="bl-muted">{share.value.why_not}</p>
+      ) : (
+        <Bars asked={asked} bars={shareBars(asked, view.overview.queries, share.value)} />
+      )}
+      {rows.length > 1 && kind !== "span" && <OtherAnswer />}
+    </section>
+  );
+}
+
+/** Why there are no bars. */
+function NoAnswer() {
+  const view = useView();
+  const answer = answersOf(view);
+  const why = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "…";
+  return (
+    <section class="bl-answer" data-testid="answer" aria-label="The model’s answer">
+      <p class="bl-muted">{why}</p>
+    </section>
+  );
+}
+
+/** A mask that the reader pins is the one whose words are shown. */
+function useSlot(view: View, asked: Asked | null): void {
+  const { query, pinnedQuery } = view.focus;
+  const pin = pinnedQuery && asked?.answers.kind === "words" && asked.answers.places.includes(query) ? query : null;
+  useEffect(() => {
+    if (pin === null || !asked || pin === asked.lead.position) return;
+    const row = asked.answers.rows.find(({ position }) => position === pin);
+    if (row) choose(view, row.name, pin);
+  }, [pin]);
+}
+
+/** The way to any other word or label. */
+function OtherAnswer() {
+  const open = useSignal(false);
+  return (
+    <div class="bl-more-answers">
+      <button type="button" class="bl-link" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
+        {open.value ? "less" : "more …"}
+      </button>
+      {open.value && <AnswerChoice />}
+    </div>
+  );
+}
+
+function Bars({ asked, bars }: { asked: Asked; bars: Bar[] }) {
+  const { loudness, answers, factor } = asked;
+  const curves =
+    answers.kind === "embedding" ? [] : answers.rows.map((row) => (loudness && curveOf(loudness, row)) ?? []);
+  const track = trackOf(bars, curves);
+  const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
+  const legends = LEGENDS[factor === 1 && asked.others === 0 ? "head" : "change"]!;
+  const legend = leadKinds.find((kind) => legends[kind]);
+  const longest = Math.max(...bars.map(({ name }) => tokenText(name).length));
+  return (
+    <div class={longest > 9 ? "bl-bars bl-long-names" : "bl-bars"}>
+      {bars.map((bar, n) => (
+        <OneBar key={`${bar.position} ${bar.name} ${bar.pieces[0]}`} {...{ asked, bar, track, lead: n === 0 }} />
+      ))}
+      <p class="bl-bars-legend">
+        {legend && (
+          <>
+            <span class={`bl-stretch bl-${legend}`} /> {legends[legend]}
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** What a bar says to who cannot see it. */
+function spoken({ name, now, off, was }: Bar, head: string): string {
+  const tail = off !== null ? `; ${brief(off)} without ${head}` : was !== null ? `; was ${brief(was)}` : "";
+  return `${tokenWord(name)}, ${brief(now)}${tail}`;
+}
+
+interface OneBarProps {
+  asked: Asked;
+  bar: Bar;
+  track: [number, number];
+  lead: boolean;
+}
+
+function OneBar({ asked, bar, track, lead }: OneBarProps) {
+  const view = useView();
+  const { overview, shownHead, link } = view;
+  const { kind, unit } = asked.answers;
+  const { name, position, pieces, now, was, about, markers } = bar;
+  const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
+  const label =
+    kind === "similarity" ? "both texts" : kind === "tags" ? `${overview.queries.tokens[position]}: ${name}` : name;
+  const hides = kind === "embedding" && !markers;
+  const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, asked, bar));
+  const isLive = link.kernel.value;
+  const canAct = kind === "embedding" ? hides && isLive : ["words", "labels", "tags"].includes(kind);
+  const title = hides
+    ? `${now.toFixed(4)}. Click: the text without it${isLive ? "" : `. ${link.needs.value}`}`
+    : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}`;
+  const place = ([lo, hi]: [number, number], value: number) => percent((value - lo) / (hi - lo || 1));
+  return (
+    <button
+      type="button"
+      class={`bl-bar${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}`}
+      aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
+      aria-pressed={canAct && kind !== "embedding" ? lead : undefined}
+      disabled={!canAct}
+      title={title}
+      onClick={act}
+    >
+      <span class="bl-bar-name">
+        <Token text={label} />
+      </span>
+      <span class="bl-bar-track">
+        {stretchesOf(bar, track).map((stretch) => (
+          <span
+            key={stretch.kind}
+            class={`bl-stretch bl-${stretch.kind}`}
+            style={{ left: percent(stretch.from), width: percent(stretch.to - stretch.from) }}
+          />
+        ))}
+        {was !== null && brief(was) !== brief(now) && (
+          <span class="bl-was" style={{ left: place(track, was) }}>
+            {lead && <span>was {brief(was)}</span>}
+          </span>
+        )}
+      </span>
+      <span class="bl-bar-number bl-number">{brief(now).replace("less than ", "<\u2009")}</span>
+    </button>
+  );
+}
+
+/** Ask about the answer of a bar; the model's first is asked about where nobody chose. */
+function ask(view: View, { answers, lead }: Asked, { name, position }: Bar): void {
+  const isOfFirstPlace = answers.places.length === 0 || position === answers.places[0];
+  const there = answers.rows.filter((row) => answers.kind !== "words" || row.position === position);
+  const first = there.reduce((a, b) => (b.before > a.before ? b : a));
+  if (name === lead.name && position === lead.position) return;
+  if (first.name === name && isOfFirstPlace && answers.kind !== "tags") choose(view, "");
+  else choose(view, name, answers.places.length > 0 ? position : -1);
+}

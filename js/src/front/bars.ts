@@ -1,0 +1,123 @@
+// The answer as bars: which rows, how long each is, and which part of it the head holds.
+import { type TokenSide, units } from "../compute/grid";
+import type { AnswerRow } from "../state/effects";
+import { type Asked, between, curveAt, curveOf, type Shares } from "../state/frontanswers";
+import { isAlike } from "./claims";
+
+const ROWS = 5;
+
+/** One bar. */
+export interface Bar {
+  name: string;
+  position: number; // of the row it is, -1 of the whole text
+  pieces: number[]; // of the word whose share it is
+  now: number;
+  off: number | null; // without the head, in a run that has it as it is
+  was: number | null; // before the change
+  about: boolean; // it lies between two runs
+  markers?: boolean; // the tokens of the template together
+}
+
+/** Each word's share of a vector, its pieces summed, the largest first. */
+export const wordShares = (side: TokenSide, shares: Float32Array) =>
+  units(side, true)
+    .map(({ label, pieces, special }) => ({
+      ...{ label, pieces, special },
+      share: pieces.reduce((sum, n) => sum + shares[n]!, 0),
+    }))
+    .sort((a, b) => b.share - a.share);
+
+/** The rows that are shown: the one that is asked about, then as the model's own run ranks them; the best now is there. */
+export function barRows({ answers, lead }: Asked): AnswerRow[] {
+  const { kind, rows } = answers;
+  const there = kind === "words" ? rows.filter(({ position }) => position === lead.position) : rows;
+  const list = there.slice(0, ROWS);
+  const best = there.reduce((a, b) => (b.after > a.after ? b : a));
+  return kind === "tags" || list.includes(best) ? list : [...list.slice(0, -1), best];
+}
+
+/** The bars of an answer. While its slider is dragged they are those of its curves. */
+export function answerBars(asked: Asked): Bar[] {
+  const { loudness, factor, isDragged, others } = asked;
+  const rows = barRows(asked);
+  const drawn = rows.map((row): Bar | null => {
+    const curve = loudness && curveOf(loudness, row);
+    const at = (factor: number) => (curve ? curveAt(loudness!.factors, curve, factor) : null);
+    const now = isDragged ? at(factor) : row.after;
+    if (now === null) return null; // it came in with the run that is being left
+    return {
+      ...{ name: row.name, position: row.position, pieces: [], now },
+      off: factor === 1 && others === 0 ? at(0) : null,
+      was: factor === 1 ? (others > 0 ? row.before : null) : (at(1) ?? row.before),
+      about: isDragged && !loudness!.factors.includes(factor),
+    };
+  });
+  return drawn.filter((bar) => bar !== null);
+}
+
+/** The bars of what a vector rests on: words, then the template's tokens together. */
+export function shareBars(asked: Asked, side: TokenSide, { shares }: Shares): Bar[] {
+  const { loudness, factor, isDragged } = asked;
+  const at = (factor: number) => (loudness?.shares ? between(loudness.factors, loudness.shares, factor) : null);
+  const [now, off, was] = [
+    (isDragged && at(factor)) || shares,
+    factor === 1 ? at(0) : null,
+    factor === 1 ? null : at(1),
+  ];
+  const sum = (numbers: Float32Array | null, pieces: number[]) =>
+    numbers && pieces.reduce((total, n) => total + numbers[n]!, 0);
+  const ranked = wordShares(side, was ?? shares);
+  const bar = (name: string, pieces: number[], markers = false): Bar => ({
+    ...{ name, pieces, markers, position: -1, now: sum(now, pieces)!, off: sum(off, pieces), was: sum(was, pieces) },
+    about: isDragged && !loudness?.factors.includes(factor),
+  });
+  const special = ranked.filter((one) => one.special);
+  const names = [...new Set(special.map(({ label }) => label))].join(" ");
+  return [
+    ...ranked
+      .filter((one) => !one.special)
+      .slice(0, ROWS)
+      .map(({ label, pieces }) => bar(label, pieces)),
+    ...(special.length > 0
+      ? [
+          bar(
+            names,
+            special.flatMap(({ pieces }) => pieces),
+            true,
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** A stretch of a bar's track, in shares of its length. */
+export interface Stretch {
+  kind: "stays" | "lost" | "gone" | "gained";
+  from: number;
+  to: number;
+}
+
+/** Where the track begins and ends: at round numbers, the same for every strength of the head. */
+export function trackOf(bars: Bar[], curves: number[][]): [lo: number, hi: number] {
+  const numbers = [...bars.flatMap(({ now, off, was }) => [now, off ?? now, was ?? now]), ...curves.flat()];
+  const most = Math.max(...numbers);
+  const hi = [0.1, 0.25, 0.5, 1].find((end) => most <= end) ?? most;
+  return [Math.min(0, ...numbers), hi];
+}
+
+/** The stretches of a bar: what stays, and what is lost or gained, without the head or by the change. */
+export function stretchesOf({ now, off, was }: Bar, [lo, hi]: [number, number]): Stretch[] {
+  const place = (value: number) => (value - lo) / (hi - lo || 1);
+  const stretch = (kind: Stretch["kind"], a: number, b: number): Stretch => ({
+    ...{ kind, from: place(Math.min(a, b)), to: place(Math.max(a, b)) },
+  });
+  const other = was ?? off;
+  if (other === null || now < 0 || other < 0 || isAlike(now, other)) return [stretch("stays", 0, now)];
+  if (was !== null)
+    return now < was
+      ? [stretch("stays", 0, now), stretch("gone", now, was)]
+      : [stretch("stays", 0, was), stretch("gained", was, now)];
+  return other < now
+    ? [stretch("stays", 0, other), stretch("lost", other, now)]
+    : [stretch("stays", 0, now), stretch("gone", now, other)];
+}

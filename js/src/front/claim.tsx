@@ -1,0 +1,151 @@
+// Two sentences that join the head and the answer: where it looks, and what happens without it.
+import { grid, type Unit, units } from "../compute/grid";
+import { evenOf, mostWords } from "../head/cellwords";
+import { capital, headLabel } from "../paint/format";
+import { nounOf } from "../parts/nouns";
+import { tokenQuote, tokenWord } from "../parts/token";
+import {
+  type Asked,
+  curveAt,
+  isExact,
+  type Shares,
+  useAsked,
+  useHeadsThatMatter,
+  useShares,
+} from "../state/frontanswers";
+import { useView, type View } from "../state/view";
+import { wordShares } from "./bars";
+import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
+
+const NEIGHBOURS = { before: "previous", after: "next" } as const;
+const MOST = 0.5; // of a head's attention that goes to one neighbour: it looks there from everywhere
+
+const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
+
+/** The neighbour that a head looks at from most words, where this cell is an example of it. */
+function neighboursOf({ overview, shownHead }: View, step: number): Look["neighbours"] {
+  const side = step === -1 ? "before" : step === 1 ? "after" : null;
+  const share = side ? overview.statistic(shownHead.layer, shownHead.head, NEIGHBOURS[side]) : 0;
+  return side && share >= MOST ? { side, share } : null;
+}
+
+/** What the row in focus, or that of the word under the pointer, gives most to; in words for other measures than weight. */
+export function lookOf(view: View): Look | string {
+  const { overview, shownHead, focus, page } = view;
+  const { layer, head, layerMap, measure, values } = shownHead;
+  const [rows, cols] = [units(overview.queries, true), units(overview.keyside, true)];
+  const hovered = page.front.word.value;
+  const has = (n: number) => (unit: Unit) => unit.pieces.includes(n);
+  const at = Math.max(0, rows.findIndex(has(hovered?.[0] ?? focus.query)));
+  const query = rows[at]!;
+  const numbers = grid(layerMap?.values ?? values, [query], cols).values.row(0);
+  const name = headLabel(layer, head);
+  if (layerMap || measure !== "weight") {
+    const words = mostWords(view, { to: false, unit: query, units: cols, values: numbers });
+    return layerMap ? words : `In ${name}, ${words}`;
+  }
+  const largest = numbers.reduce((best, value, n) => (value > numbers[best]! ? n : best), 0);
+  const to = focus.pinnedKey && !hovered ? Math.max(0, cols.findIndex(has(focus.key))) : largest;
+  const key = cols[to]!;
+  return {
+    ...{ head: name, hovered: hovered !== null, query: nameOf(query), key: nameOf(key), value: numbers[to]! },
+    even: evenOf(shownHead, query, key),
+    noun: nounOf(overview),
+    itself: overview.square && at === to,
+    neighbours: overview.square ? neighboursOf(view, to - at) : null,
+  };
+}
+
+/** What the answer does, in numbers that are on the screen. */
+export function effectOf(view: View, asked: Asked, shares: Shares | null, best: Best | null): Effect {
+  const { overview, shownHead } = view;
+  const { answers, lead, loudness, curve, factor, isDragged, others } = asked;
+  const { kind, unit, rows, places } = answers;
+  const { factors } = loudness!;
+  const exact = kind === "embedding" ? 1 - lead.after : lead.after;
+  const silent = curveAt(factors, curve!, 0);
+  const [carrier] = shares ? wordShares(overview.queries, shares.shares).filter(({ special }) => !special) : [];
+  return {
+    ...{ kind, factor, others, best, name: lead.name, lone: unit === "score" && rows.length === 1 },
+    head: headLabel(shownHead.layer, shownHead.head),
+    where:
+      kind === "tags"
+        ? ` for ${tokenQuote(overview.queries.tokens[lead.position]!)}`
+        : places.length > 0
+          ? ` at ${lead.position}`
+          : "",
+    from: curveAt(factors, curve!, 1),
+    to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : exact,
+    about: isDragged && !isExact(loudness!, factor),
+    carrier: carrier ? { word: tokenWord(carrier.label), share: carrier.share } : null,
+  };
+}
+
+/** Whether the run shown is the one that the curve is of: what else was done to this head is not in the curve. */
+const isOfCurve = ({ answers, lead, loudness, curve, shown, isDragged }: Asked): boolean => {
+  if (isDragged || !isExact(loudness!, shown)) return true;
+  const after = answers.kind === "embedding" ? 1 - lead.after : lead.after;
+  return Math.abs(curveAt(loudness!.factors, curve!, shown) - after) < 0.002;
+};
+
+/** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
+function claimOf(view: View, asked: Asked | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
+  const look = lookOf(view);
+  const first = typeof look === "string" ? [capital(look)] : lookPieces(look);
+  if (!asked) return [first, null];
+  if (asked.waits) return [first, ["…"]];
+  if (!asked.curve) return [first, asked.refused ? [asked.refused] : null];
+  const effect = effectOf(view, asked, shares, best);
+  if (!isOfCurve(asked)) return [first, null];
+  if (asked.factor === 1) return [first, withoutPieces(effect)];
+  const both = louderPieces(effect, typeof look === "string" ? null : look);
+  return view.page.front.word.value ? [first, both[0]] : both;
+}
+
+export function Claim() {
+  const view = useView();
+  const asked = useAsked();
+  const shares = useShares(asked?.answers.kind ?? "");
+  const heads = useHeadsThatMatter();
+  const [top, count] = heads.state === "answered" ? [heads.value.heads[0], heads.value.heads.length] : [undefined, 0];
+  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], count } : null;
+  const held = shares?.state === "answered" && !shares.value.why_not ? shares.value : null;
+  const lines = claimOf(view, asked, held, best);
+  const isMoving = Boolean(asked?.isDragged) || view.page.front.word.value !== null;
+  return (
+    <p class="bl-claim" data-testid="claim" aria-live={isMoving ? "off" : "polite"}>
+      {lines.map((line, n) => (
+        <span key={n} class={n > 0 && asked?.refused ? "bl-claim-line bl-refused" : "bl-claim-line"}>
+          {line && <Pieces pieces={line} />}{" "}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+/** A sentence with its words, heads and numbers. */
+export const Pieces = ({ pieces }: { pieces: Piece[] }) => (
+  <>
+    {pieces.map((piece, n) => {
+      if (typeof piece === "string") return piece;
+      if ("word" in piece)
+        return (
+          <i key={n} class="bl-word">
+            {piece.word}
+          </i>
+        );
+      if ("mark" in piece)
+        return (
+          <span key={n} class="bl-mark">
+            {piece.mark}
+          </span>
+        );
+      if ("head" in piece) return <b key={n}>{piece.head}</b>;
+      return (
+        <span key={n} class={piece.strong ? "bl-number bl-strong" : "bl-number"}>
+          {piece.number}
+        </span>
+      );
+    })}
+  </>
+);

@@ -1,0 +1,180 @@
+// The sentences between the head and the answer, from numbers that are on the screen: pieces of text, so that words,
+// heads and numbers can look like what they are.
+import { signed } from "../paint/format";
+import { isMuch } from "../parts/sentence";
+
+export type Piece = string | { word: string } | { mark: string } | { head: string } | { number: string; strong?: true };
+
+export const plain = (pieces: Piece[]): string =>
+  pieces.map((piece) => (typeof piece === "string" ? piece : Object.values(piece)[0])).join("");
+
+/** A number as bars and sentences have it: two decimals. */
+export const brief = (value: number): string => (value > 0 && value < 0.005 ? "less than 0.01" : signed(value, 2));
+
+/** The difference of two numbers as they are shown, so that what is read adds up. */
+export const shownDifference = (from: number, to: number): number =>
+  (Math.round(100 * to) - Math.round(100 * from)) / 100;
+
+/** A word of the text as it stands in a sentence. */
+export interface Name {
+  text: string;
+  special: boolean; // a token of the template
+}
+
+const named = ({ text, special }: Name): Piece =>
+  special || /^[[<].+[\]>]$/.test(text) ? { mark: text } : { word: text };
+
+/** One row of a head's weights: what it gives most to, or to what is pinned. */
+export interface Look {
+  head: string;
+  hovered: boolean; // of the word under the pointer
+  query: Name;
+  key: Name;
+  value: number;
+  even: number; // what an even row gives the key
+  noun: string;
+  itself: boolean; // the key is the query
+  neighbours: { side: "before" | "after"; share: number } | null; // where all rows look alike: mean over rows
+}
+
+/** Where a head looks. */
+export function lookPieces(look: Look): Piece[] {
+  const { hovered, value, even, noun, itself, neighbours } = look;
+  const head: Piece = { head: look.head };
+  const [query, key] = [named(look.query), named(look.key)];
+  const at: Piece[] = [" (", { number: brief(value) }, ")."];
+  if (neighbours && !hovered) {
+    const share: Piece = { number: brief(neighbours.share) };
+    return [head, ` lets ${noun}s look at the ${noun} ${neighbours.side} (`, share, " on average)."];
+  }
+  if (!isMuch(value, even)) return ["In ", head, ", ", query, ` looks at no ${noun} much; at `, key, " most", ...at];
+  const [does, rests] = hovered ? [" looks at ", " rests on "] : [" look at ", " rest on "];
+  const target: Piece[] = itself ? [does, "itself"] : [look.key.special ? rests : does, key];
+  return hovered ? ["In ", head, ", ", query, ...target, ...at] : [head, " lets ", query, ...target, ...at];
+}
+
+/** What the answer does when the head is louder or quieter. */
+export interface Effect {
+  head: string;
+  kind: string;
+  lone: boolean; // the answer is one number without a name
+  name: string;
+  where: string; // " at 6", of several masks or tokens
+  from: number; // with the head as it is
+  to: number; // at the factor, or without it where that is 1
+  factor: number;
+  about: boolean; // it lies between two runs
+  others: number; // other changes of the run
+  carrier: { word: string; share: number } | null; // the word that holds most of a vector
+  best: Best | null;
+}
+
+/** Of the heads that were switched off, the one that does most; `to`: the number without it. */
+export interface Best {
+  head: string;
+  count: number;
+  change: number;
+}
+
+const LITTLE = 0.02; // a change of the answer below it is none to speak of
+const UNSURE = 0.1; // a best guess below it is none to speak of
+
+/** What the numbers are of. */
+function subjectOf({ kind, lone, name, where }: Effect): Piece[] {
+  if (kind === "similarity") return ["the similarity"];
+  if (kind === "embedding") return ["the vector’s turn"];
+  if (lone) return ["the score"];
+  return [{ word: name }, where];
+}
+
+/** Whether two numbers are the same as they are shown. */
+export const isAlike = (from: number, to: number): boolean => brief(from) === brief(to);
+
+/** "falls from 0.66 to 0.27". */
+function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to" | "about">): Piece[] {
+  const [before, after] = [brief(from), brief(to)];
+  const guess = about ? "about " : "";
+  if (before === after)
+    return [
+      ...subject,
+      before.startsWith("less") ? " stays below " : ` stays at ${guess}`,
+      { number: before.replace("less than ", "") },
+    ];
+  return [
+    ...subject,
+    to < from ? " falls from " : " rises from ",
+    { number: before },
+    ` to ${guess}`,
+    { number: after, strong: true },
+  ];
+}
+
+/** "the vector turns by 0.08", from none. */
+function turns(effect: Effect): Piece[] {
+  if (!isAlike(effect.from, 0) && effect.from > 0) return moves(subjectOf(effect), effect);
+  return [`the vector turns by ${effect.about ? "about " : ""}`, { number: brief(effect.to), strong: true }];
+}
+
+const told = (effect: Effect): Piece[] =>
+  effect.kind === "embedding" ? turns(effect) : moves(subjectOf(effect), effect);
+
+const carried = ({ carrier }: Effect): Piece[] =>
+  carrier ? [" ", { word: carrier.word }, " carries ", { number: brief(carrier.share) }, " of it."] : [];
+
+/** That no head matters here, by those that were run; null where one does. */
+function nothing(effect: Effect): Piece[] | null {
+  const { from, to, best, kind } = effect;
+  if (!best || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
+  const most: Piece[] = [{ number: String(best.count) }, " heads tried, ", { head: best.head }, " moves it most, to "];
+  const after: Piece[] = [{ number: brief(from + best.change) }, "."];
+  if (kind === "words" && from < UNSURE)
+    return [
+      "The model is unsure: ",
+      ...subjectOf(effect),
+      " has ",
+      { number: brief(from) },
+      "; of ",
+      ...most,
+      ...after,
+    ];
+  return [
+    "No single head matters here: ",
+    ...subjectOf(effect),
+    " has ",
+    { number: brief(from) },
+    "; of ",
+    ...most,
+    ...after,
+  ];
+}
+
+/** What happens without the head. */
+export function withoutPieces(effect: Effect): Piece[] {
+  const none = effect.others === 0 && effect.kind !== "embedding" ? nothing(effect) : null;
+  if (none) return none;
+  const lead = effect.others > 0 ? "In this changed run, without it, " : "Without it, ";
+  return [lead, ...told(effect), ".", ...carried(effect)];
+}
+
+/** What a head that is louder or quieter does: first the answer, then that it looks all the same. */
+export function louderPieces(effect: Effect, look: Look | null): [Piece[], Piece[]] {
+  const { factor, others } = effect;
+  const run = others > 0 ? "In this changed run, with " : "With ";
+  const silent = brief(factor) === "0.00" || brief(factor).startsWith("less");
+  const lead: Piece[] = silent
+    ? [run, { head: effect.head }, " silent, "]
+    : [
+        others > 0 ? "In this changed run, at " : "At ",
+        { number: factor.toFixed(2) },
+        " of ",
+        { head: effect.head },
+        "’s strength, ",
+      ];
+  const answer = [...lead, ...told(effect), "."];
+  if (!silent) return [answer, [`It passes on ${factor < 1 ? "less" : "more"} than the model lets it.`]];
+  const still: Piece[] =
+    look && isMuch(look.value, look.even) && !look.neighbours && !look.itself
+      ? ["It still ", look.key.special ? "rests on " : "looks at ", named(look.key), ", but passes nothing on."]
+      : ["It still looks, but passes nothing on."];
+  return [answer, still];
+}

@@ -1,0 +1,216 @@
+// How loud the head is: a slider whose track is the curve of the answer. While it is dragged nothing is asked: the nine
+// runs are here. Let go, one exact run is.
+import { useEffect, useRef } from "preact/hooks";
+import { headLabel } from "../paint/format";
+import { tokenWord } from "../parts/token";
+import { type Asked, curveAt, isExact, isOfHead, useAsked } from "../state/frontanswers";
+import { useView, type View } from "../state/view";
+import { put, undo } from "../whatif/doing";
+import { brief } from "./claims";
+
+const LOUDEST = 2;
+const SNAP = 0.04; // so near to 1 it is 1
+const STEP = 0.1; // of a key
+const KEY_PAUSE = 400; // ms after a key before the run: who holds it down asks once
+
+/** A factor where the pointer is, on a track of some px. */
+export function pointed(x: number, width: number): number {
+  const factor = Math.max(0, Math.min(LOUDEST, (LOUDEST * x) / (width || 1)));
+  return Math.abs(factor - 1) < SNAP ? 1 : Math.round(100 * factor) / 100;
+}
+
+/** The factor after a key; null for keys that move nothing. */
+export function stepped(key: string, factor: number): number | null {
+  const step = { ArrowLeft: -STEP, ArrowDown: -STEP, ArrowRight: STEP, ArrowUp: STEP }[key];
+  if (step) return Math.max(0, Math.min(LOUDEST, Math.round(10 * (factor + step)) / 10));
+  return { Home: 0, End: LOUDEST, Backspace: 1, Delete: 1 }[key] ?? null;
+}
+
+/** One exact run with the head so loud, instead of how loud it was before; other heads' sliders go back, unless kept. */
+export async function setLoudness(view: View, factor: number, keep: boolean): Promise<void> {
+  const { page, shownHead } = view;
+  const { layer, head } = shownHead;
+  const made = await put(view, (there) => {
+    const { changes } = view.overview;
+    const stays = changes.filter(
+      (one) => there.includes(one.id) && !isOfHead(one, layer, head) && (keep || !one.scale),
+    );
+    return [...stays.map(({ id }) => id), ...(factor === 1 ? [] : [["scale", layer, head, factor]])];
+  });
+  if (!made) page.front.factor.value = null;
+}
+
+const nameOf = ({ answers, lead }: Asked): string =>
+  ({ similarity: "alike", embedding: "turn" })[answers.kind] ??
+  (answers.unit === "score" && answers.rows.length === 1 ? "score" : lead.name);
+
+export function Loudness() {
+  const view = useView();
+  const { overview, shownHead, page, link } = view;
+  const asked = useAsked();
+  const track = useRef<HTMLDivElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const isHeld = useRef(false);
+  const { layer, head } = shownHead;
+  const { factor: dragged } = page.front;
+  useEffect(() => {
+    if (!isHeld.current) dragged.value = null; // the run that was asked for is here, or another one
+  }, [overview.trace, layer, head]);
+  useEffect(() => () => clearTimeout(timer.current), [overview.trace, layer, head]);
+  if (!asked || shownHead.layerMap || (asked.refused && !asked.curve)) return null;
+  const { curve, loudness, factor, shown } = asked;
+  const isLive = link.kernel.value && !overview.offers.whatif;
+  const release = (keep: boolean) => {
+    const to = dragged.peek();
+    if (to === null) return;
+    if (to === shown || !isLive) dragged.value = isLive ? null : to;
+    else setLoudness(view, to, keep);
+  };
+  const at = ({ clientX }: PointerEvent) => {
+    const { left, width } = track.current!.getBoundingClientRect();
+    dragged.value = pointed(clientX - left, width);
+  };
+  const isBetween = loudness && factor !== shown && !isExact(loudness, factor);
+  const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : exactOf(asked));
+  const text = value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(asked)} ${brief(value)}`;
+  const off = shown !== 1 || dragged.value !== null;
+  return (
+    <div class="bl-loudness" data-testid="loudness">
+      <div class="bl-loudness-head">
+        <span id={`bl-loud-${overview.trace}`}>
+          How loud is this head? {factor !== 1 && <b class="bl-number">{factor.toFixed(2)}</b>}
+          {isBetween && <span class="bl-muted"> between two runs</span>}
+        </span>
+        {off && (
+          <button
+            type="button"
+            class="bl-link"
+            title={isLive || dragged.value !== null ? "As it was before" : link.needs.value}
+            onClick={() => {
+              clearTimeout(timer.current);
+              if (dragged.peek() !== null) dragged.value = null;
+              if (shown !== 1 && isLive) undo(view);
+            }}
+          >
+            Undo
+          </button>
+        )}
+      </div>
+      <div
+        ref={track}
+        class={curve ? "bl-loudness-track" : "bl-loudness-track bl-waits"}
+        role="slider"
+        tabIndex={curve ? 0 : -1}
+        aria-label={`How loud is ${headLabel(layer, head)}?`}
+        aria-valuemin={0}
+        aria-valuemax={LOUDEST}
+        aria-valuenow={factor}
+        aria-valuetext={text}
+        aria-disabled={!curve}
+        onPointerDown={(event) => {
+          if (!curve || event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          event.currentTarget.focus({ preventScroll: true });
+          isHeld.current = true;
+          clearTimeout(timer.current);
+          at(event);
+        }}
+        onPointerMove={(event) => isHeld.current && at(event)}
+        onPointerUp={({ shiftKey }) => {
+          if (!isHeld.current) return;
+          isHeld.current = false;
+          release(shiftKey);
+        }}
+        onPointerCancel={() => {
+          isHeld.current = false;
+          dragged.value = null;
+        }}
+        onKeyDown={(event) => {
+          if (!curve) return;
+          if (event.key === "z" && (event.ctrlKey || event.metaKey)) {
+            event.preventDefault();
+            undo(view);
+            return;
+          }
+          const to = event.altKey || event.ctrlKey || event.metaKey ? null : stepped(event.key, factor);
+          if (to === null) return;
+          event.preventDefault();
+          dragged.value = to;
+          clearTimeout(timer.current);
+          const { shiftKey } = event;
+          timer.current = setTimeout(() => release(shiftKey), KEY_PAUSE);
+        }}
+      >
+        {curve && loudness && (
+          <Curve {...{ curve, factors: loudness.factors, factor, value: value!, name: nameOf(asked) }} />
+        )}
+      </div>
+      <div class="bl-loudness-ends" aria-hidden="true">
+        <span>silent</span>
+        <span>as it is</span>
+        <span>twice</span>
+      </div>
+    </div>
+  );
+}
+
+/** The number of the run shown. */
+const exactOf = ({ answers, lead }: Asked): number => (answers.kind === "embedding" ? 1 - lead.after : lead.after);
+
+interface CurveProps {
+  curve: number[];
+  factors: number[];
+  factor: number;
+  value: number;
+  name: string;
+}
+
+const [WIDTH, HEIGHT] = [100, 100]; // of the drawing, which is stretched
+const TOP = 26; // above the curve: its numbers
+
+function Curve({ curve, factors, factor, value, name }: CurveProps) {
+  const [lo, hi] = [Math.min(0, ...curve), Math.max(0.01, ...curve, value)];
+  const x = (at: number) => (WIDTH * at) / LOUDEST;
+  const y = (number: number) => HEIGHT - ((HEIGHT - TOP) * (number - lo)) / (hi - lo);
+  const path = (points: [number, number][]) =>
+    points.map(([at, number]) => `${x(at)},${y(number).toFixed(2)}`).join(" L");
+  const points = factors.map((at, n): [number, number] => [at, curve[n]!]);
+  const before = [...points.filter(([at]) => at < factor), [factor, value] as [number, number]];
+  const line = path(points);
+  const part = path(before);
+  const percent = (number: number) => `${number.toFixed(2)}%`;
+  const [first, last] = [curve[0]!, curve.at(-1)!];
+  return (
+    <>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <path class="bl-curve-area" d={`M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT} Z`} />
+        <path class="bl-curve-area bl-on" d={`M0,${HEIGHT} L${part} L${x(factor)},${HEIGHT} Z`} />
+        <path class="bl-curve" d={`M${line}`} />
+        <path class="bl-curve bl-on" d={`M${part}`} />
+        <path class="bl-curve-base" d={`M0,${HEIGHT} H${WIDTH}`} />
+        <path class="bl-curve-base bl-on" d={`M0,${HEIGHT} H${x(factor)}`} />
+        {factor !== 1 && <path class="bl-curve-base" d={`M${x(1)},${HEIGHT - 4} V${HEIGHT + 4}`} />}
+        <path class="bl-curve-drop" d={`M${x(factor)},${HEIGHT} V${y(value)}`} />
+      </svg>
+      {factor > 0.4 && (
+        <span class="bl-curve-end bl-number" style={{ left: 0, top: percent(y(first)) }}>
+          {brief(first)}
+        </span>
+      )}
+      {factor < 1.6 && (
+        <span class="bl-curve-end bl-number bl-right" style={{ right: 0, top: percent(y(last)) }}>
+          {brief(last)}
+        </span>
+      )}
+      <span class="bl-curve-dot" style={{ left: percent(x(factor)), top: percent(y(value)) }} />
+      <span class="bl-knob" style={{ left: percent(x(factor)) }} />
+      <span
+        class={`bl-curve-label${factor < 0.2 ? " bl-left" : factor > 1.8 ? " bl-right" : ""}`}
+        style={{ left: percent(x(factor)), top: percent(y(value)) }}
+        aria-hidden="true"
+      >
+        <i class="bl-word">{tokenWord(name)}</i> <b class="bl-number">{brief(value)}</b>
+      </span>
+    </>
+  );
+}

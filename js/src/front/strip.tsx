@@ -1,0 +1,229 @@
+// The heads that matter most to the answer here, each with its picture and what it does; and the way to all of them.
+
+import { Thumbnail } from "../atlas/headbutton";
+import { useSentences } from "../atlas/headvalues";
+import { type Unit, units } from "../compute/grid";
+import { largest } from "../compute/largest";
+import { headLabel, px, signed } from "../paint/format";
+import { into } from "../parts/controls";
+import { nounOf } from "../parts/nouns";
+import { isMuch } from "../parts/sentence";
+import { tokenWord } from "../parts/token";
+import { type HeadsThatMatter, isOnRequest, useAsked, useHeadsThatMatter } from "../state/frontanswers";
+import { rowsOf, unitValues } from "../state/rows";
+import { useView, type View } from "../state/view";
+import { Pieces } from "./claim";
+import { type Piece, shownDifference } from "./claims";
+
+const CHIPS = 6;
+const BAR = 26; // px of the longest
+const MUCH = 0.5; // of a head's attention that goes to one place: that is what it does
+const NEIGHBOURS = { previous: "before", next: "after" } as const;
+
+/** "the word before", "looks at cat": what a head does, in three words. */
+export type Does = (layer: number, head: number) => Piece[];
+
+/** What heads do: by where half of their attention lies, else by the row of the answer, else by their sentence. */
+function useDoes(position: number): Does {
+  const view = useView();
+  const { overview } = view;
+  const says = useSentences();
+  const noun = nounOf(overview);
+  const [query] = position < 0 ? [] : units(overview.queries, true).filter(({ pieces }) => pieces.includes(position));
+  const cols = units(overview.keyside, true);
+  const rows = query ? rowsOf(view, overview, query) : null;
+  const weights = rows?.state === "answered" ? rows.value.weight : null;
+  const K = overview.keyside.tokens.length;
+  return (layer, head) => {
+    for (const [statistic, side] of Object.entries(NEIGHBOURS))
+      if (overview.statistic(layer, head, statistic) >= MUCH) return [`the ${noun} ${side}`];
+    const at = (layer * overview.n_heads + head) * K;
+    const row = weights ? unitValues(weights.subarray(at, at + K), cols, false) : null;
+    return (row && lookedAt(row, cols, query!)) || shortened(says(layer, head).lead, headLabel(layer, head), noun);
+  };
+}
+
+/** Where a row looks most; null where nowhere much. */
+function lookedAt(row: Float32Array, cols: Unit[], { pieces }: Unit): Piece[] | null {
+  const to = largest(row, 1).positions[0];
+  const key = cols[to ?? -1];
+  if (!key || !isMuch(row[to!]!, key.pieces.length / row.length)) return null;
+  const name = tokenWord(key.label);
+  if (key.pieces[0] === pieces[0]) return ["looks at itself"];
+  return key.special ? ["rests on ", { mark: name }] : ["looks at ", { word: name }];
+}
+
+/** The sentence that the product has of a head, without its name. */
+export const shortened = (lead: string, name: string, noun: string): Piece[] => [
+  lead
+    .slice(name.length + 1)
+    .replace("partly ", "")
+    .replace(`looks at the previous ${noun}`, `the ${noun} before`)
+    .replace(`looks at the next ${noun}`, `the ${noun} after`)
+    .replace(`looks at the ${noun} itself`, "itself")
+    .replace(/^(spreads|picks).*/, "looks at many"),
+];
+
+const ordinal = (n: number) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
+
+export function Strip() {
+  const view = useView();
+  const { overview, page } = view;
+  const asked = useAsked();
+  const heads = useHeadsThatMatter();
+  const does = useDoes(asked?.lead.position ?? -1);
+  const count = overview.n_layers * overview.n_heads;
+  const matter = heads.state === "answered" ? heads.value : null;
+  const list = matter && !matter.why_not ? matter.heads : [];
+  const isNothing = list.length > 0 && list.every(([, , change]) => Math.abs(change) < 0.005);
+  return (
+    <section class="bl-strip" data-testid="strip" aria-label="Heads that matter most here">
+      <Heading heads={matter} />
+      <div class="bl-chips">
+        {list.length > 0 && !isNothing ? (
+          list
+            .slice(0, CHIPS)
+            .map(([layer, head, change]) => (
+              <Chip key={`${layer}-${head}`} {...{ layer, head, change, matter: matter!, does: does(layer, head) }} />
+            ))
+        ) : (
+          <div class="bl-chips-none">
+            {isOnRequest(overview, page) && heads.state === "asking" ? (
+              <button
+                type="button"
+                class="bl-button"
+                disabled={!view.link.kernel.value}
+                title={
+                  view.link.kernel.value ? "One backward pass, then the best heads one by one" : view.link.needs.value
+                }
+                onClick={() => into(page.front.sought)(overview.subject)}
+              >
+                Find the heads that matter
+              </button>
+            ) : (
+              <span class="bl-muted">{noneWords(view, heads, asked !== null, list.length, isNothing)}</span>
+            )}
+          </div>
+        )}
+        <AllHeads count={count} heads={list} />
+      </div>
+    </section>
+  );
+}
+
+/** What stands where there are no chips. */
+function noneWords(
+  view: View,
+  heads: ReturnType<typeof useHeadsThatMatter>,
+  hasAnswer: boolean,
+  tried: number,
+  isNothing: boolean,
+) {
+  if (isNothing) return `No head alone moves the answer by 0.01: of ${tried} tried, none does.`;
+  if (heads.state === "refused") return heads.reason;
+  if (heads.state === "answered") return heads.value.why_not || heads.value.limit;
+  return hasAnswer && !view.overview.offers.whatif ? "looking for them …" : "";
+}
+
+/** What the numbers are of, and where the head shown stands among them. */
+function Heading({ heads }: { heads: HeadsThatMatter | null }) {
+  const { overview, shownHead } = useView();
+  const asked = useAsked();
+  const { layer, head } = shownHead;
+  const place = heads?.heads.findIndex(([l, h]) => l === layer && h === head) ?? -1;
+  const kind = asked?.answers.kind;
+  const word: Piece =
+    kind === "embedding"
+      ? "the vector turns"
+      : kind === "similarity"
+        ? "the similarity moves"
+        : { word: heads?.name ?? "" };
+  const verb = typeof word === "string" ? "" : " moves";
+  return (
+    <h3>
+      Heads that matter most here
+      {heads && !heads.why_not && heads.heads.length > 0 && (
+        <span class="bl-muted" title={heads.limit || undefined}>
+          {" "}
+          and how <Pieces pieces={[word]} />
+          {verb} without them
+          {heads.limit && ". "}
+          {heads.limit}
+        </span>
+      )}
+      {place > 0 && (
+        <span class="bl-muted bl-strip-place">
+          {headLabel(layer, head)}: {ordinal(place + 1)} of {overview.n_layers * overview.n_heads}
+        </span>
+      )}
+    </h3>
+  );
+}
+
+interface ChipProps {
+  layer: number;
+  head: number;
+  change: number;
+  matter: HeadsThatMatter;
+  does: Piece[];
+}
+
+/** One head: a click shows it. */
+function Chip({ layer, head, change, matter, does }: ChipProps) {
+  const { overview, shownHead, synced } = useView();
+  const isShown = shownHead.layer === layer && shownHead.head === head && !shownHead.layerMap;
+  const { before, heads } = matter;
+  const difference = shownDifference(before, before + change);
+  const most = Math.max(...heads.map(([, , one]) => Math.abs(one)));
+  return (
+    <button
+      type="button"
+      class="bl-head-chip"
+      aria-pressed={isShown}
+      data-head={`${layer}-${head}`}
+      title={`${signed(change, 4)} (${matter.unit})`}
+      onClick={() => synced.put({ layer, head, layer_map: "" })}
+    >
+      <span class="bl-head-picture">
+        <Thumbnail n={layer * overview.n_heads + head} />
+      </span>
+      <b>{headLabel(layer, head)}</b>
+      <span class="bl-head-change">
+        <span class="bl-stretch" style={{ width: px(Math.max(2, (BAR * Math.abs(change)) / most)) }} />
+        <span class="bl-number">
+          {difference > 0 && "+"}
+          {signed(difference, 2)}
+        </span>
+      </span>
+      <span class="bl-head-does">
+        <Pieces pieces={does} />
+      </span>
+    </button>
+  );
+}
+
+/** The way to the atlas, with the heads that were tried as its picture. */
+function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["heads"] }) {
+  const { overview, page, shownHead } = useView();
+  const open = page.allHeads;
+  const { n_layers, n_heads } = overview;
+  const most = Math.max(...heads.map(([, , change]) => Math.abs(change)), 1e-9);
+  return (
+    <button type="button" class="bl-all-heads" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
+      <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
+        {heads.map(([layer, head, change]) => (
+          <rect
+            key={`${layer}-${head}`}
+            x={head}
+            y={layer}
+            width={1}
+            height={1}
+            fill-opacity={0.15 + (0.75 * Math.abs(change)) / most}
+          />
+        ))}
+        <rect class="bl-on" x={shownHead.head} y={shownHead.layer} width={1} height={1} />
+      </svg>
+      All {count} heads {open.value ? "▾" : "▸"}
+    </button>
+  );
+}
