@@ -75,7 +75,9 @@ export function Explorer({ view }: { view: View }) {
           }
           const isWriting = (event.target as Element).closest("form, input[type=search]"); // who leaves that means no pin
           if (event.key !== "Escape" || event.defaultPrevented || isWriting) return;
-          if ((synced.query.value ?? synced.key.value) !== null) synced.put({ query: null, key: null });
+          const open = [page.help, page.more].find((row) => row.value); // what opened closes before a pin goes
+          if (open) open.value = false;
+          else if ((synced.query.value ?? synced.key.value) !== null) synced.put({ query: null, key: null });
         }}
       >
         <WithLesson>

@@ -1,7 +1,8 @@
 // Native controls with the page's own style: a row of exclusive buttons, a drop-down, a check, a slider, a menu.
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useStanding } from "./standing";
 
 export interface Choice<T> {
   value: T;
@@ -152,6 +153,9 @@ export function Menu({
   children: ComponentChildren;
 }) {
   const details = useRef<HTMLDetailsElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  useStanding(isOpen, list, () => details.current!.querySelector("summary")!.getBoundingClientRect());
   const close = () => {
     details.current!.open = false;
     details.current!.querySelector("summary")!.focus();
@@ -169,6 +173,7 @@ export function Menu({
     <details
       ref={details}
       class={`bl-menu ${name}`}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !event.currentTarget.open) return;
         event.preventDefault();
@@ -181,7 +186,12 @@ export function Menu({
       </summary>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: only closes the list after one of its buttons acted */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys arrive as clicks of the buttons inside */}
-      <div class="bl-menu-list" onClick={({ target }) => (target as Element).closest("[data-stays]") || close()}>
+      <div
+        ref={list}
+        class="bl-menu-list"
+        popover="manual"
+        onClick={({ target }) => (target as Element).closest("[data-stays]") || close()}
+      >
         {children}
       </div>
     </details>

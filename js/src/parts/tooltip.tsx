@@ -1,44 +1,57 @@
 // The one tooltip of a view. It only repeats what focus or a click shows too.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { px } from "../paint/format";
 import { useView, type View } from "../state/view";
+import { besides, inSight } from "./standing";
 
-const HIGHEST = 60; // px of a tooltip
+const STILL = 6; // px that a pointer moves while it clicks
+
+/** Where a click answers: no tooltip covers it. */
+const ANSWERS = '.bl-words, .bl-asks, [role="tabpanel"], [data-testid="claim"], [data-testid="sentence"]';
+
+let clicked = { x: Number.NaN, y: Number.NaN };
 
 export function Tooltip() {
   const view = useView();
   const { tip, root, overview } = view;
   const box = useRef<HTMLDivElement>(null);
-  const [shift, setShift] = useState(0);
   const balloon = tip.value;
   useLayoutEffect(() => {
-    const width = box.current?.offsetWidth ?? 0;
-    const room = root.current?.clientWidth ?? 0;
-    if (balloon) setShift(Math.max(8 + width / 2, Math.min(room - 8 - width / 2, balloon.x)));
+    if (!balloon || !box.current || !root.current) return;
+    const { style, offsetWidth: width, offsetHeight: height } = box.current;
+    const { at, grid, isPointer, element } = balloon;
+    const answers = [...root.current.querySelectorAll(ANSWERS)].filter((one) => !one.contains(element));
+    const boxes = answers.map((one) => one.getBoundingClientRect());
+    const spot = besides({ at, grid, isPointer }, { width, height }, inSight(root.current), boxes);
+    const frame = root.current.getBoundingClientRect();
+    Object.assign(style, { left: px(spot.left - frame.left), top: px(spot.top - frame.top) });
   }, [balloon]);
   useEffect(() => hideTip(view), [overview]); // what it stood at may have moved
+  useEffect(() => {
+    const answered = ({ clientX, clientY }: MouseEvent) => {
+      clicked = { x: clientX, y: clientY };
+      hideTip(view);
+    };
+    root.current?.addEventListener("click", answered, true);
+    return () => root.current?.removeEventListener("click", answered, true);
+  }, []);
   if (!balloon) return null;
   return (
-    <div ref={box} class="bl-tip" role="tooltip" style={{ left: px(shift || balloon.x), top: px(balloon.y + 6) }}>
+    <div ref={box} class="bl-tip" role="tooltip">
       {balloon.content}
     </div>
   );
 }
 
-/**
- * Show the tooltip of an element or of the pointer; without content it goes. It stands below the grid or the chart that
- * it speaks of, and at the pointer where that is out of sight.
- */
-export function showTip({ tip, root }: View, at: Element | PointerEvent, content: ComponentChildren): void {
-  const frame = root.current!.getBoundingClientRect();
-  const element = at instanceof Element ? at : (at.currentTarget as Element);
-  const box = element.getBoundingClientRect();
-  const around = (element.closest(".bl-scroll, svg") ?? element).getBoundingClientRect();
-  const x = at instanceof Element ? box.left + box.width / 2 : at.clientX;
-  const foot = at instanceof Element ? box.bottom : at.clientY + 12;
-  const y = around.bottom + HIGHEST < innerHeight ? around.bottom : foot;
-  tip.value = content ? { x: x - frame.left, y: y - frame.top, content } : null;
+/** Show the tooltip of an element or of the pointer; without content it goes. After a click it waits for the next move. */
+export function showTip({ tip }: View, at: Element | PointerEvent, content: ComponentChildren): void {
+  const isPointer = !(at instanceof Element);
+  if (isPointer && Math.hypot(at.clientX - clicked.x, at.clientY - clicked.y) < STILL) return;
+  const element = isPointer ? (at.currentTarget as Element) : at;
+  const grid = (element.closest(".bl-scroll, svg") ?? element).getBoundingClientRect();
+  const box = isPointer ? new DOMRect(at.clientX - 12, at.clientY - 12, 24, 24) : element.getBoundingClientRect();
+  tip.value = content ? { at: box, grid, isPointer, element, content } : null;
 }
 
 export function hideTip({ tip }: View): void {

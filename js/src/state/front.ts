@@ -4,13 +4,11 @@ import { type Signal, signal } from "@preact/signals";
 export interface FrontState {
   factor: Signal<number | null>; // how loud the shown head is while its slider is dragged; null: as in the run shown
   word: Signal<number[] | null>; // tokens of the word under the pointer or the focus; null: of the one that is pinned
-  open: Signal<boolean>; // all heads and the map of the one shown
   sought: Signal<string>; // the long text whose heads that matter are looked for on request
 }
 
 export const createFront = (): FrontState => ({
   factor: signal(null),
   word: signal(null),
-  open: signal(false),
   sought: signal(""),
 });

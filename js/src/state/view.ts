@@ -13,8 +13,10 @@ import { applySettings, restore, stateOf } from "./snapshot";
 import type { Store } from "./store";
 
 interface Tip {
-  x: number; // in the root's own pixels
-  y: number;
+  at: DOMRect; // the element, or the place of the pointer
+  grid: DOMRect; // the grid or the chart that it is in
+  isPointer: boolean;
+  element: Element;
   content: ComponentChildren;
 }
 

@@ -54,7 +54,7 @@ export interface MadeOf {
 }
 
 export interface WhatIfState {
-  menu: Signal<{ x: number; y: number; doings: Doing[] } | null>; // at the pointer, in the root's own pixels
+  menu: Signal<{ x: number; y: number; doings: Doing[] } | null>; // at the pointer
   pending: Signal<number[] | null>; // changes that history asked for, until they are there
   colour: Signal<"" | "moved" | "matters">; // of the atlas
   metric: Signal<string>; // what heads are swept for, "" is the first

@@ -1,10 +1,10 @@
 // What if it did not? The model's answer, the changes of the run as chips, and what they do; keys and menus that change.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
-import { px } from "../paint/format";
 import { isNothing } from "../paint/ranked";
 import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
+import { useStanding } from "../parts/standing";
 import { More } from "../parts/term";
 import { Token, tokenWord } from "../parts/token";
 import { type AnswerRow, type Answers, movedMost, targetOf } from "../state/effects";
@@ -64,15 +64,20 @@ function AtPointer() {
   const { menu } = useView().page.whatif;
   const list = useRef<HTMLDivElement>(null);
   const now = menu.value;
-  useLayoutEffect(() => list.current?.querySelector("button")?.focus(), [now]);
+  useStanding(now, list, () => {
+    const { x, y } = menu.peek()!;
+    return { left: x, right: x, top: y, bottom: y };
+  });
+  useLayoutEffect(() => list.current?.querySelector("button")?.focus({ preventScroll: true }), [now]);
   if (!now) return null;
   const close = () => into(menu)(null);
   return (
-    <div class="bl-menu bl-at-pointer" style={{ left: px(now.x), top: px(now.y) }}>
+    <div class="bl-menu bl-at-pointer">
       {/* biome-ignore lint/a11y/noStaticElementInteractions: only closes the list after one of its buttons acted */}
       <div
         ref={list}
         class="bl-menu-list"
+        popover="manual"
         onClick={close}
         onFocusOut={({ relatedTarget }) => {
           if (!list.current?.contains(relatedTarget as Node)) close();
@@ -281,10 +286,5 @@ function asked(view: View, event: MouseEvent): void {
   const doings = toElement(view, event.composedPath()[0] as Element, true);
   if (!doings || !view.root.current) return;
   event.preventDefault();
-  view.page.whatif.menu.value = { ...place(view.root.current, event), doings };
-}
-
-function place(root: HTMLElement, { clientX, clientY }: MouseEvent) {
-  const { left, top, width } = root.getBoundingClientRect();
-  return { x: Math.min(clientX - left, width - 290), y: clientY - top };
+  view.page.whatif.menu.value = { x: event.clientX, y: event.clientY, doings };
 }
