@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import replacing
+from ..base.atomic import text_or_path
 from ..errors import BertLensError, InputError, SelectionError
 from ..export import pages
 from ..lens import Lens
@@ -168,19 +168,17 @@ class Report:
             "made": dict(self.made),
         }
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """`to_dict` as JSON, written to `path` if given. Raises ExportError where it cannot be written."""
+    def to_json(self, path: str | Path | None = None) -> str | Path:
+        """`to_dict` as JSON: the text, or `path`, where it was written. Raises ExportError where it cannot be."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        if path is not None:
-            with replacing(path) as out:
-                out.write(text.encode())
-        return text
+        return text_or_path(text, path)
 
     def to_html(
         self, path: str | Path | None = None, *, against: Mapping[str, Any] | None = None, progress: bool = True
-    ) -> str:
+    ) -> str | Path:
         """One page, 5 MB at most, that needs no network: verdicts, a card a claim, and the heads on one text.
 
+        Returns its text, or `path`, where it was written.
         against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
         Raises ExportError where it cannot be written.
         """
@@ -189,11 +187,7 @@ class Report:
 
         if against is not None:
             check(against, "against=")
-        text = page_of(self, against, progress)
-        if path is not None:
-            with replacing(path) as out:
-                out.write(text.encode())
-        return text
+        return text_or_path(page_of(self, against, progress), path)
 
     def save(self, path: str | Path) -> None:
         """Write the page (.html) or the numbers (.json), by the name of the file. Raises InputError for another."""

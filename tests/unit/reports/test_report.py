@@ -291,8 +291,8 @@ def test_a_notebook_shows_a_card_with_the_numbers_of_its_chart(report: Any) -> N
 
 
 def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path: Path) -> None:
-    text = report.to_html(tmp_path / "r.html", progress=False)
-    assert (tmp_path / "r.html").read_text() == text and len(text) <= 5_000_000 and text.isascii()
+    text = report.to_html(tmp_path / "r.html", progress=False).read_text()
+    assert len(text) <= 5_000_000 and text.isascii()
     for card in report.cards:
         assert text.count(f'<article id="{card.claim.name}"') == 1
         assert f'<a href="#{card.claim.name}">' in text
