@@ -39,6 +39,18 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
+def text_or_path(text: str, path: str | Path | None) -> str | Path:
+    """Where `text` was written, so that a notebook shows no page of megabytes; the text itself without a path.
+
+    Raises ExportError where it cannot be written.
+    """
+    if path is None:
+        return text
+    with replacing(path) as out:
+        out.write(text.encode("utf-8", "replace"))
+    return as_path(path)
+
+
 def _file(path: str | Path) -> Path:
     """The path without links. Raises InputError where it is a folder, or in none."""
     path = as_path(path).resolve()

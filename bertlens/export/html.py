@@ -71,17 +71,12 @@ class Page:
     shown_by: Mapping[str, Any] | None = None
 
 
-def to_html(page: Page, path: str | Path | None = None) -> str:
-    """The text of a page, written to `path` if given. Raises ExportError like `_whole`, and where it cannot be written,
-    of which then nothing is left.
-    """
+def to_html(page: Page) -> str:
+    """The text of a page. Raises ExportError like `_whole`."""
     text = _whole(page)
     if page.live is not None:
         elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(page.live.parts))
         text = text.replace(_PLACE, "\n".join([_element("bertlens-live", page.live.about), *elements, ""]))
-    if path is not None:
-        with replacing(path) as out:
-            out.write(text.encode())
     return text
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import replacing
+from ..base.atomic import text_or_path
 from ..errors import BertLensError, InputError, SelectionError
 from ..export import pages
 from ..lens import Lens
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 TASK_SITES = 4  # heads and MLPs of the card of a task, and as many at random
 TASK_SCORES = 4  # of all examples
+HEALTH = "health"  # the group of the checks whether the model is sound
+MANY = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 MOST_EACH = 1000  # texts whose numbers are written down one by one
 
 
@@ -154,9 +156,26 @@ class Report:
         )
 
     @property
+    def groups(self) -> tuple[list[Card], list[Card]]:
+        """The cards of the papers' claims, and those of the checks whether the model is sound."""
+        papers = [card for card in self.cards if card.claim.group != HEALTH]
+        return papers, [card for card in self.cards if card.claim.group == HEALTH]
+
+    @property
     def verdicts(self) -> dict[str, int]:
-        """How many claims hold, differ and cannot be told."""
-        return {word: sum(card.verdict == word for card in self.cards) for word in (HOLDS, DIFFERS, CANNOT)}
+        """How many of the papers' claims hold, differ and cannot be told; `checks` are not among them."""
+        return _verdicts(self.groups[0])
+
+    @property
+    def checks(self) -> dict[str, int]:
+        """How many of the checks whether the model is sound hold, differ and cannot be told."""
+        return _verdicts(self.groups[1])
+
+    @property
+    def said(self) -> str:
+        """Both counts in words, as a page, a shell and a notebook say them."""
+        pairs = (("of the papers' claims", self.verdicts), ("of the checks of the model", self.checks))
+        return "; ".join(f"{name} {', '.join(census(n).values())}" for name, n in pairs if any(n.values()))
 
     def to_dict(self) -> dict[str, Any]:
         """Every number of the report; what changes from run to run (date, seconds) stands under "made" alone."""
@@ -164,23 +183,22 @@ class Report:
             "bertlens_report": FORMAT,
             **self.facts,
             "verdicts": self.verdicts,
+            "checks": self.checks,
             "claims": [card.to_dict() for card in self.cards],
             "made": dict(self.made),
         }
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """`to_dict` as JSON, written to `path` if given. Raises ExportError where it cannot be written."""
+    def to_json(self, path: str | Path | None = None) -> str | Path:
+        """`to_dict` as JSON: the text, or `path`, where it was written. Raises ExportError where it cannot be."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        if path is not None:
-            with replacing(path) as out:
-                out.write(text.encode())
-        return text
+        return text_or_path(text, path)
 
     def to_html(
         self, path: str | Path | None = None, *, against: Mapping[str, Any] | None = None, progress: bool = True
-    ) -> str:
+    ) -> str | Path:
         """One page, 5 MB at most, that needs no network: verdicts, a card a claim, and the heads on one text.
 
+        Returns its text, or `path`, where it was written.
         against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
         Raises ExportError where it cannot be written.
         """
@@ -189,11 +207,7 @@ class Report:
 
         if against is not None:
             check(against, "against=")
-        text = page_of(self, against, progress)
-        if path is not None:
-            with replacing(path) as out:
-                out.write(text.encode())
-        return text
+        return text_or_path(page_of(self, against, progress), path)
 
     def save(self, path: str | Path) -> None:
         """Write the page (.html) or the numbers (.json), by the name of the file. Raises InputError for another."""
@@ -203,9 +217,22 @@ class Report:
         self.to_html(path) if kind == ".html" else self.to_json(path)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{count} {word}" for word, count in self.verdicts.items())
-        corpus = self.facts["corpus"]
-        return f"Report({self.facts['model']['model']}, {corpus['texts']} texts: {counts})"
+        return f"Report({self.facts['model']['model']}, {self.facts['corpus']['texts']} texts: {self.said})"
+
+    def _repr_html_(self) -> str:
+        """The cards in a notebook, without styles or scripts, which one that is not trusted drops; no network."""
+        from .report_page import notebook_cards
+
+        return notebook_cards(self)
+
+
+def _verdicts(cards: Sequence[Card]) -> dict[str, int]:
+    return {word: sum(card.verdict == word for card in cards) for word in (HOLDS, DIFFERS, CANNOT)}
+
+
+def census(verdicts: Mapping[str, int]) -> dict[str, str]:
+    """Verdict -> "22 hold", of those that there are."""
+    return {word: f"{n} {word if n == 1 else MANY[word]}" for word, n in verdicts.items() if n}
 
 
 def number(value: float | None) -> float | None:

@@ -64,8 +64,7 @@ def run(
     if kind == ".html":
         outcome.to_html(output, against=numbers_against)
         sign(output, "report")
-    counts = ", ".join(f"{count} {word}" for word, count in outcome.verdicts.items())
-    print(f"{' and '.join(map(str, files))}: {lens.model_name}, {counts}; {output.stat().st_size:,} bytes")
+    print(f"{' and '.join(map(str, files))}: {lens.model_name}, {outcome.said}; {output.stat().st_size:,} bytes")
     status = 0
     for change in [] if earlier is None else changes(earlier, outcome.to_dict()):
         print(f"{'' if change.flipped else 'warning: '}{change}", file=sys.stderr)

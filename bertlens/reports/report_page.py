@@ -9,24 +9,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ..base import colors
 from ..base.ranking import is_nothing
 from ..errors import BertLensError, ExportError
 from ..export import html, pages
 from ..trace.provenance import visible
 from ..trace.trace import Trace
+from .cards import HEALTH, Card, census
 from .charts import chart
 from .claim import PAPERS, SETUP
 from .report_comparison import difference, same_texts
 from .rules import CANNOT, DIFFERS, HOLDS, ends_said, said
 
 if TYPE_CHECKING:
-    from .cards import Card, Report
+    from .cards import Report
 
 LIMIT = 5_000_000  # bytes of the page
 WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page grows too large
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
-HEALTH = "health"
-CENSUS = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
 
 def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
@@ -70,30 +70,42 @@ def _trace(report: Report, sentences: tuple[str, ...]) -> Trace | None:
 def cards_of(report: Report, layers: set[int], against: Mapping[str, Any] | None = None) -> str:
     """Everything above the view, as markup; layers: those whose heads the view holds."""
     facts = report.facts
-    papers = [card for card in report.cards if card.claim.group != HEALTH]
-    health = [card for card in report.cards if card.claim.group == HEALTH]
-
-    def group(name: str, title: str, cards: Sequence[Card]) -> dict[str, Any]:
-        fields = [_card(card, layers, None if against is None else _other(card, report, against)) for card in cards]
-        return {"name": name, "title": title, "counts": _counts(cards), "cards": fields}
-
     return pages.render(
         "report.jinja",
-        model=facts["model"] | {"weights": str(facts["model"]["weights"])[:16]},
-        corpus=facts["corpus"],
-        claims=len(papers),
-        trained=sum(card.claim.of_training for card in papers),
-        groups=[group("papers", "", papers), group(HEALTH, "Is the model sound?", health)],
-        labelled=report.labelled,
+        **_fields(report, layers, against),
         setup=SETUP,
-        made=report.made,
         **{name: facts[name] for name in ("python", "seed", "threads")},
+        made=report.made,
     )
 
 
-def _counts(cards: Sequence[Card]) -> list[dict[str, str]]:
-    numbers = ((word, sum(card.verdict == word for card in cards)) for word in (HOLDS, DIFFERS, CANNOT))
-    return [{"class": CLASSES[word], "words": f"{n} {CENSUS[word]}"} for word, n in numbers if n]
+def notebook_cards(report: Report) -> str:
+    """The cards as a notebook shows them: each opens at a click."""
+    colours = colors.VERDICTS["light"]
+    return pages.render("reportcell.jinja", **_fields(report, set()), colours=colours, edge=colors.NAN)
+
+
+def _fields(report: Report, layers: set[int], against: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What page and notebook show of a report."""
+    papers, checks = report.groups
+
+    def group(name: str, title: str, cards: Sequence[Card], verdicts: Mapping[str, int]) -> dict[str, Any]:
+        fields = [_card(card, layers, None if against is None else _other(card, report, against)) for card in cards]
+        counts = [{"class": CLASSES[word], "words": words} for word, words in census(verdicts).items()]
+        return {"name": name, "title": title, "counts": counts, "cards": fields}
+
+    model = report.facts["model"]
+    return {
+        "model": model | {"weights": str(model["weights"])[:16]},
+        "corpus": report.facts["corpus"],
+        "claims": len(papers),
+        "trained": sum(card.claim.of_training for card in papers),
+        "groups": [
+            group("papers", "", papers, report.verdicts),
+            group(HEALTH, "Is the model sound?", checks, report.checks),
+        ],
+        "labelled": report.labelled,
+    }
 
 
 def _card(card: Card, layers: set[int], other: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -41,7 +41,8 @@ class ReportView(ipywidgets.VBox):
 
     lens, corpus, options: as for `bl.report`. Stop ends the pass over the texts, and the report is of those that were
     done; before the first one, or while the claims are counted, it ends all. `.report` is the Report once it is made,
-    else None; `.wait()` waits for it. What is wrong with the other arguments stands in the view.
+    else None, and its cards stand in the view; `.wait()` waits for it. What is wrong with the other arguments stands in
+    the view.
     Raises InputError where the first argument is no lens.
     """
 
@@ -79,11 +80,9 @@ class ReportView(ipywidgets.VBox):
             self._end(str(error), "danger")
             raise
         self.report = outcome
-        counts = ", ".join(f"{count} {word}" for word, count in outcome.verdicts.items())
         texts = outcome.facts["corpus"]["texts"]
-        self._end(
-            f'{texts:,} text{"s" * (texts != 1)}: {counts}. report.to_html("report.html") writes the page', "success"
-        )
+        self._end(f"{texts:,} text{'s' * (texts != 1)}. {outcome.said}", "success")
+        self.children = (*self.children, ipywidgets.HTML(outcome._repr_html_()))
         return outcome
 
     def _tell(self, job: _Making) -> None:

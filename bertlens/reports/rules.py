@@ -92,7 +92,9 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
         beyond = "above" if low > rule.bound else "below" if high < rule.bound else ""
         if beyond or measured.ends == CENSUS:
             return (HOLDS if beyond == rule.side else DIFFERS), ""
-    return CANNOT, f"the interval from {said(low, rule.unit)} to {said(high, rule.unit)} has the bound inside"
+    least = said(low, rule.unit)
+    ends = f"{least.split(' ')[0] if rule.counts else least} to {said(high, rule.unit)}"
+    return CANNOT, f"{measured.n} {measured.units} are too few to say ({ends})"
 
 
 def turn(rule: Rule, measured: Measured) -> str:

@@ -155,9 +155,10 @@ class TextPair:
         selection: its traits (theme=, settings=)."""
         return registered("similarity_view")(self, **selection)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The view as one page that needs no kernel and no network; written to `path` if given."""
-        return str(self.explore().to_html(path))
+    def to_html(self, path: str | Path | None = None) -> str | Path:
+        """The view as one page that needs no kernel and no network: its text, or `path`, where it was written."""
+        page: str | Path = self.explore().to_html(path)
+        return page
 
     def _words(self, detail: str) -> str:
         words = [f"{type(self).__name__}({self.function} {self.value:.4f}; {detail}.", *self.notes]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.atomic import text_or_path
+from ..base.paths import as_path
 from ..base.registered import registered
 from ..errors import InputError, check_number, excerpt
 from . import scores
@@ -21,7 +23,7 @@ from .mistakes import Errors, errors
 from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
 from .task_answers import Answered
-from .task_page import write
+from .task_page import page_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,9 +182,9 @@ class Task(Answered):
 
     def to_html(
         self, path: str | Path, *, heads: Heads | None = None, errors: Errors | None = None, live: int = 10
-    ) -> None:
-        """Write one page, which needs nothing else: scores, confusion, calibration, 200 examples, as plain tables, and
-        below them the view of the examples (`explore`).
+    ) -> Path:
+        """Write one page, which needs nothing else, and return where it is: the view of the examples (`explore`), and
+        below it, as plain tables, errors, scores, confusion, calibration, 200 examples.
 
         heads, errors: results of these methods, to stand in it too. live: of how many texts, those with the largest
         loss, the view has the run, as far as 14 MB reach; 0 leaves the view out. Raises ExportError where it
@@ -192,7 +194,8 @@ class Task(Answered):
         for argument, kind, way in ((heads, Heads, "task.heads()"), (errors, Errors, "task.errors()")):
             if not isinstance(argument, kind | None):
                 raise InputError(f"what {way} gave stands in a page, not {excerpt(argument)}")
-        write(path, self, heads, errors, live)
+        text_or_path(page_of(self, heads, errors, live), path)
+        return as_path(path)
 
     def explore(self, **selection: Any) -> Any:
         """The examples as a view: a table, scores, confusion, heads; a click on one runs it below. A TaskView, which

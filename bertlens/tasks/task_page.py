@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import replacing
 from ..base.quotes import isolate
 from ..base.ranking import is_nothing
 from ..base.registered import registered
@@ -30,13 +28,6 @@ SLICES = 15
 MORE = (("wrong", 0), ("rank", 0), ("error", 2), ("margin", 2), ("loss", 2))  # columns of an example, and digits
 NAMED = re.compile(r"(^|, )(.*?)(?= \()")  # each word of "the (+0.31), cat (+0.20)"
 Fields = dict[str, Any]  # what a template is rendered with
-
-
-def write(path: str | Path, task: Answered, heads: Heads | None, errors: Errors | None, live: int) -> None:
-    """Raises ExportError where the file cannot be written."""
-    page = page_of(task, heads, errors, live).encode("utf-8", "replace")
-    with replacing(path) as out:
-        out.write(page)
 
 
 def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = None, live: int = 0) -> str:

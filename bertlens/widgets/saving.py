@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.limits import within
@@ -115,16 +114,15 @@ def _for_readers(lesson: Mapping[str, Any]) -> dict[str, Any]:
     return {"lesson": {**lesson, "steps": steps} if steps else lesson, "lesson_done": []}
 
 
-def written(
+def page_text(
     view: ViewRecord,
     traits: Mapping[str, Any],
-    path: str | Path | None,
     layers: list[int] | None,
     progress: bool,
     live: bool,
     small: bool,
 ) -> str:
-    """The text of a view's page, written to `path` if given; progress: a bar once it has taken two seconds."""
+    """The text of a view's page; progress: a bar once it has taken two seconds."""
     from tqdm.auto import tqdm
 
     if small and not live:
@@ -136,7 +134,7 @@ def written(
         tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
     ):
         model = _model(view, small) if live else None  # before what takes long
-        return html.to_html(replace(page(view, traits, layers, bar), live=model), path)
+        return html.to_html(replace(page(view, traits, layers, bar), live=model))
 
 
 def _model(view: ViewRecord, small: bool) -> live_page.Live:

@@ -18,6 +18,7 @@ import ipywidgets
 import traitlets
 from traitlets import TraitError
 
+from ..base.atomic import text_or_path
 from ..base.limits import within
 from ..base.vocabulary import TRAITS
 from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
@@ -29,7 +30,7 @@ from .overview import with_overview, with_pictures
 from .page_messages import answered
 from .panels.panel import Panel
 from .request import Request
-from .saving import page, still, written
+from .saving import page, page_text, still
 from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
 from .tabs import TABS
 from .traits import KINDS
@@ -272,8 +273,8 @@ class LensWidget(anywidget.AnyWidget):
         progress: bool = True,
         live: bool = False,
         small: bool = False,
-    ) -> str:
-        """The view as one page that needs no kernel and no network; written to `path` if given.
+    ) -> str | Path:
+        """The view as one page that needs no kernel and no network: its text, or `path`, where it was written.
 
         Holds all heads, or those of `layers`; of more than 512 tokens the atlas of these layers alone, without gates,
         geometry and the atlas by norm. live: with the model in it, its weights rounded, which runs what is typed in the
@@ -283,7 +284,8 @@ class LensWidget(anywidget.AnyWidget):
         Raises ExportError past 20 MB (live: 150 MB of weights), naming the way out, and where the file cannot be made;
         InputError for small without live.
         """
-        return written(self._record, self._traits_now(), path, layers, progress, live, small)
+        text = page_text(self._record, self._traits_now(), layers, progress, live, small)
+        return text_or_path(text, path)
 
     def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
         """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,21 @@ def test_paths_that_a_system_cannot_have(encoder: bl.Lens, classifier: bl.Lens, 
         ):
             one_sentence(call, (text, Path(text)))
     assert not [path for path in tmp_path.iterdir() if path.name == "x"]
+
+
+def test_what_is_written_to_a_file_is_not_shown_too(encoder: bl.Lens, classifier: bl.Lens, tmp_path: Path):
+    """The last line of a cell is shown: the path, not megabytes. Without a path the text comes back."""
+    path, trace = tmp_path / "page.html", encoder.trace("the cat sat")
+    report = bl.report(encoder, TEXTS, "bonino-cone", texts=2, progress=False)
+    for call in (
+        trace.explore().to_html,
+        bl.compare(trace, encoder.trace("it was warm")).explore().to_html,
+        bl.similarity(encoder, "the cat", "the mat").to_html,
+        partial(report.to_html, progress=False),
+        report.to_json,
+    ):
+        assert call(str(path)) == path and path.read_text(encoding="utf-8") == call()
+    assert bl.task(classifier, EXAMPLES, progress=False).to_html(path, live=0) == path
 
 
 def test_names_and_lenses(encoder: bl.Lens, classifier: bl.Lens):

@@ -168,8 +168,7 @@ def test_menu_by_keyboard(show, pair):
 def test_page_opens_from_a_file_and_works(page_of, pair, tmp_path):
     """From disk, without network, under a strict content policy."""
     path = tmp_path / "a page.html"
-    text = pair.explore(**START).to_html(path)
-    assert path.read_text(encoding="utf-8") == text
+    text = pair.explore(**START).to_html(path).read_text(encoding="utf-8")
     policy = re.search('http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert policy and "default-src 'none'" in policy[1] and "script-src 'sha256-" in policy[1]
     assert "'unsafe-inline'" not in policy[1].split("script-src")[1].split(";")[0] and "http" not in policy[1]

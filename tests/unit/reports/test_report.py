@@ -20,6 +20,7 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import InputError, Lens, SelectionError
+from bertlens.base import colors
 from bertlens.cli import main
 from bertlens.measures import norms
 from bertlens.measures.categories import NAMES, categories
@@ -271,7 +272,7 @@ def test_table_and_cards_say_the_same(report: Any) -> None:
         value = card.measured.value
         assert row["value"] == pytest.approx(value, rel=1e-5) if math.isfinite(value) else not row["value"] > 0
         assert card.claim.sentence in str(card) and card.verdict in str(card)
-    assert sum(report.verdicts.values()) == len(CLAIMS)
+    assert sum(report.verdicts.values()) + sum(report.checks.values()) == len(CLAIMS)
     with pytest.raises(SelectionError, match="no claim 'clark-all' in this report"):
         report.claim("clark-all")
 
@@ -290,9 +291,29 @@ def test_a_notebook_shows_a_card_with_the_numbers_of_its_chart(report: Any) -> N
     assert order.index.tolist() == ["Attn-W", "Attn-N", "Res-W", "Res-N", "ResLn-N"]  # bars
 
 
+def html_of(report: Any) -> str:
+    return str(report._repr_html_())
+
+
+def test_a_notebook_shows_the_cards_of_a_report(report: Any) -> None:
+    """Every card, as text, in elements that a notebook keeps where it trusts nobody, and in little room."""
+    shown = html_of(report)
+    tags = set(re.findall(r"<([a-z0-9]+)", shown))
+    assert tags <= {"div", "p", "b", "small", "details", "summary", "ul", "li", "code"}, tags
+    assert shown.count("<details") == len(report.cards) and len(shown) < 150_000
+    for card, drawn in zip([*report.groups[0], *report.groups[1]], shown.split("<details")[1:], strict=True):
+        for text in (card.claim.sentence, card.verdict, card.number, card.claim.found, card.measured.note, card.why):
+            assert escape(text) in drawn, card.claim.name
+    grounds = {*re.findall(r"background:(#\w+)", shown)}
+    assert grounds and all(colors.ink_on(ground) == "#ffffff" for ground in grounds)  # white on them is read
+    assert not re.search(r"[;']color:(?!#ffffff;background)", shown)  # all else has the notebook's own ink
+    hostile = replace(report, facts={**report.facts, "model": {**report.facts["model"], "model": "<img src=x>"}})
+    assert "<img" not in html_of(hostile) and "&lt;img src=x&gt;" in html_of(hostile)
+
+
 def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path: Path) -> None:
-    text = report.to_html(tmp_path / "r.html", progress=False)
-    assert (tmp_path / "r.html").read_text() == text and len(text) <= 5_000_000 and text.isascii()
+    text = report.to_html(tmp_path / "r.html", progress=False).read_text()
+    assert len(text) <= 5_000_000 and text.isascii()
     for card in report.cards:
         assert text.count(f'<article id="{card.claim.name}"') == 1
         assert f'<a href="#{card.claim.name}">' in text
@@ -303,13 +324,22 @@ def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path:
     papers = [card.verdict for card in report.cards if card.claim.group != "health"]
     sound = [card.verdict for card in report.cards if card.claim.group == "health"]
     assert len(sound) == 7 and text.count("the paper (") == len(papers) and text.count("<dt>expected</dt>") == 7
-    assert f"{sound.count(HOLDS)} hold</b>" in text.split('<h2 id="health">')[1]
-    counts = {word: papers.count(word) for word in (HOLDS, DIFFERS, CANNOT)}
-    assert f"{counts['differs']} differ</b>" in text
+    words = {HOLDS: ("holds", "hold"), DIFFERS: ("differs", "differ"), CANNOT: ("cannot be told",) * 2}
+    counted = [
+        [f"{n} {words[word][n != 1]}" for word in words if (n := verdicts.count(word))] for verdicts in (papers, sound)
+    ]
+    above, health = text.split('<h2 id="health">')
+    for part, counts in ((above, counted[0]), (health, counted[1])):
+        shown = re.search(r'<p class="counts">(.*?)</p>', part)
+        assert shown and re.findall("<b[^>]*>(.*?)</b>", shown[1]) == counts
+    # and what is said without the page says the same two numbers
+    said = f"of the papers' claims {', '.join(counted[0])}; of the checks of the model {', '.join(counted[1])}"
+    assert report.said == said and f"10 texts: {said})" in repr(report)
+    assert re.findall("<b[^>]*>(.*?)</b>", html_of(report).split("<details")[0])[1:] == counted[0]
     untrained = sum(not claim.of_training for claim in CLAIMS if claim.group != "health")
-    assert text.count("May hold of random weights too.") == untrained
-    assert f"{len(papers) - untrained} of the {len(papers)} claims are of training" in text
-    assert f"{untrained} may hold of random weights too" in text
+    assert text.count("May hold of a random model too.") == untrained
+    assert f"{len(papers) - untrained} of the {len(papers)} claims test what was learnt: of a random model" in text
+    assert f"{untrained} may hold of a random model too" in text
     assert "intervals: 95 %" not in text.split("<main")[0]  # each card says what its own is of
     articles = {found[1]: found[0] for found in re.finditer(r'<article id="([a-z-]+)".*?</article>', text, re.S)}
     for card in report.cards:

@@ -54,8 +54,8 @@ def test_it_is_the_report_and_says_what_holds(small: bl.Lens) -> None:
     made, expected = view.wait(120), bl.report(small, TEXTS, progress=False, **OPTIONS)
     assert made is view.report and made is not None
     assert made.to_dict()["claims"] == expected.to_dict()["claims"]
-    counts = ", ".join(f"{count} {word}" for word, count in expected.verdicts.items())
-    assert said(view).startswith(f"6 texts: {counts}. ")
+    assert said(view) == f"6 texts. {expected.said}"
+    assert view.children[-1].value == expected._repr_html_() and "<details" in view.children[-1].value
     assert view.children[0].children[0].value == 1.0
 
 
@@ -66,7 +66,7 @@ def test_stop_keeps_the_texts_that_were_done(small: bl.Lens, monkeypatch: pytest
     with pytest.warns(UserWarning, match="the report is of the 3 texts that were done"):
         made = waited_for(view, views)
     assert made is not None and made.facts["corpus"]["texts"] == 3
-    assert said(view).startswith("3 texts: ")
+    assert said(view).startswith("3 texts. ")
 
 
 def test_stop_at_once_leaves_no_report(small: bl.Lens, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,8 +223,7 @@ def test_a_model_that_has_changed_is_refused() -> None:
 
 
 def test_the_page_is_written(lens: bl.Lens, tmp_path: Any) -> None:
-    text = bl.similarity(lens, A, B).to_html(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
+    text = bl.similarity(lens, A, B).to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"{A} | {B}" in text.split("</title>")[0]
 
 
