@@ -46,12 +46,8 @@ class Live:
     parts: Iterator[dict[str, Any]]
 
 
-def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequence[Trace] = ()) -> Live:
-    """The model of a trace, for a page of this trace. small: vectors of words in 8 bits (`weights`). hosted: the
-    weights are to stand beside the page. others: runs of its other texts, on which its accuracy is measured too.
-
-    Raises ExportError where a page cannot run it, or the run is a changed one.
-    """
+def check(trace: Trace, small: bool = False, hosted: bool = False) -> None:
+    """Raises as `live`, before any work."""
     if trace.lens is None or trace.model is None:
         raise ExportError("this view was made from attention maps: it has no model that a page could carry")
     if trace.changes:
@@ -62,6 +58,16 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
             "bl.classroom(lens).to_html(folder, hosted=True) or bertlens classroom --hosted FOLDER"
         )
+
+
+def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequence[Trace] = ()) -> Live:
+    """The model of a trace, for a page of this trace. small: vectors of words in 8 bits (`weights`). hosted: the
+    weights are to stand beside the page. others: runs of its other texts, on which its accuracy is measured too.
+
+    Raises ExportError where a page cannot run it, or the run is a changed one.
+    """
+    check(trace, small, hosted)
+    assert trace.lens is not None and trace.model is not None
     answer = page_heads.head(trace, small)
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)

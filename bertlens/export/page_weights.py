@@ -90,6 +90,7 @@ def shape(model: Model) -> dict[str, Any]:
         "inner": inner.out_features,
         "entering": adapter.stream.word(base).weight.shape[1],
         "positions": positions.num_embeddings - (0 if pad is None else pad + 1),
+        "typed": adapter.stream.type(base) is not None,
         "pad": pad,
         "activation": acts.pop(),
         "epsilon": adapter.mlp_norm(layers[0]).eps,

@@ -183,6 +183,12 @@ def for_page(lesson: Any) -> dict[str, Any]:
     return one_of(lesson).for_page()
 
 
+def of_page(fields: Mapping[str, Any]) -> Lesson:
+    """The lesson that a page got as `for_page`. Raises InputError."""
+    steps = [{name: x for name, x in step.items() if name not in ("tree", "title")} for step in fields["steps"]]
+    return Lesson.of({**fields, "schema": SCHEMA, "version": VERSION, "steps": steps})
+
+
 def one_of(lesson: Any) -> Lesson:
     """A lesson: itself, a file, or the name of a shipped one. Raises InputError."""
     if isinstance(lesson, Lesson):

@@ -139,6 +139,7 @@ ARGUMENTS: dict[str, Argument] = {
     "side": Argument(_choice("side", sources.SIDES)),
     "against": Argument(_against, "string | number | null"),
     "through_mlps": Argument(_flag("through_mlps"), "boolean"),
+    "live": Argument(_flag("live"), "boolean"),
     "measure": Argument(_choice("measure", MEASURES)),
     "kind": Argument(_choice("layer map", LAYER_MAPS)),
     "threshold": Argument(_share("threshold"), "number"),

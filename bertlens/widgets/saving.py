@@ -15,6 +15,8 @@ from ..export import bundle, html
 from ..export import live as live_page
 from ..export.deflate import deflated
 from ..export.still_picture import to_png
+from ..lessons.lesson import of_page
+from ..lessons.paper import page_of
 from ..model.borrowed import checked_once
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
@@ -30,6 +32,7 @@ from .view_record import ViewRecord, stream_size, stream_tokens
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
+UNDO_FIRST = "A live page starts from the unchanged run: undo the changes first."
 Step: TypeAlias = tuple[Message, Callable[[], Reply]]  # a question, and what answers it when the page is written
 
 
@@ -154,11 +157,39 @@ def still(view: ViewRecord, traits: Mapping[str, Any]) -> bytes:
     return to_png(view.overview, view.trace, layer, head)
 
 
-def _html(request: Request, layers: Any = None) -> tuple[dict[str, Any], bytes]:
-    return {}, html.to_html(page(request.view, request.traits, layers)).encode()
+def _html(request: Request, layers: Any = None, live: bool = False) -> tuple[dict[str, Any], bytes]:
+    return {}, written(request.view, request.traits, None, layers, False, live, False).encode()
 
 
-register_question(Question("html", _html, ("layers?",), of_view=True, any_text=True))
+def _live_cost(request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of the page with the model in it: its size (bytes), how long it takes to write (s); why_not: why there is none."""
+    view = request.view
+    why_not = UNDO_FIRST if view.trace.changes else view.reason("no_model")
+    cost = live_page.Cost(0, 0)
+    try:
+        live_page.check(view.trace)
+        cost = cost if why_not else live_page.cost(view.trace)
+    except ExportError as error:
+        why_not = why_not or str(error)
+    return {"size": cost.size, "seconds": cost.seconds, "why_not": why_not}, {}
+
+
+def _handout(request: Request) -> tuple[dict[str, Any], bytes]:
+    """The lesson beside the view for print, its pictures of the view's model."""
+    lens = request.view.trace.lens
+    if not request.traits["lesson"]:
+        raise InputError("there is no lesson beside this view")
+    if lens is None:
+        raise InputError("this view was made from attention maps: it has no model to draw a lesson's pictures with")
+    return {}, page_of(of_page(request.traits["lesson"]), lens, solutions=True).encode("utf-8", "replace")
+
+
+for _question in (
+    Question("html", _html, ("layers?", "live?"), of_view=True, any_text=True),
+    Question("live_cost", _live_cost, of_view=True, any_text=True),
+    Question("handout", _handout, of_view=True, any_text=True),
+):
+    register_question(_question)
 
 
 def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:

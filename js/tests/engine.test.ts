@@ -145,7 +145,7 @@ test("what is cut and hidden is not seen, and a query that sees nothing is refus
 });
 
 const SHAPE: Shape = {
-  ...{ layers: 2, order: [0, 1], heads: 2, width: 8, entering: 8, inner: 16, positions: 8, pad: null },
+  ...{ layers: 2, order: [0, 1], heads: 2, width: 8, entering: 8, inner: 16, positions: 8, typed: true, pad: null },
   ...{ activation: "gelu", epsilon: 1e-12, head: [] },
 };
 

@@ -119,7 +119,7 @@ def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: s
     elif against is not None:
         check_index(against, len(visible), "key")
         if against == key:
-            raise SelectionError(f"key {key} against itself is 0: name another key")
+            raise SelectionError(phrases.AGAINST_ITSELF.format(key=key))
         share[against] = -1
     for index in {key} | ({against} if isinstance(against, int) else set()):
         if not visible[index]:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from ...base.vocabulary import phrases
 from ...errors import ModelError
 from ...model.stream_parts import nothing
 from ...run.attention_weights import ROWS, biased, check_precision, scores_part
@@ -320,14 +321,14 @@ class Stream:
     @property
     def notes(self) -> tuple[str, ...]:
         """What every answer says of itself."""
-        notes = ["LayerNorm statistics as they were in this run; a split, not an experiment."]
+        notes = [phrases.OF_THIS_RUN]
         entry = self.trace.record.entry
         if entry.rotations:
             notes.append("No position source: positions rotate queries and keys and are added to no vector.")
         elif entry.position_ids is None:
             notes.append("No position source: the model adds no position embedding.")
         if entry.type_ids is None:
-            notes.append("No type source: the model added no token type embedding.")
+            notes.append(phrases.NO_TYPE_SOURCE)
         return tuple(notes)
 
 

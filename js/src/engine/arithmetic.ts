@@ -36,7 +36,7 @@ const ACTIVATIONS = {
 export type Activation = keyof typeof ACTIVATIONS;
 
 /** In place. */
-export function activate(name: Activation, values: Float32Array): void {
+export function activate(name: Activation, values: Float32Array | Float64Array): void {
   const of = ACTIVATIONS[name];
   for (let n = 0; n < values.length; n++) values[n] = of(values[n]!);
 }
@@ -47,9 +47,16 @@ export interface Norm {
   shift: Float32Array;
 }
 
-/** Each row of x + its own in `added` scaled to mean 0 and variance 1, then by scale and shift, in place. */
-export function addAndNorm(x: Float32Array, added: Float32Array | null, { scale, shift }: Norm, epsilon: number): void {
+/** Each row of x + its own in `added` scaled to mean 0 and variance 1, then by scale and shift, in place; gives what each
+ * row was scaled by, 1/s. */
+export function addAndNorm(
+  x: Float32Array,
+  added: Float32Array | null,
+  { scale, shift }: Norm,
+  epsilon: number,
+): Float64Array {
   const width = scale.length;
+  const inverses = new Float64Array(x.length / width);
   for (let start = 0; start < x.length; start += width) {
     let mean = 0;
     for (let i = start; i < start + width; i++) {
@@ -61,7 +68,9 @@ export function addAndNorm(x: Float32Array, added: Float32Array | null, { scale,
     for (let i = start; i < start + width; i++) variance += (x[i]! - mean) ** 2;
     const by = 1 / Math.sqrt(variance / width + epsilon);
     for (let i = 0; i < width; i++) x[start + i] = (x[start + i]! - mean) * by * scale[i]! + shift[i]!;
+    inverses[start / width] = by;
   }
+  return inverses;
 }
 
 const entr = (p: number) => (p > 0 ? -p * Math.log(p) : 0);

@@ -4,7 +4,7 @@ import * as phrases from "../generated/phrases";
 import { activate, addAndNorm } from "./arithmetic";
 import { type Change, isOff, maskOf } from "./changes";
 import { MASKED } from "./product";
-import { type Linear, padded, type Weights } from "./weights";
+import { type Linear, padded, type Shape, type Weights } from "./weights";
 
 /** What a text is to the model. */
 export interface Input {
@@ -19,14 +19,17 @@ export interface Attended {
   v: Float32Array;
   lse: Float64Array;
   masks: (Uint8Array | null)[]; // of each head: see changes.ts
+  block: Float32Array; // (S, D) what its attention block gives
+  scales: Float64Array[]; // (S and more) 1/s of the LayerNorm of its attention block, of its MLP
 }
 
-/** A run. stream: what layers begin with, and last what the model gives, (S, D) each. */
+/** A run. stream: what layers begin with, and last what the model gives, (S, D) each; entry: 1/s of the embeddings. */
 export interface Pass {
   tokens: number;
   changes: readonly Change[];
   layers: Attended[];
   stream: Float32Array[];
+  entry: Float64Array;
 }
 
 /** Is shown a head's weights while they are here: (tokens) of each row, which begin `stride` numbers apart. */
@@ -50,16 +53,16 @@ export function* forward(
   const apply = (x: number, { weight, bias }: Linear, y: number, n = width, outputs = width) =>
     product.multiply(x, weight, bias, y, rows, n, outputs);
 
-  embed(weights, ids, types);
+  const entry = embed(weights, ids, types);
   const x = view(scratch.a); // the stream; rows behind the tokens are of nothing
   const snapshot = () => x.slice(0, tokens * width);
-  const pass: Pass = { tokens, changes, layers: [], stream: [snapshot()] };
+  const pass: Pass = { tokens, changes, layers: [], stream: [snapshot()], entry };
   for (const [layer, layerWeights] of weights.layers.entries()) {
     const [q, k, v] = [layerWeights.query, layerWeights.key, layerWeights.value].map((linear) => {
       apply(scratch.a, linear, scratch.b);
       return byHead(view(scratch.b), tokens, heads, width / heads);
     }) as [Float32Array, Float32Array, Float32Array];
-    const attended = { q, k, v, lse: new Float64Array(heads * tokens), masks: [] as Attended["masks"] };
+    const attended: Attended = { q, k, v, lse: new Float64Array(heads * tokens), masks: [], block: x, scales: [] };
     pass.layers.push(attended);
     for (let head = 0; head < heads; head++) {
       attended.masks.push(maskOf(changes, layer, head, tokens));
@@ -67,38 +70,44 @@ export function* forward(
       look(layer, head, values, stride);
     }
     apply(scratch.b, layerWeights.output, scratch.c);
-    addAndNorm(x, view(scratch.c), layerWeights.attentionNorm, epsilon);
+    attended.scales.push(addAndNorm(x, view(scratch.c), layerWeights.attentionNorm, epsilon));
+    attended.block = snapshot();
     apply(scratch.a, layerWeights.grow, scratch.wide, width, inner);
     if (shape.activation === "gelu") product.gelu(scratch.wide, rows * inner);
     else activate(shape.activation, view(scratch.wide, rows * inner));
     apply(scratch.wide, layerWeights.shrink, scratch.c, inner, width);
-    addAndNorm(x, view(scratch.c), layerWeights.norm, epsilon);
+    attended.scales.push(addAndNorm(x, view(scratch.c), layerWeights.norm, epsilon));
     pass.stream.push(snapshot());
     yield layer;
   }
   return pass;
 }
 
-/** What layers begin with, in scratch.a. */
-function embed(weights: Weights, ids: readonly number[], types: readonly number[]): void {
+/** Of each token, which of the positions' vectors it has. */
+export function positionsOf({ pad }: Shape, ids: readonly number[]): number[] {
+  let count = 0;
+  return ids.map((id, at) => (pad === null ? at : id === pad ? 0 : ++count));
+}
+
+/** What layers begin with, in scratch.a; gives 1/s of its LayerNorm. */
+function embed(weights: Weights, ids: readonly number[], types: readonly number[]): Float64Array {
   const { shape, product, scratch } = weights;
-  const { width, entering, pad, epsilon } = shape;
+  const { width, entering, epsilon } = shape;
   const rows = padded(ids.length);
   const x = new Float32Array(product.memory, scratch.a, rows * entering).fill(0);
   const hasTypes = weights.types.length > entering;
-  let positionCount = 0;
-  for (const [at, id] of ids.entries()) {
-    const row = weights.words.row(id, x.subarray(at * entering, (at + 1) * entering));
-    const position = pad === null ? at : id === pad ? 0 : ++positionCount;
+  for (const [at, position] of positionsOf(shape, ids).entries()) {
+    const row = weights.words.row(ids[at]!, x.subarray(at * entering, (at + 1) * entering));
     const type = hasTypes ? types[at]! : 0;
     for (let i = 0; i < entering; i++)
       row[i]! += weights.positions[position * entering + i]! + weights.types[type * entering + i]!;
   }
-  addAndNorm(x, null, weights.norm, epsilon);
-  if (!weights.project) return;
+  const scales = addAndNorm(x, null, weights.norm, epsilon);
+  if (!weights.project) return scales;
   const { weight, bias } = weights.project;
   product.multiply(scratch.a, weight, bias, scratch.b, rows, entering, width);
   new Float32Array(product.memory).copyWithin(scratch.a / 4, scratch.b / 4, scratch.b / 4 + rows * width);
+  return scales;
 }
 
 /** (S, H·d) -> (H, S, d). */

@@ -9,6 +9,7 @@ import { evidence, gates } from "./answers/gatescores";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
 import { normView } from "./answers/normview";
 import { findTarget } from "./answers/targets";
+import { why, whyPairs } from "./answers/why";
 import { NEEDS_PYTHON } from "./chips";
 import type { Answering } from "./runs";
 
@@ -19,6 +20,8 @@ export const QUESTIONS = {
   norms,
   thumbs,
   norm_view: normView,
+  why,
+  why_pairs: whyPairs,
   gates,
   evidence,
   answers,

@@ -7,8 +7,8 @@ import { type Fields, NEEDS_PYTHON } from "./chips";
 import type { Encoded, Vocabulary } from "./tokenizer";
 import { scriptsWithoutBlanks } from "./wordnumbers";
 
-const OFFERED = ["neurons", "norms", "gates", "whatif"]; // of the capabilities
-const TABS = ["neurons", "matter", "norms", "gates", "compare", "table"]; // that are open: a part of one may say that it needs Python
+const OFFERED = ["neurons", "norms", "gates", "whatif", "sources"]; // of the capabilities
+const TABS = ["neurons", "why", "matter", "norms", "gates", "compare", "table"]; // that are open: a part of one may say that it needs Python
 
 /** What became of the input, as bertlens/widgets/badges.py says it. */
 function badges(

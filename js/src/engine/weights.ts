@@ -13,6 +13,7 @@ export interface Shape {
   entering: number; // of the words' vectors
   inner: number; // of the MLP
   positions: number; // the most tokens
+  typed: boolean; // it adds a vector of a token's type
   pad: number | null; // the token that is not counted where positions are counted; it has their first vector
   activation: Activation; // of the MLP
   epsilon: number; // of the LayerNorms

@@ -5,10 +5,12 @@ import { download, fileName, pngFromSvg } from "../export/download";
 import { shadesOf } from "../head/running";
 import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
+import { lessonOf } from "../state/lesson";
 import { useView, type View } from "../state/view";
 import { openTab } from "../tabs/opentab";
 import { tabOf } from "../tabs/tabs";
 import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./export";
+import { LiveFile } from "./livefile";
 import { Share } from "./share";
 
 /** How figures are to look, as the reader chose it for all views of the document. */
@@ -114,12 +116,11 @@ export function ExportMenu() {
   const has = (name: string) => synced.parts.value.includes(name);
   const head = () => headFigure(view, wish.value);
   const atlas = () => atlasFigure(view, wish.value);
-  const page = (layers: number[] | null) =>
-    save(view, "page", "html", async () => {
-      const { buffers } = await request("html", { layers });
-      return new Blob([buffers[0] as BlobPart]);
-    });
+  /** A page that the kernel writes. */
+  const written = (what: string, op: string, fields: Record<string, unknown> = {}) =>
+    save(view, what, "html", async () => new Blob([(await request(op, fields)).buffers[0] as BlobPart]));
   const live = view.link.kernel.value;
+  const kernel = live && !view.link.page.value;
   return (
     <Menu label="Export">
       <Wish />
@@ -133,12 +134,22 @@ export function ExportMenu() {
           Numbers of this head (CSV)
         </button>
       )}
-      <button type="button" disabled={!live} onClick={() => page(null)}>
+      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: null })}>
         Page without kernel (HTML)
       </button>
-      <button type="button" disabled={!live} onClick={() => page([layer])}>
+      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: [layer] })}>
         Page with layer {layer} only (HTML)
       </button>
+      {kernel && <LiveFile save={() => written("live", "html", { live: true })} />}
+      {kernel && lessonOf(synced) && (
+        <button
+          type="button"
+          title="For print: of each step a still picture, its question and lines to write on; solutions on pages of their own. It may take half a minute."
+          onClick={() => written("handout", "handout")}
+        >
+          Hand-out of the lesson (HTML)
+        </button>
+      )}
       <Share />
       <p>SVG and CSV hold model, text, head, measure and versions.</p>
     </Menu>

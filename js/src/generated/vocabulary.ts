@@ -98,7 +98,9 @@ export interface Questions {
   change: { changes: unknown[] };
   lesson_model: Record<never, never>;
   overview: Record<never, never>;
-  html: { layers?: number[] | null };
+  html: { layers?: number[] | null; live?: boolean };
+  live_cost: Record<never, never>;
+  handout: Record<never, never>;
 }
 export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads", "settings", "lesson", "lesson_done"];
 

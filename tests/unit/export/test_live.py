@@ -15,11 +15,12 @@ from bertlens import whatif
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
 from bertlens.export import live
-from bertlens.widgets.answers import head_answers, matter
+from bertlens.widgets.answers import head_answers, matter, why
 from bertlens.widgets.answers import whatif as answers
 from bertlens.widgets.overview import with_overview
 from bertlens.widgets.view_record import ViewRecord
 from unit.export import engine
+from unit.export.test_live_why import split_alike
 
 OWN = "The cat sat on the mat."
 TYPED = "She gave the dog a bone, and he [MASK] it: good dog 㐂!"
@@ -27,6 +28,12 @@ PAIR = ("A dog lay on the rug.", "It was asleep.")
 OFF = [["off", 2, 5]]
 ALL = [["cut", 1, 7, 2, 4], ["hide", 3], ["off", 4, None]]
 NEEDS_PYTHON = "This needs Python, which this page does not hold: open the notebook."
+CELL = {"layer": 5, "head": 11, "query": 3, "key": 5}
+WHY: list[dict[str, Any]] = [
+    CELL | {"side": "query", "against": "others", "through_mlps": False},
+    CELL | {"side": "key", "against": "others", "through_mlps": True},
+    CELL | {"side": "key", "against": None, "through_mlps": False},
+]
 QUESTIONS: list[dict[str, Any]] = [
     {"op": "trace", "text": TYPED},
     {"op": "head", "trace": "last", "layer": 3, "head": 2},
@@ -46,6 +53,9 @@ QUESTIONS: list[dict[str, Any]] = [
     {"op": "head", "trace": "gone", "layer": 0, "head": 0},
     {"op": "change", "trace": "own", "changes": []},
     {"op": "trace", "text": ""},
+    {"op": "trace", "text": TYPED},
+    *({"op": "why", "trace": "last", **asked} for asked in WHY),
+    {"op": "why_pairs", "trace": "last", **CELL},
 ]
 
 
@@ -144,6 +154,20 @@ def test_a_pair_an_empty_text_and_the_pages_own(said, embedded_lens):
     assert [badge["kind"] for badge in found[17][2]["header"]["badges"]] == ["empty", "live"]
 
 
+def test_a_score_is_split_as_by_the_kernel(said, embedded_lens):
+    """On the page's weights each part; on the model's own, of which those are rounded, what the parts add up to."""
+    rounded, found = said[0].trace(TYPED), said[1][19:]
+    exact = embedded_lens.trace(TYPED)
+    for asked, reply in zip(WHY, found, strict=False):
+        split_alike(reply, why.why(rounded, **asked), 1e-5)
+        fields, arrays = why.why(exact, **asked)
+        assert reply[1]["total"] == pytest.approx(fields["total"], abs=2e-3)
+        for name, values in arrays.items():
+            np.testing.assert_allclose(reply[3][name], values.numpy(), atol=2e-3)
+    split_alike(found[len(WHY)], why.why_pairs(rounded, **CELL), 1e-5)
+    np.testing.assert_allclose(found[len(WHY)][3]["values"], why.why_pairs(exact, **CELL)[1]["values"], atol=2e-3)
+
+
 def test_what_is_not_offered_says_that_it_needs_python(said):
     _, found = said
     header = found[0][2]["header"]
@@ -152,10 +176,12 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
         "norms",
         "gates",
         "whatif",
+        "sources",
     }
     assert set(header["offers"].values()) == {"", NEEDS_PYTHON}
     assert [tab["name"] for tab in header["tabs"] if tab["why_not"] == ""] == [
         "neurons",
+        "why",
         "matter",
         "norms",
         "gates",

@@ -19,7 +19,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base import wire
 from bertlens.base.vocabulary import MEASURES
-from bertlens.measures import gates
+from bertlens.measures import gates, sources
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.asking import replies
@@ -99,6 +99,9 @@ class Run:
             "aligned": lambda: rng.random() < 0.5,
             "other": lambda: self.other,
             "row": lambda: rng.randrange(4),
+            "side": lambda: rng.choice(sources.SIDES),
+            "against": lambda: rng.choice(["others", None, rng.randrange(self.trace.n_tokens)]),
+            "through_mlps": lambda: rng.random() < 0.5,
         }
         choices["col"] = choices["row"]
         return choices.get(name, lambda: rng.randrange(self.trace.n_tokens))()

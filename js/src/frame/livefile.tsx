@@ -1,0 +1,46 @@
+// The item of the Export menu for a page with the model in it: what it will take is said before it is made.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Kind } from "../kernel/answers";
+import { useAnswer } from "../state/useanswer";
+
+/** The answer to "live_cost". */
+interface LiveCost {
+  size: number; // bytes
+  seconds: number;
+  why_not: string;
+}
+
+const LIVE_COST: Kind<LiveCost, "live_cost"> = {
+  op: "live_cost",
+  read: ({ fields }) => fields as unknown as LiveCost,
+};
+
+/** Asked once the menu is open: finding it out takes a moment. `save` makes the file. */
+export function LiveFile({ save }: { save(): void }) {
+  const line = useRef<HTMLDivElement>(null);
+  const opened = useSignal(false);
+  useEffect(() => {
+    const menu = line.current!.closest("details")!;
+    const look = () => {
+      opened.value ||= menu.open;
+    };
+    look();
+    menu.addEventListener("toggle", look);
+    return () => menu.removeEventListener("toggle", look);
+  }, []);
+  const answer = useAnswer(LIVE_COST, {}, { wait: !opened.value });
+  const cost = answer.state === "answered" ? answer.value : null;
+  const reason = answer.state === "refused" ? answer.reason : (cost?.why_not ?? "");
+  const takes =
+    cost && !reason ? `, about ${Math.ceil(cost.size / 1e6)} MB, ${Math.ceil(cost.seconds)} s to write` : "";
+  return (
+    <div ref={line}>
+      <button type="button" disabled={!cost || Boolean(reason)} title="What is typed in it is run in it" onClick={save}>
+        Live page with this state (HTML{takes})
+      </button>
+      {reason && <p data-stays>{reason}</p>}
+    </div>
+  );
+}
