@@ -16,10 +16,10 @@ function boxesOf(stage: HTMLElement, count: number, size: number): (Box | null)[
     if (!rects[0]) continue;
     const [left, right] = [rects[0].left, rects[0].right].map((x) => (x - frame.left) / scale) as [number, number];
     const middle = ((rects[0].top + rects[0].bottom) / 2 - frame.top) / scale;
-    const isMark = word.classList.contains("bl-mark");
+    const isMark = word.classList.contains("bl-chipmark");
     const [up, down] = isMark
       ? [10, 10]
-      : word.classList.contains("bl-slot")
+      : word.classList.contains("bl-mask")
         ? [0.52 * size, 0.5 * size]
         : [0.4 * size, 0.44 * size];
     boxes[Number(word.dataset.n)] = { left, right, top: middle - up, bottom: middle + down };
@@ -49,8 +49,8 @@ export function useLayout(stage: RefObject<HTMLElement | null>, words: Words, te
     if (JSON.stringify(now) !== JSON.stringify(type)) setType(now);
   }, [width, fonts, ...texts]);
   useLayoutEffect(() => {
-    for (const line of stage.current!.querySelectorAll<HTMLElement>(".bl-line")) {
-      const marks = [...line.querySelectorAll<HTMLElement>(".bl-mirror > .bl-mark")];
+    for (const line of stage.current!.querySelectorAll<HTMLElement>(".bl-textline")) {
+      const marks = [...line.querySelectorAll<HTMLElement>(".bl-mirror > .bl-chipmark")];
       const text = line.querySelector<HTMLElement>("[data-start]");
       const before = marks.filter(
         (mark) => text && mark.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING,

@@ -28,7 +28,7 @@ function widthOf(text: string, family: string): number {
 export function fittedType(stage: HTMLElement, texts: string[], width: number): Lettering {
   const family = getComputedStyle(stage).fontFamily;
   const chips = [...stage.querySelectorAll(".bl-mirror")].map((mirror) =>
-    [...mirror.querySelectorAll<HTMLElement>(".bl-mark")].reduce((sum, mark) => sum + mark.offsetWidth + MARGIN, 0),
+    [...mirror.querySelectorAll<HTMLElement>(".bl-chipmark")].reduce((sum, mark) => sum + mark.offsetWidth + MARGIN, 0),
   );
   const widths = texts.map((text) => Math.max(1, ...text.split("\n").map((line) => widthOf(line, family))));
   const fit = Math.min(...widths.map((one, n) => (0.995 * (width - (chips[n] ?? 0) - 2)) / one));

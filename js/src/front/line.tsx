@@ -5,7 +5,7 @@ import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
 import type { Field, useTyped } from "./field";
 import { movedPlaces, type Place } from "./wordplaces";
-import type { TextLine, Words } from "./wordrow";
+import { MASK, type TextLine, type Words } from "./wordrow";
 
 const LABELS = ["Sentence A", "Sentence B, optional"];
 const HINTS = ["a sentence", "a second sentence (optional)"];
@@ -87,13 +87,13 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
     list.map((word) => {
       const { class: name, ...rest } = wordProps(word);
       return (
-        <span key={word} dir="ltr" {...rest} class={`bl-mark ${name}`}>
+        <span key={word} dir="ltr" {...rest} class={`bl-chipmark ${name}`}>
           {tokenText(words.units[word]!.label.replace(/^[[<]\|?|\|?[\]>]$/g, ""))}
         </span>
       );
     });
   return (
-    <div class="bl-line" dir={dir}>
+    <div class="bl-textline" dir={dir}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the field above it takes the keys; the words are buttons */}
       <div
         ref={mirror}
@@ -121,14 +121,14 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
               </span>
             );
           }
-          const isMask = words.units[word]!.special;
+          const isMask = MASK.test(words.units[word]!.label);
           const { class: name, ...rest } = wordProps(word);
           return (
             <span
               key={word}
               data-start={start}
               {...rest}
-              class={`bl-word${isMask ? " bl-slot" : ""} ${name}`}
+              class={`bl-textword${isMask ? " bl-mask" : ""} ${name}`}
               data-label={isMask ? text : undefined}
             >
               {text}

@@ -64,7 +64,7 @@ export function Sentence() {
       word === asker
         ? "bl-asker"
         : numbered.has(word) && weight >= 0.1 && !words.markers[word]
-          ? "bl-target"
+          ? "bl-hit"
           : weight < 0.1
             ? "bl-far"
             : "";

@@ -81,7 +81,7 @@ export function wordsOf({ queries, keys, text, text_pair, pair }: Overview): Wor
   return words;
 }
 
-const MASK = /^[[<]mask[\]>]$/i;
+export const MASK = /^[[<]mask[\]>]$/i;
 
 /** The word that asks, by its number: under the pointer or the focus, pinned, the mask, or that which looks clearest. */
 export function askerOf(view: View, { rows }: Words): number {
