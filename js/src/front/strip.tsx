@@ -77,9 +77,9 @@ export function Strip() {
   const list = matter && !matter.why_not ? matter.heads : [];
   const isNothing = list.length > 0 && list.every(([, , change]) => Math.abs(change) < 0.005);
   return (
-    <section class="bl-strip" data-testid="strip" aria-label="Heads that matter most here">
+    <section class="bl-heads-here" data-testid="strip" aria-label="Heads that matter most here">
       <Heading heads={matter} />
-      <div class="bl-chips">
+      <div class="bl-head-chips">
         {list.length > 0 && !isNothing ? (
           list
             .slice(0, CHIPS)
@@ -87,7 +87,7 @@ export function Strip() {
               <Chip key={`${layer}-${head}`} {...{ layer, head, change, matter: matter!, does: does(layer, head) }} />
             ))
         ) : (
-          <div class="bl-chips-none">
+          <div class="bl-no-chips">
             {isOnRequest(overview, page) && heads.state === "asking" ? (
               <button
                 type="button"
@@ -152,7 +152,7 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
         </span>
       )}
       {place > 0 && (
-        <span class="bl-muted bl-strip-place">
+        <span class="bl-muted bl-heads-place">
           {headLabel(layer, head)}: {ordinal(place + 1)} of {overview.n_layers * overview.n_heads}
         </span>
       )}
@@ -209,7 +209,7 @@ function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["hea
   const { n_layers, n_heads } = overview;
   const most = Math.max(...heads.map(([, , change]) => Math.abs(change)), 1e-9);
   return (
-    <button type="button" class="bl-all-heads" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
+    <button type="button" class="bl-open-heads" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
         {heads.map(([layer, head, change]) => (
           <rect

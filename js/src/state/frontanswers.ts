@@ -6,7 +6,7 @@ import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { type AnswerRow, type Answers, answersOf, targetOf } from "./effects";
 import type { Overview } from "./overview";
 import type { Page } from "./page";
-import { useView } from "./view";
+import { useView, type View } from "./view";
 
 /** The answer while a head's output is some factors as loud: see bertlens/widgets/answers. */
 export interface Loudness {
@@ -147,11 +147,17 @@ function useOnce<T, Op extends "loudness" | "heads_that_matter">(
 const baseKey = ({ subject, map, changes }: Overview, without: (change: Overview["changes"][number]) => boolean) =>
   [subject, map, ...changes.filter((one) => !without(one)).map(({ label }) => label)].join("\n");
 
+/** What is asked about, where the model gives an answer: null while that is not known, or where it gives none. */
+function targetOfAnswer(view: View) {
+  const answer = answersOf(view);
+  return answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
+}
+
 /** The answer at every strength of the head shown. */
 export function useLoudness(): Answer<Loudness> {
   const view = useView();
   const { layer, head, layerMap } = view.shownHead;
-  const target = targetOf(view);
+  const target = targetOfAnswer(view);
   const base = baseKey(view.overview, (one) => isOfHead(one, layer, head));
   const args = target && !layerMap ? { layer, head, ...target } : null;
   return useOnce(LOUDNESS, args, JSON.stringify([base, layer, head, target, Boolean(layerMap)]), HEAD_PAUSE);
@@ -165,7 +171,7 @@ export const isOnRequest = ({ keyside, subject }: Overview, { front }: Page): bo
 export function useHeadsThatMatter(): Answer<HeadsThatMatter> {
   const view = useView();
   const { overview, page, link } = view;
-  const target = targetOf(view);
+  const target = targetOfAnswer(view);
   const base = baseKey(overview, ({ scale }) => Boolean(scale));
   const waits = isOnRequest(overview, page) && !link.carries.value;
   return useOnce(HEADS, waits ? null : target, JSON.stringify([base, target]), TEXT_PAUSE);
