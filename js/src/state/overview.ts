@@ -35,7 +35,7 @@ export interface Change {
   label: string;
   about: string;
   off: [layer: number, head: number | null] | null; // heads that are switched off
-  scale?: [layer: number, head: number | null, factor: number]; // heads that are louder or quieter
+  scale?: [layer: number, head: number | null, factor: number] | null; // heads that are louder or softer
   code: string; // in Python, "" where it takes more than numbers
 }
 
