@@ -37,7 +37,7 @@ export function Answer() {
   const share = kind === "embedding" ? shares : null;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
-    <section class="bl-answer" data-testid="answer" aria-label="The model’s answer">
+    <section class="bl-front-answer" data-testid="answer" aria-label="The model’s answer">
       <h3 title={capital(about)}>
         {isLone ? "The model’s score" : TITLES[kind]}
         {kind === "words" && asked.answers.places.length > 0 && ` at ${asked.lead.position}`}
@@ -62,7 +62,7 @@ function NoAnswer() {
   const answer = answersOf(view);
   const why = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "…";
   return (
-    <section class="bl-answer" data-testid="answer" aria-label="The model’s answer">
+    <section class="bl-front-answer" data-testid="answer" aria-label="The model’s answer">
       <p class="bl-muted">{why}</p>
     </section>
   );
@@ -149,17 +149,17 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
   return (
     <button
       type="button"
-      class={`bl-bar${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}`}
+      class={`bl-guess${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
       aria-pressed={canAct && kind !== "embedding" ? lead : undefined}
       disabled={!canAct}
       title={title}
       onClick={act}
     >
-      <span class="bl-bar-name">
+      <span class="bl-guess-name">
         <Token text={label} />
       </span>
-      <span class="bl-bar-track">
+      <span class="bl-guess-track">
         {stretchesOf(bar, track).map((stretch) => (
           <span
             key={stretch.kind}
@@ -173,7 +173,7 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
           </span>
         )}
       </span>
-      <span class="bl-bar-number bl-number">{brief(now).replace("less than ", "<\u2009")}</span>
+      <span class="bl-guess-number bl-number">{brief(now).replace("less than ", "<\u2009")}</span>
     </button>
   );
 }

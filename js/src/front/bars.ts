@@ -19,7 +19,7 @@ export interface Bar {
 }
 
 /** Each word's share of a vector, its pieces summed, the largest first. */
-export const wordShares = (side: TokenSide, shares: Float32Array) =>
+export const wordShares = (side: TokenSide, shares: Shares["shares"]) =>
   units(side, true)
     .map(({ label, pieces, special }) => ({
       ...{ label, pieces, special },
@@ -64,7 +64,7 @@ export function shareBars(asked: Asked, side: TokenSide, { shares }: Shares): Ba
     factor === 1 ? at(0) : null,
     factor === 1 ? null : at(1),
   ];
-  const sum = (numbers: Float32Array | null, pieces: number[]) =>
+  const sum = (numbers: Shares["shares"] | null, pieces: number[]) =>
     numbers && pieces.reduce((total, n) => total + numbers[n]!, 0);
   const ranked = wordShares(side, was ?? shares);
   const bar = (name: string, pieces: number[], markers = false): Bar => ({

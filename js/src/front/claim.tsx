@@ -130,7 +130,7 @@ export const Pieces = ({ pieces }: { pieces: Piece[] }) => (
       if (typeof piece === "string") return piece;
       if ("word" in piece)
         return (
-          <i key={n} class="bl-word">
+          <i key={n} class="bl-text-word">
             {piece.word}
           </i>
         );

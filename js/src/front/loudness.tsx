@@ -198,18 +198,18 @@ function Curve({ curve, factors, factor, value, name }: CurveProps) {
         </span>
       )}
       {factor < 1.6 && (
-        <span class="bl-curve-end bl-number bl-right" style={{ right: 0, top: percent(y(last)) }}>
+        <span class="bl-curve-end bl-number bl-at-right" style={{ right: 0, top: percent(y(last)) }}>
           {brief(last)}
         </span>
       )}
       <span class="bl-curve-dot" style={{ left: percent(x(factor)), top: percent(y(value)) }} />
       <span class="bl-knob" style={{ left: percent(x(factor)) }} />
       <span
-        class={`bl-curve-label${factor < 0.2 ? " bl-left" : factor > 1.8 ? " bl-right" : ""}`}
+        class={`bl-curve-label${factor < 0.2 ? " bl-at-left" : factor > 1.8 ? " bl-at-right" : ""}`}
         style={{ left: percent(x(factor)), top: percent(y(value)) }}
         aria-hidden="true"
       >
-        <i class="bl-word">{tokenWord(name)}</i> <b class="bl-number">{brief(value)}</b>
+        <i class="bl-text-word">{tokenWord(name)}</i> <b class="bl-number">{brief(value)}</b>
       </span>
     </>
   );

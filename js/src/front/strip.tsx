@@ -2,14 +2,14 @@
 
 import { Thumbnail } from "../atlas/headbutton";
 import { useSentences } from "../atlas/headvalues";
-import { type Unit, units } from "../compute/grid";
+import { units } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { headLabel, px, signed } from "../paint/format";
 import { into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/sentence";
 import { tokenWord } from "../parts/token";
-import { type HeadsThatMatter, isOnRequest, useAsked, useHeadsThatMatter } from "../state/frontanswers";
+import { type HeadsThatMatter, useAsked, useHeadsThatMatter } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
@@ -20,36 +20,39 @@ const BAR = 26; // px of the longest
 const MUCH = 0.5; // of a head's attention that goes to one place: that is what it does
 const NEIGHBOURS = { previous: "before", next: "after" } as const;
 
-/** "the word before", "looks at cat": what a head does, in three words. */
-export type Does = (layer: number, head: number) => Piece[];
-
-/** What heads do: by where half of their attention lies, else by the row of the answer, else by their sentence. */
-function useDoes(position: number): Does {
+/** What a head does, in three words: where half of its attention lies, else where its row looks that moves the answer
+ * most, else by its sentence. */
+function Does({ layer, head, row }: { layer: number; head: number; row: number }) {
   const view = useView();
   const { overview } = view;
   const says = useSentences();
   const noun = nounOf(overview);
-  const [query] = position < 0 ? [] : units(overview.queries, true).filter(({ pieces }) => pieces.includes(position));
-  const cols = units(overview.keyside, true);
-  const rows = query ? rowsOf(view, overview, query) : null;
-  const weights = rows?.state === "answered" ? rows.value.weight : null;
-  const K = overview.keyside.tokens.length;
-  return (layer, head) => {
-    for (const [statistic, side] of Object.entries(NEIGHBOURS))
-      if (overview.statistic(layer, head, statistic) >= MUCH) return [`the ${noun} ${side}`];
-    const at = (layer * overview.n_heads + head) * K;
-    const row = weights ? unitValues(weights.subarray(at, at + K), cols, false) : null;
-    return (row && lookedAt(row, cols, query!)) || shortened(says(layer, head).lead, headLabel(layer, head), noun);
-  };
+  for (const [statistic, side] of Object.entries(NEIGHBOURS))
+    if (overview.statistic(layer, head, statistic) >= MUCH)
+      return (
+        <>
+          the {noun} {side}
+        </>
+      );
+  const looked = lookedAt(view, layer, head, row);
+  return <Pieces pieces={looked ?? shortened(says(layer, head).lead, headLabel(layer, head), noun)} />;
 }
 
-/** Where a row looks most; null where nowhere much. */
-function lookedAt(row: Float32Array, cols: Unit[], { pieces }: Unit): Piece[] | null {
-  const to = largest(row, 1).positions[0];
-  const key = cols[to ?? -1];
-  if (!key || !isMuch(row[to!]!, key.pieces.length / row.length)) return null;
+/** Where a row of a head looks most; null where nowhere much, or before it is known. */
+function lookedAt(view: View, layer: number, head: number, row: number): Piece[] | null {
+  const { overview } = view;
+  const query = row < 0 ? undefined : units(overview.queries, true).find(({ pieces }) => pieces.includes(row));
+  const rows = query && rowsOf(view, overview, query);
+  if (rows?.state !== "answered") return null;
+  const K = overview.keyside.tokens.length;
+  const at = (layer * overview.n_heads + head) * K;
+  const cols = units(overview.keyside, true);
+  const numbers = unitValues(rows.value.weight.subarray(at, at + K), cols, false);
+  const to = largest(numbers, 1).positions[0] ?? -1;
+  const key = cols[to];
+  if (!key || !isMuch(numbers[to]!, key.pieces.length / K)) return null;
   const name = tokenWord(key.label);
-  if (key.pieces[0] === pieces[0]) return ["looks at itself"];
+  if (overview.square && key.pieces[0] === query!.pieces[0]) return ["looks at itself"];
   return key.special ? ["rests on ", { mark: name }] : ["looks at ", { word: name }];
 }
 
@@ -71,31 +74,31 @@ export function Strip() {
   const { overview, page } = view;
   const asked = useAsked();
   const heads = useHeadsThatMatter();
-  const does = useDoes(asked?.lead.position ?? -1);
   const count = overview.n_layers * overview.n_heads;
   const matter = heads.state === "answered" ? heads.value : null;
   const list = matter && !matter.why_not ? matter.heads : [];
   const isNothing = list.length > 0 && list.every(([, , change]) => Math.abs(change) < 0.005);
   return (
-    <section class="bl-strip" data-testid="strip" aria-label="Heads that matter most here">
+    <section class="bl-heads-here" data-testid="strip" aria-label="Heads that matter most here">
       <Heading heads={matter} />
-      <div class="bl-chips">
+      <div class="bl-head-chips">
         {list.length > 0 && !isNothing ? (
           list
             .slice(0, CHIPS)
-            .map(([layer, head, change]) => (
-              <Chip key={`${layer}-${head}`} {...{ layer, head, change, matter: matter!, does: does(layer, head) }} />
+            .map(([layer, head, change], n) => (
+              <Chip
+                key={`${layer}-${head}`}
+                {...{ layer, head, change, matter: matter!, row: matter!.rows?.[n] ?? -1 }}
+              />
             ))
         ) : (
-          <div class="bl-chips-none">
-            {isOnRequest(overview, page) && heads.state === "asking" ? (
+          <div class="bl-no-chips">
+            {matter?.limit ? (
               <button
                 type="button"
                 class="bl-button"
                 disabled={!view.link.kernel.value}
-                title={
-                  view.link.kernel.value ? "One backward pass, then the best heads one by one" : view.link.needs.value
-                }
+                title={view.link.kernel.value ? matter.limit : view.link.needs.value}
                 onClick={() => into(page.front.sought)(overview.subject)}
               >
                 Find the heads that matter
@@ -121,7 +124,7 @@ function noneWords(
 ) {
   if (isNothing) return `No head alone moves the answer by 0.01: of ${tried} tried, none does.`;
   if (heads.state === "refused") return heads.reason;
-  if (heads.state === "answered") return heads.value.why_not || heads.value.limit;
+  if (heads.state === "answered") return heads.value.why_not;
   return hasAnswer && !view.overview.offers.whatif ? "looking for them …" : "";
 }
 
@@ -152,7 +155,7 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
         </span>
       )}
       {place > 0 && (
-        <span class="bl-muted bl-strip-place">
+        <span class="bl-muted bl-heads-place">
           {headLabel(layer, head)}: {ordinal(place + 1)} of {overview.n_layers * overview.n_heads}
         </span>
       )}
@@ -165,11 +168,11 @@ interface ChipProps {
   head: number;
   change: number;
   matter: HeadsThatMatter;
-  does: Piece[];
+  row: number;
 }
 
 /** One head: a click shows it. */
-function Chip({ layer, head, change, matter, does }: ChipProps) {
+function Chip({ layer, head, change, matter, row }: ChipProps) {
   const { overview, shownHead, synced } = useView();
   const isShown = shownHead.layer === layer && shownHead.head === head && !shownHead.layerMap;
   const { before, heads } = matter;
@@ -182,7 +185,7 @@ function Chip({ layer, head, change, matter, does }: ChipProps) {
       aria-pressed={isShown}
       data-head={`${layer}-${head}`}
       title={`${signed(change, 4)} (${matter.unit})`}
-      onClick={() => synced.put({ layer, head, layer_map: "" })}
+      onClick={() => synced.put({ layer, head, layer_map: "", ...(row < 0 ? {} : { query: row, key: null }) })}
     >
       <span class="bl-head-picture">
         <Thumbnail n={layer * overview.n_heads + head} />
@@ -196,7 +199,7 @@ function Chip({ layer, head, change, matter, does }: ChipProps) {
         </span>
       </span>
       <span class="bl-head-does">
-        <Pieces pieces={does} />
+        <Does {...{ layer, head, row }} />
       </span>
     </button>
   );
@@ -209,7 +212,7 @@ function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["hea
   const { n_layers, n_heads } = overview;
   const most = Math.max(...heads.map(([, , change]) => Math.abs(change)), 1e-9);
   return (
-    <button type="button" class="bl-all-heads" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
+    <button type="button" class="bl-open-heads" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
         {heads.map(([layer, head, change]) => (
           <rect

@@ -1,12 +1,10 @@
 // What the front asks of the run shown: the answer at nine strengths of a head, the heads that matter most, what a vector
 // rests on; and the numbers between the nine.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { LIMITS } from "../generated/vocabulary";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { type AnswerRow, type Answers, answersOf, targetOf } from "./effects";
 import type { Overview } from "./overview";
-import type { Page } from "./page";
-import { useView } from "./view";
+import { useView, type View } from "./view";
 
 /** The answer while a head's output is some factors as loud: see bertlens/widgets/answers. */
 export interface Loudness {
@@ -27,7 +25,8 @@ export interface HeadsThatMatter {
   name: string;
   unit: string;
   before: number;
-  limit: string; // why not all was done
+  rows: number[]; // of each the token whose row there moves the number most, -1 where that is not known
+  limit: string; // why they are looked for on request only
   why_not: string;
 }
 
@@ -36,7 +35,7 @@ export interface Shares {
   how: "pooling" | "gradient";
   said: string;
   why_not: string;
-  shares: Float32Array; // (S)
+  shares: Float32Array | Float64Array; // (S)
 }
 
 const LOUDNESS: Kind<Loudness, "loudness"> = { op: "loudness", needs: "whatif", read: fieldsAndArrays };
@@ -147,28 +146,30 @@ function useOnce<T, Op extends "loudness" | "heads_that_matter">(
 const baseKey = ({ subject, map, changes }: Overview, without: (change: Overview["changes"][number]) => boolean) =>
   [subject, map, ...changes.filter((one) => !without(one)).map(({ label }) => label)].join("\n");
 
+/** What is asked about, where the model gives an answer: null while that is not known, or where it gives none. */
+function targetOfAnswer(view: View) {
+  const answer = answersOf(view);
+  return answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
+}
+
 /** The answer at every strength of the head shown. */
 export function useLoudness(): Answer<Loudness> {
   const view = useView();
   const { layer, head, layerMap } = view.shownHead;
-  const target = targetOf(view);
+  const target = targetOfAnswer(view);
   const base = baseKey(view.overview, (one) => isOfHead(one, layer, head));
   const args = target && !layerMap ? { layer, head, ...target } : null;
   return useOnce(LOUDNESS, args, JSON.stringify([base, layer, head, target, Boolean(layerMap)]), HEAD_PAUSE);
 }
 
-/** Whether the heads that matter are looked for on request only. */
-export const isOnRequest = ({ keyside, subject }: Overview, { front }: Page): boolean =>
-  keyside.tokens.length > LIMITS.effects && front.sought.value !== subject;
-
-/** The heads that matter most to the answer, in the run without what sliders changed. */
+/** The heads that matter most to the answer, in the run without what sliders changed; of a long text on request. */
 export function useHeadsThatMatter(): Answer<HeadsThatMatter> {
   const view = useView();
-  const { overview, page, link } = view;
-  const target = targetOf(view);
+  const { overview, page } = view;
+  const target = targetOfAnswer(view);
+  const long = page.front.sought.value === overview.subject ? { long: true } : {};
   const base = baseKey(overview, ({ scale }) => Boolean(scale));
-  const waits = isOnRequest(overview, page) && !link.carries.value;
-  return useOnce(HEADS, waits ? null : target, JSON.stringify([base, target]), TEXT_PAUSE);
+  return useOnce(HEADS, target && { ...target, ...long }, JSON.stringify([base, target, long]), TEXT_PAUSE);
 }
 
 /** What the vector of one text rests on, in the run shown. */

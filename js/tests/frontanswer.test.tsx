@@ -1,0 +1,459 @@
+// @vitest-environment happy-dom
+// The model's answer at the front: numbers between the nine runs, sentences of numbers that are shown, and a slider that
+// asks nothing while it is dragged.
+import { signal } from "@preact/signals";
+import { render } from "preact";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Answer } from "../src/front/answer";
+import { type Bar, stretchesOf, trackOf } from "../src/front/bars";
+import { Claim } from "../src/front/claim";
+import {
+  brief,
+  type Effect,
+  type Look,
+  lookPieces,
+  louderPieces,
+  plain,
+  shownDifference,
+  withoutPieces,
+} from "../src/front/claims";
+import { Loudness, pointed, stepped } from "../src/front/loudness";
+import { Strip } from "../src/front/strip";
+import { between, curveAt, factorOf, isExact } from "../src/state/frontanswers";
+import type { Overview } from "../src/state/overview";
+import { createView, ViewContext } from "../src/state/view";
+import { bench, hello, overviewOf, pack, settled, TOKENS } from "./fake";
+
+const FACTORS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
+
+describe("numbers between the nine", () => {
+  const values = Float32Array.from(FACTORS.flatMap((s) => [0.2 + 0.3 * s * s, 1 - 0.4 * s]));
+  it("are those that were run where they were run", () => {
+    FACTORS.forEach((s, n) => {
+      expect([...between(FACTORS, values, s)]).toEqual([...values.subarray(2 * n, 2 * n + 2)]);
+      expect(isExact({ factors: FACTORS }, s)).toBe(true);
+    });
+    expect(isExact({ factors: FACTORS }, 0.4)).toBe(false);
+  });
+  it("lie on a straight line between two of them, for every row", () => {
+    for (const s of [0.1, 0.4, 0.99, 1.37, 1.9]) {
+      const n = Math.floor(4 * s);
+      const way = 4 * s - n;
+      for (const row of [0, 1]) {
+        const expected = (1 - way) * values[2 * n + row]! + way * values[2 * n + 2 + row]!;
+        expect(between(FACTORS, values, s)[row]).toBeCloseTo(expected, 6);
+      }
+    }
+    expect(curveAt([0, 1], [0.2, 0.6], 0.25)).toBeCloseTo(0.3, 6);
+  });
+});
+
+const change = (id: number, fields: object) => ({ id, label: "", about: "", code: "", off: null, ...fields });
+
+it("knows how loud a head is in a run", () => {
+  const overview = (...changes: object[]) => ({ changes }) as unknown as Overview;
+  expect(factorOf(overview(), 1, 2)).toBe(1);
+  expect(factorOf(overview(change(1, { scale: [1, 2, 0.4] })), 1, 2)).toBe(0.4);
+  expect(factorOf(overview(change(1, { scale: [1, 3, 0.4] })), 1, 2)).toBe(1);
+  expect(factorOf(overview(change(1, { off: [1, 2] })), 1, 2)).toBe(0);
+});
+
+const LOOK: Look = {
+  head: "L5·H7",
+  hovered: false,
+  query: { text: "[MASK]", special: false },
+  key: { text: "cat", special: false },
+  value: 0.7349,
+  even: 0.0667,
+  noun: "word",
+  itself: false,
+  neighbours: null,
+};
+const SEP = { text: "[SEP]", special: true };
+const EFFECT: Effect = {
+  head: "L5·H7",
+  kind: "words",
+  lone: false,
+  name: "cat",
+  where: "",
+  from: 0.6604,
+  to: 0.2662,
+  factor: 1,
+  about: false,
+  others: 0,
+  carrier: null,
+  best: null,
+};
+const BEST = { head: "L2·H3", count: 8, change: 0.0121 };
+const louder = (effect: Partial<Effect>, look: Partial<Look> = {}) =>
+  louderPieces({ ...EFFECT, ...effect }, { ...LOOK, ...look })
+    .map(plain)
+    .join(" ");
+
+/** Every state of the sentences, and what they say. */
+const SAID: [string, () => string, Record<string, unknown>[]][] = (
+  [
+    [{}, "L5·H7 lets [MASK] look at cat (0.73)."],
+    [
+      { hovered: true, query: { text: "drink", special: false }, key: SEP, value: 0.2512 },
+      "In L5·H7, drink rests on [SEP] (0.25).",
+    ],
+    [{ hovered: true }, "In L5·H7, [MASK] looks at cat (0.73)."],
+    [{ key: SEP }, "L5·H7 lets [MASK] rest on [SEP] (0.73)."],
+    [{ itself: true }, "L5·H7 lets [MASK] look at itself (0.73)."],
+    [{ value: 0.09 }, "In L5·H7, [MASK] looks at no word much; at cat most (0.09)."],
+    [
+      { value: 0.0011, even: 0.001, noun: "token" },
+      "In L5·H7, [MASK] looks at no token much; at cat most (less than 0.01).",
+    ],
+    [{ neighbours: { side: "before", share: 0.928 } }, "L5·H7 lets words look at the word before (0.93 on average)."],
+    [{ neighbours: { side: "after", share: 0.928 }, hovered: true }, "In L5·H7, [MASK] looks at cat (0.73)."],
+  ] as [Partial<Look>, string][]
+).map(([look, text]) => [text, () => plain(lookPieces({ ...LOOK, ...look })), [{ ...LOOK, ...look }]]);
+
+const WITHOUT: [Partial<Effect>, string][] = [
+  [{}, "Without it, cat falls from 0.66 to 0.27."],
+  [{ to: 0.846 }, "Without it, cat rises from 0.66 to 0.85."],
+  [{ to: 0.6612 }, "Without it, cat stays at 0.66."],
+  [{ from: 0.002, to: 0.003 }, "Without it, cat stays below 0.01."],
+  [{ to: 0.001 }, "Without it, cat falls from 0.66 to less than 0.01."],
+  [{ where: " at 11" }, "Without it, cat at 11 falls from 0.66 to 0.27."],
+  [{ kind: "labels", name: "positive", from: 0.81, to: 0.58 }, "Without it, positive falls from 0.81 to 0.58."],
+  [{ kind: "labels", lone: true, from: -1.2, to: 0.4 }, "Without it, the score rises from −1.20 to 0.40."],
+  [{ kind: "tags", name: "B-PER", where: " for “Ada”" }, "Without it, B-PER for “Ada” falls from 0.66 to 0.27."],
+  [{ kind: "similarity", from: 0.359, to: 0.454 }, "Without it, the similarity rises from 0.36 to 0.45."],
+  [{ kind: "embedding", from: 0, to: 0.08 }, "Without it, the vector turns by 0.08."],
+  [
+    { kind: "embedding", from: 0, to: 0.08, carrier: { word: "cabinet", share: 0.1204 } },
+    "Without it, the vector turns by 0.08. cabinet carries 0.12 of it.",
+  ],
+  [{ kind: "embedding", from: 0, to: 0.001 }, "Without it, the vector turns by less than 0.01."],
+  [
+    { kind: "embedding", from: 0.03, to: 0.08, others: 1 },
+    "In this changed run, without it, the vector’s turn rises from 0.03 to 0.08.",
+  ],
+  [{ others: 2 }, "In this changed run, without it, cat falls from 0.66 to 0.27."],
+  [{ best: { ...BEST, change: -0.394 } }, "Without it, cat falls from 0.66 to 0.27."],
+  [{ best: BEST }, "Without it, cat falls from 0.66 to 0.27."],
+  [
+    { from: 0.05, to: 0.047, best: BEST },
+    "The model is unsure: cat has 0.05; of 8 heads tried, L2·H3 moves it most, to 0.06.",
+  ],
+  [
+    { from: 0.98, to: 0.978, best: { ...BEST, change: -0.0121 } },
+    "No single head matters here: cat has 0.98; of 8 heads tried, L2·H3 moves it most, to 0.97.",
+  ],
+];
+const LOUDER: [Partial<Effect>, Partial<Look>, string][] = [
+  [{ factor: 0 }, {}, "With L5·H7 silent, cat falls from 0.66 to 0.27. It still looks at cat, but passes nothing on."],
+  [
+    { factor: 0 },
+    { key: SEP },
+    "With L5·H7 silent, cat falls from 0.66 to 0.27. It still rests on [SEP], but passes nothing on.",
+  ],
+  [
+    { factor: 0 },
+    { value: 0.07 },
+    "With L5·H7 silent, cat falls from 0.66 to 0.27. It still looks, but passes nothing on.",
+  ],
+  [
+    { factor: 0.4, to: 0.4312, about: true },
+    {},
+    "At 0.40 of L5·H7’s strength, cat falls from 0.66 to about 0.43. It passes on less than the model lets it.",
+  ],
+  [
+    { factor: 0.5, to: 0.479 },
+    {},
+    "At 0.50 of L5·H7’s strength, cat falls from 0.66 to 0.48. It passes on less than the model lets it.",
+  ],
+  [
+    { factor: 2, to: 0.847 },
+    {},
+    "At 2.00 of L5·H7’s strength, cat rises from 0.66 to 0.85. It passes on more than the model lets it.",
+  ],
+  [
+    { factor: 0.25, to: 0.3, others: 1 },
+    {},
+    "In this changed run, at 0.25 of L5·H7’s strength, cat falls from 0.66 to 0.30. It passes on less than the model lets it.",
+  ],
+  [
+    { factor: 0, others: 1 },
+    {},
+    "In this changed run, with L5·H7 silent, cat falls from 0.66 to 0.27. It still looks at cat, but passes nothing on.",
+  ],
+  [
+    { kind: "embedding", factor: 2, from: 0, to: 0.045 },
+    {},
+    "At 2.00 of L5·H7’s strength, the vector turns by 0.04. It passes on more than the model lets it.",
+  ],
+];
+
+describe("a claim", () => {
+  const states: typeof SAID = [
+    ...SAID,
+    ...WITHOUT.map(([effect, text]): (typeof SAID)[number] => [
+      text,
+      () => plain(withoutPieces({ ...EFFECT, ...effect })),
+      [{ ...EFFECT, ...effect }],
+    ]),
+    ...LOUDER.map(([effect, look, text]): (typeof SAID)[number] => [
+      text,
+      () => louder(effect, look),
+      [
+        { ...EFFECT, ...effect },
+        { ...LOOK, ...look },
+      ],
+    ]),
+  ];
+  it.each(states)("%s", (text, says, inputs) => {
+    expect(says()).toBe(text);
+    const flat = (value: unknown): number[] =>
+      typeof value === "number"
+        ? [value]
+        : value && typeof value === "object"
+          ? Object.values(value).flatMap(flat)
+          : [];
+    const numbers = inputs.flatMap(flat);
+    const { from, best } = { from: 0, best: null, ...inputs[0] } as unknown as Effect;
+    const rounded = [...numbers, from + (best?.change ?? 0)].map((value) => value.toFixed(2).replace("-", "−"));
+    for (const [number] of text.matchAll(/−?\d+\.\d+/g)) expect([...rounded, "0.01"], number).toContain(number); // 0.01 bounds what is less
+  });
+  it("shows the difference of what is shown", () => {
+    expect(shownDifference(0.324, 0.126)).toBeCloseTo(-0.19);
+    expect([0.324, 0.126, 0.004, 0, -0.1].map(brief)).toEqual(["0.32", "0.13", "less than 0.01", "0.00", "−0.10"]);
+  });
+});
+
+describe("a bar", () => {
+  const bar = (now: number, off: number | null, was: number | null): Bar => ({
+    ...{ name: "cat", position: 1, pieces: [], about: false, now, off, was },
+  });
+  const kinds = (one: Bar) => stretchesOf(one, [0, 1]).map(({ kind, from, to }) => [kind, from, to]);
+  it("is ink where it stays, accent where the head holds it, dashed where it went", () => {
+    expect(kinds(bar(0.66, 0.27, null))).toEqual([
+      ["stays", 0, 0.27],
+      ["lost", 0.27, 0.66],
+    ]);
+    expect(kinds(bar(0.36, 0.45, null))).toEqual([
+      ["stays", 0, 0.36],
+      ["gone", 0.36, 0.45],
+    ]);
+    expect(kinds(bar(0.27, null, 0.66))).toEqual([
+      ["stays", 0, 0.27],
+      ["gone", 0.27, 0.66],
+    ]);
+    expect(kinds(bar(0.85, null, 0.66))).toEqual([
+      ["stays", 0, 0.66],
+      ["gained", 0.66, 0.85],
+    ]);
+    expect(kinds(bar(0.66, 0.661, null))).toEqual([["stays", 0, 0.66]]);
+    expect(kinds(bar(0.66, null, null))).toEqual([["stays", 0, 0.66]]);
+  });
+  it("has a track of round length that its curve does not leave, and room below 0", () => {
+    expect(trackOf([bar(0.66, 0.27, null)], [[0.27, 0.66, 0.85]])).toEqual([0, 1]);
+    expect(trackOf([bar(0.05, null, null)], [[0.03, 0.05, 0.06]])).toEqual([0, 0.1]);
+    expect(trackOf([bar(-2, null, null)], [[-3, 1.5]])).toEqual([-3, 1.5]);
+  });
+});
+
+describe("the slider", () => {
+  it("snaps to 1 and stays between 0 and 2", () => {
+    expect([-5, 0, 25, 49, 50, 51, 53, 100, 130].map((x) => pointed(x, 100))).toEqual([0, 0, 0.5, 1, 1, 1, 1.06, 2, 2]);
+  });
+  it("moves by tenths, to its ends and back", () => {
+    const keys = ["ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp", "Home", "End", "Backspace", "a"];
+    expect(keys.map((key) => stepped(key, 0.43))).toEqual([0.3, 0.5, 0.3, 0.5, 0, 2, 1, null]);
+    expect([stepped("ArrowLeft", 0), stepped("ArrowRight", 2)]).toEqual([0, 2]);
+  });
+});
+
+const ANSWERS = {
+  ...{ kind: "words", unit: "probability", said: "", why_not: "", choices: ["dog", "mat"], places: [] },
+  metrics: [],
+  rows: [
+    [2, "dog", 0.6, 0.6],
+    [2, "mat", 0.1, 0.1],
+  ],
+};
+
+/** The front on a kernel that answers what it is asked. */
+async function front(changes: object[] = [], answers: object = ANSWERS) {
+  const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes }));
+  await hello(b);
+  const view = createView(b.store, signal(false));
+  const element = document.createElement("div");
+  const parts = () => [<Claim key="c" />, <Loudness key="l" />, <Answer key="a" />, <Strip key="s" />];
+  render(<ViewContext.Provider value={view}>{parts()}</ViewContext.Provider>, element);
+  const wait = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    await settled();
+  };
+  const part = (name: string) => element.querySelector(`[data-testid=${name}]`)!;
+  return { b, view, element, wait, part, text: (name: string) => part(name).textContent!.replace(/\s+/g, " ").trim() };
+}
+
+const ofLoudness = (fields: object = {}) => {
+  const values = Float32Array.from(FACTORS.flatMap((s) => [0.2 + 0.4 * s, 0.1]));
+  const packed = pack({ values: { shape: [9, 2], data: values } });
+  const rows = [
+    [2, "dog"],
+    [2, "mat"],
+  ];
+  const all = { layer: 1, head: 2, factors: FACTORS, kind: "words", unit: "probability", rows, why_not: "" };
+  return [{ ...all, ...fields, arrays: packed.index }, [packed.data]] as [Record<string, unknown>, DataView[]];
+};
+
+describe("the front", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const ops = ({ b }: Awaited<ReturnType<typeof front>>) => b.model.asked.map(({ message }) => message.op);
+
+  async function dragged() {
+    const it = await front();
+    await it.wait(200);
+    it.b.take("loudness", { layer: 1, head: 2 }).give(...ofLoudness());
+    await it.wait(50);
+    const track = it.part("loudness").querySelector<HTMLElement>("[role=slider]")!;
+    track.setPointerCapture = () => undefined;
+    track.getBoundingClientRect = () => ({ left: 0, width: 200, top: 0, height: 100 }) as DOMRect;
+    const pointer = async (type: string, x: number) => {
+      track.dispatchEvent(new PointerEvent(type, { clientX: x, bubbles: true, button: 0 }));
+      await it.wait(20);
+    };
+    return { ...it, track, pointer };
+  }
+
+  it("waits with its second sentence, then says what the head does", async () => {
+    const it = await front();
+    expect(it.text("claim")).toMatch(/^L1·H2 lets .* …$|^In L1·H2, .* …$/);
+    await it.wait(200);
+    expect(ops(it)).toContain("loudness");
+    expect(ops(it)).not.toContain("heads_that_matter"); // after a second of quiet
+    it.b.take("loudness").give(...ofLoudness());
+    await it.wait(1000);
+    expect(it.text("claim")).toMatch(/Without it, dog falls from 0\.60 to 0\.20\.$/);
+    expect(it.text("answer")).toContain("lost without this head");
+    expect(ops(it)).toContain("heads_that_matter");
+  });
+  it("asks nothing while it is dragged, and once for one run when it is let go", async () => {
+    const it = await dragged();
+    const before = it.b.model.asked.length;
+    await it.pointer("pointerdown", 100);
+    for (const x of [80, 60, 40, 20, 0, 40]) await it.pointer("pointermove", x);
+    expect(it.track.getAttribute("aria-valuetext")).toBe("0.40: dog 0.36");
+    expect(it.text("claim")).toBe(
+      "At 0.40 of L1·H2’s strength, dog falls from 0.60 to about 0.36. It passes on less than the model lets it.",
+    );
+    expect(it.text("answer")).toContain("was 0.60");
+    expect(it.b.model.asked.length).toBe(before);
+    await it.pointer("pointerup", 40);
+    expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 0.4]]);
+    expect(it.b.model.asked.length).toBe(before);
+  });
+  it("asks nothing where it ends as it began", async () => {
+    const it = await dragged();
+    const before = it.b.model.asked.length;
+    for (const [type, x] of [
+      ["pointerdown", 100],
+      ["pointermove", 30],
+      ["pointermove", 101],
+      ["pointerup", 101],
+    ] as const)
+      await it.pointer(type, x);
+    expect(it.b.model.asked.length).toBe(before);
+    expect(it.text("claim")).toContain("Without it, dog falls");
+  });
+  it("takes one run for keys that follow one another", async () => {
+    const it = await dragged();
+    for (let n = 0; n < 4; n++) {
+      it.track.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+      await it.wait(100);
+    }
+    expect(ops(it)).not.toContain("change");
+    await it.wait(500);
+    expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 0.6]]);
+    expect(ops(it)).not.toContain("change");
+  });
+  it("takes another head's slider back, and the same head's change, and keeps other changes", async () => {
+    const scaled = [
+      change(1, { scale: [0, 0, 0.5], label: "L0·H0 at 0.5" }),
+      change(2, { off: [1, 2], label: "L1·H2 off" }),
+      change(3, { off: [2, 2], label: "L2·H2 off" }),
+    ];
+    const it = await front(scaled);
+    await it.wait(200);
+    it.b.take("loudness").give(...ofLoudness());
+    await it.wait(50);
+    const track = it.part("loudness").querySelector<HTMLElement>("[role=slider]")!;
+    expect(track.getAttribute("aria-valuenow")).toBe("0");
+    track.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
+    await it.wait(500);
+    expect(it.b.take("change").message.changes).toEqual([3, ["scale", 1, 2, 2]]);
+  });
+  it("asks for the curve of the head that is chosen at last alone", async () => {
+    const it = await front();
+    for (const head of [0, 1, 3]) {
+      it.view.synced.put({ layer: 1, head });
+      await it.wait(30);
+      await it.b.answer(1, head).catch(() => undefined);
+    }
+    await it.wait(300);
+    expect(
+      it.b.model.asked.filter(({ message }) => message.op === "loudness").map(({ message }) => message.head),
+    ).toEqual([3]);
+  });
+  it("says why there is no answer", async () => {
+    const none = { kind: "", unit: "", said: "", rows: [], metrics: [], choices: [], places: [], why_not: "no mask" };
+    const it = await front([], none);
+    await it.wait(200);
+    expect(it.text("answer")).toBe("no mask");
+    expect(it.part("loudness")).toBeNull();
+    expect(ops(it)).not.toContain("loudness");
+  });
+  it("says that no head matters where none does", async () => {
+    const it = await front();
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give({
+      ...{
+        heads: [
+          [0, 1, 0.001],
+          [1, 1, -0.002],
+        ],
+        name: "dog",
+        unit: "probability",
+        before: 0.6,
+        limit: "",
+        why_not: "",
+      },
+    });
+    await it.wait(50);
+    expect(it.text("strip")).toContain("No head alone moves the answer by 0.01: of 2 tried, none does.");
+  });
+  it("names the heads, with the change of what is shown", async () => {
+    const it = await front();
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give({
+      ...{
+        heads: [
+          [0, 1, -0.396],
+          [1, 2, 0.05],
+        ],
+        name: "dog",
+        unit: "probability",
+        before: 0.6,
+        limit: "",
+        why_not: "",
+      },
+    });
+    await it.wait(50);
+    expect(it.text("strip")).toMatch(/L0·H1−0\.40.*L1·H2\+0\.05.*All 12 heads ▸$/);
+    expect(it.text("strip")).toContain("L1·H2: 2nd of 12");
+    const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-head]");
+    chips[0]!.click();
+    expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);
+  });
+});
