@@ -5,6 +5,7 @@ import { download, fileName, pngFromSvg } from "../export/download";
 import { shadesOf } from "../head/running";
 import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
+import { settingsOf } from "../state/snapshot";
 import { useView, type View } from "../state/view";
 import { openTab } from "../tabs/opentab";
 import { tabOf } from "../tabs/tabs";
@@ -116,7 +117,7 @@ export function ExportMenu() {
   const atlas = () => atlasFigure(view, wish.value);
   const page = (layers: number[] | null) =>
     save(view, "page", "html", async () => {
-      const { buffers } = await request("html", { layers });
+      const { buffers } = await request("html", { layers, settings: settingsOf(view) });
       return new Blob([buffers[0] as BlobPart]);
     });
   const live = view.link.kernel.value;
