@@ -16,6 +16,7 @@ from ..tasks import ABLATIONS
 from ..tasks import MEASURES as EFFECTS_OF
 from ..trace.trace import Trace
 from .panels.task_panel import WORKS
+from .traits import SettingsTrait
 
 
 def _layer(trace: Trace, value: Any) -> int:
@@ -114,6 +115,12 @@ def _sheet(trace: Trace, value: Any) -> dict[str, Any]:
     return {"mm": mm, "points": points, "dark": dark is True, **pins}
 
 
+def _settings(_trace: Trace, value: Any) -> dict[str, Any]:
+    """How a page is set."""
+    settings: dict[str, Any] = SettingsTrait().validate(None, value)
+    return settings
+
+
 def _split(_trace: Trace, value: Any) -> dict[str, Any]:
     """Which split of a similarity: {of, words}."""
     split = value if isinstance(value, dict) else {}
@@ -170,4 +177,5 @@ ARGUMENTS: dict[str, Argument] = {
     "effect_of": Argument(_choice("measure", EFFECTS_OF)),
     "ablation": Argument(_choice("ablation", ABLATIONS)),
     "layers": Argument(_as_sent, "number[] | null"),
+    "settings": Argument(_settings, "Partial<Settings>"),
 }

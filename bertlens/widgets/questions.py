@@ -77,10 +77,13 @@ class Question:
         """The maps that it is answered for, of those that the page shows."""
         return trace.original if self.of_original else trace
 
+    def named(self, message: Mapping[str, Any]) -> list[str]:
+        """The names of its arguments in a message."""
+        return [name.removesuffix("?") for name in self.arguments if not name.endswith("?") or name[:-1] in message]
+
     def check(self, trace: Trace, message: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a message. Raises SelectionError or InputError for what does not exist."""
-        named = (name.removesuffix("?") for name in self.arguments if not name.endswith("?") or name[:-1] in message)
-        return {name: ARGUMENTS[name].check(trace, message.get(name)) for name in named}
+        return {name: ARGUMENTS[name].check(trace, message.get(name)) for name in self.named(message)}
 
     def reply(self, request: Request, message: Mapping[str, Any], saved: bool = False) -> Reply:
         """The answer to a message; saved: as a page without a kernel holds it.
@@ -169,7 +172,7 @@ for _question in (
     _of_scores("score_maps", score_maps.score_maps_in_turn, ("layer", "head"), carried_shown=score_maps.carried_maps),
     Question("survey", corpus_panel.survey, (), "corpus", saved.once, of_view=True),
     Question("survey_texts", corpus_panel.survey_texts, ("layer",), "corpus", saved.each_layer, of_view=True),
-    _of_runs("compared_with", comparison.compared_with, ("other",)),
+    _of_runs("compared_with", comparison.compared_with, ("other",), carried_shown=comparison.saved_with),
     _of_runs("compared_heads", comparison.compared_heads, ("aligned?", "other?"), carried_shown=comparison.saved_heads),
     _of_runs(
         "compared",
@@ -177,7 +180,7 @@ for _question in (
         ("layer", "head", "measure", "row", "col", "aligned?", "other?"),
         carried_shown=comparison.saved,
     ),
-    _of_runs("compared_answers", comparison.compared_answers, ("other?",), carried=comparison.saved_answers),
+    _of_runs("compared_answers", comparison.compared_answers, ("other?",), carried_shown=comparison.saved_answers),
     _of_texts("similar", similarity_panel.similar),
     _of_texts("similar_without", similarity_panel.similar_without, carried_shown=similarity_panel.saved),
     _of_texts("similar_input", similarity_panel.similar_input, carried_shown=similarity_panel.saved_input),

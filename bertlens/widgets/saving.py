@@ -47,6 +47,7 @@ def page(
     layers: whose heads it holds (default: all). bar: is told of each layer's pictures and of each answer.
     """
     trace = view.trace
+    traits = {**traits, "settings": _opened(view, traits)}
     n_layers = max(maps.n_layers for maps in trace.maps.values())
     page_layers = list(range(n_layers)) if layers is None else sorted({*check_indices(layers, n_layers, "layers")})
     check_size(view, page_layers)
@@ -157,8 +158,11 @@ def still(view: ViewRecord, traits: Mapping[str, Any]) -> bytes:
     return to_png(view.overview, view.trace, layer, head)
 
 
-def _html(request: Request, layers: Any = None, live: bool = False) -> tuple[dict[str, Any], bytes]:
-    return {}, written(request.view, request.traits, None, layers, False, live, False).encode()
+def _html(
+    request: Request, layers: Any = None, live: bool = False, settings: Any = None
+) -> tuple[dict[str, Any], bytes]:
+    traits = request.traits if settings is None else {**request.traits, "settings": settings}
+    return {}, page_text(request.view, traits, layers, False, live, False).encode()
 
 
 def _live_cost(request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -185,15 +189,33 @@ def _handout(request: Request) -> tuple[dict[str, Any], bytes]:
 
 
 for _question in (
-    Question("html", _html, ("layers?", "live?"), of_view=True, any_text=True),
+    Question("html", _html, ("layers?", "live?", "settings?"), of_view=True, any_text=True),
     Question("live_cost", _live_cost, of_view=True, any_text=True),
     Question("handout", _handout, of_view=True, any_text=True),
 ):
     register_question(_question)
 
 
+def _opened(view: ViewRecord, traits: Mapping[str, Any]) -> dict[str, Any]:
+    """How the view is set, with the texts that its open tab shows where a page alone knows them."""
+    settings = dict(traits["settings"])
+    for message in view.remembered:
+        if (
+            traits["view"] == "compare"
+            and message["op"] == "compared_with"
+            and "compare_with" not in traits["settings"]
+        ):
+            run, *texts = message["other"]
+            texts = dict(zip(("text", "text_pair"), texts, strict=False))
+            settings["compare_with"] = texts if run == "text" else {"run": run}
+        if traits["view"] == "similarity" and "texts" in message and "similar_to" not in traits["settings"]:
+            settings["similar_to"] = dict(zip(("a", "b", "task_a", "task_b"), message["texts"], strict=True))
+    return settings
+
+
 def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:
     """What a page without a kernel is asked by its parts."""
+    carried = set()
     names = [name for part_name in traits["parts"] for name in (PARTS.get(part_name) or TABS[part_name]).questions]
     for name, maps in view.trace.maps.items():
         request = Request(view, name, traits, _refuse)
@@ -201,7 +223,13 @@ def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Select
         for question_name in dict.fromkeys(("head", "norms", *names)):  # the selected head, by either measure, always
             question = QUESTIONS[question_name]
             for arguments in question.saved_answers(request, layers, selection if name == traits["map"] else None):
-                yield {"op": question_name, "map": name, **arguments}, partial(_whole, question, request, arguments)
+                message = {"op": question_name, "map": name, **arguments}
+                carried.add(html.question_name(message))
+                yield message, partial(_whole, question, request, arguments)
+    for message in view.remembered:
+        if html.question_name(message) not in carried:
+            request = Request(view, message["map"], traits, _refuse)
+            yield message, partial(_whole, QUESTIONS[message["op"]], request, message)
 
 
 def _refuse(_trace: Trace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -74,6 +75,17 @@ class ViewRecord:
                 memo.pop(oldest, None)
             memo[key] = answer
         return memo[key]
+
+    def remember(self, message: Mapping[str, Any]) -> None:
+        """A question of a page that was answered: a saved page holds the answer too."""
+        memo = self.memo.setdefault("questions", {})
+        memo.pop(key := json.dumps(message, sort_keys=True), None)
+        memo[key] = dict(message)
+
+    @property
+    def remembered(self) -> list[dict[str, Any]]:
+        """The questions that were answered, the latest last."""
+        return list(self.memo.get("questions", {}).values())
 
 
 def stream_tokens(trace: Trace) -> int:

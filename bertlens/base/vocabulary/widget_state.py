@@ -52,7 +52,7 @@ SETTINGS: dict[str, Any] = {
     "explain": True,  # one line at the foot that says what is seen
     "target": "",  # the label or word whose change is asked, "" the model's first answer
     "target_at": -1,  # at which mask or token, -1 where nobody chose
-    "aligned_only": False,  # two runs by their aligned words alone
+    "aligned_only": True,  # two runs by their aligned words alone
     "compare_with": {
         "run": "",
         "text": "",

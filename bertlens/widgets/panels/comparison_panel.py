@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
@@ -12,7 +13,7 @@ from ...base.vocabulary import MEASURES, phrases
 from ...base.vocabulary.constants import COMPARED_HEADS, COMPARED_UNITS
 from ...comparison.alignment import Alignment
 from ...comparison.runs import Comparison, compare
-from ...errors import InputError, check_index
+from ...errors import BertLensError, InputError, check_index
 from ...export.still_picture import compared_png
 from ...measures.offers import offers
 from ...trace.provenance import visible
@@ -88,9 +89,14 @@ class ComparisonPanel(Panel):
     def _short(self) -> bool:
         return self.comparison.same_heads and within("compared", *self.sizes.values())
 
+    @property
+    def opening(self) -> Comparison:
+        """What a view opens on: aligned words alone. What looks at a word that the other text lacks is an artefact."""
+        return self.by(len(self.kinds) > 1)
+
     @cached_property
     def _most(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.comparison.most(COMPARED_HEADS).to_dict("records")
+        rows: list[dict[str, Any]] = self.opening.most(COMPARED_HEADS).to_dict("records")
         return rows
 
     def _nearest(self, aligned: bool) -> list[list[Any]]:
@@ -100,15 +106,14 @@ class ComparisonPanel(Panel):
 
     def opened(self, selection: Mapping[str, Any]) -> dict[str, Any]:
         """A selection with the head and cell to open on, and the words; what was given wins."""
-        if self.comparison.aligned_only:
-            selection = {**selection, "settings": {"aligned_only": True, **selection.get("settings", {})}}
         if not self._short or {"layer", "head"} & selection.keys() or not self._most:
             return dict(selection)
-        row, c = self._most[0], self.comparison
+        row, c, pairs = self._most[0], self.comparison, self.opening
         opened = {"layer": row["layer"], "head": row["head"]}
         if not {"query", "key"} & selection.keys():
-            query, key = c.cell(row["layer"], row["head"])
-            opened |= {"query": query, "key": key}
+            query, key = pairs.cell(row["layer"], row["head"])
+            opened["query"] = c.queries.pairs.index(pairs.queries.pairs[query])
+            opened["key"] = c.keys.pairs.index(pairs.keys.pairs[key])
         return opened | dict(selection)
 
     # What the page gets: js/src/tabs/compare/tworuns.ts
@@ -139,9 +144,9 @@ class ComparisonPanel(Panel):
         """What is told, and of short texts the heads and one open head."""
         fields, arrays = self.told(), {}
         if self._short:
-            only = self.comparison.aligned_only
-            opened, maps = self.maps(layer, head, "weight", 0, 0, only)
-            fields |= {"heads": self.heads(only)[0], "open": opened}
+            aligned = self.opening.aligned_only
+            opened, maps = self.maps(layer, head, "weight", 0, 0, aligned)
+            fields |= {"heads": self.heads(aligned)[0], "open": opened}
             arrays = {f"compared.{name}": values for name, values in maps.items()}
         return {"compared": fields, "measures": self.measures}, arrays
 
@@ -184,8 +189,8 @@ class ComparisonPanel(Panel):
 
     def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
         """PNG of the window of a head that is shown."""
-        c = self.comparison
-        row, col = self._window(query, key)
+        c = self.opening
+        row, col = self._window(query, key, c.aligned_only)
         fields, arrays = self.maps(layer, head, "weight", row, col, c.aligned_only)
         queries, keys = (
             [a if a is not None else b for a, b, _ in _names(side)[at : at + COMPARED_UNITS]]
@@ -195,10 +200,18 @@ class ComparisonPanel(Panel):
         maps = [arrays[name].numpy() for name in "ab"]
         return compared_png(maps, queries, keys, names, [*map(self._run, (c.a, c.b)), c.said])
 
-    def _window(self, query: int | None, key: int | None, aligned: bool | None = None) -> tuple[int, int]:
-        """Where the window begins that shows what is pinned; aligned: by which words, else as compared."""
-        c = self.comparison
-        target = c if aligned is None else self.by(aligned)
+    def pinned(self, selection: Selection) -> Selection:
+        """A selection whose pins, tokens of a, are units of both."""
+        sides = (self.comparison.queries, self.comparison.keys)
+        units = [
+            next((n for n, (i, _) in enumerate(side.pairs) if i is not None and pin in side.a[i].pieces), None)
+            for side, pin in zip(sides, (selection.query, selection.key), strict=True)
+        ]
+        return replace(selection, query=units[0], key=units[1])
+
+    def _window(self, query: int | None, key: int | None, aligned: bool) -> tuple[int, int]:
+        """Where the window begins that shows what is pinned, of aligned words or of all."""
+        c, target = self.comparison, self.by(aligned)
         row = start(len(target.queries.pairs), _place(c.queries, target.queries, query or 0))
         return row, start(len(target.keys.pairs), _place(c.keys, target.keys, key or 0))
 
@@ -280,22 +293,58 @@ def _compared(request: Request, other: Other) -> Comparison:
     return compare(trace, request.traced(text, text_pair, cut == "cut").maps[request.map])
 
 
+def saved_with(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared_with` that a page without a kernel holds."""
+    if other := _other_run(request):
+        yield {"other": other}
+
+
 def saved_heads(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `compared_heads` that a page without a kernel holds."""
-    if panel := request.view.panel(ComparisonPanel):
-        yield from panel.kinds
+    panel, other = _saved_runs(request)
+    if panel:
+        yield from ({**kind, **other} for kind in panel.kinds)
 
 
-def saved_answers(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+def saved_answers(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `compared_answers` that a page without a kernel holds."""
-    if request.view.panel(ComparisonPanel):
-        yield {}
+    panel, other = _saved_runs(request)
+    if panel:
+        yield other
 
 
 def saved(request: Request, selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `compared` that a page without a kernel holds."""
+    panel, other = _saved_runs(request)
+    if panel:
+        pins = panel.pinned(selection) if other else selection
+        yield from ({**window, **other} for window in panel.saved(pins))
+
+
+def _saved_runs(request: Request) -> tuple[ComparisonPanel | None, dict[str, Any]]:
+    """The two runs that a page without a kernel shows: the view's, or those that its page set beside each other."""
     if panel := request.view.panel(ComparisonPanel):
-        yield from panel.saved(selection)
+        return panel, {}
+    other = _other_run(request)
+    return (_runs(request, tuple(other)), {"other": other}) if other else (None, {})
+
+
+def _other_run(request: Request) -> list[str]:
+    """The run that the page set beside the one shown, [] for none: as `otherOf` of js/src/tabs/compare/tworuns.ts."""
+    beside = {"run": "", "text": "", "text_pair": "", **request.traits["settings"].get("compare_with", {})}
+    text, text_pair = beside["text"], beside["text_pair"]
+    shown = (request.trace.text or "", request.trace.text_pair or "")
+    if beside["run"] == "original":
+        other = ["original"] if request.trace.changes else []
+    elif beside["run"]:
+        other = [beside["run"]]
+    else:
+        is_shown = (text, text_pair) == shown and not request.trace.changes
+        other = ["text", text, text_pair, "cut" if request.traits["truncation"] else ""] * (text != "" and not is_shown)
+    try:
+        return other if other and _runs(request, tuple(other)) else []
+    except BertLensError:
+        return []  # the page said why
 
 
 def start(size: int, unit: int) -> int:

@@ -6,6 +6,7 @@ import { shadesOf } from "../head/running";
 import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { lessonOf } from "../state/lesson";
+import { settingsOf } from "../state/snapshot";
 import { useView, type View } from "../state/view";
 import { openTab } from "../tabs/opentab";
 import { tabOf } from "../tabs/tabs";
@@ -134,13 +135,13 @@ export function ExportMenu() {
           Numbers of this head (CSV)
         </button>
       )}
-      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: null })}>
+      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: null, settings: settingsOf(view) })}>
         Page without kernel (HTML)
       </button>
-      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: [layer] })}>
+      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: [layer], settings: settingsOf(view) })}>
         Page with layer {layer} only (HTML)
       </button>
-      {kernel && <LiveFile save={() => written("live", "html", { live: true })} />}
+      {kernel && <LiveFile save={() => written("live", "html", { live: true, settings: settingsOf(view) })} />}
       {kernel && lessonOf(synced) && (
         <button
           type="button"

@@ -42,7 +42,7 @@ export interface Traits {
 export const DEFAULTS: Partial<Traits> = {"map": "self", "layer": 0, "head": 0, "heads": [], "query": null, "key": null, "measure": "weight", "layer_map": "", "mode": "matrix", "view": "", "pair_filter": "all", "units": "pieces", "hide_special": false, "renormalize": false, "theme": "auto", "include_layers": null, "include_heads": null};
 
 /** How a page is set beside its selection. */
-export const SETTINGS = {"atlas_order": "position", "atlas_stat": "entropy", "atlas_minimum": 0.0, "atlas_fill": false, "atlas_bars": false, "common_scale": false, "muted": [], "line_minimum": 0.02, "cell_size": 0, "neuron_order": "contribution", "key_order": "position", "all_keys": false, "mixing": "attnresln-n", "thresholds": [0.35, 0.1], "gate_view": "full", "gate_filter": "", "all_heads": false, "more": false, "tables": false, "text_side": "from", "explain": true, "target": "", "target_at": -1, "aligned_only": false, "compare_with": {"run": "", "text": "", "text_pair": ""}, "similar_to": {"a": "", "b": "", "task_a": "", "task_b": ""}, "together": false, "similar_by": "words", "similar_of": "", "similar_pair": [-1, -1], "table_of": "head", "corpus": {"name": "previous", "by": "weight", "average": "text", "colour": "corpus", "layers": "statistic", "direction": "dep->head"}};
+export const SETTINGS = {"atlas_order": "position", "atlas_stat": "entropy", "atlas_minimum": 0.0, "atlas_fill": false, "atlas_bars": false, "common_scale": false, "muted": [], "line_minimum": 0.02, "cell_size": 0, "neuron_order": "contribution", "key_order": "position", "all_keys": false, "mixing": "attnresln-n", "thresholds": [0.35, 0.1], "gate_view": "full", "gate_filter": "", "all_heads": false, "more": false, "tables": false, "text_side": "from", "explain": true, "target": "", "target_at": -1, "aligned_only": true, "compare_with": {"run": "", "text": "", "text_pair": ""}, "similar_to": {"a": "", "b": "", "task_a": "", "task_b": ""}, "together": false, "similar_by": "words", "similar_of": "", "similar_pair": [-1, -1], "table_of": "head", "corpus": {"name": "previous", "by": "weight", "average": "text", "colour": "corpus", "layers": "statistic", "direction": "dep->head"}};
 export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };
 
 /** The questions, with their arguments. */
@@ -98,7 +98,7 @@ export interface Questions {
   change: { changes: unknown[] };
   lesson_model: Record<never, never>;
   overview: Record<never, never>;
-  html: { layers?: number[] | null; live?: boolean };
+  html: { layers?: number[] | null; live?: boolean; settings?: Partial<Settings> };
   live_cost: Record<never, never>;
   handout: Record<never, never>;
 }

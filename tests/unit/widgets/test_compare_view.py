@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bertlens import InputError, Lens, ModelError, SelectionError, whatif
 from bertlens.base import colors, wire
 from bertlens.base.vocabulary import MEASURES
 from bertlens.base.vocabulary.constants import COMPARED_UNITS
+from bertlens.export import html
 from bertlens.export.still_picture import compared_png
 from bertlens.measures import norms
 from bertlens.widgets.panels import comparison_panel as panel
@@ -90,8 +92,9 @@ def test_the_first_picture_is_small_and_whole(two: bl.Comparison) -> None:
     told = header["compared"]
     assert [pair[:2] for pair in told["queries"]] == [list(pair) for pair in two.tokens.itertuples(index=False)]
     assert told["keys"] is None and told["said"] == [two.said, two.only().said]
-    np.testing.assert_allclose(told["heads"]["apart"], two.heads.flatten())
-    most = two.most(5)
+    only = two.only()  # a view opens on the aligned words
+    np.testing.assert_allclose(told["heads"]["apart"], only.heads.flatten())
+    most = only.most(5)
     assert [one["words"] for one in told["heads"]["most"]] == most["words"].tolist()
     first = most.iloc[0]
     assert (view.layer, view.head) == (first["layer"], first["head"])
@@ -100,7 +103,7 @@ def test_the_first_picture_is_small_and_whole(two: bl.Comparison) -> None:
     arrays = wire.unpack(header["arrays"], view.overview["data"])
     for side, name in enumerate("ab"):
         shown = arrays[f"compared.{name}"]
-        np.testing.assert_array_equal(shown, two.head(side, view.layer, view.head).float().numpy())
+        np.testing.assert_array_equal(shown, only.head(side, view.layer, view.head).float().numpy())
     tabs = {tab["name"]: tab["why_not"] for tab in header["tabs"]}
     alone = {tab["name"]: tab["why_not"] for tab in two.a.explore().overview["header"]["tabs"]}
     weights = bl.Trace.from_attentions(attention(2, 2, 3, 3), list("abc"))
@@ -126,28 +129,27 @@ def test_a_head_is_asked_for_by_name(two: bl.Comparison) -> None:
 
 
 def test_aligned_words_alone_are_asked_for_and_held(two: bl.Comparison) -> None:
-    """From a comparison of all words, and from one of the aligned words, whose view opens on them."""
+    """From a comparison of all words, and from one of the aligned words: both views open on them."""
     only = two.only()
-    for c, settings in ((two, {}), (bl.compare(two.a, two.b, aligned_only=True), {"aligned_only": True})):
+    for c in (two, bl.compare(two.a, two.b, aligned_only=True)):
         view = c.explore()
-        assert view.settings == settings
         fields, buffers = question(view, op="compared", layer=2, head=1, measure="norm", row=0, col=0, aligned=True)
         arrays = wire.unpack(fields["arrays"], buffers[0])
         np.testing.assert_array_equal(arrays["b"], only.head(1, 2, 1, "norm").float().numpy())
         asked = question(view, op="compared_heads", aligned=True)[0]
         np.testing.assert_allclose(asked["apart"], only.heads.flatten())
         np.testing.assert_allclose(question(view, op="compared_heads")[0]["apart"], two.heads.flatten())
-        assert view.overview["header"]["compared"]["only"] is bool(settings)
+        assert view.overview["header"]["compared"]["only"] is c.aligned_only
         opened = view.overview["header"]["compared"]["heads"]["apart"]
-        np.testing.assert_allclose(opened, c.heads.flatten())
-        held = [question for question, _ in view.page().answers if question["op"] == "compared"]
+        np.testing.assert_allclose(opened, only.heads.flatten())
+        held = [question for question, _ in c.explore().page().answers if question["op"] == "compared"]
         assert sum("aligned" in one for one in held) == len(held) / 2
     same = bl.compare(two.a, two.a).explore()
     assert not any("aligned" in question for question, _ in same.page().answers)
 
 
 def test_a_run_beside_another_that_the_page_names(lens: Lens) -> None:
-    """A text, and the run without changes; of what it cannot run it says why; no page holds it."""
+    """A text, and the run without changes; of what it cannot run it says why."""
     trace = lens.trace(A)
     view, b = trace.explore(), lens.trace(B)
     c = bl.compare(trace, b)
@@ -172,7 +174,6 @@ def test_a_run_beside_another_that_the_page_names(lens: Lens) -> None:
     )
     assert "error" not in question(view, op="compared_with", other=["text", "cat " * 600, "", "cut"])[0]
     assert "bl.compare" in question(view, op="compared_heads")[0]["error"]
-    assert not any(question["op"].startswith("compared") for question, _ in view.page().answers)
     changed = trace.rerun(whatif.off(1, 1))
     told = question(changed.explore(), op="compared_with", other=["original"])[0]
     assert [bool(side["changes"]) for side in told["sides"]] == [False, True]
@@ -214,7 +215,7 @@ def test_of_long_texts_a_window_and_no_heads_before_they_are_asked_for() -> None
     arrays = wire.unpack(fields["arrays"], buffers[0])
     assert arrays["a"].shape == (128, 128)
     np.testing.assert_allclose(arrays["b"], maps[1, 1, 0, 172:, 64:192], atol=1e-6)
-    page = view.page()
+    page = c.explore(query=250).page()
     held = [question for question, _ in page.answers if question["op"] == "compared"]
     most = {(layer, head) for layer, head in zip(*(c.most(5)[name] for name in ("layer", "head")), strict=True)}
     assert {(one["layer"], one["head"]) for one in held} == {(0, 0), *most}
@@ -281,3 +282,33 @@ def test_hostile_text_leaves_only_our_elements_in_the_page() -> None:
         ["html", "head", *["meta"] * 5, "title", "style", "body", "main", "noscript", "p", "img", "footer"]
     )
     assert not any("<" in text for attrs, text in page.of("script") if attrs["type"] == "application/json")
+
+
+def test_a_saved_page_holds_what_its_page_compared(lens: Lens) -> None:
+    """All of the run that the page names; from Python the one that the open tab last asked for, and what was tried."""
+    trace = lens.trace(A)
+    view, other = trace.explore(view="compare"), ["text", B, "", ""]
+    assert not any(question["op"].startswith("compared") for question, _ in view.page().answers)
+    question(view, op="compared_with", other=other)
+    question(view, op="cell_matters", layer=1, head=2, query=3, key=4)
+    page = view.page()
+    opened = page.state["settings"]["compare_with"]
+    assert (opened["text"], opened["text_pair"]) == (B, "")
+    answers = {html.question_name(asked): fields for asked, (fields, _) in page.answers}
+    about = {"map": "self", "other": other}
+    told = answers[html.question_name({"op": "compared_with", **about})]
+    assert [side["text"] for side in told["sides"]] == [A, B]
+    heads = answers[html.question_name({"op": "compared_heads", "aligned": True, **about})]
+    np.testing.assert_allclose(heads["apart"], bl.compare(trace, lens.trace(B)).only().heads.flatten())
+    window = {"measure": "weight", "row": 0, "col": 0, **about}
+    for layer, head in product(range(3), range(4)):
+        assert (
+            html.question_name({"op": "compared", "layer": layer, "head": head, "aligned": True, **window}) in answers
+        )
+    assert html.question_name({"op": "compared_answers", **about}) in answers
+    assert any('["op","cell_matters"]' in name for name in answers)
+    settings = {"compare_with": {"run": "", "text": B, "text_pair": ""}}
+    named = trace.explore(settings=settings).page()  # as the page's own menu sends it
+    assert html.question_name({"op": "compared_with", **about}) in {html.question_name(one) for one, _ in named.answers}
+    too_long = trace.explore(settings={"compare_with": {"text": "cat " * 600}}).page()
+    assert not any(one["op"].startswith("compared") for one, _ in too_long.answers)

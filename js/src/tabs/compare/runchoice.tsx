@@ -44,7 +44,7 @@ export function WithUnchanged({ children }: { children: ComponentChildren }) {
 export function StopComparing({ refused = "" }: { refused?: string }) {
   const view = useView();
   const { run, text, text_pair } = view.page.compareWith.value;
-  if (view.link.alone.value) return <p class="bl-empty">{NEEDS_MODEL}</p>;
+  if (view.link.alone.value) return refused ? <p class="bl-empty">{NEEDS_MODEL}</p> : null;
   return (
     <p class="bl-controls">
       {refused ? <span>{refused}</span> : <span class="bl-muted">The pictures above are of {run ? "b" : "a"}.</span>}
@@ -95,6 +95,8 @@ export function CompareWith() {
       value={value.value}
       disabled={!live}
       dir="auto"
+      onFocus={({ currentTarget }) => currentTarget.select()} // what is typed takes its place
+      onMouseUp={(event) => event.currentTarget.value === overview.text && event.preventDefault()} // it stays selected
       onInput={({ currentTarget }) => into(value)(currentTarget.value)}
     />
   );

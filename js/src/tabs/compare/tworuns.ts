@@ -48,7 +48,7 @@ export interface Compared {
   said: [all: string, aligned: string];
   only: boolean; // what Python compared are the aligned words alone: pins count those
   matched: boolean; // heads by their index
-  heads: HeadsAnswer | null; // null: to be asked for
+  heads: HeadsAnswer | null; // of the same words as `open`; null: to be asked for
   open: (Omit<Request, "other"> & { other: HeadName }) | null;
 }
 
@@ -211,8 +211,9 @@ export function useMaps(view: View, runs: Comparing): Answer<Maps> {
 }
 
 export function useHeads(runs: Comparing): Answer<HeadsAnswer> {
-  const { heads, only } = runs.data;
-  return useAnswer(HEADS, about(runs), heads && only === runs.aligned ? { known: () => heads } : {});
+  const { heads, open } = runs.data;
+  const isThere = heads !== null && Boolean(open?.aligned) === runs.aligned;
+  return useAnswer(HEADS, about(runs), isThere ? { known: () => heads } : {});
 }
 
 export const useModelAnswers = ({ other }: Comparing): Answer<ModelAnswers> =>
