@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from ..base.interrupts import interruptible
 from ..base.locks import locked
+from ..base.progress import bar
 from ..errors import InputError, ModelError, excerpt
 from ..model import transformers_private as private
 from ..model.borrowed import Model
@@ -28,6 +29,7 @@ from .pooling import Modes
 
 PACKAGE = "sentence_transformers"
 TASKS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # task -> names of its prompt, first first
+WINDOW = 8  # batches whose texts of like length stand side by side: what an interrupt may lose
 TAIL = ("Dense", "LayerNorm", "Normalize", "Dropout")  # what may follow on a pooling
 COSINE, DOT, EUCLIDEAN, MANHATTAN = "cosine", "dot", "euclidean", "manhattan"
 NO_VECTORS = "a cross-encoder reads two texts as one input and has no vectors: lens.similarity scores texts"
@@ -247,7 +249,12 @@ class PlainEncoder:
         """(N, D), of one string (D,). Prompts there are none; a text beyond the limit is cut."""
         _check_task(task, prompt_name)
         batch = [texts] if isinstance(texts, str) else list(texts)
-        vectors = [_states(trace).mean(0) for trace in self._lens.trace_batch(batch, batch_size, truncation=True)]
+        vectors: list[Tensor] = []
+        with bar(len(batch), "text", "vectors", progress) as progress_bar:
+            for start in range(0, len(batch), WINDOW * batch_size):  # all traces at once would fill the memory
+                traces = self._lens.trace_batch(batch[start : start + WINDOW * batch_size], batch_size, truncation=True)
+                vectors += [_states(trace).mean(0) for trace in traces]
+                progress_bar.update(len(traces))
         return vectors[0] if isinstance(texts, str) else torch.stack(vectors)
 
     def prompt(self, task: str | None, prompt_name: str | None) -> str:

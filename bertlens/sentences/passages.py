@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+from torch import Tensor
+
+from ..base.progress import bar
 from ..base.ranking import is_nothing
 from ..errors import ModelError, check_batch, check_lens, check_number
-from .encoders import SentenceEncoder, SentenceLens
+from .encoders import WINDOW, SentenceEncoder, SentenceLens
 from .late_interaction import LateSimilarity
 from .similarity_matrix import check_texts, note_cuts
 from .text_similarity import similarity
@@ -32,6 +37,9 @@ def rank(
 ) -> Ranking:
     """Ranking(rank, passage, score, words), a DataFrame, the best first: passages by the model's own score for a query.
 
+    An interrupt (Ctrl-C, or Interrupt in the notebook) ends it with a warning: the ranking is of the passages that were
+    done, the first ones of those given. progress: a bar once it has taken two seconds.
+
     passages, column: as the texts of `lens.encode`. The query is encoded as a "query" and passages as "document"; a
     cross-encoder reads each pair as one input. words: of the first `explained` passages the words that put most into
     the score, by the split that its pooling has (see `Similarity.of`); "" where it has none.
@@ -45,21 +53,50 @@ def rank(
     explained = check_number(explained, "explained is of how many passages to name words,", 0)
     batch_size = check_batch(batch_size)
     check_texts([query], "query")
-    bar = progress and len(texts) > batch_size
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
         note_cuts(lens, texts, query=query)
-        scores = encoder.predict([(query, passage) for passage in texts], batch_size, bar)
-        if scores.ndim > 1:
-            raise ModelError(f"{lens.model_name} gives {scores.shape[1]} labels to a pair, not one score to rank by")
     else:
-        vectors = lens.encode(texts, TASKS[1], batch_size=batch_size, progress=bar)
-        scores = encoder.similarity(lens.encode([query], TASKS[0]), vectors)[0]
+        note_cuts(lens, texts, TASKS[1])
+    scores = _scores(lens, query, texts, batch_size, progress)
     order = scores.argsort(descending=True, stable=True).tolist()
-    words = [_words(lens, query, texts[at]) if place < explained else "" for place, at in enumerate(order)]
+    words = [""] * len(order)
+    try:
+        for place, at in enumerate(order[:explained]):
+            words[place] = _words(lens, query, texts[at])
+    except KeyboardInterrupt:
+        warnings.warn(f"interrupted: words are named of {place} passages", stacklevel=2)
     columns = {"rank": range(1, len(order) + 1), "passage": [texts[at] for at in order]}
     table = Ranking({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
     table.lens, table.query_text = lens, query
     return table
+
+
+def _scores(lens: SentenceLens, query: str, texts: list[str], batch_size: int, progress: bool) -> Tensor:
+    """(N,) the score of each passage; of the first ones alone, with a warning, where Ctrl-C came before the end."""
+    encoder = lens.sentences
+    crosses = isinstance(encoder, SentenceEncoder) and encoder.crosses
+    vector = None if crosses else lens.encode([query], TASKS[0])
+    scores: list[Tensor] = []
+    with bar(len(texts), "passage", "passages", progress) as progress_bar:
+        try:
+            for start in range(0, len(texts), WINDOW * batch_size):
+                passages = texts[start : start + WINDOW * batch_size]
+                if isinstance(encoder, SentenceEncoder) and crosses:
+                    of_pairs = encoder.predict([(query, passage) for passage in passages], batch_size)
+                    if of_pairs.ndim > 1:
+                        labels = of_pairs.shape[1]
+                        raise ModelError(f"{lens.model_name} gives {labels} labels to a pair, not one score to rank by")
+                    scores.append(of_pairs)
+                else:
+                    vectors = encoder.encode(passages, TASKS[1], None, batch_size, False)
+                    scores.append(encoder.similarity(vector, vectors)[0])
+                progress_bar.update(len(passages))
+        except KeyboardInterrupt:
+            if not scores:
+                raise
+            done = sum(map(len, scores))
+            warnings.warn(f"interrupted: ranked are the first {done:,} of {len(texts):,} passages", stacklevel=4)
+    return torch.cat(scores)
 
 
 def _words(lens: SentenceLens, query: str, passage: str) -> str:

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 import bertlens as bl
+from bertlens.base.progress import watched
 from bertlens.errors import BertLensError, ModelError, SelectionError
 from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, of_family, parts, words
 
@@ -238,6 +239,43 @@ def test_a_cross_encoder_ranks_as_its_own_rank_does() -> None:
     np.testing.assert_allclose(found["score"], [row["score"] for row in expected], atol=1e-6)
     with pytest.raises(ModelError, match="3 labels"):
         bl.rank(bl.Lens(crossed(3)), B, TEXTS)
+
+
+@pytest.mark.parametrize("made", [encoder, crossed, lambda: bl.Lens.embedded()])
+def test_a_ranking_that_is_stopped_is_of_what_was_done(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the second of three windows of eight texts."""
+    model = made()
+    lens = model if isinstance(model, bl.Lens) else bl.Lens(model)
+    passages = [f"{TEXTS[n % len(TEXTS)]} {'the cat ' * n}" for n in range(20)]
+    told: list[tuple[str, float, float]] = []
+    with watched(lambda *progress: told.append(progress)):
+        whole = bl.rank(lens, B, passages, explained=1, batch_size=1)
+    assert [done for doing, done, total in told if doing == "passages" and total == 20] == [0, 8, 16, 20]
+    scoring = "predict" if made is crossed else "encode"
+    score = getattr(type(lens.sentences), scoring)
+
+    def interrupted(self: Any, texts: Any, *rest: Any) -> Any:
+        if not isinstance(texts, str) and passages[8] in (texts[0], texts[0][-1]):
+            raise KeyboardInterrupt
+        return score(self, texts, *rest)
+
+    monkeypatch.setattr(type(lens.sentences), scoring, interrupted)
+    with pytest.warns(UserWarning, match="interrupted: ranked are the first 8 of 20 passages"):
+        found = bl.rank(lens, B, passages, explained=1, batch_size=1)
+    expected = whole[whole.index < 8]
+    assert list(found.index) == list(expected.index) and list(found["rank"]) == [*range(1, 9)]
+    np.testing.assert_allclose(found["score"], expected["score"], atol=1e-6)
+    with pytest.raises(KeyboardInterrupt):  # nothing was done
+        bl.rank(lens, B, passages[8:], batch_size=1)
+
+
+def test_an_encoder_of_many_texts_says_how_far_it_is() -> None:
+    told: list[tuple[str, float, float]] = []
+    lens = bl.Lens.embedded()
+    with watched(lambda *progress: told.append(progress)):
+        vectors = lens.encode(TEXTS * 5, batch_size=1, progress=True)
+    assert told[0] == ("vectors", 0, 20) and told[-1] == ("vectors", 20, 20) and len(told) > 3
+    np.testing.assert_allclose(vectors[7], lens.encode(TEXTS[7 % len(TEXTS)]), atol=1e-6)
 
 
 def test_a_ranking_is_a_table_and_a_view() -> None:
