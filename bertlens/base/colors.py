@@ -22,8 +22,8 @@ _PANEL = {"light": "#ffffff", "dark": "#14181e"}
 # From zero outwards. The two arms of a signed table end at the same lightness: size reads alike on both sides; on a
 # dark page short of the accent, which eyes without blue cones see as no brighter than what lies below it.
 _WEIGHT = {
-    "light": (_PANEL["light"], "#c8cede", "#8690ac", "#475373", "#141d33"),
-    "dark": (_PANEL["dark"], "#353f55", "#626f8c", "#a3b0ca", "#eef3fb"),
+    "light": (_PANEL["light"], "#cccfd7", "#8690ac", "#4b5266", "#161b28"),
+    "dark": (_PANEL["dark"], "#363b46", "#636f8b", "#adb4c3", "#f1f4f9"),
 }
 _POSITIVE = {
     "light": (_PANEL["light"], "#f3b39f", _ACCENT["light"]),
@@ -31,11 +31,11 @@ _POSITIVE = {
 }
 _NEGATIVE = {
     "light": (_PANEL["light"], "#a9b6ce", _SLATE["light"]),
-    "dark": (_PANEL["dark"], "#465a7c", _SLATE["dark"]),
+    "dark": (_PANEL["dark"], "#435a80", _SLATE["dark"]),
 }
 
 # Not a number: a brown that no ramp passes through for any kind of colour vision.
-NAN = "#94736f"
+NAN = "#8d766d"
 
 # What sentences call them; where a scale from 0 begins and ends, on a light page.
 POSITIVE, NEGATIVE, MISSING = "red", "slate", "brown"

@@ -200,7 +200,7 @@ describe("how the picture is read", () => {
       "Each row is a word that takes, each column a word taken from. Dark = much. Click a cell.",
     );
     expect(await said({ measure: "difference" }, { norms })).toBe(
-      "Each row is a word that looks and takes, each column a word looked at. Blue: looks more than it takes. Orange: takes more than it looks. Click a cell.",
+      "Each row is a word that looks and takes, each column a word looked at. Red: looks more than it takes. Slate: takes more than it looks. Click a cell.",
     );
     expect(await said({}, { map: { said_as: "", values: WEIGHTS } })).toBe(
       "Each row and each column is a word. Dark = much.",

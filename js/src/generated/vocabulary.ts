@@ -173,8 +173,8 @@ export const POSITIVE = "red";
 export const NEGATIVE = "slate";
 export const MISSING = "brown";
 /** Not a number, in both themes. */
-export const NAN = "#94736f";
+export const NAN = "#8d766d";
 /** RGB triples in base64, nodes of a colour table from zero upwards: colormap.ts draws lines between. */
-export const WEIGHT: Record<Theme, readonly string[]> = {"light": ["////9vf67e/05Ofv29/q0tfkytDfwcjZucDTsbjNqbHHoanBmaK7kZq1iZOvgoyoeoWhc32ba3aUZG+OXWmHVmKBT1t6SFR0Qk5tPEdlNkFeMDtWKjRPJC5IHylBGSM6FB0z"], "dark": ["FBgeGR0mHSMtIik1Jy49LDRGMTpONkBWPEZeQk1lSFNsTlp0VGB7W2eDYW6LaHWSb3yYdoOffYqmhJGti5izkqC6mqfBoa7IqbbOsr3UusXZw8zfy9Tl1Nzq3OPw5ev17vP7"]};
+export const WEIGHT: Record<Theme, readonly string[]> = {"light": ["////9vf47u/y5efr3d/k1NfezM/Xw8fSur/NsrjHqbDCoai9mKG4kJmyiJKtgYqmeoOdc3yVbHWNZW6FX2d+WGB2UlluS1JnRUxfP0VYOT9RMzlKLTNDJyw8ISY1GyEuFhso"], "dark": ["FBgeGR0kHyMrJCkxKi44MDQ+NTpFO0FNQEdWRk1eS1RnUVpvV2F4XGeBYm6KanWQcXyWeYOcgIqhiJKnkJmtmKCzn6e5p6+/sLbFt77LwMXSyM3Y0NXf2N3l4OTs6ezy8fT5"]};
 /** The same for the two arms of a signed table: from zero to the negative end, and to the positive. */
-export const SIGNED: Record<Theme, readonly string[]> = {"light": ["////+vv89Pb57/L26u3z5enw4OTt2uDr1dzo0Nfly9Pixs/fwcrcvMbZt8LWsr7TrbnQqLXNo7HKnq3HmanElKTBj6C+ipy7hZi4gJS1e5Cxd4yucoirbYSoaIClZHyiX3if", "//////r4/vTx/e/q/enj/OTd+9/W+9nP+tTI+c7B+Mm698S09r6t9Lmm87Og8q6Z8aiS8KKM752F7pd+7JF464tx6oVq6H9j53ld5XNW421P4mZH4GBA3lk43FIw2ksn2EMc"], "dark": ["FBgeFxsjGR8oHCItHyYyISo3JC08JzFBKjVHLTlMMDxSM0BXNkRdOUhiPExoP1BuQlR0RVh6SF1/TGGEUGWIVGmNWG6SXHKXYHacZHuhaH+mbIOrcIiwdIy1eZG6fZW/gZrE", "FBgeGhsgIB4hJyEjLSMkMyYlOiknQCwoRy8pTTIqVDQrWzcsYjotaT0ucD8vd0IwfkUxhUgyjEszk041mlE2oFQ4p1c6rlo7tl09vWE/xGRAy2dC0mpD2m1F4XFH6XRI8HdK"]};
+export const SIGNED: Record<Theme, readonly string[]> = {"light": ["////+vv89Pb57/L26u3z5enw4OTt2uDr1dzo0Nfly9Pixs/fwcrcvMbZt8LWsr7TrbnQqLXNo7HKnq3HmanElKTBj6C+ipy7hZi4gJS1e5Cxd4yucoirbYSoaIClZHyiX3if", "//////r4/vTx/e/q/enj/OTd+9/W+9nP+tTI+c7B+Mm698S09r6t9Lmm87Og8q6Z8aiS8KKM752F7pd+7JF464tx6oVq6H9j53ld5XNW421P4mZH4GBA3lk43FIw2ksn2EMc"], "dark": ["FBgeFhsjGR8oHCItHiYzISo4Iy09JjFDKTVIKzlOLjxUMUBaNERfNkhlOUxrPFBxP1R3Qlh+RV2DSmGHTmWMUmmQVm6VWnKaXnaeY3ujZ3+na4Osb4ixdIy2eJG6fZW/gZrE", "FBgeGhsgIB4hJyEjLSMkMyYlOiknQCwoRy8pTTIqVDQrWzcsYjotaT0ucD8vd0IwfkUxhUgyjEszk041mlE2oFQ4p1c6rlo7tl09vWE/xGRAy2dC0mpD2m1F4XFH6XRI8HdK"]};

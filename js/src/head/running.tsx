@@ -11,7 +11,7 @@ import { directionOf } from "../paint/quotes";
 import { choicesOf, into, Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
-import { tokenQuote, tokenText, tokenWord } from "../parts/token";
+import { tokenClass, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { useView, type View } from "../state/view";
 import { headingWords, mostWords } from "./cellwords";
 import { currentScale, pinToken, type Scale } from "./scale";
@@ -106,7 +106,11 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
       class: `bl-word${marked(n) ? " bl-pinned" : ""}${chosen?.(n) ? " bl-chosen" : ""}`,
       style: background ? { background, color: inkOn(background) } : {},
     };
-    const content = <bdi dir="auto">{tokenText(text)}</bdi>;
+    const content = (
+      <bdi dir="auto" class={tokenClass(text)}>
+        {tokenText(text)}
+      </bdi>
+    );
     return (
       <>
         {starts.has(n) ? <br /> : hasBlank && " "}

@@ -15,6 +15,7 @@ function shortened(token: string, most: number): string {
 
 /** A token of the template, such as [MASK] or </s>: no word of the text. */
 const MARKER = /^(\[[A-Z]+\]|<\/?[a-z]+>)$/;
+export const tokenClass = (token: string): string => (MARKER.test(token) ? "bl-token bl-marker" : "bl-token");
 
 const codeOf = (c: string) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
@@ -35,7 +36,7 @@ export const tokenQuote = (token: string): string => quotation(tokenText(token))
 export const Token = ({ text, title }: { text: string; title?: string }) => (
   <bdi
     dir="auto"
-    class={MARKER.test(text) ? "bl-token bl-marker" : "bl-token"}
+    class={tokenClass(text)}
     title={title ?? (text.length > MOST_CHARACTERS ? visibleText(shortened(text, 16 * MOST_CHARACTERS)) : undefined)}
   >
     {tokenText(text)}

@@ -128,7 +128,7 @@ def test_the_first_line_is_true_in_the_dark_and_of_norms(show, view):
     seen.shows("Norm ‖αf(x)‖")
     expect(seen.part("start")).to_contain_text("bright = it takes from there.")
     seen.shows("Difference")
-    expect(seen.part("start")).to_contain_text("blue = it looks more than it takes.")
+    expect(seen.part("start")).to_contain_text("red = it looks more than it takes.")
 
 
 def test_the_menu_of_questions_stays_while_one_searches(show, view):

@@ -47,7 +47,7 @@ def test_every_token_with_its_number(found: Attribution) -> None:
         assert float(number.replace("−", "-")) == pytest.approx(value, abs=5.1e-4)
         assert float(title.split(": ")[1].replace("−", "-")) == pytest.approx(value, abs=5.1e-5)
         red, _, blue = colors.rgb(ground)
-        assert abs(value) < 0.02 * top or (value > 0) == (blue > red)
+        assert abs(value) < 0.02 * top or (value > 0) == (red > blue)
         light, dark = sorted([luminance(ground), luminance(ink)], reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5
     rows = re.findall(r"<tr><td>(\d+)</td>.*?<td>(.*?)</td></tr>", text)

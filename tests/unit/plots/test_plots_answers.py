@@ -35,7 +35,7 @@ def drawn(axes: Any) -> np.ndarray:
 
 
 def test_a_strip_for_each_attribution(trace: Trace) -> None:
-    """Each row by its own largest; that number stands on the right; what is never removed is grey."""
+    """Each row by its own largest; that number stands on the right; what is never removed is brown."""
     found = [attribution.occlusion(trace, METRIC), attribution.linearised(trace, METRIC)]
     axes = bl.plots.attributions(found)
     for row, one in zip(drawn(axes), found, strict=True):
@@ -44,8 +44,8 @@ def test_a_strip_for_each_attribution(trace: Trace) -> None:
     assert axes.get_title() == f"logit of cat (logits): {METRIC(trace):.3f}"
     assert [t.get_text() for t in axes.get_yticklabels()] == ["occlusion (mask)", "linearised"]
     assert [t.get_text() for t in axes.get_xticklabels()] == trace.display_tokens
-    blue, orange = (axes.images[0].cmap(axes.images[0].norm(x)) for x in (1, -1))
-    assert blue[2] > blue[0] and orange[0] > orange[2]  # as the line below says
+    red, slate = (axes.images[0].cmap(axes.images[0].norm(x)) for x in (1, -1))
+    assert red[0] > red[2] and slate[2] > slate[0]  # as the line below says
     assert bl.plots.attributions(found[0], axes) is axes
     other, again = attribution.linearised(trace, whatif.logit("mat")), attribution.occlusion(trace, METRIC, "hide")
     elsewhere = attribution.linearised(words_lens().trace(MASKED), METRIC)

@@ -251,7 +251,7 @@ def test_other_maps_are_not_chosen_here() -> None:
 
 
 def test_the_still_picture_shows_both_and_their_difference(two: bl.Comparison) -> None:
-    """Of two cells and a gap: where a has more it is orange, where b has more blue, and a gap is grey."""
+    """Of two cells and a gap: where a has more it is slate, where b has more red, and a gap is brown."""
     a, b = np.array([[1.0, 0.0, np.nan]]), np.array([[0.0, 1.0, 0.5]])
 
     def panels(first: np.ndarray, second: np.ndarray) -> list[list[tuple[int, ...]]]:
