@@ -135,10 +135,18 @@ export function ExportMenu() {
           Numbers of this head (CSV)
         </button>
       )}
-      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: null, settings: settingsOf(view) })}>
+      <button
+        type="button"
+        disabled={!live}
+        onClick={() => written("page", "html", { layers: null, settings: settingsOf(view) })}
+      >
         Page without kernel (HTML)
       </button>
-      <button type="button" disabled={!live} onClick={() => written("page", "html", { layers: [layer], settings: settingsOf(view) })}>
+      <button
+        type="button"
+        disabled={!live}
+        onClick={() => written("page", "html", { layers: [layer], settings: settingsOf(view) })}
+      >
         Page with layer {layer} only (HTML)
       </button>
       {kernel && <LiveFile save={() => written("live", "html", { live: true, settings: settingsOf(view) })} />}
