@@ -38,11 +38,18 @@ expect.set_options(timeout=PATIENCE)
 class Seen:
     """One view in a page."""
 
-    def __init__(self, page: Page, root: Locator | None = None) -> None:
+    def __init__(self, page: Page, root: Locator | None = None, *, folded: bool = False) -> None:
+        """folded: as it opens, with all heads folded away below the answer."""
         self.page = page
         self.root = page.locator(".bertlens") if root is None else root
         self.root.wait_for(timeout=PATIENCE)
         page.set_default_timeout(PATIENCE)
+        if not folded:
+            self.unfold()
+
+    def unfold(self) -> None:
+        """Unfold all heads, where they are not; the focus stays where it is."""
+        self.root.evaluate("root => root.querySelector('.bl-all-heads[aria-expanded=false]')?.click()")
 
     # parts
 
@@ -50,11 +57,11 @@ class Seen:
         return self.root.get_by_test_id(name)
 
     def thumb(self, layer: int, head: int) -> Locator:
-        return self.root.locator(f'[data-head="{layer}-{head}"]')
+        return self.root.locator(f'.bl-atlas [data-head="{layer}-{head}"]')
 
     def thumbs(self) -> list[str]:
         """The heads in the atlas, in its order, as "layer-head"."""
-        return self.root.locator("[data-head]").evaluate_all("all => all.map(one => one.dataset.head)")
+        return self.root.locator(".bl-atlas [data-head]").evaluate_all("all => all.map(one => one.dataset.head)")
 
     def more(self) -> None:
         """Open the row behind "⋯", where there is one."""

@@ -1,16 +1,14 @@
-// Header: one line with what the model answers and the menus; what went wrong; where to start.
+// Header: one line with the examples and the menus; what went wrong.
 
 import { Present } from "../head/present";
 import { headLabel } from "../paint/format";
 import { Close, into } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { useView } from "../state/view";
-import { AnswerLine } from "../whatif/bar";
 import { ExportMenu } from "./exportmenu";
 import { GoBack } from "./goback";
 import { Help } from "./help";
 import { Mark } from "./mark";
-import { StartHere } from "./starthere";
 import { ModelName, Switches } from "./switches";
 import { Texts } from "./texts";
 import { Walk } from "./walk";
@@ -29,7 +27,6 @@ export function Header() {
         </p>
       )}
       {page.more.value && <Switches />}
-      <StartHere />
     </header>
   );
 }
@@ -51,11 +48,7 @@ function TitleLine() {
       ) : (
         <ModelName />
       )}
-      {overview.lens && <span class="bl-spacer" />}
-      <Deferred>
-        <AnswerLine />
-      </Deferred>
-      {!overview.lens && <span class="bl-spacer" />}
+      <span class="bl-spacer" />
       <span
         class={state === "live" || (state === "saved" && link.coming.value) ? "bl-hidden" : `bl-badge bl-link-${state}`}
         role="status"

@@ -1,7 +1,8 @@
-// What am I seeing? Four spotlights, one after the other, on the parts of the screen.
+// What am I seeing? Spotlights, one after the other, on the parts of the screen.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { px } from "../paint/format";
+import { isUnfolded } from "../front/unfolded";
+import { headLabel, px } from "../paint/format";
 import { Close } from "../parts/controls";
 import { useView, type View } from "../state/view";
 import { statusText } from "./statusline";
@@ -13,6 +14,22 @@ interface Spot {
 }
 
 const SPOTS: Spot[] = [
+  {
+    at: ".bl-sentence",
+    title: "The sentence",
+    says: ({ shownHead: { layer, head } }) =>
+      `The arcs show what a word looks at in ${headLabel(layer, head)}, the thicker the more. Touch another word, or change the text.`,
+  },
+  {
+    at: ".bl-front .bl-answer",
+    title: "The answer",
+    says: () => "What the model answers, and how much of it is lost without this head.",
+  },
+  {
+    at: ".bl-strip",
+    title: "The heads",
+    says: () => "Those that matter most to the answer here, and behind the last button all of them.",
+  },
   {
     at: ".bl-atlas",
     title: "All heads",
@@ -38,6 +55,7 @@ const SPOTS: Spot[] = [
 export function Walk() {
   const view = useView();
   const step = useSignal(-1);
+  isUnfolded(view); // what there is to see depends on it
   const spots = SPOTS.filter(({ at }) => view.root.current?.querySelector(at));
   const spot = spots[step.value];
   return (

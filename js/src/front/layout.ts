@@ -32,7 +32,7 @@ export const wordAt = (boxes: (Box | null)[], x: number, y: number) =>
   boxes.findIndex((box) => box && x >= box.left - 2 && x <= box.right + 2 && y >= box.top - 6 && y <= box.bottom + 6);
 
 /** Boxes and type of the words, measured after each change of text or width. */
-export function useLayout(stage: RefObject<HTMLElement | null>, words: Words, texts: string[]) {
+export function useLayout(stage: RefObject<HTMLElement | null>, words: Words, texts: string[], isSmall: boolean) {
   const width = useWidth(stage);
   const [type, setType] = useState<Lettering>({ size: 27, one: true, dense: false, room: 118, gap: 0 });
   const [boxes, setBoxes] = useState<(Box | null)[]>([]);
@@ -45,9 +45,9 @@ export function useLayout(stage: RefObject<HTMLElement | null>, words: Words, te
     };
   }, []);
   useLayoutEffect(() => {
-    const now = fittedType(stage.current!, texts, width);
+    const now = fittedType(stage.current!, texts, width, isSmall);
     if (JSON.stringify(now) !== JSON.stringify(type)) setType(now);
-  }, [width, fonts, ...texts]);
+  }, [width, fonts, isSmall, ...texts]);
   useLayoutEffect(() => {
     for (const line of stage.current!.querySelectorAll<HTMLElement>(".bl-textline")) {
       const marks = [...line.querySelectorAll<HTMLElement>(".bl-mirror > .bl-chipmark")];

@@ -10,6 +10,7 @@ export interface Lettering {
 }
 
 const ONE = { least: 23, most: 46, pair: 34 }; // px
+const SMALL = { most: 28, room: 92 }; // above all heads
 const LINES = { least: 22, most: 27 };
 const DENSE = { size: 18.5, gap: 21, room: 24 };
 const FEW = 3.4; // lines of the larger type
@@ -24,8 +25,8 @@ function widthOf(text: string, family: string): number {
   return canvas.measureText(text).width / 100 + TRACKING * text.length;
 }
 
-/** The type of some texts in a stage of a width, with the chips that stand beside them. */
-export function fittedType(stage: HTMLElement, texts: string[], width: number): Lettering {
+/** The type of some texts in a stage of a width, with the chips that stand beside them; isSmall: all heads stand below. */
+export function fittedType(stage: HTMLElement, texts: string[], width: number, isSmall: boolean): Lettering {
   const family = getComputedStyle(stage).fontFamily;
   const chips = [...stage.querySelectorAll(".bl-mirror")].map((mirror) =>
     [...mirror.querySelectorAll<HTMLElement>(".bl-chipmark")].reduce((sum, mark) => sum + mark.offsetWidth + MARGIN, 0),
@@ -34,8 +35,8 @@ export function fittedType(stage: HTMLElement, texts: string[], width: number): 
   const fit = Math.min(...widths.map((one, n) => (0.995 * (width - (chips[n] ?? 0) - 2)) / one));
   const isPair = texts.length > 1;
   if (fit >= ONE.least && !texts.some((text) => text.includes("\n"))) {
-    const room = Math.max(118, Math.min(250, 0.18 * width));
-    const size = Math.min(isPair ? ONE.pair : ONE.most, fit);
+    const room = isSmall ? SMALL.room : Math.max(118, Math.min(250, 0.18 * width));
+    const size = Math.min(isSmall ? SMALL.most : isPair ? ONE.pair : ONE.most, fit);
     return {
       size: Number(size.toFixed(2)),
       one: true,

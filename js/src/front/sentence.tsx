@@ -11,6 +11,7 @@ import { useLayout, wordAt } from "./layout";
 import { Line, taps } from "./line";
 import { LongLine } from "./longline";
 import { usePins } from "./pins";
+import { isUnfolded } from "./unfolded";
 import { askerOf, isLongText, loudnessOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
 const TAPS = 2; // touches after which nobody needs to be told
@@ -33,7 +34,7 @@ export function Sentence() {
     return n === 1 && (hasPair || second.value) ? [{ text: "", places: [], before: [], after: [] }] : [];
   });
   const texts = lines.map((line, n) => (live || fields[n]!.value.value ? fields[n]!.value.value : line.text));
-  const { width, type, boxes } = useLayout(stage, words, texts);
+  const { width, type, boxes } = useLayout(stage, words, texts, isUnfolded(view));
   const long = isLongText(shownHead.weights);
   const { front } = page;
   useEffect(() => {
