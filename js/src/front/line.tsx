@@ -160,6 +160,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         {...{ onFocus: field.onFocus, onBlur: field.onBlur }}
         onInput={(event) => {
           field.onInput(event);
+          view.page.front.word.value = null; // the pointer only happens to lie there
           typing.typed();
         }}
         onCompositionStart={() => typing.compose(true)}
