@@ -215,7 +215,7 @@ export function arcsOf(scene: Scene): { arcs: Arc[]; numbers: Numeral[] } {
   const own = weights[asker]!;
   const isAlone = markers.filter((marker) => !marker).length === 1 && !markers[asker];
   if (isAlone || (own > NUMBERED.itself && own > (targets[0]?.weight ?? 0)))
-    put(numeral(asker, own, markers[asker]!, false), [[middle(from), from.top - 14]], false); // no arc to itself
+    put(numeral(asker, own, markers[asker]!, false), [[middle(from), from.bottom + 14]], false); // no arc to itself
   return { arcs: arcs.reverse(), numbers };
 }
 

@@ -1,7 +1,6 @@
 // Where the words of the sentence stand, and how large they are set: measured as they are drawn.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { useWidth } from "../parts/width";
 import type { Box } from "./arcs";
 import { fittedType, type Lettering } from "./lettering";
 import type { Words } from "./wordrow";
@@ -32,8 +31,13 @@ export const wordAt = (boxes: (Box | null)[], x: number, y: number) =>
   boxes.findIndex((box) => box && x >= box.left - 2 && x <= box.right + 2 && y >= box.top - 6 && y <= box.bottom + 6);
 
 /** Boxes and type of the words, measured after each change of text or width. */
-export function useLayout(stage: RefObject<HTMLElement | null>, words: Words, texts: string[], isSmall: boolean) {
-  const width = useWidth(stage);
+export function useLayout(
+  stage: RefObject<HTMLElement | null>,
+  words: Words,
+  texts: string[],
+  width: number,
+  isSmall: boolean,
+) {
   const [type, setType] = useState<Lettering>({ size: 27, one: true, dense: false, room: 118, gap: 0 });
   const [boxes, setBoxes] = useState<(Box | null)[]>([]);
   const [fonts, setFonts] = useState(0);
@@ -61,5 +65,5 @@ export function useLayout(stage: RefObject<HTMLElement | null>, words: Words, te
     const now = boxesOf(stage.current!, words.units.length, type.size);
     setBoxes((previous) => (JSON.stringify(previous) === JSON.stringify(now) ? previous : now));
   });
-  return { width, type, boxes };
+  return { type, boxes };
 }

@@ -12,7 +12,9 @@ export interface Lettering {
 const ONE = { least: 23, most: 46, pair: 34 }; // px
 const SMALL = { most: 28, room: 92 }; // above all heads
 const LINES = { least: 22, most: 27 };
-const DENSE = { size: 18.5, gap: 21, room: 24 };
+export const DENSE = { size: 18.5, gap: 21, room: 24 };
+const LONG_LINES = 8; // of small type; a longer text is shown in part
+const PART_LINES = 3;
 const FEW = 3.4; // lines of the larger type
 const TRACKING = -0.012; // em, as in sentence.css
 const MARGIN = 10; // of a chip
@@ -23,6 +25,14 @@ function widthOf(text: string, family: string): number {
   if (!canvas) return textWidth(text, 0.8);
   canvas.font = `100px ${family}`;
   return canvas.measureText(text).width / 100 + TRACKING * text.length;
+}
+
+/** Characters of a text that are in sight, about; infinite where all are. */
+export function charactersInSight(text: string, width: number): number {
+  const size = textWidth(text.slice(0, 2000), 0.8 * DENSE.size) / Math.min(2000, text.length || 1); // of one
+  return size * text.length > LONG_LINES * width
+    ? Math.floor((0.94 * PART_LINES * width) / size) - 8
+    : Number.POSITIVE_INFINITY;
 }
 
 /** The type of some texts in a stage of a width, with the chips that stand beside them; isSmall: all heads stand below. */

@@ -12,10 +12,13 @@ const HINTS = ["a sentence", "a second sentence (optional)"];
 export const taps = { count: 0 }; // touches, in all views of the document
 
 /** A text in pieces: words by their number, and what stands between them. */
-function piecesOf(text: string, places: (Place | null)[]): { text: string; start: number; word?: number }[] {
+function piecesOf(
+  text: string,
+  places: (Place | null)[],
+  cursor: number,
+): { text: string; start: number; word?: number }[] {
   const words = places.flatMap((place, word) => (place ? [{ ...place, word }] : [])).sort((a, b) => a.start - b.start);
   const pieces: { text: string; start: number; word?: number }[] = [];
-  let cursor = 0;
   for (const { start, end, word } of words) {
     if (start < cursor) continue;
     if (start > cursor) pieces.push({ text: text.slice(cursor, start), start: cursor });
@@ -58,18 +61,22 @@ interface LineProps {
   disabled: boolean;
   focus: boolean; // at once
   typed: ReturnType<typeof useTyped>;
+  part: Place | null; // of a long text: what of it is in sight
 }
 
 /** One text: a field that is all transparent but for its caret, over words that say the same. */
-export function Line({ n, line, field, words, marks, stop, pinned, disabled, focus, typed }: LineProps) {
+export function Line({ n, line, field, words, marks, stop, pinned, disabled, focus, typed, part }: LineProps) {
   const view = useView();
   const area = useRef<HTMLTextAreaElement>(null);
   const mirror = useRef<HTMLDivElement>(null);
   const { typing } = typed;
   const text = field.value.value;
-  const isShown = disabled && text === "" ? line.text : text;
-  const places = movedPlaces(line.places, line.text, isShown);
-  const dir = directionOf(isShown);
+  const whole = disabled && text === "" ? line.text : text;
+  const [start, end] = [part?.start ?? 0, part?.end ?? whole.length];
+  const places = movedPlaces(line.places, line.text, whole).map((place) =>
+    place && place.start >= start && place.end <= end ? place : null,
+  );
+  const dir = directionOf(whole);
   const edit = (at: number) => {
     taps.count++;
     area.current!.focus();
@@ -93,7 +100,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
       );
     });
   return (
-    <div class="bl-textline" dir={dir}>
+    <div class={`bl-textline${part ? " bl-part" : ""}`} dir={dir}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the field above it takes the keys; the words are buttons */}
       <div
         ref={mirror}
@@ -102,18 +109,18 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         onClick={({ target, clientX, clientY, detail }) => {
           const isWord = (target as Element).closest("[data-n]");
           if (disabled || (isWord && detail < 2)) return;
-          edit(characterAt(mirror.current!, clientX, clientY, isShown.length));
+          edit(characterAt(mirror.current!, clientX, clientY, whole.length));
         }}
         onKeyDown={(event) => {
           const word = (event.target as Element).closest<HTMLElement>("[data-start]");
           const isLetter =
             event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
           if (disabled || !isLetter) return;
-          edit(word ? Number(word.dataset.start) + word.textContent!.length : isShown.length); // the letter goes there
+          edit(word ? Number(word.dataset.start) + word.textContent!.length : whole.length); // the letter goes there
         }}
       >
-        {chips(line.before)}
-        {piecesOf(isShown, places).map(({ text, start, word }) => {
+        {start > 0 ? "… " : chips(line.before)}
+        {piecesOf(whole.slice(0, end), places, start).map(({ text, start, word }) => {
           if (word === undefined) {
             return (
               <span key={`-${start}`} data-start={start}>
@@ -136,14 +143,14 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
           );
         })}
         {"\u200b"}
-        {chips(line.after)}
+        {end < whole.length ? " …" : chips(line.after)}
       </div>
       <textarea
         ref={area}
         rows={1}
         aria-label={LABELS[n]}
         placeholder={HINTS[n]}
-        value={isShown}
+        value={whole}
         disabled={disabled}
         title={disabled ? view.link.needs.value : undefined}
         dir={dir}
@@ -153,6 +160,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         {...{ onFocus: field.onFocus, onBlur: field.onBlur }}
         onInput={(event) => {
           field.onInput(event);
+          view.page.front.word.value = null; // the pointer only happens to lie there
           typing.typed();
         }}
         onCompositionStart={() => typing.compose(true)}

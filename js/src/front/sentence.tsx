@@ -3,13 +3,15 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Check, into } from "../parts/controls";
+import { useWidth } from "../parts/width";
 import { useView } from "../state/view";
 import { Arcs } from "./arcpicture";
 import { arcsOf, habitArcs, habitOf, type Scene } from "./arcs";
 import { useTyped } from "./field";
 import { useLayout, wordAt } from "./layout";
+import { charactersInSight } from "./lettering";
 import { Line, taps } from "./line";
-import { LongLine } from "./longline";
+import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
 import { isUnfolded } from "./unfolded";
 import { askerOf, isLongText, loudnessOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
@@ -34,7 +36,13 @@ export function Sentence() {
     return n === 1 && (hasPair || second.value) ? [{ text: "", places: [], before: [], after: [] }] : [];
   });
   const texts = lines.map((line, n) => (live || fields[n]!.value.value ? fields[n]!.value.value : line.text));
-  const { width, type, boxes } = useLayout(stage, words, texts, isUnfolded(view));
+  const rest = askerOf(view, words, null);
+  const centre = useSignal<{ word: number; rest: number } | null>(null); // of a long text, while the same word is pinned
+  const width = useWidth(stage);
+  const characters = lines.length === 1 ? charactersInSight(texts[0]!, width) : Number.POSITIVE_INFINITY;
+  const middle = centre.value?.rest === rest ? centre.value.word : rest;
+  const part = characters < texts[0]!.length ? partAround(lines[0]!, middle, characters) : null;
+  const { type, boxes } = useLayout(stage, words, part ? [texts[0]!.slice(part.start, part.end)] : texts, width, isUnfolded(view));
   const long = isLongText(shownHead.weights);
   const { front } = page;
   useEffect(() => {
@@ -58,6 +66,7 @@ export function Sentence() {
   };
   const { arcs, numbers } = useMemo(() => arcsOf(scene), [boxes, asker, row, scene.loudness, type, width]);
   const behind = habit ? habitArcs(scene, habit.rows, habit.one) : [];
+  const firstBox = boxes.findIndex(Boolean);
   const numbered = new Set(numbers.map(({ word }) => word));
   const marks = (word: number) => {
     const weight = row[word] ?? 0;
@@ -144,13 +153,22 @@ export function Sentence() {
           }}
         >
           {lines.map((line, n) => {
-            const shared = { n, line, words, marks, pinned, typed, stop: asker, disabled: !live };
+            const shared = {
+              n,
+              line,
+              words,
+              marks,
+              pinned,
+              typed,
+              part,
+              stop: boxes[asker] ? asker : firstBox,
+              disabled: !live,
+            };
             const field = fields[n]!;
             const isLate = n === 1 && second.value;
             const own = isLate ? { ...field, onFocus: () => field.onFocus() } : field;
             return <Line key={n} {...shared} field={own} focus={isLate && !hasPair} />;
           })}
-          {long && <LongLine words={words} row={row} asker={asker} />}
           <Arcs
             {...{ behind, arcs, numbers, asker, dense: type.dense }}
             scene={`${overview.subject} ${shownHead.layer} ${shownHead.head}`}
@@ -164,6 +182,15 @@ export function Sentence() {
             }}
           />
         </div>
+        {part && (
+          <LongLine
+            {...{ row, part, width }}
+            line={lines[0]!}
+            go={(word) => {
+              centre.value = { word, rest };
+            }}
+          />
+        )}
         <div class="bl-under">
           {!hasPair && !second.value && live && (
             <button

@@ -84,15 +84,14 @@ export function wordsOf({ queries, keys, text, text_pair, pair }: Overview): Wor
 export const MASK = /^[[<]mask[\]>]$/i;
 
 /** The word that asks, by its number: under the pointer or the focus, pinned, the mask, or that which looks clearest. */
-export function askerOf(view: View, { rows }: Words): number {
-  const { page, focus, overview } = view;
+export function askerOf(view: View, words: Words, pointed = view.page.front.word.value): number {
+  const { focus, overview } = view;
+  const { rows, markers } = words;
   const mask = overview.queries.tokens.findIndex((token) => MASK.test(token));
-  const pinned = focus.pinnedQuery ? focus.query : undefined;
-  const piece = page.front.word.value?.[0] ?? pinned ?? (mask >= 0 ? mask : focus.query);
-  return Math.max(
-    0,
-    rows.findIndex(({ pieces }) => pieces.includes(piece)),
-  );
+  const piece = pointed?.[0] ?? (focus.pinnedQuery || mask < 0 ? focus.query : mask);
+  const word = rows.findIndex(({ pieces }) => pieces.includes(piece));
+  const isChosen = pointed || focus.pinnedQuery || !markers[word];
+  return Math.max(0, isChosen ? word : markers.indexOf(false));
 }
 
 const grids = new WeakMap<Cells, Grid>();
