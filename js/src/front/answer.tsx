@@ -149,18 +149,18 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
   return (
     <button
       type="button"
-      class={`bl-guess${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}`}
+      class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
       aria-pressed={canAct && kind !== "embedding" ? lead : undefined}
       disabled={!canAct}
       title={title}
       onClick={act}
     >
-      <span class="bl-guess-name">
+      <span class="bl-answer-name">
         <Token text={label} />
       </span>
-      <span class="bl-guess-track">
-        {stretchesOf(bar, track).map((stretch) => (
+      <span class="bl-answer-track">
+        {stretchesOf(bar, track, lead).map((stretch) => (
           <span
             key={stretch.kind}
             class={`bl-stretch bl-${stretch.kind}`}
@@ -173,7 +173,7 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
           </span>
         )}
       </span>
-      <span class="bl-guess-number bl-number">{brief(now).replace("less than ", "<\u2009")}</span>
+      <span class="bl-answer-number bl-number">{brief(now).replace("less than ", "<\u2009")}</span>
     </button>
   );
 }

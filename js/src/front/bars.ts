@@ -105,14 +105,15 @@ export function trackOf(bars: Bar[], curves: number[][]): [lo: number, hi: numbe
   return [Math.min(0, ...numbers), hi];
 }
 
-/** The stretches of a bar: what stays, and what is lost or gained, without the head or by the change. */
-export function stretchesOf({ now, off, was }: Bar, [lo, hi]: [number, number]): Stretch[] {
+/** The stretches of a bar: what stays, and of the one that is asked about what is lost or gained, without the head or
+ * by the change. */
+export function stretchesOf({ now, off, was }: Bar, [lo, hi]: [number, number], lead = true): Stretch[] {
   const place = (value: number) => (value - lo) / (hi - lo || 1);
   const stretch = (kind: Stretch["kind"], a: number, b: number): Stretch => ({
     ...{ kind, from: place(Math.min(a, b)), to: place(Math.max(a, b)) },
   });
   const other = was ?? off;
-  if (other === null || now < 0 || other < 0 || isAlike(now, other)) return [stretch("stays", 0, now)];
+  if (!lead || other === null || now < 0 || other < 0 || isAlike(now, other)) return [stretch("stays", 0, now)];
   if (was !== null)
     return now < was
       ? [stretch("stays", 0, now), stretch("gone", now, was)]
