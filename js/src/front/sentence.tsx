@@ -42,7 +42,13 @@ export function Sentence() {
   const characters = lines.length === 1 ? charactersInSight(texts[0]!, width) : Number.POSITIVE_INFINITY;
   const middle = centre.value?.rest === rest ? centre.value.word : rest;
   const part = characters < texts[0]!.length ? partAround(lines[0]!, middle, characters) : null;
-  const { type, boxes } = useLayout(stage, words, part ? [texts[0]!.slice(part.start, part.end)] : texts, width, isUnfolded(view));
+  const { type, boxes } = useLayout(
+    stage,
+    words,
+    part ? [texts[0]!.slice(part.start, part.end)] : texts,
+    width,
+    isUnfolded(view),
+  );
   const long = isLongText(shownHead.weights);
   const { front } = page;
   useEffect(() => {
