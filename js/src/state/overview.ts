@@ -35,6 +35,7 @@ export interface Change {
   label: string;
   about: string;
   off: [layer: number, head: number | null] | null; // heads that are switched off
+  scale: [layer: number, head: number | null, factor: number] | null; // heads of another loudness
   code: string; // in Python, "" where it takes more than numbers
 }
 
