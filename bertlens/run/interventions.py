@@ -137,8 +137,8 @@ def _changed(
         _check_rows(mask, {b for b, _ in hidden}, layer)
     if dimmed:
         logarithms = query.new_zeros(len(query), 1, 1, query.shape[2])
-        for b, change in dimmed:
-            logarithms[b, :, :, change.token] += math.log(change.factor)
+        for b, dim in dimmed:
+            logarithms[b, :, :, dim.token] += math.log(dim.factor)
         mask = _with_logarithms(mask, causal, logarithms)
 
     def context_of(group: slice, visible: Tensor | None) -> Tensor:

@@ -41,10 +41,11 @@ from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from .reruns import check
 from .sweeps import Index, outputs, planned, slopes, steps
-from .targets import Target, numbers_at, target_of
+from .targets import Target, name_of, numbers_at, target_of
 
 Differences = list[tuple[Index, float]]
 Pair = tuple[Tensor, Tensor]  # vectors before and after
+Numbers = dict[int, Tensor]  # of all answers that there could be, by their place
 
 
 @dataclass(frozen=True)
@@ -80,23 +81,27 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
     cosine of the embedding with that of the original run (1 before). Raises ModelError where the model has no answer.
     """
     kind = answer_kind(trace)
+    lead = None if target is None else target_of(trace, target, position)
     if kind == "similarity":
         unit, rows = _similarity(trace)
     else:
-        unit, rows = answers_between(kind, trace, trace.original.record.output, trace.record.output, k)
-    if target is not None:
-        answer = target_of(trace, target, position)
-        unit, (numbers, changed) = numbers_at(
-            kind, trace, answer.position, trace.original.record.output, trace.record.output
-        )
-        lead = Answer(answer.position, answer.name, float(numbers[answer.number]), float(changed[answer.number]))
-        rows = [lead, *(row for row in rows if (row.position, row.name) != (lead.position, lead.name))]
+        unit, rows = answers_between(kind, trace, trace.original.record.output, trace.record.output, k, lead)
     return Answers(kind, unit, tuple(rows), embedder_of(trace).note if kind in ("similarity", "embedding") else "")
 
 
-def answers_between(kind: str, trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
+def answers_between(
+    kind: str, trace: Trace, before: Any, after: Any, k: int, target: Target | None = None
+) -> tuple[str, list[Answer]]:
     """The unit, and the answers in two outputs of the trace's text: of every kind but "similarity", as in `answers`."""
-    return _ANSWERS_BETWEEN[kind](trace, before, after, k)
+    if kind == "embedding":
+        vector, changed_vector = (embedding(trace, output.last_hidden_state[0]) for output in (before, after))
+        cos = 1.0 if before is after else cosine(vector, changed_vector)
+        return "cosine", [Answer(-1, phrases.EMBEDDING_ALIKE, 1.0, cos)]
+    unit, (numbers, changed) = numbers_of(kind, trace, before, after)
+    return unit, [
+        Answer(answer.position, answer.name, answer.number_in(numbers), answer.number_in(changed))
+        for answer in named_answers(kind, trace, numbers, changed, k, target)
+    ]
 
 
 def answer_kind(trace: Trace) -> str:
@@ -117,31 +122,61 @@ def _either(before: Tensor, after: Tensor, k: int) -> list[int]:
     return list(dict.fromkeys(best[0] + best[1]))
 
 
-def _words(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    rows = []
-    for position in masked(trace):
-        _, (numbers, changed) = numbers_at("words", trace, position, before, after)
-        best = _either(numbers, changed, k)
-        name = namer(trace, position)
-        rows += [Answer(position, name(n), float(numbers[n]), float(changed[n])) for n in best]
-    return "probability", rows
+def numbers_of(kind: str, trace: Trace, *outputs: Any) -> tuple[str, list[Numbers]]:
+    """The unit, and in each output the number of every word, label or tag at its place, of every span at place −1."""
+    if kind == "words":
+        places = masked(trace)
+        return "probability", [{at: numbers_at(kind, trace, at, o)[1][0] for at in places} for o in outputs]
+    if kind == "span":
+        return "probability", [{-1: span_chances(trace, output)} for output in outputs]
+    unit, rows = classes(trace, *outputs)
+    return unit, [{-1: row} if kind == "labels" else dict(enumerate(row)) for row in rows]
 
 
-def _labels(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    names = labels_of(trace)
-    unit, (numbers, changed) = classes(trace, before, after)
-    return unit, [Answer(-1, names[n], float(numbers[n]), float(changed[n])) for n in _either(numbers, changed, k)]
+@dataclass(frozen=True)
+class NamedAnswer:
+    """An answer by the place and the number that `numbers_of` has it under, and by the position and name it is shown
+    with."""
+
+    place: int
+    number: int
+    position: int
+    name: str
+
+    def number_in(self, numbers: Numbers) -> float:
+        """Its number in one output."""
+        return float(numbers[self.place][self.number])
 
 
-def _tags(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    names = labels_of(trace)
-    unit, (numbers, changed) = classes(trace, before, after)
-    tags = numbers.argmax(-1)
+def named_answers(
+    kind: str, trace: Trace, before: Numbers, after: Numbers, k: int, target: Target | None = None
+) -> list[NamedAnswer]:
+    """Which answers are shown of two outputs' numbers, as in `answers`: the target first."""
+    pairs = ((place, number) for place, number in _NAMED[kind](trace, before, after, k))
+    rows = [NamedAnswer(place, number, *_name(kind, trace, place, number)) for place, number in pairs]
+    if target is None:
+        return rows
+    lead = NamedAnswer(target.position, target.number, target.position, target.name)
+    return [lead, *(row for row in rows if (row.position, row.name) != (lead.position, lead.name))]
+
+
+def _name(kind: str, trace: Trace, place: int, number: int) -> tuple[int, str]:
+    """The position and the name that an answer is shown with."""
+    if kind == "span":
+        i, j = divmod(number, trace.n_tokens)
+        return i, " ".join(trace.display_tokens[i : j + 1])
+    return place, name_of(trace, kind, number, place)
+
+
+def _best(_trace: Trace, before: Numbers, after: Numbers, k: int) -> list[tuple[int, int]]:
+    return [(place, n) for place in before for n in _either(before[place], after[place], k)]
+
+
+def _tags(trace: Trace, before: Numbers, after: Numbers, k: int) -> list[tuple[int, int]]:
     positions = (~trace.special_mask).nonzero()[:, 0].tolist()
-    change = {at: abs(float(changed[at, tags[at]] - numbers[at, tags[at]])) for at in positions}
-    places = sorted(sorted(positions, key=lambda at: -change[at])[:k])
-    cells = [(at, int(tags[at])) for at in places]
-    return unit, [Answer(at, names[tag], float(numbers[at, tag]), float(changed[at, tag])) for at, tag in cells]
+    tags = {at: int(before[at].argmax()) for at in positions}
+    change = {at: abs(float(after[at][tag] - before[at][tag])) for at, tag in tags.items()}
+    return [(at, tags[at]) for at in sorted(sorted(positions, key=lambda at: -change[at])[:k])]
 
 
 def _spans(trace: Trace) -> Tensor:
@@ -157,15 +192,16 @@ def span_chances(trace: Trace, output: Any) -> Tensor:
     return (start[:, None] * end[None]).masked_fill(~_spans(trace), 0).flatten()
 
 
-def _span(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    allowed = _spans(trace)
-    numbers, changed = (span_chances(trace, output) for output in (before, after))
-    rows = []
-    for n in _either(numbers, changed, min(k, int(allowed.sum()))):
-        i, j = divmod(n, trace.n_tokens)
-        words = " ".join(trace.display_tokens[i : j + 1])
-        rows.append(Answer(i, words, float(numbers[n]), float(changed[n])))
-    return "probability", rows
+def _best_spans(trace: Trace, before: Numbers, after: Numbers, k: int) -> list[tuple[int, int]]:
+    return _best(trace, before, after, min(k, int(_spans(trace).sum())))
+
+
+_NAMED: dict[str, Callable[[Trace, Numbers, Numbers, int], list[tuple[int, int]]]] = {
+    "words": _best,
+    "labels": _best,
+    "tags": _tags,
+    "span": _best_spans,
+}
 
 
 def cosine(one: Tensor, other: Tensor) -> float:
@@ -190,21 +226,6 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
     check(text, changes)
     assert text.model is not None
     return embedding(text, output_of(text.model, text.inputs(), Run([changes])).last_hidden_state[0])
-
-
-def _embedding(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    vector, changed = (embedding(trace, output.last_hidden_state[0]) for output in (before, after))
-    number = 1.0 if before is after else cosine(vector, changed)
-    return "cosine", [Answer(-1, phrases.EMBEDDING_ALIKE, 1.0, number)]
-
-
-_ANSWERS_BETWEEN: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
-    "words": _words,
-    "labels": _labels,
-    "tags": _tags,
-    "span": _span,
-    "embedding": _embedding,
-}
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,8 @@ def _read(trace: Trace, known: Sequence[Change], one: Any) -> Change:
     if isinstance(one, list) and one and isinstance(one[0], str) and one[0] in KINDS:
         (kind, fields), numbers = KINDS[one[0]], one[1:]
         fewest = 1 if kind is Off else len(fields)
-        types = ((int, float) if field == "factor" else (int, type(None)) for field in fields)
-        if fewest <= len(numbers) <= len(fields) and all(type(n) in kinds for n, kinds in zip(numbers, types)):
+        types = ((int, float) if field == "factor" else (int, type(None)) for field in fields[: len(numbers)])
+        if fewest <= len(numbers) <= len(fields) and all(type(n) in of for n, of in zip(numbers, types, strict=True)):
             return kind(*numbers, *(["uniform"] if one[0] == "uniform" else []))
     raise InputError("the page asked for a change that this version of bertlens does not know")
 
@@ -70,7 +70,8 @@ def _patch(trace: Trace, *given: Any) -> Change:
 
 def chips(trace: Trace, known: Sequence[Change]) -> list[dict[str, Any]]:
     """The changes of a run for the bar: {"id" in `known`, "label", "about", "off": [layer, head or None] or None,
-    "scale": [layer, head or None, factor] or None, "code": the Python that makes it, "" where it takes more than numbers}."""
+    "scale": [layer, head or None, factor] or None, "code": the Python that makes it, "" where it takes more than
+    numbers}."""
     return [
         {
             "id": known.index(change),

@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from ..base.quotes import isolate
+from ..base.vocabulary import phrases
 from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
 from ..run.attention_weights import check_precision
 from ..run.changes import PARTS, Change, Dim, Mlp, Patch, Pattern, Resample, Scale
@@ -71,9 +72,9 @@ def _check_indices(trace: Trace, change: Change) -> None:
 
 
 def _check_factor(_trace: Trace, change: Scale | Dim) -> None:
-    factor = change.factor
+    factor: Any = change.factor
     if isinstance(factor, bool) or not isinstance(factor, Real) or not math.isfinite(factor) or factor < 0:
-        raise InputError(f"factor {excerpt(factor)} is not a number from 0 upwards: 0 is nothing, 1 as it is")
+        raise InputError(phrases.NO_FACTOR.format(factor=excerpt(factor)))
 
 
 def _check_pattern(trace: Trace, change: Pattern) -> None:

@@ -8,8 +8,9 @@ that stand in for each other may both have small ones.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, product
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -27,6 +28,7 @@ from .reruns import check
 KINDS = ("heads", "layers", "tokens", "cells")
 TOKENS_AT_ONCE = 768  # of a batch: so many rows times the text's length, at most
 Index = tuple[int, ...]
+T = TypeVar("T")
 
 
 def sweep(
@@ -135,29 +137,52 @@ def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[B
 
 
 def _on_top(trace: Trace, earlier: tuple[Change, ...], changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
-    model = trace.model
-    assert model is not None
-    with_adapter = model.adapter is not None
-    base_run = Run([earlier], watch=with_adapter)
-    baseline = output_of(model, trace.inputs(), base_run)
-    yield baseline, []
-    states: list[Tensor] = []
-    wrappers: list[Any] = []
-    if with_adapter:
-        try:
-            wrappers = list(wrapped(base_run.outputs))
-            states = [output[0] if isinstance(output, tuple) else output for output in base_run.outputs]
-        except ModelError:
-            pass  # then every layer is computed, each time
-    size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
-    for start, group in groupby(changes, key=lambda planned: planned[1].first_layer):
+    baseline = Baseline.of(trace, earlier)
+    yield baseline.output, []
+    for _, group in groupby(changes, key=lambda planned: planned[1].first_layer):
         layer_changes = list(group)
-        for at in range(0, len(layer_changes), size):
-            batch = layer_changes[at : at + size]
-            rows = [(*earlier, change) for _, change in batch]
-            run = Run(rows, start if states else 0, states, wrappers)
-            output = output_of(model, trace.inputs(len(batch)), run)
-            yield baseline, [(index, row_of(output, row)) for row, (index, _) in enumerate(batch)]
+        for batch in batches(trace, layer_changes):
+            outputs = baseline.outputs(trace, [change for _, change in batch])
+            yield baseline.output, [(index, output) for (index, _), output in zip(batch, outputs, strict=True)]
+
+
+def batches(trace: Trace, runs: Sequence[T]) -> list[Sequence[T]]:
+    """So many at a time as a batch of this text has rows."""
+    size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
+    return [runs[at : at + size] for at in range(0, len(runs), size)]
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """A run that others are compared with, with the states of its layers: what a later change cannot differ in."""
+
+    changes: tuple[Change, ...]
+    output: Any
+    states: Sequence[Tensor]  # none where every layer is to be computed, each time
+    wrappers: Sequence[Any]
+
+    @classmethod
+    def of(cls, trace: Trace, changes: tuple[Change, ...]) -> Baseline:
+        """The text once more, with these changes in place of those of the trace."""
+        model = trace.model
+        assert model is not None
+        run = Run([changes], watch=model.adapter is not None)
+        output = output_of(model, trace.inputs(), run)
+        try:
+            wrappers = wrapped(run.outputs)
+        except ModelError:
+            return cls(changes, output, (), ())
+        return cls(
+            changes, output, [state[0] if isinstance(state, tuple) else state for state in run.outputs], wrappers
+        )
+
+    def outputs(self, trace: Trace, changes: Sequence[Change]) -> list[Any]:
+        """The outputs with each of the changes on top, which begin at the same layer: rows of one batch."""
+        assert trace.model is not None
+        rows = [(*self.changes, change) for change in changes]
+        run = Run(rows, changes[0].first_layer if self.states else 0, self.states, self.wrappers)
+        output = output_of(trace.model, trace.inputs(len(rows)), run)
+        return [row_of(output, row) for row in range(len(rows))]
 
 
 def planned(

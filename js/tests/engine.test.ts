@@ -1,7 +1,7 @@
 // The parts of a pass by themselves; what they make of a real model is tests/unit/export/test_engine.py's.
 import { expect, test } from "vitest";
 import { activate, addAndNorm, erf, halves } from "../src/engine/arithmetic";
-import { isOff, maskOf } from "../src/engine/changes";
+import { covers, factorOf, logarithmsOf, maskOf } from "../src/engine/changes";
 import { run } from "../src/engine/forward";
 import { pack } from "../src/engine/pack";
 import { createProduct, MASKED, plainProduct } from "../src/engine/product";
@@ -140,8 +140,47 @@ test("what is cut and hidden is not seen, and a query that sees nothing is refus
   expect(() => maskOf([{ ...cut, key: null }], 1, 0, 3)).toThrow(
     "token 0 would have no key left in layer 1: cut fewer of its keys",
   );
-  expect(isOff([{ kind: "off", layer: 1, head: null }], 1, 5)).toBe(true);
-  expect(isOff([{ kind: "off", layer: 1, head: 4 }], 1, 5)).toBe(false);
+  expect(factorOf([{ kind: "off", layer: 1, head: null }], 1, 5)).toBe(0);
+  expect(factorOf([{ kind: "off", layer: 1, head: 4 }], 1, 5)).toBe(1);
+  const louder = { kind: "scale", layer: 1, head: null, factor: 3 } as const;
+  expect(factorOf([louder, { ...louder, head: 5, factor: 0.5 }, { ...louder, layer: 0 }], 1, 5)).toBe(1.5);
+  expect(logarithmsOf([louder, { kind: "dim", token: 1, factor: 1 }], 3)).toBe(null);
+  const dims = [0.5, 4, 0].map((factor) => ({ kind: "dim", token: 2, factor }) as const);
+  expect(logarithmsOf(dims, 3)).toEqual(Float64Array.of(0, 0, Math.log(0.5) + Math.log(4)));
+  expect(maskOf(dims.slice(2), 0, 0, 3)).toEqual(Uint8Array.of(1, 1, 0, 1, 1, 0, 1, 1, 0));
+});
+
+test("what one change leaves another nothing to do is as in Python", () => {
+  const scale = (head: number | null, factor: number) => ({ kind: "scale", layer: 1, head, factor }) as const;
+  const off = (head: number | null) => ({ kind: "off", layer: 1, head }) as const;
+  const dim = (token: number, factor: number) => ({ kind: "dim", token, factor }) as const;
+  const hide = (token: number) => ({ kind: "hide", token }) as const;
+  const cut = { kind: "cut", layer: 1, head: 2, query: 0, key: 3 } as const;
+  const covering = [
+    [off(2), scale(2, 0.5)],
+    [off(null), scale(2, 2)],
+    [scale(2, 0), off(2)],
+    [scale(null, 0), cut],
+    [scale(2, 0.5), scale(2, 2)],
+    [hide(3), dim(3, 0.5)],
+    [dim(3, 0), hide(3)],
+    [dim(3, 0), cut],
+    [dim(3, 0.5), dim(3, 0.1)],
+    [cut, cut],
+  ] as const;
+  const others = [
+    [scale(2, 0.5), off(2)],
+    [scale(null, 0.5), scale(2, 0.5)],
+    [off(2), scale(null, 0.5)],
+    [scale(2, 0.5), cut],
+    [cut, off(2)],
+    [dim(3, 0.5), hide(3)],
+    [dim(3, 0.5), cut],
+    [dim(3, 0), dim(4, 0)],
+    [hide(3), scale(2, 0)],
+  ] as const;
+  expect(covering.filter(([one, other]) => !covers(one, other))).toEqual([]);
+  expect(others.filter(([one, other]) => covers(one, other))).toEqual([]);
 });
 
 const SHAPE: Shape = {

@@ -12,6 +12,7 @@ from __future__ import annotations
 ANOTHER_TEXT = "the text has changed since: choose the head again"
 UNCHANGED_RUN = "this run is the unchanged one"
 TOO_LONG = "{tokens} tokens, the model reads {limit}"
+NO_FACTOR = "factor {factor} is not a number from 0 upwards: 0 is nothing, 1 as it is"
 NO_KEY = "a token would have nothing left to look at"
 
 # --- what became of the input ---

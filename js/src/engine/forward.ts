@@ -2,7 +2,7 @@
 // Devlin et al. 2019; Vaswani et al. 2017, section 3.
 import * as phrases from "../generated/phrases";
 import { activate, addAndNorm } from "./arithmetic";
-import { type Change, isOff, maskOf } from "./changes";
+import { type Change, factorOf, logarithmsOf, maskOf } from "./changes";
 import { MASKED } from "./product";
 import { type Linear, padded, type Shape, type Weights } from "./weights";
 
@@ -27,6 +27,7 @@ export interface Attended {
 export interface Pass {
   tokens: number;
   changes: readonly Change[];
+  logarithms: Float64Array | null; // added to the scores of each key: see changes.ts
   layers: Attended[];
   stream: Float32Array[];
   entry: Float64Array;
@@ -37,12 +38,19 @@ export type Look = (layer: number, head: number, weights: Float32Array, stride: 
 
 const LARGE = 0.05; // a weight whose score is summed in 64 bits
 
+/** Where a run begins: the layers before are those of another one. */
+export interface Start {
+  pass: Pass;
+  layer: number;
+}
+
 /** Yields after every layer, so that who drives it can serve others, or leave it. */
 export function* forward(
   weights: Weights,
   { ids, types }: Input,
   changes: readonly Change[],
   look: Look = () => undefined,
+  start?: Start,
 ): Generator<number, Pass> {
   const { shape, product, scratch } = weights;
   const { width, inner, heads, epsilon } = shape;
@@ -53,11 +61,17 @@ export function* forward(
   const apply = (x: number, { weight, bias }: Linear, y: number, n = width, outputs = width) =>
     product.multiply(x, weight, bias, y, rows, n, outputs);
 
-  const entry = embed(weights, ids, types);
   const x = view(scratch.a); // the stream; rows behind the tokens are of nothing
   const snapshot = () => x.slice(0, tokens * width);
-  const pass: Pass = { tokens, changes, layers: [], stream: [snapshot()], entry };
+  const entry = start ? start.pass.entry : embed(weights, ids, types);
+  const pass: Pass = { tokens, changes, logarithms: logarithmsOf(changes, tokens), layers: [], stream: [], entry };
+  if (start) {
+    pass.layers.push(...start.pass.layers.slice(0, start.layer));
+    pass.stream.push(...start.pass.stream.slice(0, start.layer + 1));
+    x.fill(0).set(pass.stream[start.layer]!);
+  } else pass.stream.push(snapshot());
   for (const [layer, layerWeights] of weights.layers.entries()) {
+    if (start && layer < start.layer) continue;
     const [q, k, v] = [layerWeights.query, layerWeights.key, layerWeights.value].map((linear) => {
       apply(scratch.a, linear, scratch.b);
       return byHead(view(scratch.b), tokens, heads, width / heads);
@@ -134,7 +148,7 @@ export interface HeadMap {
 /** A head's weights, and ln Σ exp of each row of scores. They are where those of the next one will be. */
 export function mapOf(
   { shape, product, scratch }: Weights,
-  { tokens, layers }: Pass,
+  { tokens, layers, logarithms }: Pass,
   layer: number,
   head: number,
 ): HeadMap & { lse: Float64Array } {
@@ -151,6 +165,7 @@ export function mapOf(
   const lse = new Float64Array(tokens);
   for (let i = 0; i < tokens; i++) {
     const row = values.subarray(i * stride, (i + 1) * stride).fill(MASKED, tokens);
+    if (logarithms) for (let j = 0; j < tokens; j++) row[j]! += logarithms[j]! * Math.sqrt(size);
     if (mask) for (let j = 0; j < tokens; j++) if (!mask[i * tokens + j]) row[j] = MASKED;
     lse[i] = product.softmax(scratch.scores + 4 * i * stride, stride, 1 / Math.sqrt(size));
   }
@@ -176,7 +191,7 @@ export function contextOf(
 function attend(weights: Weights, pass: Pass, layer: number, head: number): HeadMap {
   const { shape, product, scratch } = weights;
   const { width, heads } = shape;
-  const { tokens, changes } = pass;
+  const { tokens, changes, logarithms } = pass;
   const { q, k, lse } = pass.layers[layer]!;
   const [rows, size] = [padded(tokens), width / heads];
   const scaling = 1 / Math.sqrt(size);
@@ -188,7 +203,7 @@ function attend(weights: Weights, pass: Pass, layer: number, head: number): Head
     const exact = (j: number) => {
       let dot = 0;
       for (let n = 0; n < size; n++) dot += query[i * size + n]! * key[j * size + n]!;
-      return dot * scaling;
+      return dot * scaling + (logarithms?.[j] ?? 0);
     };
     const rough = map.lse[i]!;
     let sum = rough;
@@ -196,7 +211,9 @@ function attend(weights: Weights, pass: Pass, layer: number, head: number): Head
     lse[head * tokens + i] = sum;
   }
   const context = contextOf(weights, pass, layer, head);
-  if (isOff(changes, layer, head)) context.fill(0);
+  const factor = factorOf(changes, layer, head);
+  if (factor === 0) context.fill(0);
+  else if (factor !== 1) for (let n = 0; n < context.length; n++) context[n]! *= factor;
   const room = new Float32Array(product.memory, scratch.b, rows * width);
   for (let at = 0; at < rows; at++) room.set(context.subarray(at * size, (at + 1) * size), at * width + head * size);
   return map;
@@ -222,8 +239,9 @@ export async function run(
   changes: readonly Change[],
   signal?: AbortSignal,
   look?: Look,
+  start?: Start,
 ): Promise<Pass> {
-  const steps = forward(weights, input, changes, look);
+  const steps = forward(weights, input, changes, look, start);
   let since = Number.NEGATIVE_INFINITY; // after the first layer in any case
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done) return step.value;

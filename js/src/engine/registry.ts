@@ -7,6 +7,7 @@ import { matters, mattersExact, movedBy } from "./answers/changeeffects";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
 import { evidence, gates } from "./answers/gatescores";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
+import { loudness } from "./answers/loudness";
 import { normView } from "./answers/normview";
 import { findTarget } from "./answers/targets";
 import { why, whyPairs } from "./answers/why";
@@ -27,6 +28,7 @@ export const QUESTIONS = {
   answers,
   find_target: findTarget,
   cell_matters: cellMatters,
+  loudness,
   moved: movedBy,
   matters,
   matters_exact: mattersExact,

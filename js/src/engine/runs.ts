@@ -1,7 +1,7 @@
 // What a page's questions are answered from: its model, and a run of a text with or without changes.
 import type { Questions } from "../generated/vocabulary";
 import { upTo } from "../paint/format";
-import { baseOf, type Change } from "./changes";
+import { baseOf, type Change, firstLayer } from "./changes";
 import type { Fields } from "./chips";
 import { type Pass, run } from "./forward";
 import { pack, type Shaped } from "./pack";
@@ -108,6 +108,18 @@ export async function runOf(
   return { texts, encoded, original: before?.original ?? pass, pass, pictures };
 }
 
+/** A run with one more change; the layers before it are those of the run. */
+export const onTop = (
+  weights: Weights,
+  encoded: Pick<Encoded, "ids" | "types">,
+  pass: Pass,
+  change: Change,
+  signal?: AbortSignal,
+): Promise<Pass> => {
+  const start = { pass, layer: firstLayer(change) };
+  return run(weights, encoded, [...pass.changes, change], signal, undefined, start);
+};
+
 /** A run without a change, and with it. */
 export interface RunPair {
   base: Pass;
@@ -124,5 +136,5 @@ export async function runsOf(
   const changes = baseOf(pass.changes, change);
   const isShown = changes.length === pass.changes.length;
   const base = isShown ? pass : await run(weights, encoded, changes, signal);
-  return { base, variant: await run(weights, encoded, [...changes, change], signal) };
+  return { base, variant: await onTop(weights, encoded, base, change, signal) };
 }

@@ -68,6 +68,7 @@ export interface Questions {
   moved: Record<never, never>;
   matters: { metric: string; target?: string; target_at?: number };
   matters_exact: { metric: string; layer: number; target?: string; target_at?: number };
+  loudness: { layer: number; head: number; target?: string; target_at?: number };
   cell_matters: { layer: number; head: number; query: number; key: number; target?: string; target_at?: number };
   each_matters: { target?: string; target_at?: number };
   heads_that_matter: { target?: string; target_at?: number; long?: boolean };
@@ -144,6 +145,7 @@ export const RHO_POINTS = 3;
 export const MIXING_METHODS = ["attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n"] as const;
 export const ANSWERS = 5;
 export const CHOICES = 20;
+export const LOUDNESS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2] as const;
 export const NAMED_ANSWERS = ["words", "labels", "span"] as const;
 export const SINK = 1e-05;
 export const COMPARED_UNITS = 128;

@@ -28,7 +28,7 @@ export function measuredMap(
 
 /** One head's row of weights. */
 export function rowOf(
-  { layers, tokens }: Pass,
+  { layers, tokens, logarithms }: Pass,
   layer: number,
   head: number,
   query: number,
@@ -42,7 +42,7 @@ export function rowOf(
     if (masks[head] && !masks[head][query * tokens + j]) continue;
     let dot = 0;
     for (let i = 0; i < size; i++) dot += q[(start + query) * size + i]! * k[(start + j) * size + i]!;
-    out[j] = Math.exp(dot * scaling - lse[start + query]!);
+    out[j] = Math.exp(dot * scaling + (logarithms?.[j] ?? 0) - lse[start + query]!);
   }
   return out;
 }

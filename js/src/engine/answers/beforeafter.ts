@@ -2,11 +2,12 @@
 // or of one how its vector changed. As bertlens/whatif/before_after.py.
 import * as phrases from "../../generated/phrases";
 import { ANSWERS, CHOICES } from "../../generated/vocabulary";
+import { isOfHeads } from "../changes";
 import { type Fields, NEEDS_PYTHON } from "../chips";
 import { cosine, run } from "../forward";
 import type { Answering, Engine, Run } from "../runs";
 import { isLone, metricsOf } from "./metrics";
-import { best, logitsAt, numbersOf, placesOf, vectorOf } from "./output";
+import { best, logitsAt, numbersAt, placesOf, vectorOf } from "./output";
 import { nameOf, type Target, targetOf } from "./targets";
 
 export type Row = [position: number, name: string, before: number, after: number];
@@ -25,13 +26,16 @@ export async function answersOf(engine: Engine, shown: Run, name = "", at?: numb
     const answer = { unit, said: note, metrics, choices: [] as string[], places: [] as number[], why_not: "" };
     if (kind === "vectors") return { ...answer, ...(await ofVectors(engine, shown)) };
     const places = placesOf(engine, shown);
-    const rows = kind === "tags" ? ofTags(engine, shown, places) : ofPlaces(engine, shown, places);
+    const rows = namedAnswers(engine, shown, target).map(({ position, name, number }): Row => {
+      const [before, after] = pairAt(engine, shown, position);
+      return [position, name, before[number]!, after[number]!];
+    });
     if (kind === "words") {
       const logits = logitsAt(engine, shown.original, places[0]!);
       answer.choices = best(logits, CHOICES).map((n) => nameOf(engine, shown, n, places[0]!));
     } else answer.choices = isLone(engine) ? [] : engine.carried.answer.names;
     if (kind === "tags" || (kind === "words" && places.length > 1)) answer.places = places;
-    return { ...answer, kind, rows: target ? withFirst(engine, shown, target, rows) : rows };
+    return { ...answer, kind, rows };
   } catch (error) {
     return { ...nothing, why_not: (error as Error).message };
   }
@@ -39,35 +43,38 @@ export async function answersOf(engine: Engine, shown: Run, name = "", at?: numb
 
 /** The number of every word or class at a place, before and after. */
 const pairAt = (engine: Engine, { original, pass }: Run, place: number) =>
-  [original, pass].map((one) => numbersOf(engine, logitsAt(engine, one, place))) as [Float64Array, Float64Array];
+  [original, pass].map((one) => numbersAt(engine, one, place)) as [Float64Array, Float64Array];
+
+/** The answers that are shown of a run and its original, of logits; what is asked about first. */
+export function namedAnswers(engine: Engine, shown: Run, target: Target | null): Target[] {
+  const places = placesOf(engine, shown);
+  const isTags = engine.carried.answer.kind === "tags";
+  const rows = isTags ? ofTags(engine, shown, places) : ofPlaces(engine, shown, places);
+  const isTheSame = (row: Target) => row.position === target?.position && row.name === target.name;
+  return target ? [target, ...rows.filter((row) => !isTheSame(row))] : rows;
+}
 
 /** The best of either at each place, the best before first. */
-function ofPlaces(engine: Engine, shown: Run, places: number[]): Row[] {
-  return places.flatMap((place) => {
-    const [base, variant] = pairAt(engine, shown, place);
+function ofPlaces(engine: Engine, shown: Run, places: number[]): Target[] {
+  return places.flatMap((position) => {
+    const [base, variant] = pairAt(engine, shown, position);
     const ids = [...new Set([...best(base, ANSWERS), ...best(variant, ANSWERS)])];
-    return ids.map((n): Row => [place, nameOf(engine, shown, n, place), base[n]!, variant[n]!]);
+    return ids.map((number) => ({ position, number, name: nameOf(engine, shown, number, position) }));
   });
 }
 
 /** Of the tokens whose own label's number changed most. */
-function ofTags(engine: Engine, shown: Run, places: number[]): Row[] {
-  const rows = places.map((place): Row => {
-    const [base, variant] = pairAt(engine, shown, place);
-    const label = best(base, 1)[0]!;
-    return [place, nameOf(engine, shown, label, place), base[label]!, variant[label]!];
+function ofTags(engine: Engine, shown: Run, places: number[]): Target[] {
+  const rows = places.map((position) => {
+    const [base, variant] = pairAt(engine, shown, position);
+    const number = best(base, 1)[0]!;
+    const change = Math.abs(variant[number]! - base[number]!);
+    return { position, number, name: nameOf(engine, shown, number, position), change };
   });
-  const change = ([, , before, after]: Row) => Math.abs(after - before);
   return [...rows]
-    .sort((a, b) => change(b) - change(a))
+    .sort((a, b) => b.change - a.change)
     .slice(0, ANSWERS)
-    .sort((a, b) => a[0] - b[0]);
-}
-
-function withFirst(engine: Engine, shown: Run, { position, name, number }: Target, rows: Row[]): Row[] {
-  const [base, variant] = pairAt(engine, shown, position);
-  const alternatives = rows.filter((row) => row[0] !== position || row[1] !== name);
-  return [[position, name, base[number]!, variant[number]!], ...alternatives];
+    .sort((a, b) => a.position - b.position);
 }
 
 /** Of a text the cosine of its vector with that of the run without changes; of two texts their similarity. */
@@ -77,7 +84,7 @@ async function ofVectors(engine: Engine, { texts, original, pass }: Run) {
     const rows: Row[] = [[-1, phrases.EMBEDDING_ALIKE, 1, similarity]];
     return { kind: "embedding", unit: "cosine", rows };
   }
-  if (pass.changes.some(({ kind }) => kind !== "off")) throw new Error(NEEDS_PYTHON);
+  if (!pass.changes.every(isOfHeads)) throw new Error(NEEDS_PYTHON);
   const vectors: Float32Array[] = [];
   for (const changes of [original.changes, pass.changes])
     for (const text of texts)

@@ -15,6 +15,7 @@ const canDiffer = (changes: readonly Change[], layer: number, head: number) =>
   changes.some(
     (one) =>
       one.kind === "hide" ||
+      one.kind === "dim" ||
       one.layer < layer ||
       (one.kind === "cut" && one.layer === layer && (one.head ?? head) === head),
   );

@@ -18,15 +18,31 @@ export function headOf(
   const [tokens, size] = [pass.tokens, shape.width / shape.heads];
   const slice = (values: Float32Array): Shaped => [ofHead(values, head, tokens, size), [tokens, size]];
   const mask = masks[head];
+  const bias = biasOf(pass, mask);
   const [, digits] = decimals.find(([most]) => tokens <= most) ?? decimals.at(-1)!;
   return {
-    fields: { layer, head, scaling: 1 / Math.sqrt(size), mask: mask ? "bits" : "full", decimals: digits },
+    fields: {
+      layer,
+      head,
+      scaling: 1 / Math.sqrt(size),
+      mask: bias ? "bias" : mask ? "bits" : "full",
+      decimals: digits,
+    },
     arrays: {
       ...{ q: slice(q), k: slice(k) },
       lse: [Float64Array.from(lse.subarray(head * tokens, (head + 1) * tokens)), null],
-      ...(mask ? { bits: bitsOf(mask, tokens) } : {}),
+      ...(bias ? { bias } : mask ? { bits: bitsOf(mask, tokens) } : {}),
     },
   };
+}
+
+/** (S, S) what is added to the scores, −Infinity where a key is not seen; null where that is nothing. */
+function biasOf({ tokens, logarithms }: Pass, mask: Uint8Array | null | undefined): Shaped | null {
+  if (!logarithms) return null;
+  const bias = Float32Array.from({ length: tokens * tokens }, (_, n) =>
+    mask && !mask[n] ? Number.NEGATIVE_INFINITY : logarithms[n % tokens]!,
+  );
+  return [bias, [tokens, tokens]];
 }
 
 /** A bit per key, lowest first, each query's in bytes of its own. */

@@ -1,7 +1,7 @@
 // Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/head_answers.py, whose measures
 // are bertlens/measures/categories.py and norms.py.
 import { CATEGORIES, LIMITS, MIXING_METHODS } from "../../generated/vocabulary";
-import { isOff } from "../changes";
+import { factorOf } from "../changes";
 import { contextOf, mapOf, type Pass } from "../forward";
 import { type Roles, rolesOf } from "../pictures";
 import { type Answering, answerOf, perHead } from "../runs";
@@ -82,12 +82,12 @@ function mixingOf(
   room.set(context);
   const attended = projected(weights, layer, tokens);
   const { v } = pass.layers[layer]!;
-  for (let head = 0; head < heads; head++)
+  for (let head = 0; head < heads; head++) {
+    const factor = factorOf(pass.changes, layer, head);
     for (let at = 0; at < tokens; at++)
       for (let i = 0; i < size; i++)
-        room[at * width + head * size + i] = isOff(pass.changes, layer, head)
-          ? 0
-          : diagonals[head]![at]! * v[(head * tokens + at) * size + i]!;
+        room[at * width + head * size + i] = factor * diagonals[head]![at]! * v[(head * tokens + at) * size + i]!;
+  }
   const self = projected(weights, layer, tokens);
   const mixture = attended.map((one, n) => one - self[n]!);
   const residual = self.map((one, n) => one + pass.stream[layer]![n]!);
@@ -146,8 +146,9 @@ export const normView: Answering<"norm_view"> = ({ carried, weights }, { pass, e
       }
       for (const [kind, [x, y]] of tally.points.entries())
         within[(layer * heads + head) * NAMES.length + kind] = spearman(x, y);
-      if (isOff(pass.changes, layer, head)) continue;
-      const headContext = contextOf(weights, pass, layer, head);
+      const factor = factorOf(pass.changes, layer, head);
+      if (factor === 0) continue;
+      const headContext = contextOf(weights, pass, layer, head).map((x) => factor * x);
       for (let at = 0; at < tokens; at++)
         context.set(headContext.subarray(at * size, (at + 1) * size), at * carried.shape.width + head * size);
     }

@@ -23,9 +23,25 @@ const logitsByPlace = new WeakMap<Pass, Map<number, Float32Array>>();
 
 /** The logits at a place, of each word or class. */
 export const logitsAt = (engine: Engine, pass: Pass, place: number): Float32Array =>
-  memo(logitsByPlace, pass, place, () =>
-    engine.weights.head.reduce(through, (place < 0 ? vectorOf(engine, pass) : stateAt(pass, place)).slice()),
+  memo(logitsByPlace, pass, place, () => logitsOf(engine, [pass], place)[0]!);
+
+/** Those of several runs, so that each row of the head's matrices is read once; they are there then. */
+export function readTogether(engine: Engine, passes: readonly Pass[], place: number): void {
+  const logits = logitsOf(engine, passes, place);
+  for (const [n, pass] of passes.entries()) memo(logitsByPlace, pass, place, () => logits[n]!);
+}
+
+const logitsOf = (engine: Engine, passes: readonly Pass[], place: number): Float32Array[] =>
+  engine.weights.head.reduce(
+    through,
+    passes.map((pass) => (place < 0 ? vectorOf(engine, pass) : stateAt(pass, place)).slice()),
   );
+
+const numbersByPlace = new WeakMap<Pass, Map<number, Float64Array>>();
+
+/** The numbers that the model answers with at a place, of each word or class. */
+export const numbersAt = (engine: Engine, pass: Pass, place: number): Float64Array =>
+  memo(numbersByPlace, pass, place, () => numbersOf(engine, logitsAt(engine, pass, place)));
 
 /** A token's vector behind the last layer. */
 function stateAt({ stream, tokens }: Pass, at: number): Float32Array {
@@ -34,20 +50,25 @@ function stateAt({ stream, tokens }: Pass, at: number): Float32Array {
   return states.subarray(at * width, (at + 1) * width);
 }
 
-function through(x: Float32Array, stage: Stage): Float32Array {
-  if (stage.kind === "norm") addAndNorm(x, null, stage.norm, stage.epsilon);
-  else if (stage.kind !== "linear") activate(stage.kind, x);
-  else {
+function through(vectors: Float32Array[], stage: Stage): Float32Array[] {
+  if (stage.kind === "linear") {
     const { table, bias } = stage;
     const row = new Float32Array(table.width);
-    return bias.map((shift, n) => {
+    const out = vectors.map(() => bias.slice());
+    for (let n = 0; n < bias.length; n++) {
       table.row(n, row);
-      let sum = shift;
-      for (let i = 0; i < row.length; i++) sum += row[i]! * x[i]!;
-      return sum;
-    });
+      for (const [at, x] of vectors.entries()) {
+        let sum = out[at]![n]!;
+        for (let i = 0; i < row.length; i++) sum += row[i]! * x[i]!;
+        out[at]![n] = sum;
+      }
+    }
+    return out;
   }
-  return x;
+  for (const x of vectors)
+    if (stage.kind === "norm") addAndNorm(x, null, stage.norm, stage.epsilon);
+    else activate(stage.kind, x);
+  return vectors;
 }
 
 /** Of logits, the numbers that the model answers with. */

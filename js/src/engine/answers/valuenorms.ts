@@ -1,5 +1,5 @@
 // What a head passes on beside what it looks at: ‖f(x)‖, see bertlens/measures/norms.py. Kobayashi et al. 2020.
-import { isOff } from "../changes";
+import { factorOf } from "../changes";
 import type { Pass } from "../forward";
 import { memo } from "../runs";
 import type { Weights } from "../weights";
@@ -21,7 +21,7 @@ function gramsOf({ shape, product, layers }: Weights, layer: number): Float64Arr
   return out;
 }
 
-/** (H·S) ‖f(x)‖ = ‖O v‖ of a layer's heads, whose square is vᵀ(OᵀO)v; 0 of a head that is off. */
+/** (H·S) ‖f(x)‖ = ‖O v‖ of a layer's heads, whose square is vᵀ(OᵀO)v, times how loud a head is. */
 export const lengthsOf = (weights: Weights, pass: Pass, layer: number): Float32Array =>
   memo(lengthsByLayer, pass, layer, () => {
     const { width, heads } = weights.shape;
@@ -30,7 +30,8 @@ export const lengthsOf = (weights: Weights, pass: Pass, layer: number): Float32A
     const { v } = pass.layers[layer]!;
     const out = new Float32Array(heads * tokens);
     for (let head = 0; head < heads; head++) {
-      if (isOff(changes, layer, head)) continue;
+      const factor = factorOf(changes, layer, head);
+      if (factor === 0) continue;
       const headGram = gram.subarray(head * size * size);
       for (let at = 0; at < tokens; at++) {
         const value = v.subarray((head * tokens + at) * size, (head * tokens + at + 1) * size);
@@ -40,7 +41,7 @@ export const lengthsOf = (weights: Weights, pass: Pass, layer: number): Float32A
           for (let b = 0; b < size; b++) dot += headGram[a * size + b]! * value[b]!;
           square += value[a]! * dot;
         }
-        out[head * tokens + at] = Math.sqrt(Math.max(0, square));
+        out[head * tokens + at] = factor * Math.sqrt(Math.max(0, square));
       }
     }
     return out;

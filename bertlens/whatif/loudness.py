@@ -1,0 +1,101 @@
+"""The model's answer over how loud one head is: from off over the run as it is to twice as loud, each an exact run.
+
+What the run does to the same head already is left out (`changes.base`). The layers before the head are not computed
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..base.vocabulary import phrases
+from ..base.vocabulary.constants import ANSWERS, LOUDNESS
+from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
+from ..measures.rows import Here
+from ..run.changes import Change, Scale, base
+from ..trace.trace import Trace
+from .before_after import alike, answer_kind, cosine, named_answers, numbers_of
+from .reruns import check
+from .sweeps import Baseline, batches
+from .targets import Target, target_of
+
+
+@dataclass(frozen=True)
+class Loudness:
+    """The answers of a text, and their numbers while a head is `LOUDNESS` times as loud.
+
+    kind, unit, rows: as of `before_after.answers` for the run without what is done to the head: (position, name).
+    numbers: (F, rows) float64. states: of one text's encoder (F, S, D) its last hidden states, else None.
+    """
+
+    kind: str
+    unit: str
+    rows: tuple[tuple[int, str], ...]
+    numbers: Tensor
+    states: Tensor | None = None
+
+
+def loudness_in_steps(
+    here: Here, layer: int, head: int, target: str | int | None = None, position: int | None = None
+) -> Generator[None, None, Loudness]:
+    """Yields before every batch but the first. target, position: as of `before_after.answers`.
+
+    Raises ModelError where the model has no answer, else like `Trace.rerun` and `targets.target_of`.
+    """
+    check(here(), [Scale(layer, head, factor) for factor in LOUDNESS])
+    kind = answer_kind(here())
+    lead = None if target is None else target_of(here(), target, position)
+    earlier = base(here().changes, Scale(layer, head))
+    if kind == "similarity":
+        vectors: list[list[Tensor]] = []
+        for number in (0, 1):
+            of_text = [part for change in earlier if (part := change_apart(here(), change)[number]) is not None]
+
+            def text(number: int = number) -> Trace:
+                return texts_apart(here().original)[number]
+
+            vectors.append((yield from _runs(text, layer, head, of_text, lambda output: _vector(here(), output))))
+        alikes = [[alike(here(), a, b)] for a, b in zip(*vectors, strict=True)]
+        return Loudness(
+            kind, UNITS[embedder_of(here()).function], ((-1, phrases.TEXTS_ALIKE),), torch.tensor(alikes).double()
+        )
+    if kind == "embedding":
+        states = yield from _runs(here, layer, head, earlier, lambda output: output.last_hidden_state[0])
+        original = _vector(here(), here().original.record.output)
+        cosines = [[cosine(original, embedding(here(), state))] for state in states]
+        rows = ((-1, phrases.EMBEDDING_ALIKE),)
+        return Loudness(kind, "cosine", rows, torch.tensor(cosines).double(), torch.stack(states))
+    numbers = yield from _runs(here, layer, head, earlier, lambda output: numbers_of(kind, here(), output)[1][0])
+    return _of_names(here(), kind, numbers, lead)
+
+
+def _of_names(trace: Trace, kind: str, numbers: Sequence[dict[int, Tensor]], lead: Target | None) -> Loudness:
+    unit, [before] = numbers_of(kind, trace, trace.original.record.output)
+    answers = named_answers(kind, trace, before, numbers[LOUDNESS.index(1)], ANSWERS, lead)
+    table = [[answer.number_in(row) for answer in answers] for row in numbers]
+    rows = tuple((answer.position, answer.name) for answer in answers)
+    return Loudness(kind, unit, rows, torch.tensor(table, dtype=torch.float64).reshape(len(LOUDNESS), len(rows)))
+
+
+def _vector(trace: Trace, output: Any) -> Tensor:
+    return embedding(trace, output.last_hidden_state[0]).detach()
+
+
+def _runs(
+    here: Here, layer: int, head: int, earlier: Sequence[Change], read: Callable[[Any], Any]
+) -> Generator[None, None, list[Any]]:
+    """What is read of each run's output, in the order of LOUDNESS; of 1 it is the run without the change."""
+    check(here(), earlier)
+    baseline = Baseline.of(here(), tuple(earlier))
+    readings = []
+    for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1]):
+        if readings:
+            yield
+        readings += [read(output) for output in baseline.outputs(here(), batch)]
+    readings.insert(LOUDNESS.index(1), read(baseline.output))
+    return readings

@@ -1,0 +1,88 @@
+// The answer over how loud a head is, each an exact run of the layers from the head's on: as bertlens/whatif/loudness.py.
+import * as phrases from "../../generated/phrases";
+import { LOUDNESS } from "../../generated/vocabulary";
+import { baseOf, type Change } from "../changes";
+import { type Fields, NEEDS_PYTHON } from "../chips";
+import { cosine, type Pass, run } from "../forward";
+import { type Answering, answerOf, type Engine, onTop, type Shown } from "../runs";
+import type { Encoded } from "../tokenizer";
+import { answersOf, namedAnswers } from "./beforeafter";
+import { numbersAt, readTogether, vectorOf } from "./output";
+import { targetOf } from "./targets";
+
+interface Curves {
+  fields: Fields;
+  columns: number[][]; // of each row, its number at each factor
+}
+
+/** Of the run without what covers the change; that of 1 is that run itself. */
+async function passesOf(
+  engine: Engine,
+  encoded: Encoded,
+  base: Pass,
+  changeTo: (factor: number) => Change,
+  signal: AbortSignal,
+): Promise<Pass[]> {
+  const passes: Pass[] = [];
+  for (const factor of LOUDNESS)
+    passes.push(factor === 1 ? base : await onTop(engine.weights, encoded, base, changeTo(factor), signal));
+  return passes;
+}
+
+async function curvesOf(
+  engine: Engine,
+  shown: Shown,
+  changeTo: (factor: number) => Change,
+  name: string,
+  at: number,
+  signal: AbortSignal,
+): Promise<Curves> {
+  const { encoded, original, texts } = shown;
+  const { kind } = engine.carried.answer;
+  const target = name ? targetOf(engine, shown, name, at) : null;
+  const changes = baseOf(shown.pass.changes, changeTo(1));
+  const rerun = (one: Encoded) => run(engine.weights, one, changes, signal);
+  const pass = changes.length === shown.pass.changes.length ? shown.pass : await rerun(encoded);
+  const without = { ...shown, pass };
+  const answer = await answersOf(engine, without);
+  if (answer.why_not) throw new Error(answer.why_not);
+  const fields = { kind: answer.kind, unit: answer.unit };
+  if (kind === "vectors" && texts[1]) {
+    const vectors: Float32Array[][] = [];
+    for (const text of texts) {
+      const one = engine.encode(text);
+      const passes = await passesOf(engine, one, await rerun(one), changeTo, signal);
+      vectors.push(passes.map((of) => vectorOf(engine, of).slice()));
+    }
+    const [a, b] = vectors as [Float32Array[], Float32Array[]];
+    return {
+      fields: { ...fields, rows: [[-1, phrases.TEXTS_ALIKE]] },
+      columns: [a.map((one, n) => cosine(one, b[n]!))],
+    };
+  }
+  const passes = await passesOf(engine, encoded, pass, changeTo, signal);
+  if (kind === "vectors") {
+    const score = (of: Pass) => (of === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, of)));
+    return { fields: { ...fields, rows: [[-1, phrases.EMBEDDING_ALIKE]] }, columns: [passes.map(score)] };
+  }
+  const named = namedAnswers(engine, without, target);
+  for (const place of new Set(named.map(({ position }) => position))) readTogether(engine, passes, place);
+  const columns = named.map(({ position, number }) => passes.map((of) => numbersAt(engine, of, position)[number]!));
+  return { fields: { ...fields, rows: named.map((one) => [one.position, one.name]) }, columns };
+}
+
+export const loudness: Answering<"loudness"> = async (engine, shown, question, signal) => {
+  const { layer, head, target = "", target_at = -1 } = question;
+  const changeTo = (factor: number): Change => ({ kind: "scale", layer, head, factor });
+  const place = { layer, head, factors: LOUDNESS };
+  const nothing = { kind: "", unit: "", rows: [] };
+  const { fields, columns } = await curvesOf(engine, shown, changeTo, target, target_at, signal).catch(
+    (error: Error): Curves => {
+      signal.throwIfAborted();
+      if (error.message === NEEDS_PYTHON) throw error;
+      return { fields: { ...nothing, why_not: error.message }, columns: [] };
+    },
+  );
+  const values = Float32Array.from(LOUDNESS.flatMap((_, n) => columns.map((column) => column[n]!)));
+  return answerOf({ ...place, why_not: "", ...fields }, { values: [values, [LOUDNESS.length, columns.length]] });
+};

@@ -1,0 +1,112 @@
+"""The answer over how loud a head is: against runs one by one, and what of it pages are told and hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bertlens import whatif
+from bertlens.base.vocabulary.constants import LOUDNESS
+from bertlens.run.changes import base
+from bertlens.whatif import single_changes, sweeps
+from bertlens.whatif.before_after import answers
+from bertlens.widgets.answers import loudness as answer
+from bertlens.widgets.records import Selection
+from unit.asking import question
+from unit.whatif.test_effects import CLASSES, HEAD, KEY, LAYER, lens_of, numbers, traced
+
+THERE: dict[str, Any] = {
+    "nothing": (),
+    "this head": (whatif.off(0, 1), whatif.off(LAYER, HEAD)),
+    "its layer": (whatif.off(LAYER), whatif.dim(KEY, 0.5)),
+    "its loudness": (whatif.scale(LAYER, HEAD, 0.3), whatif.hide(KEY)),
+    "more": (whatif.scale(LAYER, None, 0.5), whatif.mean(LAYER, HEAD), whatif.cut(LAYER, HEAD, 3, KEY)),
+}
+BARE = ("similarity", "embedding")  # answers without a name
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        *((name, "nothing") for name in CLASSES),
+        *(("words", "more"), ("labels", "its loudness"), ("embedding", "its layer")),
+        *(("similarity", "this head"), ("similarity", "its layer")),
+    ],
+)
+def test_the_nine_are_runs_of_their_own(name: str, there: str) -> None:
+    trace = traced(name)
+    run = trace.rerun(*THERE[there]) if THERE[there] else trace
+    fields, arrays = answer.loudness(run, LAYER, HEAD)
+    plain = trace.rerun(*base(run.changes, whatif.scale(LAYER, HEAD, 1)))
+    record = answers(plain)
+    assert (fields["kind"], fields["unit"], fields["why_not"]) == (record.kind, record.unit, "")
+    assert fields["rows"] == [[row.position, row.name] for row in record.rows]
+    assert fields["factors"] == list(LOUDNESS) and arrays["values"].dtype == np.float32
+    assert arrays["values"].shape == (len(LOUDNESS), len(record.rows))
+    for factor in (0, 0.75, 2):
+        row = arrays["values"][LOUDNESS.index(factor)]
+        single = numbers(plain.rerun(whatif.scale(LAYER, HEAD, factor)), record.kind)
+        places = [(at, "" if record.kind in BARE else word) for at, word in fields["rows"]]
+        np.testing.assert_allclose(row, [single[place] for place in places], atol=3e-6)
+    np.testing.assert_array_equal(arrays["values"][LOUDNESS.index(1)], np.float32([row.after for row in record.rows]))
+
+
+def test_with_a_target_its_row_is_the_first() -> None:
+    trace = traced("words")
+    word = trace.predictions(k=9)["token"][8]
+    fields, arrays = answer.loudness(trace, LAYER, HEAD, word)
+    assert fields["rows"][0] == [3, word] and len(fields["rows"]) == 6
+    off = trace.rerun(whatif.off(LAYER, HEAD)).predictions(k=1000).set_index("token")["probability"]
+    assert arrays["values"][0, 0] == pytest.approx(off[word], abs=1e-6)
+
+
+def test_layers_before_the_head_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a long text has its batches in turns."""
+    trace = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1])
+    calls: list[int] = []
+    for n, layer in enumerate(trace.model.base.encoder.layer):  # type: ignore[union-attr]
+        layer.attention.self.register_forward_hook(lambda *_, n=n: calls.append(n))
+    whole = answer.loudness(trace, 2, HEAD)[1]["values"]
+    assert sorted(calls) == [0, 1, 2, 2]
+    monkeypatch.setattr(sweeps, "TOKENS_AT_ONCE", 3 * trace.n_tokens)
+    other = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1])
+    turns = [answer.loudness(other, 2, HEAD, patience=0) for _ in range(3)]
+    assert [fields.get("again", False) for fields, _ in turns] == [True, True, False]
+    np.testing.assert_allclose(turns[-1][1]["values"], whole, atol=1e-6)
+
+
+def test_no_answer_is_one_sentence() -> None:
+    trace = lens_of(CLASSES["words"][0]).trace("the cat sat")
+    fields, arrays = answer.loudness(trace, 0, 0)
+    assert "[MASK]" in fields["why_not"] and fields["rows"] == [] and arrays["values"].shape == (9, 0)
+    fields, _ = answer.loudness(traced("labels"), 0, 0, "NO SUCH LABEL")
+    assert "no label" in fields["why_not"].lower()
+    view = traced("words").explore()
+    assert question(view, op="loudness", layer=9, head=0)[0]["error"].startswith("layer 9 does not exist")
+
+
+def test_what_a_saved_page_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = traced("labels")
+    selection = Selection(((LAYER, HEAD), (0, 1)), settings={"target": "LABEL_2"})
+    shown = {"layer": LAYER, "head": HEAD}
+    assert list(answer.carried(trace, selection)) == [shown, {**shown, "target": "LABEL_2"}]
+    assert len(list(answer.of_heads(trace, selection, [(0, 0), (1, 1), (2, 3)]))) == 6
+    monkeypatch.setattr(single_changes, "ALONE_WORK", 0)
+    assert single_changes.why_not(trace) and list(answer.carried(trace, selection)) == []
+
+
+def test_the_states_of_an_encoders_runs() -> None:
+    """From which shares are made: of each factor those of its own run."""
+    from bertlens.whatif.loudness import loudness_in_steps
+
+    trace = traced("embedding")
+    steps = loudness_in_steps(lambda: trace, LAYER, HEAD)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    states = end.value.value.states
+    for factor, state in zip(LOUDNESS, states, strict=True):
+        own = trace.rerun(whatif.scale(LAYER, HEAD, factor)).output.last_hidden_state[0]
+        torch.testing.assert_close(state, own, atol=1e-5, rtol=1e-5)
