@@ -1,4 +1,4 @@
-"""The colour tables of widget, PNG and export, all from the anchors below, and what these colours are called.
+"""The look: the colour tables of widget, PNG and export, all from the anchors below, their names, inks and letters.
 
 A table has 256 entries; the page's copy is in js/src/generated/vocabulary.ts (see typescript.py). It follows its
 anchors through OKLab and is sampled at equal steps of lightness, so equal steps of value look equally far apart, in
@@ -106,6 +106,8 @@ VERDICTS: dict[str, dict[str, str]] = {
     "light": {"holds": "#1a7440", "differs": "#b3261e", "cannot": "#7a5c00"},
     "dark": {"holds": "#6fcf97", "differs": "#ff8a80", "cannot": "#e3bf5a"},
 }
+# Of the text's words, on every page; what we say about them is in the host's own letters.
+SERIF = '"Iowan Old Style", Charter, Palatino, Georgia, "Noto Serif", "DejaVu Serif", serif'
 # On paper, of either theme.
 PRINT: dict[str, str] = {"ink": "#000000", "muted": "#444444", "border": "#999999"}
 

@@ -55,6 +55,7 @@ def _environment() -> Environment:
         "version": __version__,
         "palettes": palettes,
         "series": colors.HEADS,
+        "serif": colors.SERIF,
         "print_inks": colors.PRINT,
         "phrases": phrases,
     }

@@ -105,6 +105,8 @@ def typescript() -> str:
             "",
             "/** Text, lines and areas. */",
             f"export const INKS = {_json(colors.INKS)} as const;",
+            "/** The letters of the text's words. */",
+            f"export const SERIF = {_json(colors.SERIF)};",
             "/** Curves and points; kinds of token first. */",
             f"export const SERIES: Record<Theme, readonly string[]> = {_json(colors.SERIES)};",
             "/** Which of SERIES stands for what a head makes of its input. */",

@@ -6,7 +6,7 @@ import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
 import { Front } from "../front/front";
 import { isUnfolded } from "../front/unfolded";
-import { INKS, type Theme } from "../generated/vocabulary";
+import { INKS, SERIF, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
 import { digitsOf } from "../head/scale";
 import { WithLesson } from "../lessons/panel";
@@ -31,9 +31,12 @@ import { TabBody } from "./tabbody";
 
 const TEXTS = 20; // that were run and can be run again
 
-/** The theme's colours as the style sheet reads them. */
+/** The theme's colours as the style sheet reads them, and the letters of the text's words. */
 const variables = (theme: Theme) =>
-  Object.fromEntries(Object.entries(INKS[theme]).map(([name, colour]) => [`--${name}`, colour]));
+  Object.fromEntries([
+    ["--serif", SERIF],
+    ...Object.entries(INKS[theme]).map(([name, colour]) => [`--${name}`, colour]),
+  ]);
 const COLOURS = { light: variables("light"), dark: variables("dark") };
 
 export function Explorer({ view }: { view: View }) {

@@ -164,6 +164,8 @@ export const SOFTWARE = "@software{bertlens,\n  author = {{The bertlens develope
 
 /** Text, lines and areas. */
 export const INKS = {"light": {"bg": "#ffffff", "panel": "#ffffff", "soft": "#f7f6f3", "border": "#e4e2dd", "ink": "#1d2430", "muted": "#5d6778", "select": "#d8431c", "select-text": "#c23a15", "select-soft": "#fdf0eb", "on-select": "#ffffff", "positive": "#d8431c", "negative": "#5f789f", "warning-bg": "#fff4d6", "warning-ink": "#6b4a00"}, "dark": {"bg": "#14181e", "panel": "#14181e", "soft": "#1c2129", "border": "#2d343e", "ink": "#efece5", "muted": "#9aa3b1", "select": "#ff7f50", "select-text": "#ff9a73", "select-soft": "#2a1d18", "on-select": "#14181e", "positive": "#ff7f50", "negative": "#819ac4", "warning-bg": "#3d3110", "warning-ink": "#ffdf8a"}} as const;
+/** The letters of the text's words. */
+export const SERIF = "\"Iowan Old Style\", Charter, Palatino, Georgia, \"Noto Serif\", \"DejaVu Serif\", serif";
 /** Curves and points; kinds of token first. */
 export const SERIES: Record<Theme, readonly string[]> = {"light": ["#c2185b", "#7a5195", "#8a6508", "#2f5fb3", "#1f7a6b", "#5d6778"], "dark": ["#ff6fa3", "#c39bd3", "#e0b040", "#7ea6ea", "#5cc4b0", "#b0b8c4"]};
 /** Which of SERIES stands for what a head makes of its input. */
