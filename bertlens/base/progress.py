@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from tqdm.auto import tqdm
 
@@ -51,6 +51,11 @@ def bar(total: int, unit: str, doing: str, shown: bool) -> Iterator[Bar]:
     else:
         tell(doing, 0, total)
         yield _WatchedBar(tell, doing, total)
+
+
+def page_bar(shown: bool) -> tqdm[Any]:
+    """The bar of a page that is being written, which grows by what the page turns out to need; gone at the end."""
+    return tqdm(desc="page", delay=2, leave=False, disable=not shown)
 
 
 def is_watched() -> bool:

@@ -316,7 +316,9 @@ def _training_in(folder: Path) -> Iterator[Path]:
         with claimed(folder / CHECKPOINT):
             yield folder
     except KeyboardInterrupt:
-        raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
+        if (folder / CHECKPOINT).is_file():
+            raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
+        raise BertLensError("stopped before the first checkpoint: the same command begins anew") from None
 
 
 @contextmanager

@@ -52,7 +52,8 @@ class Page:
     texts: that a live page offers, "" where there is no second. others: pages of those that it carries too, as many
     as fit: their overviews and answers. shown_by: the question that shows this text in a page that carries several.
     above: markup of ours that stands above the view, whose links to a state (#bertlens=…) bring the view up; all text
-    of others in it is escaped. still: PNG of the view, for who reads the page without scripts.
+    of others in it is escaped. below: the same, below the view. still: PNG of the view, for who reads the page without
+    scripts.
     """
 
     title: str
@@ -67,6 +68,7 @@ class Page:
     texts: Sequence[tuple[str, str]] = ()
     others: Iterable[Page] = ()
     above: str = ""
+    below: str = ""
     still: Callable[[], bytes] | None = None
     shown_by: Mapping[str, Any] | None = None
 
@@ -125,7 +127,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
     message = partial(_message, is_plain=is_plain)
     answers = {name: message(fields, blob) for name, (fields, blob) in replies.items()}
     answer_bytes = sum(len(answer["data"]["$bytes"]) for answer in answers.values())
-    room = LIMIT - answer_bytes - len(page.above) - len(_css()) - SCRIPTS
+    room = LIMIT - answer_bytes - len(page.above) - len(page.below) - len(_css()) - SCRIPTS
     texts = _others(page.others, OTHERS if page.live is not None else min(BESIDE, room))
     data = {
         "others": [about for about, _ in texts],
@@ -149,6 +151,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
         place=_PLACE,
         above=page.above,
+        below=page.below,
         still=base64.b64encode(page.still()).decode() if page.still else "",
     )
     text = _ascii(text)

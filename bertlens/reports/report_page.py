@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..base import colors
+from ..base.progress import page_bar
 from ..base.ranking import is_nothing
 from ..errors import BertLensError, ExportError
 from ..export import html, pages
@@ -42,9 +43,10 @@ def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: 
         for layers in (None, named):
             numbers = set(range(trace.n_layers) if layers is None else layers)
             try:
-                page = view.page(layers)
-                title = f"{visible(report.facts['model']['model'])}: what the papers found"
-                text = html.to_html(replace(page, title=title, above=cards_of(report, numbers, against)))
+                with page_bar(progress) as bar:
+                    title = f"{visible(report.facts['model']['model'])}: what the papers found"
+                    page = replace(view.page(layers, bar), title=title, above=cards_of(report, numbers, against))
+                    text = html.to_html(page)
             except ExportError:
                 continue
             if len(text) <= LIMIT:

@@ -54,7 +54,8 @@ class ReportView(ipywidgets.VBox):
         self._button = ipywidgets.Button(description="Stop", tooltip="The report is then of the texts that were done")
         self._button.on_click(lambda _: self.stop())
         self.report: Report | None = None
-        super().__init__([ipywidgets.HBox([self._bar, self._button]), self._said])
+        self._lines = [ipywidgets.HBox([self._bar, self._button]), self._said]
+        super().__init__(self._lines)
         self._job: _Making = _Making(lambda: self._work(lens, corpus, options), self._tell)
 
     def stop(self) -> None:
@@ -82,7 +83,7 @@ class ReportView(ipywidgets.VBox):
         self.report = outcome
         texts = outcome.facts["corpus"]["texts"]
         self._end(f"{texts:,} text{'s' * (texts != 1)}. {outcome.said}", "success")
-        self.children = (*self.children, ipywidgets.HTML(outcome._repr_html_()))
+        self.children = [*self._lines, ipywidgets.HTML(outcome._repr_html_())]
         return outcome
 
     def _tell(self, job: _Making) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from ..base.atomic import text_or_path
 from ..base.paths import as_path
 from ..base.registered import registered
-from ..errors import InputError, check_number, excerpt
+from ..errors import BertLensError, InputError, check_number, excerpt
 from . import scores
 from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
@@ -23,7 +24,7 @@ from .mistakes import Errors, errors
 from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
 from .task_answers import Answered
-from .task_page import page_of
+from .task_page import notebook_card, page_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,6 +202,13 @@ class Task(Answered):
         """The examples as a view: a table, scores, confusion, heads; a click on one runs it below. A TaskView, which
         takes these arguments. Runs the model on all examples where that was not done yet."""
         return registered("task_view")(self, **selection)
+
+    def _repr_html_(self) -> str:
+        """What it is of, and the scores of all examples where these were run; nothing is run for it."""
+        try:
+            return notebook_card(self)
+        except BertLensError:  # the model has changed since, or scikit-learn is not there
+            return f"<p>{escape(repr(self))}</p>"
 
     def __repr__(self) -> str:
         what = f"{len(self.names)} classes" if self.names else self.kind.asks

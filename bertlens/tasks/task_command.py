@@ -45,7 +45,9 @@ def run(
             print("going on from what was kept", flush=True)
         try:
             effects = _heads(work, heads, ablation, seed)
-            work.to_html(output, heads=effects, errors=work.errors(errors) if errors else None)
+            mistakes = work.errors(errors) if errors else None
+            print("writing the page, with the heads of ten examples in it", flush=True)
+            work.to_html(output, heads=effects, errors=mistakes)
             sign(output, "task")
         except KeyboardInterrupt:
             work.kept.save()

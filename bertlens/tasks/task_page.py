@@ -1,4 +1,4 @@
-"""The page of a task: plain tables in one file, nothing loaded; below them the examples, live."""
+"""The page of a task: the examples, live, and below them plain tables, in one file that loads nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..base.progress import page_bar
 from ..base.quotes import isolate
 from ..base.ranking import is_nothing
 from ..base.registered import registered
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXAMPLES = 200  # with the largest loss
+MOST_NAMES = 12  # classes of a confusion matrix in a notebook
 OF_A_CELL = 20
 SLICES = 15
 MORE = (("wrong", 0), ("rank", 0), ("error", 2), ("margin", 2), ("loss", 2))  # columns of an example, and digits
@@ -38,7 +40,7 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
 
 
 def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live: int, tables: Fields) -> str | None:
-    """The page with the view of the examples below the tables; None where the model shows no attention."""
+    """The page with the view of the examples above the tables; None where the model shows no attention."""
     layer, head, needed = _first(heads)
     try:
         view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, layer=layer, head=head)
@@ -46,15 +48,39 @@ def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live:
         return None
     remark = ", the head with the largest effect" if needed else ""
     opened = "" if heads is None else f", opened at L{layer}·H{head}{remark}"
-    above = pages.render("task.jinja", **tables, live={"texts": min(live, len(task)), "opened": opened})
+    fields = tables | {"live": {"texts": min(live, len(task)), "opened": opened}}
+    above, below = (pages.render(template, **fields) for template in ("taskhead.jinja", "task.jinja"))
     for layers in (None, [layer]):
-        page = view.page(layers)
-        page = replace(page, above=above, others=itertools.islice(page.others, live - 1))
-        try:
-            return html.to_html(page)
-        except ExportError:
-            continue
+        with page_bar(task.progress) as bar:
+            page = view.page(layers, bar)
+            page = replace(page, above=above, below=below, others=itertools.islice(page.others, live - 1))
+            try:
+                return html.to_html(page)
+            except ExportError:
+                continue
     return None
+
+
+def notebook_card(task: Answered) -> str:
+    """A task as a notebook shows it: what it is of, and its scores and confusion once all examples are run."""
+    fields: Fields = {"model": task.lens.model_name, "n": len(task), "asked": _asked(task), "scores": [], "wrong": None}
+    fields |= {"source": task.examples.columns.source, "notes": task.examples.notes, "confusion": None}
+    if task.is_run:
+        scores = task.kind.metrics(task.records, task.labels)
+        counts = confusion_table(*_classes(task), task.names) if 0 < len(task.names) <= MOST_NAMES else None
+        fields |= {"scores": _records(scores[scores["label"] == ""]), "confusion": counts}
+        fields |= {"notes": task.notes, "wrong": int(task.wrong.sum()) if task.names else None}
+    return pages.render("taskcell.jinja", **fields)
+
+
+def _classes(task: Answered) -> tuple[Any, Any]:
+    labels, logits, _ = task.kind.counted(task.records, task.labels)
+    return labels, logits.argmax(1)
+
+
+def _asked(task: Answered) -> str:
+    names = task.names
+    return f"{len(names)} {'tags' if task.kind.name == 'tags' else 'classes'}" if names else task.kind.asks
 
 
 def _first(heads: Heads | None) -> tuple[int, int, bool]:
@@ -76,7 +102,7 @@ def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Field
         "model": task.lens.model_name,
         "source": task.examples.columns.source,
         "n": len(task),
-        "asked": f"{len(names)} {'tags' if has_tags else 'classes'}" if names else task.kind.asks,
+        "asked": _asked(task),
         "notes": task.notes,
         "scores": _records(scores[scores["label"] == ""]),
         "classes": [_class(name, by_class) for name in dict.fromkeys(by_class["label"])],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
+from ..base.progress import page_bar
 from ..base.wire import pack, unpack
 from ..errors import ExportError, InputError, ModelError, check_indices
 from ..export import bundle, html
@@ -127,15 +128,13 @@ def page_text(
     small: bool,
 ) -> str:
     """The text of a view's page; progress: a bar once it has taken two seconds."""
-    from tqdm.auto import tqdm
-
     if small and not live:
         raise InputError("small=True is about the weights in a page: give live=True with it")
 
     with (
         one_thread_if_small(stream_size(view.trace)),
         checked_once(),
-        tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
+        page_bar(progress) as bar,
     ):
         model = _model(view, small) if live else None  # before what takes long
         return html.to_html(replace(page(view, traits, layers, bar), live=model))

@@ -12,6 +12,7 @@ from .. import lessons
 from ..base.atomic import check_writable, text_or_path
 from ..base.one_thread import one_thread_if_small
 from ..base.paths import as_path
+from ..base.progress import page_bar
 from ..base.vocabulary.phrases import EXAMPLES
 from ..errors import InputError, excerpt
 from ..export import html
@@ -90,8 +91,6 @@ class Classroom:
         Raises ExportError past 150 MB of weights in one file, where a page cannot run the model, and where a file
         cannot be made.
         """
-        from tqdm.auto import tqdm
-
         path = as_path(path)
         if hosted:
             path.mkdir(parents=True, exist_ok=True)
@@ -99,7 +98,7 @@ class Classroom:
         check_writable(path / html.WEIGHTS if hosted else path)
         with (
             one_thread_if_small(stream_size(self.trace)),
-            tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
+            page_bar(progress) as bar,
         ):
             traces = [self.lens.trace(*text) for text in self.texts[1:]]
             model = live(self.trace, small, hosted, traces)

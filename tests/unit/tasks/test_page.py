@@ -9,11 +9,13 @@ from html import escape, unescape
 from html.parser import HTMLParser
 
 import pytest
+import torch
 
 import bertlens as bl
 from bertlens.cli import main
 from bertlens.errors import InputError
 from bertlens.export import html
+from bertlens.tasks import labelled_task
 from bertlens.tasks.task_page import page_of
 from unit.tasks.classifier import labelled, lens_of
 
@@ -64,7 +66,8 @@ def task() -> bl.Task:
 def test_the_tables_are_those_of_the_task(task):
     heads, errors = task.heads(3), task.errors(5)
     found = Tables(page_of(task, heads, errors))
-    whole, each, counts = found.tables[:3]
+    cells = sum(name.startswith("cell-") for name in found.ids)
+    slices, wrong, twins, whole, each, counts = found.tables[:6]
     scores = task.metrics().set_index(["measure", "label"])
     for name, value, interval, n, _ in whole[1:]:
         one = scores.loc[(name, "")]
@@ -78,9 +81,8 @@ def test_the_tables_are_those_of_the_task(task):
         expected = [scores.loc[(measure, name), "value"] for measure in ("precision", "recall", "F1")]
         assert shown == ["–" if x != x else f"{x:.3f}" for x in expected]
     assert [[int(x) for x in row[1:]] for row in counts[1:]] == task.confusion().to_numpy().tolist()
-    assert {link.removeprefix("#") for link in found.links} == set(found.ids) - {"labelled"}
-    cells = len(found.ids) - 1
-    parts, slices, wrong, twins, _, examples = found.tables[3 + cells :]
+    assert {link.removeprefix("#") for link in found.links} == set(found.ids) - {"tables"}
+    parts, _, examples = found.tables[6 + cells :]
     run = heads.table[heads.table["effect"].notna()]
     assert [row[0] for row in parts[1:]] == run["part"].tolist()
     assert [row[1] for row in parts[1:]] == [f"{x:.4f}".replace("-", "−") for x in run["effect"]]
@@ -100,9 +102,33 @@ def test_a_text_is_text(task):
     assert any("<script>alert(1)</script> & <img src=x> ⟨U+202E⟩ the cat" in text for text in texts)
 
 
+def test_a_notebook_shows_a_task_as_a_card_and_runs_nothing_for_it(task, monkeypatch):
+    lens = lens_of(3)
+    fresh = bl.task(lens, [*labelled(60), (HOSTILE, 1)], progress=False)
+    monkeypatch.setattr(type(lens), "run", lambda *_, **__: pytest.fail("a card ran the model"))
+    before = fresh._repr_html_()
+    assert "61 examples" in before and "Not run yet" in before and "<table" not in before
+    monkeypatch.undo()
+    _ = fresh.losses
+    shown = fresh._repr_html_()
+    scores, counts = Tables(shown).tables
+    expected = fresh.metrics()
+    expected = expected[expected["label"] == ""]
+    assert [row[0] for row in scores[1:]] == expected["measure"].tolist()
+    assert [row[1] for row in scores[1:]] == [f"{x:.3f}".replace("-", "−") for x in expected["value"]]
+    assert [[int(x) for x in row[1:]] for row in counts[1:]] == fresh.confusion().to_numpy().tolist()
+    assert f"{int(fresh.wrong.sum())} {'is' if fresh.wrong.sum() == 1 else 'are'} wrong" in shown
+    assert Tables(shown).tags <= {"div", "p", "b", "small", "code", "table", "thead", "tbody", "tr", "th", "td"}
+    with torch.no_grad():
+        next(lens.model.parameters()).add_(1)
+    assert fresh._repr_html_() == f"<p>{escape(repr(fresh))}</p>"
+
+
 def test_the_heads_of_ten_texts_are_there_once_opened(task):
     heads = task.heads(3)
     page = page_of(task, heads, live=10)
+    above, _, below = page.partition('<main id="bertlens">')
+    assert "How good is " in above and "<table" not in above and "<table" in below  # the view first, tables below it
     held = dict(re.findall(r'<script type="application/json" id="([^"]*)">(.*?)</script>', page))
     data = json.loads(held["bertlens-data"])
     first = heads.table[heads.table["head"] >= 0].iloc[0]
@@ -140,7 +166,11 @@ def test_a_page_of_larger_runs_holds_of_each_the_layer_that_is_opened(task, monk
         task.to_html("task.html", live=-1)
 
 
-def test_the_command_writes_the_page(tmp_path, capsys):
+def interrupt(*_: object) -> str:
+    raise KeyboardInterrupt
+
+
+def test_the_command_writes_the_page(tmp_path, capsys, monkeypatch):
     lens = lens_of()
     lens.model.save_pretrained(tmp_path / "model")
     lens.tokenizer.save_pretrained(tmp_path / "model")
@@ -150,15 +180,22 @@ def test_the_command_writes_the_page(tmp_path, capsys):
     command = ["task", str(tmp_path / "model"), str(tmp_path / "a.csv"), "--text", "words", "-o", str(output)]
     assert main([*command, "--label", "class", "--heads", "2", "--errors", "2"]) == 0
     said = capsys.readouterr().out.splitlines()
+    assert said[-2] == "writing the page, with the heads of ten examples in it"
     assert said[-1].startswith(f"{output}: ") and "40 examples, accuracy " in said[-1]
     found = Tables(output.read_text(encoding="utf-8"))
-    assert [row[0] for row in found.tables[0][1:]] == [
+    assert [row[0] for row in found.tables[3][1:]] == [  # below slices, errors, twins
         "accuracy",
         "macro-F1",
         "Matthews",
         "log loss",
         "calibration error",
     ]
+    page = output.read_bytes()
+    with monkeypatch.context() as patch:  # Ctrl-C while the page is written
+        patch.setattr(labelled_task, "page_of", interrupt)
+        assert main([*command, "--label", "class", "--heads", "0", "--errors", "0"]) == 2
+    assert "stopped: the same command goes on" in capsys.readouterr().err and output.read_bytes() == page
+    assert not [*tmp_path.glob("*.part")]
     assert main(command) == 2
     assert "no column 'label' in a.csv: there are 'words', 'class'" in capsys.readouterr().err
     for bad, why in (

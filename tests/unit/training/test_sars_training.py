@@ -287,7 +287,10 @@ def test_a_stopped_command_says_how_to_go_on(tmp_path, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(variant_run, "train_and_save", stop)
-    assert "stopped: the same command goes on" in _command_error(capsys, "--data", str(tmp_path / "a.tsv"))
+    command = "--data", str(tmp_path / "a.tsv"), "-o", str(tmp_path / "model")
+    assert "stopped before the first checkpoint: the same command begins anew" in _command_error(capsys, *command)
+    (tmp_path / "model" / "checkpoint.npz").touch()
+    assert "stopped: the same command goes on from the checkpoint" in _command_error(capsys, *command)
 
 
 def _command_error(capsys, *arguments: str) -> str:
