@@ -25,7 +25,7 @@ from .fonts import file_of
 from .pages import shortened
 
 _INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))
-_STILL = "A still picture of a view that is live in a notebook."
+_STILL = "Run the cell to make it live."
 _THUMB, _GAP, _MARGIN = 30, 4, 16
 _THUMB_CELLS = 15  # a side; more could hardly be seen, and this picture is stored with every output
 _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be read

@@ -236,12 +236,18 @@ class SentenceLens(Tracer, Protocol):
 class PlainEncoder:
     """A transformers encoder as a Lens has it, read like the sentence encoders of sentence-transformers."""
 
-    note = "The model says no pooling: a text's vector is the mean of all its tokens, template ones included."
     crosses, function, truncate_dim = False, COSINE, None
     modes, tail = Modes(("mean",)), ()
 
     def __init__(self, lens: SentenceLens):
         self._lens = lens
+
+    @property
+    def note(self) -> str:
+        """How the vector is made, where the model does not say how."""
+        names = filter(None, (getattr(self._lens.tokenizer, name, None) for name in ("cls_token", "sep_token")))
+        template = " and ".join(dict.fromkeys(map(str, names)))
+        return f"The vector is the mean of all tokens{template and f', {template} too'}."
 
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool

@@ -42,7 +42,7 @@ describe("where a head looks", () => {
     [{ next: 0.49 }, "L1·H2 looks partly at the next word (49 %)."],
     [{ previous: 0.1 }, "L1·H2 looks partly at the previous word (10 %)."],
     [{ self: 1 }, "L1·H2 looks at the word itself (100 %)."],
-    [{ first: 0.7, self: 0.2 }, "L1·H2 rests on [CLS] (70 %); 20 % goes to the word itself."],
+    [{ first: 0.7, self: 0.2 }, "L1·H2 looks partly at the word itself (20 %); 70 % rests on [CLS]."],
     [{ separator: 0.3 }, "L1·H2 rests partly on [SEP] (30 %)."],
   ])("%j", (values, sentence) => {
     expect(said({ ...NOWHERE, ...values })).toBe(sentence);
@@ -189,7 +189,7 @@ describe("by the measure shown", () => {
   it("a norm takes; before the norms are here the weights are said, as weights", async () => {
     const { before, after } = await shown("norm");
     expect(before).toBe(BY_WEIGHT);
-    expect(after).toBe("L1·H2 takes from [CLS] (64 %); 20 % comes from the next word.");
+    expect(after).toBe("L1·H2 takes partly from the next word (20 %); 64 % comes from [CLS].");
   });
   it("a norm of no place", async () => {
     expect((await shown("norm", { ...NORMS, first: 0, next: 0 })).after).toBe(

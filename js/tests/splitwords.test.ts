@@ -66,6 +66,14 @@ describe("where it comes from", () => {
       "The MLPs alone would make 1.46; the other parts bring it down to 0.90.",
     );
     expect(whereWords({ ...SPLIT, total: -2 })).toBe("The largest part comes from the word embedding: −0.50 of −2.00.");
+    const head = (value: number) => ({ kind: "head", layer: 4, head: 0, value, token: null, fetched: null });
+    const kinds: Split["kinds"] = [
+      ["bias", 1.35],
+      ["head", 0.9],
+    ];
+    expect(whereWords({ ...SPLIT, kinds, largest: [head(-0.9), head(0.52)] })).toBe(
+      "The largest part comes from the biases: 1.35 of 3.73. Of earlier heads, most comes from L4·H0: 0.52.",
+    );
     expect(whereWords({ ...SPLIT, spread: null })).toBe("Its parts cancel: next to nothing is left.");
   });
   it("adds up, or says that it does not", () => {

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { describe, expect, it } from "vitest";
+import { changeColour } from "../src/atlas/headvalues";
 import { answersOf, changeValues, effect, movedMost, spearman, strongest } from "../src/state/effects";
 import { createView, useView, ViewContext } from "../src/state/view";
 import { tagsWords } from "../src/whatif/bar";
@@ -50,8 +51,26 @@ const WhichMatter = () => {
   return answers.state === "answered" ? <Matters answers={answers.value} /> : null;
 };
 
+it("leaves the pictures where no head comes after the change", async () => {
+  const colour = async (values: number[]) => {
+    const change = { id: "c", label: "L2·H1 off", about: "", code: "", off: true };
+    const moved = floats(...values);
+    const b = bench(overviewOf(TOKENS, { changes: [change] }));
+    const view = createView(b.store, signal(false));
+    changeColour(view);
+    await settled();
+    const answer = answerOf("moved", [values.length], moved);
+    b.take("moved").give(answer.fields, answer.buffers);
+    await settled();
+    return changeColour(view);
+  };
+  const none = new Array(LAYERS * HEADS).fill(Number.NaN);
+  expect(await colour(none)).toBe("");
+  expect(await colour([...none.slice(1), 0.1])).toBe("moved");
+});
+
 describe("which heads matter", () => {
-  const opened = async () => {
+  const opened = async (kind = "words") => {
     const b = bench(overviewOf(TOKENS, { subject: "text" }));
     const view = createView(b.store, signal(false));
     view.page.whatif.colour.value = "matters";
@@ -65,7 +84,7 @@ describe("which heads matter", () => {
     await settled();
     const metrics = [["m", "logit of “cat”", "nats"]];
     b.take("answers").give({
-      kind: "words",
+      kind,
       unit: "probability",
       rows: [],
       metrics,
@@ -110,6 +129,13 @@ describe("which heads matter", () => {
     for (let layer = 1; layer < LAYERS; layer++) await give("matters_exact", [0, 0, 0, 0]);
     expect(said()).toMatch(/falls: none *Without these it rises.*All 12 heads tried, in this text\./s);
     expect(value().label).toBe("logit of “cat” without the head, change");
+  });
+  it("says of one text how its vector turns: a cosine with itself cannot rise", async () => {
+    const { give, said } = await opened("embedding");
+    await give("matters", nothing);
+    await give("matters_exact", [-0.081, -0.02, 0, 0]);
+    expect(said()).toMatch(/The text’s vector turns most without: L0·H0 0\.081L0·H1 0\.020/);
+    expect(said()).not.toMatch(/rises|falls/);
   });
   it("tells heads that hardly matter apart", async () => {
     const { give, said } = await opened();
@@ -273,7 +299,7 @@ describe("who looks elsewhere", () => {
   };
   const none = Array<number>(HEADS).fill(Number.NaN);
   it("is no head where the last layer was changed", async () => {
-    expect(await told([...none, ...none, ...none])).toBe("This is the last layer: no later head can notice.");
+    expect(await told([...none, ...none, ...none])).toBe("No head comes later, so no picture changes.");
   });
   it("is of the layers that come later", async () => {
     expect(await told([...none, ...none, 0, 0.2, 0, 0])).toBe(

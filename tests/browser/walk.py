@@ -124,7 +124,7 @@ def walk(seen: Seen, way: str, lens: bl.Lens, own: bool = True) -> dict[str, Any
     if own:
         hand.write(seen.root.get_by_label("Sentence A"), OWN)
         hand.press(seen.root.get_by_role("button", name="Run", exact=True))
-        expect(here).to_contain_text("does not hold here")
+        expect(here).to_contain_text("Not yet")
     hand.head(seen, 1, 0)
     expect(told).to_contain_text("✓ L1·H0")
     hand.press(onward)

@@ -11,7 +11,7 @@ import { headLabel, percent, scaleEnd, share, signed, upTo } from "../paint/form
 import { isolate, quotation } from "../paint/quotes";
 import { describe, type Sentence, statisticLabel } from "../parts/sentence";
 import { shortText } from "../parts/token";
-import { changeValues } from "../state/effects";
+import { changeValues, hasLaterHeads } from "../state/effects";
 import type { HeadNumbers, HeadValue, OfHead } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
@@ -139,9 +139,10 @@ export function headValue(view: View, name: string, measure: Measure): HeadValue
 }
 
 /** The effect of changes that the atlas is coloured by; "" for none. */
-export const changeColour = ({ page, overview }: View): string => {
-  const { value } = page.whatif.colour;
-  return value === "moved" && overview.changes.length === 0 ? "" : value;
+export const changeColour = (view: View): string => {
+  const { value } = view.page.whatif.colour;
+  const isPlain = value === "moved" && (view.overview.changes.length === 0 || !hasLaterHeads(view));
+  return isPlain ? "" : value;
 };
 
 /** A value of the measure shown; the last one of these maps while it is on its way, null before. */

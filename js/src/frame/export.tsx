@@ -44,9 +44,10 @@ const figure = (
   { title, description, measure }: Record<"title" | "description" | "measure", string>,
   body: ComponentChildren,
   sheet: Sheet,
+  more: Facts = [],
 ): string =>
   svgFile(
-    { title, description, caption: captionLines(provenance(view, measure)) },
+    { title, description, caption: captionLines(provenance(view, measure, more)) },
     <ViewContext.Provider value={{ ...view, dark: sheet.dark }}>{body}</ViewContext.Provider>,
     sheet,
   );
@@ -77,10 +78,10 @@ export function atlasFigure(view: View, sheet = SCREEN): string {
 
 /** The charts of a tab. */
 export function tabFigure(view: View, tab: Tab, sheet = SCREEN): string {
-  const { measure, figure: Figure } = tabOf(tab.name);
+  const { measure, figure: Figure, facts } = tabOf(tab.name);
   const title = `${headLabel(view.shownHead.layer, view.shownHead.head)}: ${tab.label}`;
   const about = { title, description: tab.about, measure: measure || tab.about };
-  return figure(view, about, Figure && <Figure tab={tab} />, sheet);
+  return figure(view, about, Figure && <Figure tab={tab} />, sheet, facts?.(view));
 }
 
 /** The numbers of a tab. */

@@ -87,6 +87,9 @@ export function cellWords(view: View, row: number, col: number): string {
     if (value > 0) return `${from} looks at ${to} more than it takes from it: ${text}.`;
     return `${from} takes from ${to} more than it looks at it: ${text}.`;
   }
+  const best = largest(numbers, 1).positions[0];
+  if (!prefix && text === scale.text(0) && best !== undefined && scale.text(numbers[best]!) !== text)
+    return `${from} does not look at ${to} here; most goes to ${quoted(grid.cols[best]!)}.`;
   const isScaled = renormalized(synced, shownHead);
   const even = isScaled || shownHead.layerMap ? "" : evenWords(view, evenOf(shownHead, query, key), scale);
   return `${prefix}${from} gives ${to} ${text} of its attention${isScaled ? " to what is shown" : ""}${place}.${even}`;

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { TOLERANCE } from "../generated/vocabulary";
-import { headLabel, share } from "../paint/format";
+import { headLabel } from "../paint/format";
 import { into, Submit } from "../parts/controls";
 import { Token } from "../parts/token";
 import { changesOf } from "../state/changequeue";
@@ -13,7 +13,7 @@ import { enter, go, keep } from "./go";
 import { Markdown } from "./markdown";
 import { Sheet } from "./steptable";
 import { choicesIn, outcomeOf } from "./truth";
-import { holds, type NumberTree, numberOf, type Tree, verdict } from "./verdict";
+import { holds, numbersIn, type Tree, verdict } from "./verdict";
 
 interface ActProps {
   lesson: Lesson;
@@ -190,7 +190,6 @@ function Fulfil({ lesson, step, done }: ActProps & { done: Done | undefined }) {
   const { shownHead, overview } = view;
   const facts = factsOf(view);
   const check = verdict(step.tree as Tree, facts);
-  const number = step.tree![0] === ">" || step.tree![0] === "<" ? numberOf(step.tree![1] as NumberTree, facts) : null;
   const isNew = isSettled(view) && entered.value !== null && entered.value !== placeOf(view);
   const isDone = isNew && holds(check) && (!done || done.skipped === true);
   const where =
@@ -199,15 +198,13 @@ function Fulfil({ lesson, step, done }: ActProps & { done: Done | undefined }) {
     if (isDone) keep(view, lesson, { guess: String(where), truth: String(where), right: true, skipped: false });
   }, [isDone]);
   return (
-    <p class="bl-lesson-check" data-holds={holds(check)}>
+    <p
+      class="bl-lesson-check"
+      data-holds={holds(check)}
+      title={/[<>]|argmax/.test(step.check!) ? `A number within ${TOLERANCE} of its threshold counts.` : undefined}
+    >
       <code>{step.check}</code>
-      <span>
-        {check.why || (holds(check) ? "holds here" : "does not hold here")}
-        {number !== null && `: ${share(number, 2)}`}
-      </span>
-      {/[<>]|argmax/.test(step.check!) && (
-        <small title={`A number within ${TOLERANCE} of its threshold counts.`}>± {TOLERANCE}</small>
-      )}
+      <span>{check.why || `${holds(check) ? "Yes" : "Not yet"}${numbersIn(step.tree as Tree, facts)}.`}</span>
     </p>
   );
 }

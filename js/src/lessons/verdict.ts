@@ -3,6 +3,7 @@
 
 import * as phrases from "../generated/phrases";
 import { TOLERANCE } from "../generated/vocabulary";
+import { share } from "../paint/format";
 import { quotation } from "../paint/quotes";
 
 type OfCells = "weight" | "taken";
@@ -83,6 +84,20 @@ function truthOf([name, ...parts]: Tree, facts: Facts): number {
   }
   if (facts.answer === null) throw new Unknown(phrases.NO_ANSWER);
   return Number(name === "answer" ? isSameWord(facts.answer, word) : facts.answer !== facts.before);
+}
+
+/** The numbers of a comparison, each with the name that tells it from the other: ": trophy 0.05, suitcase 0.16". */
+export function numbersIn([sign, ...sides]: Tree, facts: Facts): string {
+  if (sign !== ">" && sign !== "<") return "";
+  const trees = sides.filter((side): side is Exclude<NumberTree, number> => typeof side !== "number");
+  const queries = new Set(trees.map((tree) => (typeof tree === "string" ? "" : tree[1])));
+  const nameOf = (tree: Exclude<NumberTree, number>) => {
+    if (typeof tree === "string") return tree.replaceAll("_", " ");
+    if (tree.length === 1) return tree[0];
+    return trees.length > 1 && queries.size === 1 ? tree[2] : `${tree[1]} → ${tree[2]}`;
+  };
+  const words = trees.map((tree) => `${nameOf(tree)} ${share(numberOf(tree, facts) ?? Number.NaN, 2)}`);
+  return words.length > 0 ? `: ${words.join(", ")}` : "";
 }
 
 const above = (gap: number) => (gap > TOLERANCE ? 1 : gap < -TOLERANCE ? 0 : 0.5);

@@ -1,5 +1,6 @@
 // Charts as one SVG file: one below the other, with a title above; the facts are in its metadata, and below where wanted.
 import { type ComponentChildren, render } from "preact";
+import { useContext } from "preact/hooks";
 import { inks } from "../paint/palette";
 import { Drawing } from "./chart";
 import { Embedded } from "./heatchart";
@@ -39,24 +40,17 @@ export function svgFile(about: About, body: ComponentChildren, sheet: Sheet = SC
   render(<Paper.Provider value={page}>{body}</Paper.Provider>, paper);
   const charts = [...paper.querySelectorAll("svg.bl-chart")];
   if (charts.length === 0) throw new Error("nothing is drawn yet");
-  const sizes = charts.map((chart) => {
-    const size = ["width", "height"].map((side) => Number(chart.getAttribute(side)));
-    const scale = inner ? Math.min(1, inner / size[0]!) : 1;
-    if (scale === 1) return size;
-    chart.setAttribute("width", String(size[0]! * scale));
-    chart.setAttribute("height", String(size[1]! * scale));
-    return size.map((side) => side * scale);
-  });
   const names = charts.map((chart) => chart.getAttribute("aria-label") ?? "");
   const isTitled = names.filter(Boolean).length > 1;
-  let height = -GAP;
+  const places = placesOf(charts, inner, isTitled);
+  const height = Math.max(...places.map(({ y, tall }) => y + tall));
   charts.forEach((chart, n) => {
-    height += GAP + (isTitled && names[n] ? GAP : 0);
-    chart.setAttribute("y", String(height));
-    height += sizes[n]![1]!;
+    const { x, y, wide, tall } = places[n]!;
+    for (const [name, length] of Object.entries({ x, y, width: wide, height: tall }))
+      if (length || name !== "x") chart.setAttribute(name, String(length));
   });
-  const titles = charts.map((chart, n) => ({ text: names[n]!, y: Number(chart.getAttribute("y")) - 6 }));
-  const width = inner || Math.max(...sizes.map(([wide]) => wide!), ...names.map((name) => textWidth(name, 11)));
+  const titles = places.map(({ x, y, room }, n) => ({ text: names[n]!, x, y: y - 6, room }));
+  const width = inner || Math.max(...places.map(({ wide }) => wide), ...names.map((name) => textWidth(name, 11)));
   render(<Frame {...about} page={page} width={width} height={height} titles={isTitled ? titles : []} />, frame);
   const svg = frame.firstElementChild!;
   svg.querySelector("[data-charts]")!.append(...charts.map((chart) => chart.cloneNode(true)));
@@ -66,11 +60,38 @@ export function svgFile(about: About, body: ComponentChildren, sheet: Sheet = SC
   return `<?xml version="1.0" encoding="UTF-8"?>\n${text}\n`;
 }
 
+/** Where charts stand: one below the other, those of a `Beside` in its columns; one that is too wide is made smaller. */
+function placesOf(charts: Element[], inner: number, isTitled: boolean) {
+  let [top, foot] = [-GAP, -GAP]; // of the row; where all so far ends
+  let [row, last]: (Element | null)[] = [null, null];
+  let y = -GAP;
+  return charts.map((chart) => {
+    const beside = chart.closest("[data-beside]");
+    const columns = inner ? Number(beside?.getAttribute("data-beside") ?? 1) : 1;
+    const room = inner && (inner - GAP * (columns - 1)) / columns;
+    const column = beside && [...beside.children].find((child) => child.contains(chart))!;
+    const at = column ? [...beside.children].indexOf(column) % columns : 0;
+    if (beside === null || beside !== row || (column !== last && at === 0)) [top, y] = [foot, foot];
+    else if (column !== last) y = top;
+    [row, last] = [beside, column];
+    const [width, tall] = ["width", "height"].map((side) => Number(chart.getAttribute(side))) as [number, number];
+    const scale = room ? Math.min(1, room / width) : 1;
+    const place = {
+      x: at * (room + GAP),
+      y: y + GAP + (isTitled && chart.getAttribute("aria-label") ? GAP : 0),
+      ...{ wide: width * scale, tall: tall * scale, room },
+    };
+    y = place.y + place.tall;
+    foot = Math.max(foot, y);
+    return place;
+  });
+}
+
 interface FrameProps extends About {
   page: PaperSheet;
   width: number;
   height: number;
-  titles: { text: string; y: number }[]; // of the charts
+  titles: { text: string; x: number; y: number; room: number }[]; // of the charts
 }
 
 function Frame({ title, description, caption, page, width, height, titles }: FrameProps) {
@@ -109,9 +130,13 @@ function Frame({ title, description, caption, page, width, height, titles }: Fra
       </g>
       <g transform={`translate(${margin} ${top})`} data-charts>
         {titles.map(
-          ({ text, y }) =>
+          ({ text, x, y, room }) =>
             text && (
-              <text y={y} font-size={Math.min(LETTER, (LETTER * inner) / textWidth(text, LETTER))}>
+              <text
+                x={x || undefined}
+                y={y}
+                font-size={Math.min(LETTER, (LETTER * (room || inner)) / textWidth(text, LETTER))}
+              >
                 {visibleText(text)}
               </text>
             ),
@@ -132,17 +157,24 @@ const RAMP = Uint8Array.from({ length: 256 }, (_, n) => n);
 
 /** A legend as a chart of its own, without a name. */
 function PaperLegend({ low, high, label, colours }: LegendProps) {
+  const { inner } = useContext(Paper)!;
   const offset = textWidth(low, 11) + 6;
   const right = offset + 122 + textWidth(high, 11);
+  const isBelow = inner > 0 && right + textWidth(label, 11) > inner;
+  const [x, y] = isBelow ? [0, 25] : [right, 9];
   return (
-    <Drawing width={right + textWidth(label, 11)} height={12} table={null}>
+    <Drawing
+      width={isBelow ? Math.max(right, textWidth(label, 11)) : x + textWidth(label, 11)}
+      height={y + 3}
+      table={null}
+    >
       <Embedded rows={1} cols={256} entries={RAMP} palette={colours} width={110} height={10} x={offset} />
       <g font-size="11">
         <text y="9">{low}</text>
         <text x={offset + 116} y="9">
           {high}
         </text>
-        <text x={right} y="9">
+        <text x={x} y={y}>
           {label}
         </text>
       </g>

@@ -1,5 +1,6 @@
 // Whether something is drawn for a file: then it is all SVG, with its texts in full, on the sheet that was asked for.
-import { type ComponentType, createContext } from "preact";
+import { type ComponentChildren, type ComponentType, createContext, createElement } from "preact";
+import { useContext } from "preact/hooks";
 
 export interface LegendProps {
   low: string;
@@ -24,3 +25,13 @@ export interface PaperSheet extends Sheet {
 
 /** On paper, the sheet. */
 export const Paper = createContext<PaperSheet | null>(null);
+
+const BETWEEN = 16; // units between charts
+
+/** Charts that a file has side by side, where its sheet is so wide: those of each child one below the other. */
+export function Beside({ columns, ...rest }: { columns: number; class: string; children: ComponentChildren }) {
+  const paper = useContext(Paper);
+  const inner = paper && (paper.inner - BETWEEN * (columns - 1)) / columns;
+  const charts = createElement("div", { ...rest, "data-beside": columns });
+  return paper?.inner ? createElement(Paper.Provider, { value: { ...paper, inner: inner! } }, charts) : charts;
+}

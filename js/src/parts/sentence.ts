@@ -102,7 +102,8 @@ function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells, e
 }
 
 /**
- * A head in one sentence: where most of its attention lies, mean over all rows, and what is next. A place is named that
+ * A head in one sentence: where most of its attention lies, mean over all rows, words before special tokens, and what is
+ * next. A place is named that
  * gets a tenth, and twice what even rows would give it. Shares that would count much of it twice (the first token is
  * often the previous one) are left out. With its rows, or their mean, it also names words that all look at. by: "norm"
  * where the statistics are of what is taken.
@@ -131,6 +132,8 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
       return fits;
     })
     .slice(0, MOST_PLACES);
+  const telling = places.findIndex(({ rests }) => !rests); // most heads rest on special tokens: that tells few apart
+  if (telling > 0) places.unshift(...places.splice(telling, 1));
   const [leader, next, ...others] = places;
   const clause = leader ? firstWords(leader, by) : spreadWords(value("k90"), even("k90"), noun, by);
   return {

@@ -222,6 +222,12 @@ function ranks(values: Float32Array): number[] {
   return ranksOf;
 }
 
+/** Whether heads come after a change, which may look elsewhere; true before it is known. */
+export function hasLaterHeads(view: View): boolean {
+  const answer = movedOf(view);
+  return answer.state !== "answered" || answer.value.some((value) => !Number.isNaN(value));
+}
+
 /** The heads that look elsewhere most, in words; "" before it is known. */
 export function movedMost(view: View): string {
   const { overview } = view;
@@ -232,7 +238,7 @@ export function movedMost(view: View): string {
   );
   const top = strongest(answer.value, overview.n_heads, 1);
   const later = can.length < answer.value.length ? ` ${laterWords([...new Set(can)])}` : "";
-  if (can.length === 0) return "This is the last layer: no later head can notice.";
+  if (can.length === 0) return "No head comes later, so no picture changes.";
   if (top.length === 0) return `No head looks elsewhere.${later}`;
   const texts = ranked(top.map(({ value }) => value));
   const heads = top.map(({ name: [l, h] }, n) => `${headLabel(l, h)} ${texts[n]}`).join(", ");

@@ -1,12 +1,13 @@
 // Every tab as one record, by its name: what it draws, and what files of it hold. A tab without one is drawn as a sheet.
 import type { ComponentType } from "preact";
+import type { Facts } from "../export/csv";
 import type { TabName } from "../generated/vocabulary";
 import type { Numbers } from "../parts/picturetable";
 import type { Tab } from "../state/overview";
 import type { View } from "../state/view";
 import { Compare } from "./compare/comparison";
 import { MapsFigure } from "./compare/headmaps";
-import { compareNumbers } from "./compare/tworuns";
+import { compareFacts, compareNumbers } from "./compare/tworuns";
 import { Gates, gateNumbers } from "./gates/headgates";
 import { Geometry, layerNumbers } from "./geometry/geometry";
 import { TableTab, tableNumbers } from "./maptable";
@@ -17,7 +18,7 @@ import { Neurons } from "./neurons/neuronview";
 import { mixingNumbers, Norms } from "./norms/weightandnorm";
 import { Sheet, sheetNumbers } from "./sheet";
 import { Similarity, SimilarityFigure } from "./similarity/similarity";
-import { pairNumbers, pairPdf } from "./similarity/similarityfiles";
+import { pairFacts, pairNumbers, pairPdf } from "./similarity/similarityfiles";
 import { surveyNumbers } from "./survey/corpusheads";
 import { SurveyTab } from "./survey/survey";
 import { taskNumbers } from "./task/examplerows";
@@ -29,6 +30,7 @@ interface TabContent {
   measure: string; // what its files say they are of
   figure: ComponentType<{ tab: Tab }> | null; // whose charts a file shows
   numbers: (view: View, tab: Tab) => Numbers | Promise<Numbers>;
+  facts?: (view: View) => Facts; // what its figures say beside model, text and measure
   pdf?: (view: View) => Promise<Blob>; // made by the kernel
   isOffered?: (view: View) => boolean; // whether it stands in the row; without it, where it has something to show
 }
@@ -66,6 +68,7 @@ const TABS: Record<TabName, TabContent> = {
     measure: "parts of the similarity of two texts, and the similarity without each word",
     figure: SimilarityFigure,
     numbers: pairNumbers,
+    facts: pairFacts,
     pdf: pairPdf,
     isOffered: ({ overview, page }) => Boolean(overview.similar || page.similarTo.value.b),
   },
@@ -89,6 +92,7 @@ const TABS: Record<TabName, TabContent> = {
     measure: "one head in two runs, and b − a, over the tokens of both",
     figure: MapsFigure,
     numbers: compareNumbers,
+    facts: compareFacts,
     isOffered: isComparing,
   },
   task: {

@@ -125,7 +125,7 @@ function Chips() {
   );
   return (
     <div class="bl-controls bl-changes" role="group" aria-label="Changes of this run">
-      <b>What if</b>
+      <b>You see the model with</b>
       {overview.changes.map(({ id, label, about }) => (
         <span key={id} class="bl-chip bl-change" title={about}>
           {label}
@@ -137,7 +137,6 @@ function Chips() {
           />
         </span>
       ))}
-      <span class="bl-muted">not the unchanged model</span>
       <span class="bl-spacer" />
       {button("Undo", "The changes as they were before the last one", () => undo(view))}
       {button("Reset", "The unchanged model", () => reset(view))}

@@ -16,6 +16,7 @@ export function Matters({ answers }: { answers: Answers }) {
   const metric = metricOf(view);
   if (!metric) return null;
   const effects = sweep(view, metric.name);
+  const isTurn = answers.kind === "embedding" && overview.changes.length === 0;
   const isAnyOff = overview.changes.some(({ off }) => off) ? "; one that is off, against the run without that" : "";
   return (
     <Section
@@ -34,12 +35,15 @@ export function Matters({ answers }: { answers: Answers }) {
           }}
         />
       )}
-      {effects.count > 0 && (
-        <>
-          <Strongest title={`Without these ${metric.label} falls`} sign={-1} effects={effects} />
-          <Strongest title="Without these it rises" sign={1} effects={effects} />
-        </>
-      )}
+      {effects.count > 0 &&
+        (isTurn ? (
+          <Strongest title="The text’s vector turns most without" sign={-1} effects={effects} isTurn />
+        ) : (
+          <>
+            <Strongest title={`Without these ${metric.label} falls`} sign={-1} effects={effects} />
+            <Strongest title="Without these it rises" sign={1} effects={effects} />
+          </>
+        ))}
       <p class="bl-muted" data-testid="sweep-state">
         {stateOf(effects)} {effects.count > 0 && <More about={exactWords(effects, metric.unit)} />}
       </p>
@@ -74,13 +78,14 @@ interface StrongestProps {
   title: string;
   sign: 1 | -1;
   effects: Sweep;
+  isTurn?: boolean; // a fall of the cosine with the vector as it was, which is 1 and cannot rise
 }
 
 /** Five heads at most, each a button that shows it. */
-function Strongest({ title, sign, effects: { values, count, isExact } }: StrongestProps) {
+function Strongest({ title, sign, effects: { values, count, isExact }, isTurn = false }: StrongestProps) {
   const { overview, synced } = useView();
   const heads = strongest(values, overview.n_heads, sign);
-  const texts = ranked(heads.map(({ value }) => value));
+  const texts = ranked(heads.map(({ value }) => (isTurn ? -value : value)));
   const show = ([layer, head]: HeadName) => synced.put({ layer, head, layer_map: "" });
   return (
     <p>

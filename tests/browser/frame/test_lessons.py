@@ -66,7 +66,7 @@ def test_a_lesson_is_walked_by_mouse(show, embedded_lens, lesson):
     here.get_by_role("button", name="Guess").click()
     expect(here.get_by_role("status")).to_contain_text(f"✓ {weights[tokens.index('cat')]:.2f}")
     onward.click()
-    expect(here).to_contain_text("does not hold here")
+    expect(here).to_contain_text("Not yet")
     expect(seen.root.get_by_label("Sentence A")).to_have_value(OTHER)
     backs = view.trace.attention(0)[2].diagonal(-1).sum() / view.trace.n_tokens
     assert backs > 0.5
@@ -214,7 +214,7 @@ def test_a_shipped_lesson_is_walked_by_keys_with_a_model(show):
     guess.press("Enter")
     expect(here.get_by_role("status")).to_contain_text("✓ “table”")
     onward.press("ArrowRight")
-    expect(here).to_contain_text("does not hold here")
+    expect(here).to_contain_text("Not yet")
     assert view.trace.changes == ()  # those of the step before are taken back
     seen.thumb(1, 8).focus()
     seen.page.keyboard.press("x")

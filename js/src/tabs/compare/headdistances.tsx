@@ -3,7 +3,7 @@
 import { useContext } from "preact/hooks";
 import { sorted } from "../../compute/sorted";
 import { cssColor, inkOn } from "../../paint/colormap";
-import { headLabel, scaleEnd } from "../../paint/format";
+import { headLabel } from "../../paint/format";
 import { weightColours } from "../../paint/palette";
 import { onGridKey } from "../../parts/gridkeys";
 import { HeadLink } from "../../parts/headlink";
@@ -15,7 +15,7 @@ import { More } from "../../parts/term";
 import { useView } from "../../state/view";
 import { type Comparing, useHeads } from "./tworuns";
 
-const MOST_NATS = Math.LN2.toFixed(3); // nats that two rows can be apart
+const MOST_NATS = Math.LN2; // nats that two rows can be apart: where every scale ends
 
 export function Heads({ runs }: { runs: Comparing }) {
   const answer = useHeads(runs);
@@ -54,7 +54,6 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
   const title = "Heads, what changed most first";
   const { layer, head } = synced;
   const position = order.findIndex((one) => one.layer === layer.value && one.head === head.value);
-  const top = scaleEnd(order[0]!.nats);
   const colours = weightColours(dark);
   const move = onGridKey(
     { rows: 1, cols: order.length },
@@ -76,13 +75,13 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
       title={title}
       about={
         <>
-          0 = the same, {MOST_NATS} = nothing on the same aligned {by} <More about={`Of ${about}.`} />
+          0 = the same, {MOST_NATS.toFixed(3)} = nothing on the same aligned {by} <More about={`Of ${about}.`} />
         </>
       }
     >
       <div class="bl-apart" role="group" aria-label={title} onKeyDown={move}>
         {order.map(({ nats, layer, head }, n) => {
-          const background = cssColor(nats, 0, top, colours);
+          const background = cssColor(nats, 0, MOST_NATS, colours);
           return (
             <button
               type="button"
@@ -98,7 +97,7 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
           );
         })}
       </div>
-      <Legend low="0" high={top.toFixed(3)} label={`nats apart, at most ${MOST_NATS}`} colours={colours} />
+      <Legend low="0" high={MOST_NATS.toFixed(3)} label="nats apart, the whole scale" colours={colours} />
     </Section>
   );
 }

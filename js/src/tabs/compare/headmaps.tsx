@@ -1,6 +1,6 @@
 // One head in a, in b, and b − a, on one scale; and the row of the chosen query as numbers.
 
-import { useMemo } from "preact/hooks";
+import { useContext, useMemo } from "preact/hooks";
 import { largestSize } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";
 import { NOT_ALIGNED } from "../../generated/phrases";
@@ -8,8 +8,9 @@ import { MEASURES, type Measure, POSITIVE } from "../../generated/vocabulary";
 import { indexed } from "../../paint/colormap";
 import { headLabel, scaleEnd, signed, upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
-import { HeatChart, type Run } from "../../parts/heatchart";
+import { cellWithin, HeatChart, type Run } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
+import { Beside, Paper } from "../../parts/paper";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { Token, tokenQuote, tokenWord } from "../../parts/token";
@@ -19,6 +20,7 @@ import { type Comparing, comparingOf, differenceOf, type Maps, named, type Pair,
 
 const SIDE = 360; // px of a picture's longer side
 const CELL = 20;
+const [WIDE, BETWEEN] = [480, 16]; // units of a sheet that has three maps side by side, and between two of them
 
 /** Runs of units without a partner on one side, or on either. */
 function gapsOf(pairs: Pair[], sides: number[]): Run[] {
@@ -62,8 +64,13 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
   ) as [string[], string[]];
   const change = useMemo(() => differenceOf(maps), [maps]);
   const measure = MEASURES[maps.measure as Measure];
-  const top = scaleEnd(Math.max(largestSize(maps.a), largestSize(maps.b)));
-  const cell = Math.min(CELL, SIDE / Math.max(rows.length, cols.length));
+  const isWeight = maps.measure === "weight"; // one scale for all heads; of another measure no end is known
+  const top = isWeight ? 1 : scaleEnd(Math.max(largestSize(maps.a), largestSize(maps.b)));
+  const wide = useContext(Paper)?.inner ?? 0;
+  const columns = wide < WIDE ? 1 : 3;
+  const room = wide && cellWithin((wide - BETWEEN * (columns - 1)) / columns, down, across);
+  const cell = Math.min(CELL, room || SIDE / Math.max(rows.length, cols.length));
+  const scaleWords = isWeight ? "the same for every head" : "up to the largest of a and b";
   const pin = (value: number | null, from: number, n: number) =>
     value === null || value < from || value >= from + n ? null : value - from;
   const pinned = {
@@ -89,7 +96,7 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
       }`}
       testid="compare-maps"
     >
-      <div class="bl-three">
+      <Beside class="bl-three" columns={columns}>
         {pictures.map(([label, values, isSigned, sides]) => {
           const colours = coloursOf(isSigned, dark);
           return (
@@ -109,14 +116,14 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
               />
               <Legend
                 low={isSigned ? signed(-top, 3) : "0"}
-                high={signed(top, 3)}
-                label={isSigned ? `${POSITIVE}: more in b` : measure.symbol}
+                high={isSigned ? `+${signed(top, 3)}` : signed(top, 3)}
+                label={isSigned && sides.length > 1 ? `${POSITIVE}: more in b` : `${measure.symbol}, ${scaleWords}`}
                 {...{ colours }}
               />
             </div>
           );
         })}
-      </div>
+      </Beside>
       {pinned.row !== null && pinned.col !== null && (
         <p data-testid="compare-cell">{words(pinned.row * cols.length + pinned.col)}</p>
       )}

@@ -234,6 +234,17 @@ export function named(pairs: Pair[]): string[] {
 /** The units that a window shows. */
 export const windowOf = <T>(units: T[], from: number): T[] => units.slice(from, from + COMPARED_UNITS);
 
+/** What both runs are, for a file. */
+export function compareFacts(view: View): [name: string, words: string][] {
+  const answer = comparingOf(view);
+  if (answer?.state !== "answered") return [];
+  const { data, aligned } = answer.value;
+  return [
+    ...data.sides.map((side, n): [string, string] => ["ab"[n]!, sideWords(side)]),
+    ["aligned", `${data.said[Number(aligned)]}${aligned ? "" : ` Empty: ${NOT_ALIGNED}`}`],
+  ];
+}
+
 const sideWords = ({ model, text, changes }: Side) => [model, text, ...changes].filter(Boolean).join("; ");
 
 /** The cells of the head shown, a line each. */
@@ -241,7 +252,6 @@ export async function compareNumbers(view: View): Promise<Numbers> {
   const answer = comparingOf(view);
   const runs = answer && (await arrived(() => comparingOf(view)!));
   if (!runs) throw new Error("nothing is compared yet");
-  const { data, aligned } = runs;
   const request = requestOf(view, runs);
   const maps = await arrived(() => view.answers.get(MAPS, view.overview, request, mapsAtHand(view, runs, request)));
   const [rows, cols] = [windowOf(named(runs.queries), maps.row), windowOf(named(runs.keys), maps.col)];
@@ -255,10 +265,6 @@ export async function compareNumbers(view: View): Promise<Numbers> {
         return [maps.row + i, query, maps.col + j, key, cell(maps.a[n]!), cell(maps.b[n]!), cell(changes[n]!)];
       }),
     ),
-    facts: [
-      ["a", sideWords(data.sides[0])],
-      ["b", `${sideWords(data.sides[1])}; head L${maps.other.join("·H")}`],
-      ["aligned", `${data.said[Number(aligned)]}${aligned ? "" : ` Empty: ${NOT_ALIGNED}`}`],
-    ],
+    facts: [...compareFacts(view), ["head of b", `L${maps.other.join("·H")}`]],
   };
 }

@@ -105,7 +105,10 @@ export function restsOn(found: Found, overview: Overview): string {
 /** What the numbers are, for the line below them. */
 export function legendWords({ signed: hasSign, unit, attribution, removal, values }: Found): string {
   const sense = hasSign ? `In ${unitName(unit)}: + raises the number, − lowers it.` : "How much flows; no unit.";
-  const how = removal === "mask" ? "One token at a time becomes the mask token." : "One token at a time is hidden.";
+  const how =
+    removal === "mask"
+      ? "One token at a time becomes the mask token; above, the word is hidden from the heads: two experiments."
+      : "One token at a time is hidden.";
   const never = values.some(Number.isNaN) ? " –: always stays in." : "";
   return `${sense}${attribution === "occlusion" ? ` ${how}` : ""}${never}`;
 }

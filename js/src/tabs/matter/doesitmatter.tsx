@@ -181,8 +181,8 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
       />
       <p class="bl-muted" title={RULE}>
         {matter.kind === "similarity" && "For their similarity each text is read alone, with the same change. "}
-        {COUNTS[rows.filter(({ after }) => after !== null).length]} in this one text: later heads may make up for what
-        is off.
+        {COUNTS[rows.filter(({ after }) => after !== null).length]} on this text: later heads may make up for what is
+        off.
       </p>
       <WhichWords />
     </div>

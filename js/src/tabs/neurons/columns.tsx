@@ -68,7 +68,7 @@ function Columns(part: PartProps) {
         </span>
       ))}
       <span class="bl-neuron-token bl-selected">
-        query “<Token text={query} />”
+        q of “<Token text={query} />”
       </span>
       <div class="bl-query-strip">
         <Strip
@@ -80,7 +80,6 @@ function Columns(part: PartProps) {
         />
       </div>
       <Bracket sheet={sheet} />
-      <span class="bl-muted bl-strip-name">← q, the query vector</span>
       <KeyTokens {...part} />
       <div style={room(part)}>
         <Strip

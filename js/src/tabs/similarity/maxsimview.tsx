@@ -148,7 +148,7 @@ function WhyEach({ data, late, pair }: Props & { pair: Place }) {
             }
             onClick={() => openRun(view, data.sides[n]!.read, at).catch(() => undefined)} // the link says why
           >
-            Why {tokenQuote(data.sides[n]!.tokens[at]!)}? ›
+            Why the {n ? "passage" : "query"}’s {tokenQuote(data.sides[n]!.tokens[at]!)}? ›
           </button>
         );
       })}

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { Answer } from "../../kernel/answers";
 import { counted, signed } from "../../paint/format";
+import { signColour } from "../../paint/palette";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import type { ChosenPair } from "./chosenpair";
@@ -24,8 +25,12 @@ export function Pairs(props: PairsProps) {
   const hasParts = split.cells !== null;
   const text = (value: number) => signed(value, digits);
   const total = data.terms?.[0]?.[1];
-  const change = (pair: Pair, key: "a" | "b" | "both") =>
-    pair.tried ? text(pair.tried[key] - pair.tried.none) : tried?.state === "asking" ? "…" : "–";
+  const empty = tried?.state === "asking" ? "…" : "–";
+  const change = (pair: Pair, key: "a" | "b" | "both") => {
+    if (!pair.tried) return empty;
+    const size = pair.tried[key] - pair.tried.none;
+    return <SignedNumber value={size} digits={digits} />;
+  };
   return (
     <section aria-label="Largest pairs">
       <header class="bl-panel-head">
@@ -33,7 +38,7 @@ export function Pairs(props: PairsProps) {
         <span class="bl-muted">
           {hasParts
             ? `parts of ${data.terms!.length > 1 ? `${data.terms![0]![0]} = ` : ""}${text(total!)}`
-            : "by what goes only with both"}
+            : "by what only both together make"}
         </span>
       </header>
       {largest.pairs.length > 0 && (
@@ -45,17 +50,17 @@ export function Pairs(props: PairsProps) {
                 <th scope="col">part</th>
               ) : (
                 <th scope="col" title="s − s without a’s − s without b’s + s without both">
-                  only with both
+                  only together
                 </th>
               )}
               <th scope="col" title={`How the ${functionWords(data)} changes without the word of text a`}>
-                no a
+                without a’s
               </th>
               <th scope="col" title={`How the ${functionWords(data)} changes without the word of text b`}>
-                no b
+                without b’s
               </th>
               <th scope="col" title={`How the ${functionWords(data)} changes without both words`}>
-                neither
+                without both
               </th>
             </tr>
           </thead>
@@ -73,7 +78,7 @@ export function Pairs(props: PairsProps) {
                     <b>{pair.part === null ? (pair.tried ? text(pair.tried.own) : "–") : text(pair.part)}</b>
                   </td>
                   {(["a", "b", "both"] as const).map((key) => (
-                    <td key={key} class="bl-number bl-selected">
+                    <td key={key} class="bl-number">
                       {change(pair, key)}
                     </td>
                   ))}
@@ -110,6 +115,14 @@ export function Pairs(props: PairsProps) {
   );
 }
 
+/** A change with its sign, in the colour of its sign. */
+function SignedNumber({ value, digits }: { value: number; digits: number }) {
+  const { dark } = useView();
+  const number = signed(value, digits);
+  if (Number(value.toFixed(digits)) === 0) return <>{number}</>;
+  return <span style={{ color: signColour(value, dark) }}>{value > 0 ? `+${number}` : number}</span>;
+}
+
 /** The experiment on the chosen pair in a sentence. */
 export function TriedWords({
   a,
@@ -128,7 +141,7 @@ export function TriedWords({
   return (
     <p data-testid="similar-tried">
       The {functionWords(data)} is {text(tried.none)}: without a’s “<Token text={a} />” {text(tried.a)}, without b’s “
-      <Token text={b} />” {text(tried.b)}, without both {text(tried.both)}. What goes only with both: {text(tried.own)}.
+      <Token text={b} />” {text(tried.b)}, without both {text(tried.both)}. Only together they make {text(tried.own)}.
     </p>
   );
 }

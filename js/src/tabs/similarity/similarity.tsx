@@ -233,7 +233,7 @@ function Why({ data: told }: { data: Similar }) {
 
 /** Which split is shown, and how far it goes. */
 function splitWords({ pairs }: Similar, name: SplitName | null, isTried: boolean): string {
-  const experiments = isTried ? ` The ${POSITIVE} numbers are experiments: the change when a word is taken out.` : "";
+  const experiments = isTried ? " Numbers with a sign are experiments: the change when a word is taken out." : "";
   if (!pairs || !name) return experiments.trim();
   return name === "output"
     ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${experiments}`

@@ -14,12 +14,19 @@ function similarAt(view: View): Promise<Similar> {
   return arrived(() => twotexts.similarOf(view)!);
 }
 
+/** Both texts and their number. */
+export function pairFacts(view: View): [name: string, words: string][] {
+  const answer = twotexts.similarOf(view);
+  if (answer?.state !== "answered") return [];
+  const { sides, value } = answer.value;
+  return [...sides.map(({ read }, n): [string, string] => ["ab"[n]!, read]), [answer.value.function, String(value)]];
+}
+
 /** Every pair of units, or of tokens that are scored, a line each. */
 export async function pairNumbers(view: View): Promise<Numbers> {
   const data = await similarAt(view);
   const { columns, rows, facts = [] } = data.late ? tokenNumbers(data, data.late) : await unitNumbers(view, data);
-  const [a, b] = data.sides;
-  return { columns, rows, facts: [["a", a.read], ["b", b.read], [data.function, String(data.value)], ...facts] };
+  return { columns, rows, facts: [...pairFacts(view), ...facts] };
 }
 
 /** With the experiment on a pair where that is there. */

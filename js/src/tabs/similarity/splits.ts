@@ -35,7 +35,7 @@ export interface Folded {
   colSums: number[];
 }
 
-/** The similarity with all words, without a's, b's, both; and what goes only with both. */
+/** The similarity with all words, without a's, b's, both; and what only both together make. */
 export interface Tried {
   none: number;
   a: number;

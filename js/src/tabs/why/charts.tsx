@@ -95,7 +95,7 @@ export function Waterfall({ split, label }: { split: Split; label: string }) {
 export const fromToken = ({ token }: Part, tokens: string[]): string =>
   token === null ? "" : `from ${tokenQuote(tokens[token]!)}`;
 
-export const othersName = ({ others }: Split): string => `${others.count} other${others.count === 1 ? "" : "s"}`;
+export const othersName = ({ others }: Split): string => `${others.count} small part${others.count === 1 ? "" : "s"}`;
 
 /** What stands below every picture of a sum. */
 export const footWords = ({ total, model, gap }: Pick<Split, "total" | "model" | "gap">): string =>

@@ -46,14 +46,18 @@ export function exactWords(view: View, split: Split): string {
 }
 
 /** Where most of a score comes from. */
-export function whereWords({ kinds, total, spread }: Pick<Split, "kinds" | "total" | "spread">): string {
+export function whereWords(split: Pick<Split, "kinds" | "total" | "spread" | "largest">): string {
+  const { kinds, total, spread, largest } = split;
   if (spread === null) return "Its parts cancel: next to nothing is left.";
   const sign = Math.sign(total);
   const [kind, value] = kinds.reduce((best, one) => (one[1] * sign > best[1] * sign ? one : best));
   const name = `the ${SOURCES[kind]!.label}`;
   const [portion, sum] = [signed(value), signed(total)];
-  if (value * sign <= total * sign) return `The largest part comes from ${name}: ${portion} of ${sum}.`;
-  return `${name[0]!.toUpperCase()}${name.slice(1)} alone would make ${portion}; the other parts bring it ${sign > 0 ? "down" : "up"} to ${sum}.`;
+  const leader = largest.find((part) => part.kind === "head" && part.value * sign > 0);
+  const nameable =
+    kind === "bias" && leader ? ` Of earlier heads, most comes from ${partName(leader)}: ${signed(leader.value)}.` : "";
+  if (value * sign <= total * sign) return `The largest part comes from ${name}: ${portion} of ${sum}.${nameable}`;
+  return `${name[0]!.toUpperCase()}${name.slice(1)} alone would make ${portion}; the other parts bring it ${sign > 0 ? "down" : "up"} to ${sum}.${nameable}`;
 }
 
 /** Whether the parts are all of it: they are added up again, and compared with what the model computed. */

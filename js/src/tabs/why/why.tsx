@@ -6,6 +6,7 @@ import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
 import { headLabel } from "../../paint/format";
 import { Segmented, Select } from "../../parts/controls";
+import { nounOf, plural } from "../../parts/nouns";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { More } from "../../parts/term";
@@ -119,11 +120,15 @@ function Switches() {
             onChange={(to) => put({ opened: to === "opened" })}
           />
           <Segmented
-            label="against"
+            label="compared with"
             value={option}
             choices={[
-              { value: "others", label: "Average", title: "The mean score of the other keys that the query sees." },
-              { value: "key", label: "A key …", title: "The score of one other key." },
+              {
+                value: "others",
+                label: `Other ${plural(nounOf(overview))} on average`,
+                title: "The mean score of the other keys that the query sees.",
+              },
+              { value: "key", label: `One ${nounOf(overview)} …`, title: "The score of one other key." },
               { value: "nothing", label: "Nothing", title: "The raw score." },
             ]}
             onChange={(to) =>
@@ -208,10 +213,7 @@ export function SplitParts({
       </h3>
       <p class="bl-muted">{children}</p>
       <div class="bl-norms">
-        <Section
-          title="How the score was put together"
-          about={split.against === null ? "nats, from 0 to the score" : "nats, from 0 to the difference"}
-        >
+        <Section title="How the score was put together" about="in score units">
           <Waterfall split={split} label="How the score was put together" />
         </Section>
         <Section
@@ -221,7 +223,7 @@ export function SplitParts({
           <Largest split={split} go={go} />
         </Section>
         {split.heads && (
-          <Section title="Earlier layers" about={`heads${split.mlps ? " and MLPs" : ""}, nats`}>
+          <Section title="Earlier layers" about={`heads${split.mlps ? " and MLPs" : ""}, in score units`}>
             <EarlierLayers split={split} />
           </Section>
         )}
