@@ -70,6 +70,17 @@ CLASSROOM = (
     argument("--small", action="store_true", help="vectors of words in 8 bits: a smaller page, less exact"),
     FORCE,
 )
+HANDOUT = (
+    argument(
+        "lessons", nargs="*", metavar="LESSON", help="shipped ones such as heads-off, .lesson.json files (default: all)"
+    ),
+    argument(
+        "-o", "--output", type=path, required=True, metavar="HANDOUT.html", help="the file to write; or a folder for it"
+    ),
+    argument("--model", help="hub name or folder of the pictures' model (default: that which the lesson names)"),
+    argument("--no-solutions", action="store_true", help="leave out the pages of solutions at the end"),
+    FORCE,
+)
 SURVEY = (
     argument(
         "corpus",

@@ -1,7 +1,7 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
-one that carries its model, `results` collects what a class did in a lesson, `survey` takes statistics of every head
-over a corpus, `report` says what of the papers holds on a model, `task` how good a classifier is on labelled data,
-`train-mlm` and `train-sars-cov-2` train models.
+one that carries its model, `handout` lessons for print, `results` collects what a class did in a lesson, `survey` takes
+statistics of every head over a corpus, `report` says what of the papers holds on a model, `task` how good a classifier
+is on labelled data, `train-mlm` and `train-sars-cov-2` train models.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -28,6 +28,7 @@ from ..errors import BertLensError
 from .command_arguments import (
     CLASSROOM,
     DEMO,
+    HANDOUT,
     HTML,
     REPORT,
     RESULTS,
@@ -73,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
         help="write a page that carries its model, for a class without Python",
         description="Write one page that carries its model: what is typed in it is run in it, without a kernel or a "
         "network. It opens on the first text and offers the others.",
+    )
+    command(
+        handout,
+        HANDOUT,
+        help="write lessons for print",
+        description="Write a lesson as one page for print: of each step a still picture, its question and lines to "
+        "write on, solutions on pages of their own. Several lessons, or none named, go into a folder, a page each.",
     )
     command(results, RESULTS, help="collect what a class did in a lesson into one table")
     command(
@@ -191,6 +199,14 @@ def classroom(arguments: argparse.Namespace) -> None:
     print(f"{page}: {len(class_page.texts)} texts, {size:,} bytes")
     if folder:
         print(f"to try it: python -m http.server -d {folder}, then http://localhost:8000")
+
+
+def handout(arguments: argparse.Namespace) -> None:
+    """Write a page a lesson."""
+    from ..lessons.handout_command import run
+
+    load = (lambda: load_lens(arguments.model)) if arguments.model else None
+    run(arguments.lessons, arguments.output, load, solutions=not arguments.no_solutions, force=arguments.force)
 
 
 def results(arguments: argparse.Namespace) -> None:

@@ -165,7 +165,7 @@ def _html(
 
 
 def _live_cost(request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of the page with the model in it: its size (bytes), how long it takes to write (s); why_not: why there is none."""
+    """Of the page with the model in it: size (bytes), seconds that writing takes; why_not: why there is none."""
     view = request.view
     why_not = UNDO_FIRST if view.trace.changes else view.reason("no_model")
     cost = live_page.Cost(0, 0)

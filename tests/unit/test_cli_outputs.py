@@ -21,6 +21,7 @@ TASK = ["--heads", "0", "--errors", "0"]
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {  # arguments, with {} for the folder; and what they write
     "html": (["the cat", "-o", "{}/package.html"], ["package.html"]),
     "classroom": (["tiny", "--text", "the cat", "-o", "{}/package.html"], ["package.html"]),
+    "handout": (["{}/tiny.lesson.json", "--model", "tiny", "-o", "{}/package.html"], ["package.html"]),
     "results": (["{}/lines.txt", "-o", "{}/package.csv"], ["package.csv", "package-chart.html"]),
     "report": (
         ["tiny", "{}/corpus.txt", "-o", "{}/package.html", "--claims", "vig-next"],
@@ -40,6 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "bertlens.tasks.task_page.page_of", lambda *given: "<p>the page</p>\n"
     )  # nothing of what is in it
     (tmp_path / "lines.txt").write_text(line())
+    bl.Lesson("Tiny", [bl.Lesson.step("Look.", {"text": "the cat"})]).save(tmp_path / "tiny.lesson.json")
     (tmp_path / "corpus.txt").write_text("the cat sat on the mat, it was warm.\n" * 9)
     rows = "\n".join(f"{text},{label}" for text, label in labelled(40))
     (tmp_path / "labelled.csv").write_text(f"text,label\n{rows}\n")
@@ -80,7 +82,7 @@ def test_a_command_writes_over_its_own_files_and_over_no_others(
     assert (folder / written[-1]).read_text() != "the user's own"
 
 
-@pytest.mark.parametrize("name", ["html", "classroom", "task", "report"])
+@pytest.mark.parametrize("name", ["html", "classroom", "handout", "task", "report"])
 def test_a_page_of_another_command_is_none_of_its_own(name: str, folder: Path) -> None:
     """The class's page of 55 MB is not the table's chart, nor a report."""
     other = "html" if name != "html" else "classroom"
@@ -111,6 +113,7 @@ def test_as_the_documents_have_it_the_page_of_the_class_stays(folder: Path) -> N
         (["task", "tiny", "{}/a.html", "-o", "{}/a.html"], "a.html"),
         (["survey", "{}/corpus.txt", "-o", "{}/corpus.txt", "--force"], "corpus.txt"),
         (["classroom", "tiny", "--lesson", "{}/a.lesson.json", "-o", "{}/a.lesson.json"], "a.lesson.json"),
+        (["handout", "{}/a.lesson.json", "--model", "tiny", "-o", "{}/a.lesson.json"], "a.lesson.json"),
         (["train-mlm", "--corpus", "{}", "-o", "{}"], "corpus.txt"),
         (["train-mlm", "--corpus", "{}/corpus.txt", "--model", "{}", "-o", "{}"], "corpus.txt"),
     ],
