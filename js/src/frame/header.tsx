@@ -9,7 +9,6 @@ import { Check, Close, into, Submit } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { useView } from "../state/view";
 import { runApart } from "../tabs/similarity/run";
-import { AnswerLine } from "../whatif/bar";
 import { ExportMenu } from "./exportmenu";
 import { GoBack } from "./goback";
 import { Help } from "./help";
@@ -45,9 +44,6 @@ function TitleLine() {
     <div class="bl-title">
       <span class="bl-brand">bertlens</span>
       {overview.lens ? <TextForm /> : <ModelName />}
-      <Deferred>
-        <AnswerLine />
-      </Deferred>
       {!overview.lens && <span class="bl-spacer" />}
       <span
         class={state === "live" || (state === "saved" && link.coming.value) ? "bl-hidden" : `bl-badge bl-link-${state}`}

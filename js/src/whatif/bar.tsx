@@ -6,17 +6,15 @@ import { isNothing } from "../paint/ranked";
 import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
-import { Token, tokenWord } from "../parts/token";
-import { type AnswerRow, type Answers, movedMost, targetOf } from "../state/effects";
+import { tokenWord } from "../parts/token";
+import { type AnswerRow, type Answers, movedMost } from "../state/effects";
 import { useAnswers } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
 import { Matters } from "./headeffects";
 import { PatchForm } from "./patch";
-import { amounts, Slopes } from "./slopes";
-
-const ANSWERS_SHOWN = 3; // answers in the line
+import { Slopes } from "./slopes";
 
 export function WhatIf() {
   const { overview, page } = useView();
@@ -103,58 +101,11 @@ function Doings({ doings }: { doings: Doing[] }) {
   );
 }
 
-const NAMES: Record<string, string> = {
-  words: "answer",
-  labels: "answer",
-  tags: "answers",
-  span: "answer",
-  similarity: "similarity",
-  embedding: "cosine",
-};
-
 /** Whether the answer is a number of the vectors of texts, and has no name of its own. */
 const isOfVectors = (kind: string) => kind === "similarity" || kind === "embedding";
 
 /** What such a number is, with how the vectors are made. */
 const vectorsName = ({ rows, unit, said }: Answers) => `${rows[0]?.name}, ${unit}${said && `, ${said}`}`;
-
-/** The answer of the run shown, in a line; nothing where the model gives none. */
-export function AnswerLine() {
-  const view = useView();
-  const { overview } = view;
-  const answers = useAnswers();
-  if (!answers) return null;
-  const { kind, unit, said: note, rows, why_not } = answers;
-  if (why_not || (kind === "embedding" && overview.changes.length === 0)) return null;
-  const positions = [...new Set(rows.map(({ position }) => position))];
-  const [target, candidates] = targetOf(view)?.target ? [rows.slice(0, 1), rows.slice(1)] : [[], rows];
-  const best = [...target, ...(kind === "tags" ? candidates : candidates.toSorted((a, b) => b.after - a.after))];
-  const listing = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, ANSWERS_SHOWN);
-  const numbers = amounts(
-    listing.map(({ after }) => after),
-    unit,
-  );
-  const list = listing.length > 1 ? listing.map(({ name }, n) => `${name} ${numbers[n]}`).join(", ") : "";
-  return (
-    <span class="bl-group bl-answer" data-testid="answer">
-      <span
-        class="bl-caps"
-        title={`${isOfVectors(kind) ? vectorsName(answers) : `The model’s answer, ${unit}`}, in the run shown${list && `: ${list}`}`}
-      >
-        {unit === "score" ? "score" : NAMES[kind]}
-        {kind === "words" && positions.length > 1 && ` at ${positions[0]}`}
-      </span>
-      {listing.map(({ name, position, after }, n) => (
-        <span key={n} title={`${name}: ${after.toFixed(4)} (${unit}${note && `, ${note}`})`}>
-          {kind === "tags" && <Token text={`${overview.queries.tokens[position]}:`} />}{" "}
-          {!isOfVectors(kind) && !(unit === "score" && rows.length === 1) && <Token text={name} />}{" "}
-          <b class="bl-number">{numbers[n]}</b>
-        </span>
-      ))}
-      {note && <span class="bl-muted"> {note}</span>}
-    </span>
-  );
-}
 
 /** The changes, each with what takes it back. */
 function Chips() {
