@@ -106,7 +106,7 @@ const SAID: [string, () => string, Record<string, unknown>[]][] = (
       { value: 0.0011, even: 0.001, noun: "token" },
       "In L5·H7, [MASK] looks at no token much; at cat most (less than 0.01).",
     ],
-    [{ neighbours: { side: "before", share: 0.928 } }, "L5·H7 lets words look at the word before (0.93 on average)."],
+    [{ neighbours: { side: "before", share: 0.928 } }, "L5·H7 lets words look at the word before (mean 0.93)."],
     [{ neighbours: { side: "after", share: 0.928 }, hovered: true }, "In L5·H7, [MASK] looks at cat (0.73)."],
   ] as [Partial<Look>, string][]
 ).map(([look, text]) => [text, () => plain(lookPieces({ ...LOOK, ...look })), [{ ...LOOK, ...look }]]);
@@ -159,22 +159,22 @@ const LOUDER: [Partial<Effect>, Partial<Look>, string][] = [
   [
     { factor: 0.4, to: 0.4312, about: true },
     {},
-    "At 0.40 of L5·H7’s strength, cat falls from 0.66 to about 0.43. It passes on less than the model lets it.",
+    "With L5·H7 at 0.40, cat falls from 0.66 to ≈ 0.43. It passes on less than the model lets it.",
   ],
   [
     { factor: 0.5, to: 0.479 },
     {},
-    "At 0.50 of L5·H7’s strength, cat falls from 0.66 to 0.48. It passes on less than the model lets it.",
+    "With L5·H7 at 0.50, cat falls from 0.66 to 0.48. It passes on less than the model lets it.",
   ],
   [
     { factor: 2, to: 0.847 },
     {},
-    "At 2.00 of L5·H7’s strength, cat rises from 0.66 to 0.85. It passes on more than the model lets it.",
+    "With L5·H7 at 2.00, cat rises from 0.66 to 0.85. It passes on more than the model lets it.",
   ],
   [
     { factor: 0.25, to: 0.3, others: 1 },
     {},
-    "In this changed run, at 0.25 of L5·H7’s strength, cat falls from 0.66 to 0.30. It passes on less than the model lets it.",
+    "In this changed run, with L5·H7 at 0.25, cat falls from 0.66 to 0.30. It passes on less than the model lets it.",
   ],
   [
     { factor: 0, others: 1 },
@@ -184,7 +184,7 @@ const LOUDER: [Partial<Effect>, Partial<Look>, string][] = [
   [
     { kind: "embedding", factor: 2, from: 0, to: 0.045 },
     {},
-    "At 2.00 of L5·H7’s strength, the vector turns by 0.04. It passes on more than the model lets it.",
+    "With L5·H7 at 2.00, the vector turns by 0.04. It passes on more than the model lets it.",
   ],
 ];
 
@@ -251,6 +251,7 @@ describe("a bar", () => {
   });
   it("has a track of round length that its curve does not leave, and room below 0", () => {
     expect(trackOf([bar(0.66, 0.27, null)], [[0.27, 0.66, 0.85]])).toEqual([0, 1]);
+    expect(trackOf([bar(0.06, null, null)], [], 1)).toEqual([0, 1]);
     expect(trackOf([bar(0.05, null, null)], [[0.03, 0.05, 0.06]])).toEqual([0, 0.1]);
     expect(trackOf([bar(-2, null, null)], [[-3, 1.5]])).toEqual([-3, 1.5]);
   });
@@ -346,7 +347,7 @@ describe("the front", () => {
     for (const x of [80, 60, 40, 20, 0, 40]) await it.pointer("pointermove", x);
     expect(it.track.getAttribute("aria-valuetext")).toBe("0.40: dog 0.36");
     expect(it.text("claim")).toBe(
-      "At 0.40 of L1·H2’s strength, dog falls from 0.60 to about 0.36. It passes on less than the model lets it.",
+      "With L1·H2 at 0.40, dog falls from 0.60 to ≈ 0.36. It passes on less than the model lets it.",
     );
     expect(it.text("answer")).toContain("was 0.60");
     expect(it.b.model.asked.length).toBe(before);

@@ -10,7 +10,7 @@ import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
 import { answerBars, type Bar, type Stretch, shareBars, stretchesOf, trackOf } from "./bars";
-import { brief } from "./claims";
+import { brief, short } from "./claims";
 
 const TITLES: Record<string, string> = {
   words: "The model’s guesses",
@@ -51,6 +51,7 @@ export function Answer() {
       ) : (
         <Bars asked={asked} bars={shareBars(asked, view.overview.queries, share.value)} />
       )}
+      {note && <p class="bl-answer-note">{note}</p>}
       {rows.length > 1 && kind !== "span" && <OtherAnswer />}
     </section>
   );
@@ -96,7 +97,7 @@ function Bars({ asked, bars }: { asked: Asked; bars: Bar[] }) {
   const { loudness, answers, factor } = asked;
   const curves =
     answers.kind === "embedding" ? [] : answers.rows.map((row) => (loudness && curveOf(loudness, row)) ?? []);
-  const track = trackOf(bars, curves);
+  const track = trackOf(bars, curves, isOpenEnded(answers) ? 0 : 1);
   const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
   const legends = LEGENDS[factor === 1 && asked.others === 0 ? "head" : "change"]!;
   const legend = leadKinds.find((kind) => legends[kind]);
@@ -116,6 +117,10 @@ function Bars({ asked, bars }: { asked: Asked; bars: Bar[] }) {
     </div>
   );
 }
+
+/** Whether numbers have no end of their own at 1: scores; or are small parts of it: words of a vocabulary, shares. */
+const isOpenEnded = ({ kind, unit }: Asked["answers"]): boolean =>
+  ["words", "embedding"].includes(kind) || !["probability", "cosine"].includes(unit);
 
 /** What a bar says to who cannot see it. */
 function spoken({ name, now, off, was }: Bar, head: string): string {
@@ -149,16 +154,14 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
   return (
     <button
       type="button"
-      class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}`}
+      class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${kind === "similarity" ? " bl-ours" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
       aria-pressed={canAct && kind !== "embedding" ? lead : undefined}
       disabled={!canAct}
       title={title}
       onClick={act}
     >
-      <span class="bl-answer-name">
-        <Token text={label} />
-      </span>
+      <span class="bl-answer-name">{kind === "similarity" || markers ? label : <Token text={label} />}</span>
       <span class="bl-answer-track">
         {stretchesOf(bar, track, lead).map((stretch) => (
           <span
@@ -173,7 +176,7 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
           </span>
         )}
       </span>
-      <span class="bl-answer-number bl-number">{brief(now).replace("less than ", "<\u2009")}</span>
+      <span class="bl-answer-number bl-number">{short(now)}</span>
     </button>
   );
 }

@@ -71,7 +71,7 @@ export function shareBars(asked: Asked, side: TokenSide, { shares }: Shares): Ba
     ...{ name, pieces, markers, position: -1, now: sum(now, pieces)!, off: sum(off, pieces), was: sum(was, pieces) },
     about: isDragged && !loudness?.factors.includes(factor),
   });
-  const special = ranked.filter((one) => one.special);
+  const special = ranked.filter((one) => one.special).sort((a, b) => a.pieces[0]! - b.pieces[0]!);
   const names = [...new Set(special.map(({ label }) => label))].join(" ");
   return [
     ...ranked
@@ -97,10 +97,10 @@ export interface Stretch {
   to: number;
 }
 
-/** Where the track begins and ends: at round numbers, the same for every strength of the head. */
-export function trackOf(bars: Bar[], curves: number[][]): [lo: number, hi: number] {
+/** Where the track begins and ends: at round numbers not below `least`, the same for every strength of the head. */
+export function trackOf(bars: Bar[], curves: number[][], least = 0): [lo: number, hi: number] {
   const numbers = [...bars.flatMap(({ now, off, was }) => [now, off ?? now, was ?? now]), ...curves.flat()];
-  const most = Math.max(...numbers);
+  const most = Math.max(least, ...numbers);
   const hi = [0.1, 0.25, 0.5, 1].find((end) => most <= end) ?? most;
   return [Math.min(0, ...numbers), hi];
 }

@@ -29,14 +29,16 @@ function neighboursOf({ overview, shownHead }: View, step: number): Look["neighb
   return side && share >= MOST ? { side, share } : null;
 }
 
-/** What the row in focus, or that of the word under the pointer, gives most to; in words for other measures than weight. */
-export function lookOf(view: View): Look | string {
+/** What the row in focus (the answer's, where none is pinned), or that of the word under the pointer, gives most to; in
+ * words for other measures than weight. */
+export function lookOf(view: View, answered = -1): Look | string {
   const { overview, shownHead, focus, page } = view;
   const { layer, head, layerMap, measure, values } = shownHead;
   const [rows, cols] = [units(overview.queries, true), units(overview.keyside, true)];
   const hovered = page.front.word.value;
   const has = (n: number) => (unit: Unit) => unit.pieces.includes(n);
-  const at = Math.max(0, rows.findIndex(has(hovered?.[0] ?? focus.query)));
+  const rest = focus.pinnedQuery || answered < 0 ? focus.query : answered;
+  const at = Math.max(0, rows.findIndex(has(hovered?.[0] ?? rest)));
   const query = rows[at]!;
   const numbers = grid(layerMap?.values ?? values, [query], cols).values.row(0);
   const name = headLabel(layer, head);
@@ -90,7 +92,7 @@ const isOfCurve = ({ answers, lead, loudness, curve, shown, isDragged }: Asked):
 
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
 function claimOf(view: View, asked: Asked | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
-  const look = lookOf(view);
+  const look = lookOf(view, asked?.answers.kind === "words" ? asked.lead.position : -1);
   const first = typeof look === "string" ? [capital(look)] : lookPieces(look);
   if (!asked) return [first, null];
   if (asked.waits) return [first, ["…"]];

@@ -11,6 +11,9 @@ export const plain = (pieces: Piece[]): string =>
 /** A number as bars and sentences have it: two decimals. */
 export const brief = (value: number): string => (value > 0 && value < 0.005 ? "less than 0.01" : signed(value, 2));
 
+/** The same where there is little room. */
+export const short = (value: number): string => brief(value).replace("less than ", "<\u2009");
+
 /** The difference of two numbers as they are shown, so that what is read adds up. */
 export const shownDifference = (from: number, to: number): number =>
   (Math.round(100 * to) - Math.round(100 * from)) / 100;
@@ -45,7 +48,7 @@ export function lookPieces(look: Look): Piece[] {
   const at: Piece[] = [" (", { number: brief(value) }, ")."];
   if (neighbours && !hovered) {
     const share: Piece = { number: brief(neighbours.share) };
-    return [head, ` lets ${noun}s look at the ${noun} ${neighbours.side} (`, share, " on average)."];
+    return [head, ` lets ${noun}s look at the ${noun} ${neighbours.side} (mean `, share, ")."];
   }
   if (!isMuch(value, even)) return ["In ", head, ", ", query, ` looks at no ${noun} much; at `, key, " most", ...at];
   const [does, rests] = hovered ? [" looks at ", " rests on "] : [" look at ", " rest on "];
@@ -93,7 +96,7 @@ export const isAlike = (from: number, to: number): boolean => brief(from) === br
 /** "falls from 0.66 to 0.27". */
 function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to" | "about">): Piece[] {
   const [before, after] = [brief(from), brief(to)];
-  const guess = about ? "about " : "";
+  const guess = about ? "≈ " : "";
   if (before === after)
     return [
       ...subject,
@@ -112,7 +115,7 @@ function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to"
 /** "the vector turns by 0.08", from none. */
 function turns(effect: Effect): Piece[] {
   if (!isAlike(effect.from, 0) && effect.from > 0) return moves(subjectOf(effect), effect);
-  return [`the vector turns by ${effect.about ? "about " : ""}`, { number: brief(effect.to), strong: true }];
+  return [`the vector turns by ${effect.about ? "≈ " : ""}`, { number: brief(effect.to), strong: true }];
 }
 
 const told = (effect: Effect): Piece[] =>
@@ -163,13 +166,7 @@ export function louderPieces(effect: Effect, look: Look | null): [Piece[], Piece
   const silent = brief(factor) === "0.00" || brief(factor).startsWith("less");
   const lead: Piece[] = silent
     ? [run, { head: effect.head }, " silent, "]
-    : [
-        others > 0 ? "In this changed run, at " : "At ",
-        { number: factor.toFixed(2) },
-        " of ",
-        { head: effect.head },
-        "’s strength, ",
-      ];
+    : [run, { head: effect.head }, " at ", { number: factor.toFixed(2) }, ", "];
   const answer = [...lead, ...told(effect), "."];
   if (!silent) return [answer, [`It passes on ${factor < 1 ? "less" : "more"} than the model lets it.`]];
   const still: Piece[] =

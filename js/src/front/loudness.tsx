@@ -6,7 +6,7 @@ import { tokenWord } from "../parts/token";
 import { type Asked, curveAt, isExact, isOfHead, useAsked } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
-import { brief } from "./claims";
+import { brief, short } from "./claims";
 
 const LOUDEST = 2;
 const SNAP = 0.04; // so near to 1 it is 1
@@ -110,7 +110,6 @@ export function Loudness() {
         onPointerDown={(event) => {
           if (!curve || event.button !== 0) return;
           event.currentTarget.setPointerCapture(event.pointerId);
-          event.currentTarget.focus({ preventScroll: true });
           isHeld.current = true;
           clearTimeout(timer.current);
           at(event);
@@ -194,12 +193,12 @@ function Curve({ curve, factors, factor, value, name }: CurveProps) {
       </svg>
       {factor > 0.4 && (
         <span class="bl-curve-end bl-number" style={{ left: 0, top: percent(y(first)) }}>
-          {brief(first)}
+          {short(first)}
         </span>
       )}
       {factor < 1.6 && (
         <span class="bl-curve-end bl-number bl-at-right" style={{ right: 0, top: percent(y(last)) }}>
-          {brief(last)}
+          {short(last)}
         </span>
       )}
       <span class="bl-curve-dot" style={{ left: percent(x(factor)), top: percent(y(value)) }} />
@@ -209,7 +208,7 @@ function Curve({ curve, factors, factor, value, name }: CurveProps) {
         style={{ left: percent(x(factor)), top: percent(y(value)) }}
         aria-hidden="true"
       >
-        <i class="bl-text-word">{tokenWord(name)}</i> <b class="bl-number">{brief(value)}</b>
+        <i class="bl-text-word">{tokenWord(name)}</i> <b class="bl-number">{short(value)}</b>
       </span>
     </>
   );

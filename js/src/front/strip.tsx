@@ -52,11 +52,7 @@ function lookedAt(view: View, layer: number, head: number, row: number): Piece[]
   const key = cols[to];
   if (!key || !isMuch(numbers[to]!, key.pieces.length / K)) return null;
   const name = tokenWord(key.label);
-  if (overview.square && !key.special) {
-    if (key.pieces[0] === query!.pieces[0]) return ["looks at itself"];
-    if (key.pieces.at(-1)! + 1 === query!.pieces[0]) return [`the ${nounOf(overview)} before`];
-    if (query!.pieces.at(-1)! + 1 === key.pieces[0]) return [`the ${nounOf(overview)} after`];
-  }
+  if (overview.square && key.pieces[0] === query!.pieces[0]) return ["looks at itself"];
   return key.special ? ["rests on ", { mark: name }] : ["looks at ", { word: name }];
 }
 
