@@ -1,7 +1,7 @@
 // Why two texts are similar: both as fields, the number, the pairs that it is a sum of, and what is left without a word.
 import { batch, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { POSITIVE, UNITS } from "../../generated/vocabulary";
+import { UNITS } from "../../generated/vocabulary";
 import type { Answer } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, percent, signed } from "../../paint/format";
