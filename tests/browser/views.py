@@ -49,7 +49,7 @@ class Seen:
 
     def unfold(self) -> None:
         """Unfold all heads, where they are not; the focus stays where it is."""
-        self.root.evaluate("root => root.querySelector('.bl-all-heads[aria-expanded=false]')?.click()")
+        self.root.evaluate("root => root.querySelector('.bl-open-heads[aria-expanded=false]')?.click()")
 
     # parts
 

@@ -5,7 +5,6 @@ import { headLabel } from "../paint/format";
 import { Close, into } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { useView } from "../state/view";
-
 import { ExportMenu } from "./exportmenu";
 import { GoBack } from "./goback";
 import { Help } from "./help";
