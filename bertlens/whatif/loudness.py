@@ -21,7 +21,7 @@ from ..run.changes import Change, Scale, base
 from ..trace.trace import Trace
 from .before_after import alike, answer_kind, cosine, named_answers, numbers_of
 from .reruns import check
-from .sweeps import Baseline, batches
+from .sweeps import BaseRun, batches
 from .targets import Target, target_of
 
 
@@ -91,7 +91,7 @@ def _runs(
 ) -> Generator[None, None, list[Any]]:
     """What is read of each run's output, in the order of LOUDNESS; of 1 it is the run without the change."""
     check(here(), earlier)
-    baseline = Baseline.of(here(), tuple(earlier))
+    baseline = BaseRun.of(here(), tuple(earlier))
     readings = []
     for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1]):
         if readings:

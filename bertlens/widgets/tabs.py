@@ -36,7 +36,10 @@ PARTS: dict[str, WidgetPart] = {
     entry.name: entry
     for entry in (
         WidgetPart("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html", "lesson_model")),
-        WidgetPart("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
+        WidgetPart(
+            "atlas",
+            ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact", "loudness"),
+        ),
         WidgetPart("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop")),
         WidgetPart("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )

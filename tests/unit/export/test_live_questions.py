@@ -135,8 +135,8 @@ class Run:
 
 
 def runs_of(kind: str, lens: bl.Lens, seed: int) -> list[Run]:
-    """Of a text and of a pair: unchanged, and with a head off and one less loud; of tokens cut and hidden where a page can
-    say it, of a pair one looked at less."""
+    """Of a text and of a pair: unchanged, and with a head off and one less loud; of tokens cut and hidden where a page
+    can say it, of a pair one looked at less."""
     rng = random.Random(seed)
     found = []
     for texts in ((sentence(rng, kind), None), (sentence(rng, kind), sentence(rng, kind))):
