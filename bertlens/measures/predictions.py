@@ -113,7 +113,7 @@ def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
     """
     assert trace.model is not None
     if (activation := trace.model.activation) is not None:
-        return "score", [activation(output.logits).detach()[0].double() for output in outputs]
+        return "score", [activation(output.logits)[0].double() for output in outputs]
     logits = [output.logits[0].double() for output in outputs]
     probabilities = [chance for row in logits if (chance := chances(trace, row)) is not None]
     return ("probability", probabilities) if probabilities else ("logit", logits)

@@ -37,9 +37,10 @@ from ..measures.predictions import (
 from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
+from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from .reruns import check
-from .sweeps import Index, estimate, outputs, planned, steps
+from .sweeps import Index, outputs, planned, slopes, steps
 from .targets import Target, name_of, numbers_at, target_of
 
 Differences = list[tuple[Index, float]]
@@ -127,7 +128,7 @@ def numbers_of(kind: str, trace: Trace, *outputs: Any) -> tuple[str, list[Number
         places = masked(trace)
         return "probability", [{at: numbers_at(kind, trace, at, o)[1][0] for at in places} for o in outputs]
     if kind == "span":
-        return "probability", [{-1: _span_numbers(trace, output)} for output in outputs]
+        return "probability", [{-1: span_chances(trace, output)} for output in outputs]
     unit, rows = classes(trace, *outputs)
     return unit, [{-1: row} if kind == "labels" else dict(enumerate(row)) for row in rows]
 
@@ -185,8 +186,8 @@ def _spans(trace: Trace) -> Tensor:
     return (inside[:, None] & inside[None]).triu()
 
 
-def _span_numbers(trace: Trace, output: Any) -> Tensor:
-    """(S·S) probabilities of [start, end]."""
+def span_chances(trace: Trace, output: Any) -> Tensor:
+    """(S·S) of each span [start, end] the product of both probabilities, 0 where it is none."""
     start, end = (logits[0].double().softmax(-1) for logits in (output.start_logits, output.end_logits))
     return (start[:, None] * end[None]).masked_fill(~_spans(trace), 0).flatten()
 
@@ -229,15 +230,21 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
 
 @dataclass(frozen=True)
 class SweptNumber:
-    """A number of the answer that heads are swept for. estimated: (L, H) to first order, None where there is no slope;
-    exact: of some layers' heads, as `sweeps.steps` gives them; metric: what is read of each run's output, None where it
-    takes two texts."""
+    """A number of the answer that heads are swept for. sloped: (L, H, S) as of `sweeps.slopes`, by the tokens of the
+    trace, None where there is no slope; exact: of some heads, (layer, head), as `sweeps.steps` gives them; metric: what
+    is read of each run's output, None where it takes two texts."""
 
     label: str
     unit: str
-    estimated: Callable[[], Tensor] | None
-    exact: Callable[[Iterable[int]], Iterator[Differences]]
+    sloped: Callable[[], Tensor] | None
+    exact: Callable[[Iterable[Index]], Iterator[Differences]]
     metric: Metric | Read | None = None
+
+    @property
+    def estimated(self) -> Callable[[], Tensor] | None:
+        """(L, H) to first order, None where there is no slope."""
+        sloped = self.sloped
+        return None if sloped is None else lambda: sloped().sum(2)
 
 
 def swept_numbers(trace: Trace, target: str | int | None = None, position: int | None = None) -> dict[str, SweptNumber]:
@@ -262,13 +269,14 @@ def swept_number(trace: Trace, name: str, target: str | int | None = None, posit
     return choices[name]
 
 
-def _by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> SweptNumber:
+def by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> SweptNumber:
+    """A number that is read of each run's output."""
     has_slope = not isinstance(metric, Metric) or not metric.flat or bool(trace.changes)
     return SweptNumber(
         label,
         unit,
-        (lambda: estimate(trace, metric)) if has_slope else None,
-        lambda layers: steps(trace, metric, layers=layers),
+        (lambda: slopes(trace, metric)) if has_slope else None,
+        lambda heads: steps(trace, metric, heads=heads),
         metric,
     )
 
@@ -283,10 +291,10 @@ def _swept_words(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     name, rival_name = map(namer(trace, at), (word, rival))
     named = {"name": quotation(name), "other": quotation(rival_name), "where": f" at {at}" if several else ""}
     return {
-        "logit": _by_metric(trace, logit(word, at), phrases.LOGIT.format(**named), "logits"),
-        "difference": _by_metric(trace, difference(word, rival, at), phrases.LOGIT_OVER.format(**named), "nats"),
-        "probability": _by_metric(trace, probability(word, at), phrases.PROBABILITY.format(**named), "0 to 1"),
-        "divergence": _by_metric(trace, divergence(at), phrases.DIVERGENCE.format(**named), "nats"),
+        "logit": by_metric(trace, logit(word, at), phrases.LOGIT.format(**named), "logits"),
+        "difference": by_metric(trace, difference(word, rival, at), phrases.LOGIT_OVER.format(**named), "nats"),
+        "probability": by_metric(trace, probability(word, at), phrases.PROBABILITY.format(**named), "0 to 1"),
+        "divergence": by_metric(trace, divergence(at), phrases.DIVERGENCE.format(**named), "nats"),
     }
 
 
@@ -294,9 +302,9 @@ def _swept_labels(trace: Trace, target: Target | None) -> dict[str, SweptNumber]
     names = labels_of(trace)
     best = target.number if target else int(trace.original.record.output.logits[0].argmax())
     name = "logit" if is_lone(trace) else phrases.LOGIT.format(name=quotation(names[best]), where="")
-    numbers = {"logit": _by_metric(trace, label(best), name, "logits")}
+    numbers = {"logit": by_metric(trace, label(best), name, "logits")}
     if one_of(trace):
-        numbers["divergence"] = _by_metric(trace, divergence(), phrases.DIVERGENCE.format(where=""), "nats")
+        numbers["divergence"] = by_metric(trace, divergence(), phrases.DIVERGENCE.format(where=""), "nats")
     return numbers
 
 
@@ -304,7 +312,7 @@ def _swept_tags(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     if target:
         at_token = {"token": quotation(trace.display_tokens[target.position]), "position": target.position}
         name = phrases.TOKEN_LOGIT.format(name=quotation(target.name), **at_token)
-        return {"logit": _by_metric(trace, label(target.number, target.position), name, "logits")}
+        return {"logit": by_metric(trace, label(target.number, target.position), name, "logits")}
     at = (~trace.special_mask).nonzero()[:, 0]
     tags = trace.original.record.output.logits[0].argmax(-1)[at]
 
@@ -312,7 +320,7 @@ def _swept_tags(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
         summed: Tensor = output.logits[0, at, tags].sum()
         return summed
 
-    return {"logit": _by_metric(trace, logits, phrases.TOKEN_LOGITS, "logits")}
+    return {"logit": by_metric(trace, logits, phrases.TOKEN_LOGITS, "logits")}
 
 
 def _swept_span(trace: Trace) -> dict[str, SweptNumber]:
@@ -326,24 +334,31 @@ def _swept_span(trace: Trace) -> dict[str, SweptNumber]:
         return total
 
     words = " ".join(trace.display_tokens[i : j + 1])[:40]
-    return {"logit": _by_metric(trace, logits, f"start and end logits of {quotation(words)}", "logits")}
+    return {"logit": by_metric(trace, logits, f"start and end logits of {quotation(words)}", "logits")}
 
 
 def _swept_embedding(trace: Trace) -> dict[str, SweptNumber]:
-    return {"similarity": _by_metric(trace, similarity(), phrases.EMBEDDING_KEPT, "cosine")}
+    return {"similarity": by_metric(trace, similarity(), phrases.EMBEDDING_KEPT, "cosine")}
 
 
 def _swept_similarity(trace: Trace) -> dict[str, SweptNumber]:
-    def slopes() -> Tensor:  # of a function of both: the sum of what either moves alone
-        text_a, text_b = texts_apart(trace)
-        return estimate(text_a, _similarity_with(text_b)) + estimate(text_b, _similarity_with(text_a))
+    def sloped() -> Tensor:  # of a function of both: the sum of what either moves alone
+        texts = texts_apart(trace)
+        summed = torch.zeros(trace.n_layers, trace.n_heads, trace.n_tokens, dtype=torch.float64, device="cpu")
+        for number, (text, other) in enumerate(zip(texts, reversed(texts), strict=True)):
+            places = pair_positions(trace.original.encoding, text.encoding, number)
+            at = {alone: place for place, alone in places.items()}
+            rows = slopes(text, _similarity_with(other))
+            columns = [at.get(alone, 0) for alone in range(text.n_tokens)]
+            summed.index_add_(2, torch.tensor(columns, device="cpu"), rows)
+        return summed
 
     return {
         "similarity": SweptNumber(
             phrases.TEXTS_ALIKE,
             UNITS[embedder_of(trace).function],
-            slopes,
-            lambda layers: _together(trace, list(layers)),
+            sloped,
+            lambda heads: _together(trace, list(heads)),
         )
     }
 
@@ -354,11 +369,11 @@ def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
     return lambda output: compared(other, embedding(other, output.last_hidden_state[0]), target)
 
 
-def _together(trace: Trace, layers: list[int]) -> Iterator[Differences]:
+def _together(trace: Trace, heads: list[Index]) -> Iterator[Differences]:
     """The similarity of two texts with the same head off in both, less that without."""
     pool: tuple[dict[Index, Pair], dict[Index, Pair]] = ({}, {})
     nothing: dict[Index, Pair] = {}
-    for batches in zip_longest(*(_embeddings(text, layers) for text in texts_apart(trace)), fillvalue=nothing):
+    for batches in zip_longest(*(_embeddings(text, heads) for text in texts_apart(trace)), fillvalue=nothing):
         for text, batch in zip(pool, batches, strict=True):
             text |= batch
         pairs = [(index, pool[0].pop(index), pool[1].pop(index)) for index in [*pool[0]] if index in pool[1]]
@@ -366,11 +381,11 @@ def _together(trace: Trace, layers: list[int]) -> Iterator[Differences]:
             yield [(index, alike(trace, a[1], b[1]) - alike(trace, a[0], b[0])) for index, a, b in pairs]
 
 
-def _embeddings(text: Trace, layers: list[int]) -> Iterator[dict[Index, Pair]]:
+def _embeddings(text: Trace, heads: list[Index]) -> Iterator[dict[Index, Pair]]:
     """A text's vector without each change and with it, batch by batch."""
-    heads = planned(text, "heads", layers=layers)
-    check(text, [change for _, change in heads])
-    for baseline, batch in outputs(text, heads):
+    changes = planned(text, "heads", heads=heads)
+    check(text, [change for _, change in changes])
+    for baseline, batch in outputs(text, changes):
         rows = (baseline, *(output for _, output in batch))
         plain, *changed = (embedding(text, row.last_hidden_state[0]).detach() for row in rows)
         yield {index: (plain, vector) for (index, _), vector in zip(batch, changed, strict=True)}

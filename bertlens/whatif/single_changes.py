@@ -48,14 +48,18 @@ def why_not(trace: Trace) -> str:
     tokens, heads, limit = trace.n_tokens, trace.n_layers * trace.n_heads, LIMITS["carried"].tokens
     if not within("carried", tokens):
         return f"This needs the model: a saved page holds it of texts of up to {limit} tokens, and this has {tokens:,}."
-    width = (trace.head_dim or 0) * trace.n_heads
-    runs = heads / 2 + tokens  # a head's is of half the layers, on average
-    if runs * tokens * trace.n_layers * 12 * width**2 > ALONE_WORK:
+    if work(trace, heads / 2 + tokens) > ALONE_WORK:  # a head's run is of half the layers, on average
         return (
             f"This needs the model: to try each of {heads:,} heads and {tokens} tokens of a model of this size "
             "takes too long whenever a page is saved."
         )
     return ""
+
+
+def work(trace: Trace, runs: float) -> float:
+    """Multiplications of so many runs, about."""
+    width = (trace.head_dim or 0) * trace.n_heads
+    return runs * trace.n_tokens * trace.n_layers * 12 * width**2
 
 
 def single_changes(trace: Trace, target: str | int | None = None, position: int | None = None) -> SingleChanges:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any, TypeVar
 
 import torch
@@ -75,13 +75,18 @@ def estimate(trace: Trace, metric: Metric | Read) -> Tensor:
     no slope where it is not.
     Raises InputError for a metric that begins at its extreme, where all slopes are 0; ModelError like `gradients`.
     """
+    return slopes(trace, metric).sum(2)
+
+
+def slopes(trace: Trace, metric: Metric | Read) -> Tensor:
+    """(L, H, S) −g_i · ctx_i, float64: what each token's own row of a head makes of `estimate`. Raises as that."""
     check(trace, ())
     if isinstance(metric, Metric) and metric.flat and not trace.changes:
         raise InputError(
             f"{metric.name} begins at its extreme, where every slope is 0: run whatif.sweep, or estimate another metric"
         )
-    slopes = gradients(trace, loss=bound(metric, trace))
-    rows = [-(g * trace.head_context(layer)).sum((1, 2)) for layer, g in enumerate(slopes.contexts)]
+    contexts = gradients(trace, loss=bound(metric, trace)).contexts
+    rows = [-(g * trace.head_context(layer)).sum(2) for layer, g in enumerate(contexts)]
     estimated = torch.stack(rows).double().cpu()
     for layer in range(trace.n_layers):
         for head, factor in trace.changed_contexts(layer).items():
@@ -98,13 +103,14 @@ def steps(
     layer: int | None = None,
     head: int | None = None,
     layers: Iterable[int] | None = None,
+    heads: Iterable[Index] | None = None,
 ) -> Iterator[list[tuple[Index, float]]]:
     """`sweep`, batch by batch as it comes in: (index in its result, change of the metric).
 
-    layers: of heads and layers, only these.
+    layers: of heads and layers, only these; heads: of heads, only these (layer, head).
     """
     _shape(trace, changes, layer, head)
-    planned_changes = planned(trace, changes, layer, head, layers)
+    planned_changes = planned(trace, changes, layer, head, layers, heads)
     check(trace, [change for _, change in planned_changes] or [Hide(0)])
     reader = bound(metric, trace)
     for output_before, batch in outputs(trace, planned_changes):
@@ -185,11 +191,13 @@ def planned(
     layer: int | None = None,
     head: int | None = None,
     layers: Iterable[int] | None = None,
+    heads: Iterable[Index] | None = None,
 ) -> list[tuple[Index, Change]]:
-    """(index in the result, change) of a sweep, layer by layer; layers: as of `steps`."""
+    """(index in the result, change) of a sweep, layer by layer; layers, heads: as of `steps`."""
     numbers = range(trace.n_layers) if layers is None else sorted({*check_indices(layers, trace.n_layers, "layers")})
     if changes == "heads":
-        return [((n, h), Off(n, h)) for n in numbers for h in range(trace.n_heads)]
+        planned_heads = product(numbers, range(trace.n_heads)) if heads is None else sorted({*heads})
+        return [((n, h), Off(n, h)) for n, h in planned_heads]
     if changes == "layers":
         return [((n,), Off(n)) for n in numbers]
     if changes == "tokens":

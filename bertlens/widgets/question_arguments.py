@@ -153,6 +153,7 @@ ARGUMENTS: dict[str, Argument] = {
     "metric": Argument(lambda _trace, value: value if isinstance(value, str) else str(value)[:40]),
     "target": Argument(_text),
     "target_at": Argument(lambda trace, value: _index(value, "token", trace.n_tokens), "number"),
+    "long": Argument(_flag("long"), "boolean"),
     "row": Argument(_as_sent, "number"),
     "col": Argument(_as_sent, "number"),
     "aligned": Argument(_flag("aligned"), "boolean"),

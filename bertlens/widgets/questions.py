@@ -16,8 +16,8 @@ from ..measures.offers import check_capability
 from ..trace.trace import Trace
 from . import rounding
 from . import saved_arguments as saved
+from .answers import first_answer, loudness, matter, pdf, score_maps, view_commands, whatif, which_words, why
 from .answers import head_answers as heads
-from .answers import loudness, matter, pdf, score_maps, view_commands, whatif, which_words, why
 from .answers.layer_pictures import layer_pictures_in_turn
 from .panels import comparison_panel as comparison
 from .panels import corpus_panel, similarity_panel
@@ -165,6 +165,15 @@ for _question in (
     Question("loudness", loudness.loudness, ("layer", "head", *TARGET), "whatif", carried_shown=loudness.carried),
     Question("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
     Question("each_matters", matter.each_matters, TARGET, "whatif", saved.once, whatif.carried_target),
+    Question(
+        "heads_that_matter",
+        first_answer.heads_that_matter,
+        (*TARGET, "long?"),
+        carried=first_answer.carried,
+        carried_shown=first_answer.carried_with_target,
+        saved=first_answer.saved_heads,
+    ),
+    Question("shares", first_answer.shares, (), carried=saved.of_short(saved.once)),
     Question("which_words", which_words.which_words, ("attribution", *TARGET), "whatif"),
     Question("faithful", which_words.faithful, ("attribution", *TARGET), "whatif"),
     _of_scores("score_maps", score_maps.score_maps_in_turn, ("layer", "head"), carried_shown=score_maps.carried_maps),

@@ -57,6 +57,9 @@ NO_LABEL = "{text} is no label of this model."
 NEAR = " Near it: {names}."
 TEXTS_ALIKE = "similarity of the two texts"
 EMBEDDING_ALIKE = "cosine of the embedding with the one before"
+EMBEDDING_TURNED = "how far the text’s vector turns"
+HEADS_LONG = "Which heads matter in a text of {tokens} tokens takes a while: it is tried on request."
+HEADS_MANY = "Which of {heads} heads matter takes a run for each: it is tried on request."
 
 # --- the numbers of an answer that heads are switched off for ---
 

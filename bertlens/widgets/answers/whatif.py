@@ -115,7 +115,8 @@ def matters_exact(trace: Trace, metric: str, layer: int, target: str = "", targe
     memo = _swept(trace).setdefault((metric, target, target_at), {})
     if layer not in memo:
         values = np.full(trace.n_heads, np.nan)
-        for batch in asking.swept_number(trace, metric, *asked_target(target, target_at)).exact([layer]):
+        heads = [(layer, head) for head in range(trace.n_heads)]
+        for batch in asking.swept_number(trace, metric, *asked_target(target, target_at)).exact(heads):
             for (_, head), effect in batch:
                 values[head] = effect
         memo[layer] = values

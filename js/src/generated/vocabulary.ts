@@ -71,6 +71,8 @@ export interface Questions {
   loudness: { layer: number; head: number; target?: string; target_at?: number };
   cell_matters: { layer: number; head: number; query: number; key: number; target?: string; target_at?: number };
   each_matters: { target?: string; target_at?: number };
+  heads_that_matter: { target?: string; target_at?: number; long?: boolean };
+  shares: Record<never, never>;
   which_words: { attribution: string; target?: string; target_at?: number };
   faithful: { attribution: string; target?: string; target_at?: number };
   score_maps: { layer: number; head: number };

@@ -180,7 +180,7 @@ def test_answers_and_sweeps_of_every_kind(kind: str) -> None:
     for name, one in swept_numbers(trace).items():
         values = np.full((trace.n_layers, trace.n_heads), np.nan)
         for layer in range(trace.n_layers):
-            for batch in one.exact([layer]):
+            for batch in one.exact([(layer, h) for h in range(trace.n_heads)]):
                 for index, value in batch:
                     values[index] = value
         for (layer, head), value in np.ndenumerate(values):
@@ -242,7 +242,7 @@ def test_a_change_that_names_a_token_of_the_pair() -> None:
     one, other = (of.output.last_hidden_state[0].double().mean(0) for of in (first.rerun(whatif.hide(3)), second))
     assert row.after == pytest.approx(float(torch.cosine_similarity(one, other, dim=0)), abs=1e-6)
     for asked_of in swept_numbers(run).values():  # and every head is swept on top of it
-        [batch] = asked_of.exact([1])
+        [batch] = asked_of.exact([(1, h) for h in range(4)])
         both = [text.rerun(*changes, whatif.off(1, 0)) for text, changes in ((first, [whatif.hide(3)]), (second, []))]
         one, other = (of.output.last_hidden_state[0].double().mean(0) for of in both)
         expected = float(torch.cosine_similarity(one, other, dim=0)) - row.after

@@ -1,0 +1,148 @@
+"""Which heads matter most to the number that stands first in the answer: ordered by one backward pass, the best run."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..base.generators import run_to_end
+from ..base.limits import ALONE_WORK, within
+from ..base.vocabulary import phrases
+from ..base.vocabulary.constants import ANSWERS
+from ..errors import ModelError
+from ..measures.metrics import Metric, Read, similarity
+from ..measures.predictions import is_lone
+from ..measures.rows import Here
+from ..trace.trace import Trace
+from .before_after import SweptNumber, answer_kind, answers, by_metric, span_chances, swept_numbers
+from .reruns import check
+from .single_changes import work
+from .targets import Target, name_of, numbers_at, target_of
+
+RUN = 8  # heads that are run, the first by the estimate
+HeadChange: TypeAlias = tuple[int, int, float]
+Asked: TypeAlias = tuple[str | None, int | None]  # a target and where, as of `targets.target_of`
+FIRST_ANSWER: Asked = (None, None)
+
+
+@dataclass(frozen=True)
+class FirstNumber:
+    """The number of an answer's first bar in this run. name: the word, label or tag, "" of a lone number; position: -1
+    of the whole text; unit: as drawn, "1 − cosine" of an embedding; swept: what heads do to it."""
+
+    kind: str
+    name: str
+    position: int
+    unit: str
+    before: float
+    swept: SweptNumber
+
+
+@dataclass(frozen=True)
+class StrongestHeads:
+    """heads: (layer, head, change of the number without it), exact, the largest change first. rows: of each head the
+    token whose row there moves the number most, to first order; -1 where there is no slope."""
+
+    number: FirstNumber
+    heads: tuple[HeadChange, ...]
+    rows: tuple[int, ...]
+
+
+def first_number(trace: Trace, about: Asked = FIRST_ANSWER) -> FirstNumber:
+    """Of the model's first answer in the original run, or of a target.
+
+    Raises ModelError where the model gives no answer, or no run can be changed, InputError for a target it has not.
+    """
+    check(trace, ())
+    kind = answer_kind(trace)
+    name, position = about
+    if name is not None:
+        return _of_target(trace, kind, target_of(trace, name, position))
+    record = answers(trace, ANSWERS)
+    if not record.rows:
+        raise ModelError("the model has no answer to this text: none of its tokens is one to answer at")
+    first, origin = record.rows[0], trace.original.record.output
+    if kind in ("words", "labels", "tags"):
+        _, [numbers] = numbers_at(kind, trace, first.position, origin)
+        number = int(numbers.argmax())
+        return _of_target(trace, kind, Target(name_of(trace, kind, number, first.position), number, first.position))
+    if kind == "similarity":
+        return FirstNumber(kind, first.name, -1, record.unit, first.after, swept_numbers(trace)["similarity"])
+    if kind == "span":
+        best = int(span_chances(trace, origin).argmax())
+        swept = by_metric(trace, lambda output: span_chances(trace, output)[best], first.name, record.unit)
+        return FirstNumber(kind, first.name, first.position, record.unit, first.after, swept)
+    turn = Metric(phrases.EMBEDDING_TURNED, "1 − cosine", _turned, flat=True)
+    swept = by_metric(trace, turn, turn.name, turn.unit)
+    return FirstNumber(kind, turn.name, -1, turn.unit, 1 - first.after, swept)
+
+
+def _of_target(trace: Trace, kind: str, target: Target) -> FirstNumber:
+    def drawn(output: Any) -> Tensor:
+        number: Tensor = numbers_at(kind, trace, target.position, output)[1][0][target.number]
+        return number
+
+    name = "" if kind == "labels" and is_lone(trace) else target.name
+    output = trace.record.output
+    unit, _ = numbers_at(kind, trace, target.position, output)
+    return FirstNumber(kind, name, target.position, unit, float(drawn(output)), by_metric(trace, drawn, name, unit))
+
+
+def _turned(trace: Trace) -> Read:
+    alike = similarity().bind(trace)
+    return lambda output: 1 - alike(output)
+
+
+def limit(trace: Trace, number: FirstNumber) -> str:
+    """Why this is not tried unasked, in a sentence; "" where it is: the text's length, or a run for each head."""
+    if not within("effects", trace.n_tokens):
+        return phrases.HEADS_LONG.format(tokens=trace.n_tokens)
+    heads = trace.n_layers * trace.n_heads
+    if number.swept.sloped is None and work(trace, heads / 2) > ALONE_WORK:
+        return phrases.HEADS_MANY.format(heads=heads)
+    return ""
+
+
+def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads:
+    """The eight heads that move the first number of the answer most by `sweeps.estimate`, each run without it.
+
+    What a head changes is told from the run shown, or from that without what covers the change; heads that a change of
+    the run names are always among them. Where the number has no slope (an embedding compared with itself) every head is
+    run. Raises like `first_number` and `sweeps.estimate`.
+    """
+    return run_to_end(ranking(lambda: trace, first_number(trace, about), about))
+
+
+def ranking(here: Here, number: FirstNumber, about: Asked) -> Generator[float, None, StrongestHeads]:
+    """`strongest_heads` in steps, each a share of the work; made once of a run."""
+    memo = here().kept("strongest heads", dict[Asked, StrongestHeads])
+    if about in memo:
+        return memo[about]
+    everyone = [*product(range(here().n_layers), range(here().n_heads))]
+    slopes = None if number.swept.sloped is None else number.swept.sloped()
+    picked = everyone
+    if slopes is not None:
+        sizes = slopes.sum(2).abs().nan_to_num(-1)
+        for change in here().changes:
+            layer, head = getattr(change, "layer", None), getattr(change, "head", None)
+            if layer is not None and head is not None:
+                sizes[layer, head] = torch.inf
+        picked = [everyone[n] for n in sizes.flatten().argsort(descending=True, stable=True)[:RUN].tolist()]
+        yield 0.3
+    effects: list[HeadChange] = []
+    for batch in number.swept.exact(picked):
+        effects += [(layer, head, effect) for (layer, head), effect in batch]
+        yield len(effects) / len(picked)
+    strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:RUN]
+    rows = [-1 if slopes is None else _row(slopes[layer, head]) for layer, head, _ in strongest]
+    memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows))
+    return memo[about]
+
+
+def _row(slopes: Tensor) -> int:
+    return -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())

@@ -1,0 +1,78 @@
+"""What the first answer of a view rests on: the heads that matter most to it, the tokens of a text's vector."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...errors import BertLensError
+from ...measures.vector_shares import vector_shares
+from ...trace.trace import Trace
+from ...whatif import single_changes
+from ...whatif.before_after import answer_kind
+from ...whatif.strongest_heads import first_number, limit, ranking
+from ..records import Answer, Selection
+from ..turns import PATIENCE, ask_again, in_steps
+from .whatif import asked_target, carried_target
+
+
+def heads_that_matter(
+    trace: Trace, target: str = "", target_at: int = -1, long: bool = False, patience: float = PATIENCE
+) -> Answer:
+    """The heads that move the number of the answer's first bar most: see `whatif.strongest_heads`.
+
+    Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head, change], exact, the largest
+    first; rows, of each the token whose row there moves it most, -1 where that is not known; limit, a sentence where
+    nothing was tried unasked (`long` asks), "" where it is done; why_not. Where it takes longer than `patience` (s):
+    "again", see turns.
+    """
+    nothing: dict[str, Any] = {"kind": "", "name": "", "position": -1, "unit": "", "before": math.nan}
+    nothing |= {"heads": [], "rows": [], "limit": "", "why_not": ""}
+    about = asked_target(target, target_at)
+    try:
+        number = first_number(trace, about)
+        fields = {name: getattr(number, name) for name in ("kind", "name", "position", "unit", "before")}
+        if not long and (reason := limit(trace, number)):
+            return nothing | fields | {"limit": reason}, {}
+        of = ("strongest heads", about)
+        strongest = in_steps(trace, of, lambda here: ranking(here, number, about), patience)
+    except BertLensError as error:
+        return nothing | {"why_not": str(error)}, {}
+    if strongest is None:
+        return ask_again(trace, of)
+    return nothing | fields | {"heads": [*map(list, strongest.heads)], "rows": list(strongest.rows)}, {}
+
+
+def saved_heads(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
+    """`heads_that_matter` as a saved page holds it."""
+    return heads_that_matter(trace, target, target_at, patience=math.inf)
+
+
+def _is_carried(trace: Trace) -> bool:
+    try:
+        answer_kind(trace)
+    except BertLensError:
+        return True  # with the reason
+    return not single_changes.why_not(trace)
+
+
+def carried(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Of a text whose single changes a page without a kernel holds."""
+    if _is_carried(trace):
+        yield {}
+
+
+def carried_with_target(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
+    """With the target that the view is set to, of such a text."""
+    if _is_carried(trace):
+        yield from carried_target(trace, selection)
+
+
+def shares(trace: Trace) -> Answer:
+    """What a text's vector rests on. Fields: how, said as of `vector_shares`, why_not. Array: shares (S,) float64."""
+    try:
+        parts = vector_shares(trace)
+    except BertLensError as error:
+        return {"how": "", "said": "", "why_not": str(error)}, {}
+    return {"how": parts.how, "said": parts.said, "why_not": ""}, {"shares": parts.values}

@@ -1,0 +1,149 @@
+"""The heads that matter most to the first number of an answer: against runs one by one, and silenced rows."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+
+import bertlens as bl
+from bertlens import Lens, whatif
+from bertlens.base.limits import LIMITS
+from bertlens.whatif import strongest_heads as strongest
+from bertlens.whatif.strongest_heads import strongest_heads
+from bertlens.widgets.answers.first_answer import heads_that_matter, shares
+from unit import tiny
+
+PAIR = ("the cat sat on the mat", "it was very warm")
+TIRED = "The cat did not drink the milk because the [MASK] was tired."
+KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "words": (tf.BertForMaskedLM, ("the cat [MASK] on the mat",)),
+    "labels": (tf.BertForSequenceClassification, ("the cat sat on the mat",)),
+    "tags": (tf.BertForTokenClassification, ("the cat sat on the mat",)),
+    "span": (tf.BertForQuestionAnswering, PAIR),
+    "similarity": (tf.BertModel, PAIR),
+    "embedding": (tf.BertModel, ("the cat sat on the mat",)),
+}
+
+
+@cache
+def lens_of(kind: str, **settings: Any) -> Lens:
+    config = tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 3} | settings)
+    return Lens(tiny.shaken(KINDS[kind][0](config), 0), tiny.wordpiece())
+
+
+@cache
+def mlm() -> Lens:
+    return bl.Lens.embedded(mlm=True)
+
+
+def drawn(run: Any, name: str, position: int) -> float:
+    """The number of a bar of a run as the page draws it."""
+    rows = whatif.answers(run, 1000).rows
+    return next(row.after for row in rows if row.name == name and row.position == position)
+
+
+def as_bar(kind: str, number: float) -> float:
+    return 1 - number if kind == "embedding" else number
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("changed", [False, True])
+def test_each_change_is_a_run_without_the_head(kind: str, changed: bool) -> None:
+    trace = lens_of(kind).trace(*KINDS[kind][1])
+    earlier = [whatif.off(1, 2)] if changed else []
+    run = trace.rerun(*earlier) if changed else trace
+    first = whatif.answers(run).rows[0]
+    outcome = strongest_heads(run)
+    assert outcome.number.before == pytest.approx(as_bar(kind, first.after), abs=1e-6)
+    assert len(outcome.heads) == 8 and len({head[:2] for head in outcome.heads}) == 8
+    for layer, head, change in outcome.heads:
+        before = trace if changed and (layer, head) == (1, 2) else run
+        after = before.rerun(whatif.off(layer, head))
+        numbers = [as_bar(kind, drawn(one, first.name, first.position)) for one in (before, after)]
+        assert change == pytest.approx(numbers[1] - numbers[0], abs=2e-6), (layer, head)
+    assert [abs(one[2]) for one in outcome.heads] == sorted((abs(one[2]) for one in outcome.heads), reverse=True)
+    if changed:
+        assert (1, 2) in {one[:2] for one in outcome.heads}
+
+
+def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_slope() -> None:
+    trace = mlm().trace(TIRED)
+    size = whatif.estimate(trace, whatif.probability("cat")).abs()
+    largest = {divmod(n, trace.n_heads) for n in size.flatten().topk(8).indices.tolist()}
+    outcome = strongest_heads(trace)
+    assert {head[:2] for head in outcome.heads} == largest
+    assert outcome.heads[0][:2] == (5, 7) and outcome.number.name == "cat"
+    one = lens_of("embedding").trace(*KINDS["embedding"][1])
+    every = -whatif.sweep(one, whatif.similarity(), progress=False)
+    best = every.flatten().topk(8)
+    assert [a * one.n_heads + b for a, b, _ in strongest_heads(one).heads] == best.indices.tolist()
+
+
+def silenced(trace: Any, layer: int, head: int, word: int) -> torch.Tensor:
+    """(S,) the probability of a word at the mask where one row of a head passes nothing on, by a hook on the model."""
+    attention = trace.model.base.encoder.layer[layer].attention.self
+    size, rows = trace.head_dim, range(trace.n_tokens)
+
+    def silence(_module: Any, _args: Any, output: Any) -> Any:
+        context = output[0].clone()
+        for row in rows:
+            context[row, row, head * size : (head + 1) * size] = 0
+        return (context, *output[1:])
+
+    hook = attention.register_forward_hook(silence)
+    try:
+        with torch.no_grad():
+            logits = trace.model.runner(**trace.inputs(trace.n_tokens)).logits
+    finally:
+        hook.remove()
+    return logits[:, trace.tokens.index("[MASK]")].double().softmax(-1)[:, word]
+
+
+@pytest.mark.parametrize("text", [TIRED, TIRED.replace("tired", "sour")])
+def test_the_row_is_the_one_whose_silence_moves_the_answer_most(text: str) -> None:
+    trace = mlm().trace(text)
+    outcome = strongest_heads(trace)
+    word = trace.model.tokenizer.convert_tokens_to_ids(outcome.number.name)
+    for (layer, head, _), row in list(zip(outcome.heads, outcome.rows, strict=True))[:4]:
+        moves = (silenced(trace, layer, head, word) - outcome.number.before).abs()
+        assert row == int(moves.argmax()), (layer, head)
+
+
+def test_a_target_is_asked_about_in_its_own_number() -> None:
+    trace = mlm().trace(TIRED)
+    fields, _ = heads_that_matter(trace, "dog", patience=60)
+    assert fields["name"] == "dog" and fields["before"] == pytest.approx(0.0321, abs=1e-3)
+    layer, head, change = fields["heads"][0]
+    after = drawn(trace.rerun(whatif.off(layer, head)), "dog", trace.tokens.index("[MASK]"))
+    assert change == pytest.approx(after - fields["before"], abs=1e-6)
+
+
+def test_turns_end_in_the_same_heads() -> None:
+    trace, other = (lens_of("words").trace(*KINDS["words"][1]) for _ in range(2))
+    turns = 0
+    while (fields := heads_that_matter(trace, patience=0)[0]).get("again"):
+        assert 0 < fields["done"] <= 1
+        turns += 1
+    assert turns >= 2
+    assert fields == heads_that_matter(other, patience=60)[0]
+
+
+def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = lens_of("words").trace("the cat [MASK] on the mat")
+    monkeypatch.setitem(LIMITS, "effects", LIMITS["effects"].__class__(4, "", ""))
+    fields, _ = heads_that_matter(trace)
+    assert fields["heads"] == [] and "8 tokens" in fields["limit"] and fields["limit"].endswith("on request.")
+    assert heads_that_matter(trace, long=True, patience=60)[0]["heads"]
+    monkeypatch.undo()
+    monkeypatch.setattr(strongest, "ALONE_WORK", 1)
+    fields, _ = heads_that_matter(lens_of("embedding").trace("the cat sat"))
+    assert fields["heads"] == [] and "12 heads" in fields["limit"]
+    unmasked, _ = heads_that_matter(lens_of("words").trace("the cat"))
+    assert "masked" in unmasked["why_not"] and unmasked["heads"] == []
+    given = bl.Trace.from_attentions(trace.attention(0)[None].numpy(), trace.tokens)
+    for fields, _ in (heads_that_matter(given), shares(given)):
+        assert fields["why_not"].count(".") <= 1 and len(fields["why_not"]) < 200 and fields["why_not"]
