@@ -44,8 +44,8 @@ def vector_shares(trace: Trace) -> VectorShares:
     Where v is a sum Σ v_i over the tokens, with v_i the last hidden state times its weight in the pooling (and through
     the modules behind it, whose gains and norms are kept as they are): v_i · v / ‖v‖², exact in one pass; they and
     `biases`, of modules behind the pooling, add up to 1. Where the pooling reads a single token (CLS, the last one),
-    or the largest numbers of all, the other tokens are no parts of v: gradient × input of v · v₀ / ‖v₀‖², with v₀ the vector
-    itself held and the word embeddings as inputs, by one backward pass. That is the share itself where the model is
+    or the largest numbers of all, the other tokens are no parts of v: gradient × input of v · v₀ / ‖v₀‖², with v₀ the
+    vector itself held and the word embeddings as inputs, by one backward pass. That is the share itself where the model is
     linear in the word embeddings and has no biases; else it is first-order, and adds up to nothing in particular. On a
     changed trace, of the run with its changes.
 
