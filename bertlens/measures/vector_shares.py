@@ -45,9 +45,9 @@ def vector_shares(trace: Trace) -> VectorShares:
     the modules behind it, whose gains and norms are kept as they are): v_i · v / ‖v‖², exact in one pass; they and
     `biases`, of modules behind the pooling, add up to 1. Where the pooling reads a single token (CLS, the last one),
     or the largest numbers of all, the other tokens are no parts of v: gradient × input of v · v₀ / ‖v₀‖², with v₀ the
-    vector itself held and the word embeddings as inputs, by one backward pass. That is the share itself where the model is
-    linear in the word embeddings and has no biases; else it is first-order, and adds up to nothing in particular. On a
-    changed trace, of the run with its changes.
+    vector itself held and the word embeddings as inputs, by one backward pass. That is the share itself where the model
+    is linear in the word embeddings and has no biases; else it is first-order, and adds up to nothing in particular. On
+    a changed trace, of the run with its changes.
 
     Raises ModelError where the model gives no vector of a text, or one of length 0, and where it takes a gradient and
     none can be had.
