@@ -1,35 +1,118 @@
-"""The head that a view opens on where nobody names one: one that looks clearly from a word to another."""
+"""The head and cell that a view opens on where nobody names one: what matters to the answer, else a clear link."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from ..base.limits import within
+from ..base.ranking import is_nothing
+from ..errors import BertLensError
 from ..measures import gates
 from ..measures.offers import offers
+from ..measures.vector_shares import vector_shares
+from ..measures.words import merge_map, units
 from ..trace.trace import Trace
+from ..whatif.before_after import answer_kind
+from ..whatif.strongest_heads import strongest_heads
 from .answers.head_answers import gate_scores
 
 PLAIN = ("open", "closed")  # gates of heads that show little at a glance
 CLEAR = (0.4, 0.9)  # weights that are clear and leave something to compute
 GOOD = 0.6  # where no weight is clear, the nearest to this one
+POSITIONAL = 0.5  # of a head's weight on the word before, after or itself
+EVEN = 1.000001  # times an even share: what is more than rounding above it
 NOWHERE = {"query": None, "key": None}
+Cell = dict[str, int | None]
 
 
-def opening(
-    trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
-) -> dict[str, int | None]:
-    """The head and cell with the largest weight from .4 to .9 between two words, in a head that is not open or closed.
+def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Cell:
+    """The head that matters most to the answer, and what it looks at; {"layer", "head", "query", "key"}.
 
-    {"layer", "head", "query", "key"}; of equal weights the lower layer, head and cell. layers, heads: only these. Where
-    a text is too short for gates, heads that rest less than half on special tokens. Where no weight is so, the one
-    nearest to .6. Of a text of more than 128 tokens the heads of the first of the layers. Head 0 and no cell where the
-    trace offers no gates, has more than 512 tokens, or has no two words.
+    Of a model that answers, in texts of up to 128 tokens: of the eight heads that `whatif.strongest_heads` runs the one
+    that moves the first number most, the token whose row there moves it most, and the strongest word of that row (None
+    where that has no more than an even share). Of an encoder with one text the largest weight between two words that
+    are no neighbours and that its vector rests on more than evenly, in a head that gives less than half of its weight
+    to the word before, after or itself. Elsewhere, and where a text has nothing of the kind, the largest weight from .4
+    to .9 between two words, in a head that is not open or closed; of equal weights the lower layer, head and cell.
+    Where a text is too short for gates, heads that rest less than half on special tokens. Where no weight is so, the
+    one nearest to .6. Of a text of more than 128 tokens the heads of the first of the layers. Head 0 and no cell where
+    the trace offers no gates, has more than 512 tokens, or has no two words. layers, heads: only these.
     """
     layers = list(range(trace.n_layers)) if layers is None else list(layers)
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
+    if within("opening", trace.n_tokens):
+        try:
+            rule = _linked if answer_kind(trace) == "embedding" else _mattering
+            if cell := rule(trace, layers, heads):
+                return cell
+        except BertLensError:
+            pass  # no answer, or none that can be changed
+    return _clear(trace, layers, heads)
+
+
+def strongest_word(trace: Trace, layer: int, head: int, query: int) -> int | None:
+    """The piece with the most weight of the word that a query's row gives most, of words with a letter or a digit and
+    not the query's own; None where there is none, or it has no more than an even share of the row."""
+    row = trace.attention_part(layer, slice(head, head + 1), slice(query, query + 1), slice(None))[0, 0].double()
+    words = [pieces for pieces in _words(trace) if query not in pieces]
+    if not words:
+        return None
+    weights = [float(row[pieces].sum()) for pieces in words]
+    best = max(range(len(words)), key=lambda n: weights[n])
+    key = words[best][int(row[words[best]].argmax())]
+    return key if float(row[key]) > EVEN / len(row) else None
+
+
+def _words(trace: Trace) -> list[list[int]]:
+    """The tokens of each word that has a letter or a digit; none of the template's."""
+    special, tokens = trace.special_mask.tolist(), trace.display_tokens
+    return [
+        pieces
+        for pieces in units(trace)
+        if not special[pieces[0]] and any(letter.isalnum() for piece in pieces for letter in tokens[piece])
+    ]
+
+
+def _mattering(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
+    outcome = strongest_heads(trace)
+    for (layer, head, change), query in zip(outcome.heads, outcome.rows, strict=True):
+        if layer in layers and head in heads and query >= 0 and not is_nothing(change):
+            return {"layer": layer, "head": head, "query": query, "key": strongest_word(trace, layer, head, query)}
+    return None
+
+
+def _linked(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
+    everything, shares = units(trace), vector_shares(trace).values
+    words = _words(trace)
+    rests = [float(shares[pieces].sum()) for pieces in words]
+    even = sum(rests) / max(1, len(words))
+    places = [everything.index(pieces) for pieces, share in zip(words, rests, strict=True) if share > even]
+    inside = torch.tensor(places, dtype=torch.long, device=trace.device)
+    apart = (inside[:, None] - inside[None]).abs() > 1
+    best: tuple[float, int, int, int] | None = None
+    for layer in layers if bool(apart.any()) else ():
+        for head in heads:
+            weights = merge_map(trace, trace.attention_heads(layer, head, head + 1)[0].double())
+            near = max(float(weights.diagonal(offset).sum()) for offset in (-1, 0, 1))
+            if not near < POSITIONAL * float(weights.sum()):
+                continue
+            links = weights[inside][:, inside].masked_fill(~apart, -1).flatten()
+            cell = int(links.argmax())
+            if best is None or float(links[cell]) > best[0]:
+                best = float(links[cell]), layer, head, cell
+    if best is None:
+        return None
+    _, layer, head, cell = best
+    query, key = (everything[places[n]] for n in divmod(cell, len(places)))
+    pieces = trace.attention_heads(layer, head, head + 1)[0][query][:, key]
+    row, column = divmod(int(pieces.argmax()), len(key))
+    return {"layer": layer, "head": head, "query": query[row], "key": key[column]}
+
+
+def _clear(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell:
     special = trace.special_mask
     words = (~special).nonzero().flatten()
     fallback = {"layer": layers[0], "head": heads[0], **NOWHERE}
@@ -57,12 +140,12 @@ def opening(
     return {"layer": layer, "head": head, "query": int(words[query]), "key": int(words[key])}
 
 
-def _rests_little(weights: torch.Tensor, special: torch.Tensor) -> bool:
+def _rests_little(weights: Tensor, special: Tensor) -> bool:
     """Less than half of the weight lies on special tokens."""
     return bool(weights[:, special].sum() < 0.5 * weights.sum())
 
 
-def _clearest(weights: torch.Tensor, good: bool) -> tuple[bool, float, int]:
+def _clearest(weights: Tensor, good: bool) -> tuple[bool, float, int]:
     """Whether the head has a clear weight; the largest, or how near to .6 the nearest is, below 0; and where."""
     low, high = CLEAR
     clear = (weights >= low) & (weights <= high)

@@ -34,8 +34,9 @@ class Explorer(LensWidget):
     """All views of a trace, linked. With `stats` (and `distances`, `relations`, `sentence`) of a survey, a tab for the
     corpus too.
 
-    Without `layer` and `head` it opens on the head, and without `query` and `key` at the cell, with the largest weight
-    from .4 to .9 between two words, in a head whose gate is not open or closed; of a text of more than 128 tokens in
+    Without `layer` and `head` it opens on the head that matters most to the model's answer, and without `query` and
+    `key` at what that head looks at; of an encoder with one text on its largest weight between two words that the
+    text's vector rests on. Of a text of more than 128 tokens on the largest weight from .4 to .9 between two words in
     the first layer, of more than 512 on its first head. No tab is open unless `view` names one.
 
     task: of `bl.task(lens, examples)`, with the same lens: a tab of the examples, which a click runs in the view.

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import bertlens as bl
+from bertlens import whatif
 from bertlens.errors import SelectionError
 from bertlens.measures import gates
+from bertlens.whatif.strongest_heads import strongest_heads
+from bertlens.widgets import first_head
 from bertlens.widgets.first_head import opening
 
 WORDS = ["[CLS]", *"a b c d e f g h i j".split(), "[SEP]"]
@@ -116,8 +119,79 @@ def test_a_text_too_short_for_gates_leaves_out_heads_that_rest_on_special_tokens
     assert opening(trace) == {"layer": 0, "head": 1, "query": 1, "key": 2}
 
 
-def test_the_largest_clear_weight_of_a_model(pair):
-    assert opening(pair) == opened(pair, range(pair.n_layers))
+TIRED = "The cat did not drink the milk because the [MASK] was tired."
+SINGLE = ["The keys to the cabinet are on the table.", "She gave the book to her brother, who read it twice."]
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "words", "weight"),
+    [
+        (TIRED, (5, 7), ("[MASK]", "cat"), 0.735),
+        (TIRED.replace("tired", "sour"), (5, 7), ("[MASK]", "milk"), 0.585),
+    ],
+)
+def test_the_head_that_matters_most_to_the_answer(text, head, words, weight):
+    """Against each head off, one by one: it moves the first answer most of all, and looks from its row at that word."""
+    trace = bl.Lens.embedded(mlm=True).trace(text)
+    effects = whatif.sweep(trace, whatif.probability(trace.predictions(k=1)["token"][0]), progress=False)
+    cell = opening(trace)
+    assert divmod(int(effects.abs().argmax()), trace.n_heads) == (cell["layer"], cell["head"]) == head
+    assert tuple(trace.display_tokens[cell[side]] for side in ("query", "key")) == words
+    row = trace.attention(cell["layer"])[cell["head"], cell["query"]]
+    assert float(row[cell["key"]]) == pytest.approx(weight, abs=5e-4)
+    assert cell["key"] == int(row.masked_fill(trace.special_mask, 0).argmax())
+
+
+def test_two_texts_open_on_what_moves_their_similarity_most(pair):
+    before = pair.predictions()["logit"][0]
+    moves = {
+        (layer, head): abs(pair.rerun(whatif.off(layer, head)).predictions()["logit"][0] - before)
+        for layer, head, _ in strongest_heads(pair).heads
+    }
+    cell = opening(pair)
+    assert (cell["layer"], cell["head"]) == max(moves, key=lambda head: moves[head])
+
+
+@pytest.mark.parametrize("text", SINGLE)
+def test_an_encoder_with_one_text_opens_on_its_largest_link(text, embedded_lens):
+    """By loops over every head and pair of words; these texts have no word of several pieces."""
+    trace = embedded_lens.trace(text)
+    n, tokens = trace.n_tokens, trace.display_tokens
+    vectors = trace.record.output.last_hidden_state[0].double()
+    vector = vectors.mean(0)
+    share = [float(v @ vector) / n / float(vector @ vector) for v in vectors]
+    words = [i for i in range(1, n - 1) if tokens[i].isalnum()]
+    content = [i for i in words if share[i] > sum(share[j] for j in words) / len(words)]
+    links = []
+    for layer in range(trace.n_layers):
+        maps = trace.attention(layer).tolist()
+        for head in range(trace.n_heads):
+            alpha = maps[head]
+            near = [sum(alpha[i][i + by] for i in range(n) if 0 <= i + by < n) for by in (-1, 0, 1)]
+            if max(near) < 0.5 * n:
+                pairs = [(i, j) for i in content for j in content if abs(i - j) > 1]
+                links += [(alpha[i][j], layer, head, i, j) for i, j in pairs]
+    _, layer, head, query, key = max(links)
+    assert opening(trace) == {"layer": layer, "head": head, "query": query, "key": key}
+
+
+def test_a_positional_head_is_no_link(embedded_lens, monkeypatch):
+    trace = embedded_lens.trace(SINGLE[0])
+    monkeypatch.setattr(first_head, "POSITIONAL", 0.0)  # then every head is one
+    assert opening(trace) == opened(trace, range(trace.n_layers))
+
+
+def test_the_strongest_word_is_one_with_letters_and_above_an_even_share():
+    words = ["[CLS]", "cat", ",", "sat", "7", "[SEP]"]
+    rows = np.full((6, 6), 1 / 6)
+    rows[1] = [0.5, 0.1, 0.2, 0.05, 0.1, 0.05]  # the most goes to [CLS], then to a comma
+    rows[3] = [0.1, 0.2, 0.3, 0.3, 0.05, 0.05]
+    trace = bl.Trace.from_attentions(rows[None, None].astype(np.float32), words)
+    assert first_head.strongest_word(trace, 0, 0, 1) is None  # "7" has less than a sixth
+    assert first_head.strongest_word(trace, 0, 0, 3) == 1
+    rows[:] = 1 / 6
+    even = bl.Trace.from_attentions(rows[None, None].astype(np.float32), words)
+    assert first_head.strongest_word(even, 0, 0, 4) is None
 
 
 def test_longer_texts_look_at_the_first_layer_only(embedded_lens):
