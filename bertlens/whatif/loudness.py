@@ -17,11 +17,12 @@ from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import ANSWERS, LOUDNESS
 from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..measures.rows import Here
+from ..measures.vector_shares import pooled_shares
 from ..run.changes import Change, Scale, base
 from ..trace.trace import Trace
 from .before_after import alike, answer_kind, cosine, named_answers, numbers_of
 from .reruns import check
-from .sweeps import Baseline, batches
+from .sweeps import BaseRun, batches
 from .targets import Target, target_of
 
 
@@ -30,14 +31,15 @@ class Loudness:
     """The answers of a text, and their numbers while a head is `LOUDNESS` times as loud.
 
     kind, unit, rows: as of `before_after.answers` for the run without what is done to the head: (position, name).
-    numbers: (F, rows) float64. states: of one text's encoder (F, S, D) its last hidden states, else None.
+    numbers: (F, rows) float64. shares: of one text's encoder each token's share of its vector (F, S) float64, as of
+    `vector_shares.pooled_shares`; else None, and where the vector is no sum over tokens.
     """
 
     kind: str
     unit: str
     rows: tuple[tuple[int, str], ...]
     numbers: Tensor
-    states: Tensor | None = None
+    shares: Tensor | None = None
 
 
 def loudness_in_steps(
@@ -69,7 +71,9 @@ def loudness_in_steps(
         original = _vector(here(), here().original.record.output)
         cosines = [[cosine(original, embedding(here(), state))] for state in states]
         rows = ((-1, phrases.EMBEDDING_ALIKE),)
-        return Loudness(kind, "cosine", rows, torch.tensor(cosines).double(), torch.stack(states))
+        parts = [pooled for state in states if (pooled := pooled_shares(here(), state))]
+        shares = torch.stack([values for values, _ in parts]) if parts else None
+        return Loudness(kind, "cosine", rows, torch.tensor(cosines).double(), shares)
     numbers = yield from _runs(here, layer, head, earlier, lambda output: numbers_of(kind, here(), output)[1][0])
     return _of_names(here(), kind, numbers, lead)
 
@@ -91,7 +95,7 @@ def _runs(
 ) -> Generator[None, None, list[Any]]:
     """What is read of each run's output, in the order of LOUDNESS; of 1 it is the run without the change."""
     check(here(), earlier)
-    baseline = Baseline.of(here(), tuple(earlier))
+    baseline = BaseRun.of(here(), tuple(earlier))
     readings = []
     for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1]):
         if readings:

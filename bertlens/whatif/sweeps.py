@@ -137,7 +137,7 @@ def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[B
 
 
 def _on_top(trace: Trace, earlier: tuple[Change, ...], changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
-    baseline = Baseline.of(trace, earlier)
+    baseline = BaseRun.of(trace, earlier)
     yield baseline.output, []
     for _, group in groupby(changes, key=lambda planned: planned[1].first_layer):
         layer_changes = list(group)
@@ -153,7 +153,7 @@ def batches(trace: Trace, runs: Sequence[T]) -> list[Sequence[T]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Baseline:
+class BaseRun:
     """A run that others are compared with, with the states of its layers: what a later change cannot differ in."""
 
     changes: tuple[Change, ...]
@@ -162,7 +162,7 @@ class Baseline:
     wrappers: Sequence[Any]
 
     @classmethod
-    def of(cls, trace: Trace, changes: tuple[Change, ...]) -> Baseline:
+    def of(cls, trace: Trace, changes: tuple[Change, ...]) -> BaseRun:
         """The text once more, with these changes in place of those of the trace."""
         model = trace.model
         assert model is not None

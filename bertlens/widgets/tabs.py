@@ -42,7 +42,10 @@ PARTS: dict[str, WidgetPart] = {
                 *("html", "live_cost", "handout", "lesson_model"),
             ),
         ),
-        WidgetPart("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
+        WidgetPart(
+            "atlas",
+            ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact", "loudness"),
+        ),
         WidgetPart("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop")),
         WidgetPart("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -15,8 +15,10 @@ from ...whatif.loudness import Loudness, loudness_in_steps
 from ...whatif.single_changes import why_not
 from ..records import Answer, Selection
 from ..turns import PATIENCE, ask_again, in_steps
+from .first_answer import saved_heads
 from .whatif import asked_target, carried_target
 
+STRONGEST = 6  # heads of a saved page
 Curve = tuple[int, int, str, int]  # layer, head, target, where
 
 
@@ -26,7 +28,8 @@ def loudness(
     """The model's answers while a head is 0 to 2 times as loud, each an exact run.
 
     Fields: layer, head, factors; kind, unit, rows as [position, name] as of `answers`; why_not, a sentence, "" where it
-    is there. Arrays: values (factors, rows) float32.
+    is there. Arrays: values (factors, rows) float32; of an encoder with one text whose vector is a sum over its tokens,
+    shares (factors, S) float32, as of `shares`.
     Where it takes longer than `patience` (s): "again", see turns.
     """
     fields: dict[str, Any] = {"layer": layer, "head": head, "factors": list(LOUDNESS)}
@@ -45,18 +48,16 @@ def loudness(
         curves[key] = curve
     curve = curves[key]
     fields |= {"kind": curve.kind, "unit": curve.unit, "rows": [list(row) for row in curve.rows], "why_not": ""}
-    return fields, {"values": curve.numbers.numpy().astype(np.float32)}
+    arrays = {"values": curve.numbers, "shares": curve.shares}
+    return fields, {name: values.float() for name, values in arrays.items() if values is not None}
 
 
 def carried(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
-    """The head shown, where a page carries single changes."""
-    yield from of_heads(trace, selection, selection.heads[:1])
-
-
-def of_heads(trace: Trace, selection: Selection, heads: Iterable[tuple[int, int]]) -> Iterator[dict[str, Any]]:
-    """These heads, of the model's first answer and of the one that the view is set to."""
+    """The head shown and the six that matter most, where a page carries single changes: of the model's first answer and
+    of the one that the view is set to."""
     if why_not(trace):
         return
-    for layer, head in heads:
-        for answer in ({}, *carried_target(trace, selection)):
+    for answer in ({}, *carried_target(trace, selection)):
+        heads = [(layer, head) for layer, head, _ in saved_heads(trace, **answer)[0]["heads"][:STRONGEST]]
+        for layer, head in dict.fromkeys([*selection.heads[:1], *heads]):
             yield {"layer": layer, "head": head, **answer}

@@ -14,6 +14,7 @@ from bertlens.run.changes import base
 from bertlens.whatif import single_changes, sweeps
 from bertlens.whatif.before_after import answers
 from bertlens.widgets.answers import loudness as answer
+from bertlens.widgets.answers.first_answer import saved_heads
 from bertlens.widgets.records import Selection
 from unit.asking import question
 from unit.whatif.test_effects import CLASSES, HEAD, KEY, LAYER, lens_of, numbers, traced
@@ -44,7 +45,7 @@ def test_the_nine_are_runs_of_their_own(name: str, there: str) -> None:
     record = answers(plain)
     assert (fields["kind"], fields["unit"], fields["why_not"]) == (record.kind, record.unit, "")
     assert fields["rows"] == [[row.position, row.name] for row in record.rows]
-    assert fields["factors"] == list(LOUDNESS) and arrays["values"].dtype == np.float32
+    assert fields["factors"] == list(LOUDNESS) and arrays["values"].dtype == torch.float32
     assert arrays["values"].shape == (len(LOUDNESS), len(record.rows))
     for factor in (0, 0.75, 2):
         row = arrays["values"][LOUDNESS.index(factor)]
@@ -92,21 +93,27 @@ def test_what_a_saved_page_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traced("labels")
     selection = Selection(((LAYER, HEAD), (0, 1)), settings={"target": "LABEL_2"})
     shown = {"layer": LAYER, "head": HEAD}
-    assert list(answer.carried(trace, selection)) == [shown, {**shown, "target": "LABEL_2"}]
-    assert len(list(answer.of_heads(trace, selection, [(0, 0), (1, 1), (2, 3)]))) == 6
+    sent = list(answer.carried(trace, selection))
+    for target in ({}, {"target": "LABEL_2"}):
+        heads = [(layer, head) for layer, head, _ in saved_heads(trace, **target)[0]["heads"][:6]]
+        strongest = [
+            {"layer": layer, "head": head, **target} for layer, head in heads if (layer, head) != (LAYER, HEAD)
+        ]
+        own = [message for message in sent if message.get("target", "") == target.get("target", "")]
+        assert own == [shown | target, *strongest] and len(own) in (6, 7)
     monkeypatch.setattr(single_changes, "ALONE_WORK", 0)
     assert single_changes.why_not(trace) and list(answer.carried(trace, selection)) == []
 
 
-def test_the_states_of_an_encoders_runs() -> None:
-    """From which shares are made: of each factor those of its own run."""
-    from bertlens.whatif.loudness import loudness_in_steps
-
+def test_the_shares_of_an_encoders_runs() -> None:
+    """At each factor those of its own run, which add up to 1; a pair has none."""
     trace = traced("embedding")
-    steps = loudness_in_steps(lambda: trace, LAYER, HEAD)
-    with pytest.raises(StopIteration) as end:
-        next(steps)
-    states = end.value.value.states
-    for factor, state in zip(LOUDNESS, states, strict=True):
-        own = trace.rerun(whatif.scale(LAYER, HEAD, factor)).output.last_hidden_state[0]
-        torch.testing.assert_close(state, own, atol=1e-5, rtol=1e-5)
+    shares = answer.loudness(trace, LAYER, HEAD)[1]["shares"]
+    assert shares.shape == (len(LOUDNESS), trace.n_tokens)
+    for factor, row in zip(LOUDNESS, shares, strict=True):
+        states = trace.rerun(whatif.scale(LAYER, HEAD, factor)).output.last_hidden_state[0].double()
+        vector = states.mean(0)
+        own = states @ vector / trace.n_tokens / (vector @ vector)
+        torch.testing.assert_close(row.double(), own, atol=1e-5, rtol=0)
+        assert float(row.sum()) == pytest.approx(1, abs=1e-5)
+    assert "shares" not in answer.loudness(traced("similarity"), LAYER, HEAD)[1]

@@ -7,12 +7,13 @@ import { cosine, type Pass, run } from "../forward";
 import { type Answering, answerOf, type Engine, onTop, type Shown } from "../runs";
 import type { Encoded } from "../tokenizer";
 import { answersOf, namedAnswers } from "./beforeafter";
-import { numbersAt, readTogether, vectorOf } from "./output";
+import { numbersAt, readTogether, sharesOf, vectorOf } from "./output";
 import { targetOf } from "./targets";
 
 interface Curves {
   fields: Fields;
   columns: number[][]; // of each row, its number at each factor
+  shares?: Float64Array[]; // of a text's vector, at each factor
 }
 
 /** Of the run without what covers the change; that of 1 is that run itself. */
@@ -62,8 +63,9 @@ async function curvesOf(
   }
   const passes = await passesOf(engine, encoded, pass, changeTo, signal);
   if (kind === "vectors") {
+    const shares = passes.flatMap((of) => sharesOf(engine, of) ?? []);
     const score = (of: Pass) => (of === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, of)));
-    return { fields: { ...fields, rows: [[-1, phrases.EMBEDDING_ALIKE]] }, columns: [passes.map(score)] };
+    return { fields: { ...fields, rows: [[-1, phrases.EMBEDDING_ALIKE]] }, columns: [passes.map(score)], shares };
   }
   const named = namedAnswers(engine, without, target);
   for (const place of new Set(named.map(({ position }) => position))) readTogether(engine, passes, place);
@@ -76,13 +78,22 @@ export const loudness: Answering<"loudness"> = async (engine, shown, question, s
   const changeTo = (factor: number): Change => ({ kind: "scale", layer, head, factor });
   const place = { layer, head, factors: LOUDNESS };
   const nothing = { kind: "", unit: "", rows: [] };
-  const { fields, columns } = await curvesOf(engine, shown, changeTo, target, target_at, signal).catch(
-    (error: Error): Curves => {
-      signal.throwIfAborted();
-      if (error.message === NEEDS_PYTHON) throw error;
-      return { fields: { ...nothing, why_not: error.message }, columns: [] };
+  const {
+    fields,
+    columns,
+    shares = [],
+  } = await curvesOf(engine, shown, changeTo, target, target_at, signal).catch((error: Error): Curves => {
+    signal.throwIfAborted();
+    if (error.message === NEEDS_PYTHON) throw error;
+    return { fields: { ...nothing, why_not: error.message }, columns: [] };
+  });
+  const values = Float32Array.from(LOUDNESS.flatMap((_, n) => columns.map((column) => column[n]!)));
+  const parts = Float32Array.from(shares.flatMap((of) => [...of]));
+  return answerOf(
+    { ...place, why_not: "", ...fields },
+    {
+      values: [values, [LOUDNESS.length, columns.length]],
+      ...(shares.length > 0 ? { shares: [parts, [LOUDNESS.length, shares[0]!.length]] } : {}),
     },
   );
-  const values = Float32Array.from(LOUDNESS.flatMap((_, n) => columns.map((column) => column[n]!)));
-  return answerOf({ ...place, why_not: "", ...fields }, { values: [values, [LOUDNESS.length, columns.length]] });
 };

@@ -89,6 +89,18 @@ export function softmax(logits: Float32Array): Float64Array {
 export const vectorOf = ({ carried }: Engine, pass: Pass): Float32Array =>
   carried.answer.pooling === "first" ? stateAt(pass, 0) : pooled(pass);
 
+/** Each token's share of the text's vector v, vᵢ·v ÷ ‖v‖²; null of a vector that is no mean of the tokens. */
+export function sharesOf(engine: Engine, pass: Pass): Float64Array | null {
+  if (engine.carried.answer.pooling !== "mean") return null;
+  const vector = vectorOf(engine, pass);
+  const states = pass.stream.at(-1)!;
+  const square = vector.reduce((sum, x) => sum + x * x, 0) * pass.tokens;
+  const shares = new Float64Array(pass.tokens);
+  for (let n = 0; n < states.length; n++)
+    shares[Math.floor(n / vector.length)]! += (states[n]! * vector[n % vector.length]!) / square;
+  return shares;
+}
+
 /** The places of the k largest, the largest first. */
 export function best(values: ArrayLike<number>, k: number): number[] {
   const order: number[] = [];
