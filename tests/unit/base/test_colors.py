@@ -116,6 +116,11 @@ def test_heads_stand_out_and_differ(theme):
         seen = cielab(heads, eye)
         apart = np.linalg.norm(seen[:, None] - seen, axis=-1)[np.triu_indices(8, 1)]
         assert apart.min() > 15, eye
+    charts = np.array([colors.rgb(color) for color in colors.CHARTS[theme]])
+    assert contrast(charts, colors.rgb(PANEL[theme])).min() >= 3
+    for eye in COLOUR_VISION:
+        seen = cielab(charts, eye)
+        assert np.linalg.norm(seen[:, None] - seen, axis=-1)[np.triu_indices(4, 1)].min() > 15, eye
     selection = cielab(np.array(colors.rgb(SELECTION[theme])))
     assert np.linalg.norm(cielab(heads) - selection, axis=1).min() > 25
 
