@@ -1,6 +1,7 @@
 """The colour tables: one source, even, and readable by colour-blind eyes and in grey."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +146,14 @@ def test_words_in_colour_are_read_on_a_page_and_on_its_panels(theme):
     assert min(contrast(read, inks[ground]).min() for ground in ("bg", "panel")) >= 4.5
     on_paper = np.array([colors.rgb(colors.PRINT[name]) for name in ("ink", "muted")])
     assert contrast(on_paper, (255, 255, 255)).min() >= 4.5
+
+
+def test_the_docs_have_the_colours_of_the_views() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    inks = {color for theme in colors.INKS.values() for color in theme.values()}
+    for name in ("_static/site.css", "_static/mark.svg", "images/click.svg"):
+        named = set(re.findall(r"#[0-9a-f]{6}\b", (docs / name).read_text(encoding="utf-8")))
+        assert named and named <= inks, name
 
 
 def test_the_page_draws_the_same_tables() -> None:
