@@ -40,11 +40,13 @@ napoleon_numpy_docstring = False
 html_theme = "sphinx_book_theme"
 html_title = "bertlens"
 html_static_path = ["_static"]
+html_favicon = "_static/mark.svg"
 html_css_files = ["site.css"]
 html_copy_source = html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "home_page_in_toc": True,
+    "logo": {"text": "bertlens"},
     "use_download_button": False,
     "use_fullscreen_button": False,
     "show_toc_level": 2,

@@ -101,6 +101,12 @@ INKS: dict[str, dict[str, str]] = {
     },
 }
 
+# The curves and bars of a report's cards, four at most: the first is what the card is about.
+CHARTS = {
+    theme: (*(INKS[theme][name] for name in ("select", "ink", "negative")), HEADS[theme][n])
+    for theme, n in (("light", 6), ("dark", 1))
+}
+
 # Words in colour on pages beside a view: verdicts of a report, wrong answers of a task, at least 4.5 : 1 on the page.
 VERDICTS: dict[str, dict[str, str]] = {
     "light": {"holds": "#1a7440", "differs": "#b3261e", "cannot": "#7a5c00"},

@@ -54,7 +54,7 @@ def _environment() -> Environment:
         "policy": policy,
         "version": __version__,
         "palettes": palettes,
-        "series": colors.HEADS,
+        "series": colors.CHARTS,
         "serif": colors.SERIF,
         "print_inks": colors.PRINT,
         "phrases": phrases,

@@ -207,7 +207,7 @@ def test_lines_follow_the_theme(show, pair):
     seen = show(bl.HeadView(pair, **LINES, theme="dark"))
     expect(seen.chips().locator("line")).to_have_count(1)
     strokes = seen.chips().locator("line").evaluate_all("all => all.map(line => line.getAttribute('stroke'))")
-    assert strokes == [colors.HEADS["dark"][0]]
+    assert strokes == [colors.INKS["dark"]["select"]]  # one head alone has no colour of its own
     text = seen.queries().first.evaluate("one => getComputedStyle(one).color")
     assert min(map(int, re.findall(r"\d+", text))) > 180  # light text on the dark ground
 

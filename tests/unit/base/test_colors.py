@@ -1,6 +1,7 @@
 """The colour tables: one source, even, and readable by colour-blind eyes and in grey."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,11 @@ def test_heads_stand_out_and_differ(theme):
         seen = cielab(heads, eye)
         apart = np.linalg.norm(seen[:, None] - seen, axis=-1)[np.triu_indices(8, 1)]
         assert apart.min() > 15, eye
+    charts = np.array([colors.rgb(color) for color in colors.CHARTS[theme]])
+    assert contrast(charts, colors.rgb(PANEL[theme])).min() >= 3
+    for eye in COLOUR_VISION:
+        seen = cielab(charts, eye)
+        assert np.linalg.norm(seen[:, None] - seen, axis=-1)[np.triu_indices(4, 1)].min() > 15, eye
     selection = cielab(np.array(colors.rgb(SELECTION[theme])))
     assert np.linalg.norm(cielab(heads) - selection, axis=1).min() > 25
 
@@ -140,6 +146,14 @@ def test_words_in_colour_are_read_on_a_page_and_on_its_panels(theme):
     assert min(contrast(read, inks[ground]).min() for ground in ("bg", "panel")) >= 4.5
     on_paper = np.array([colors.rgb(colors.PRINT[name]) for name in ("ink", "muted")])
     assert contrast(on_paper, (255, 255, 255)).min() >= 4.5
+
+
+def test_the_docs_have_the_colours_of_the_views() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    inks = {color for theme in colors.INKS.values() for color in theme.values()}
+    for name in ("_static/site.css", "_static/mark.svg", "images/click.svg"):
+        named = set(re.findall(r"#[0-9a-f]{6}\b", (docs / name).read_text(encoding="utf-8")))
+        assert named and named <= inks, name
 
 
 def test_the_page_draws_the_same_tables() -> None:

@@ -138,11 +138,11 @@ def test_colours_of_pages_are_those_of_the_view() -> None:
     light, dark, paper = re.split(r"@media [^{]*\{", palette)
     for theme, part in (("light", light), ("dark", dark)):
         known = colors.INKS[theme] | colors.VERDICTS[theme]
-        known |= {f"s{n}": colour for n, colour in enumerate(colors.HEADS[theme][:4])}
+        known |= {f"s{n}": colour for n, colour in enumerate(colors.CHARTS[theme])}
         assert dict(re.findall(r"--([\w-]+): (#\w{6});", part)) == known
     assert dict(re.findall(r"--([\w-]+): (#\w{6});", paper)) == colors.PRINT
     used = {name for source in sources.values() for name in re.findall(r"var\(--([\w-]+)\)", source)}
-    assert used <= {*known, "s", "share"}
+    assert used <= {*known, "s", "share", "serif"}
 
 
 @pytest.mark.parametrize(

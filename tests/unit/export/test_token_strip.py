@@ -18,7 +18,9 @@ from bertlens.whatif import logit
 from unit.export.test_export import HOSTILE, attention
 from unit.measures.test_attribution import words_lens
 
-TOKEN = re.compile(r"<span title='(.*?)' style='[^']*background:([^;]+);color:(#\w+)'>(.*?)<br><small>(.*?)</small>")
+TOKEN = re.compile(
+    r"<span title='(.*?)' style='[^']*background:([^;]+);color:(#\w+)'>(.*?)<br><small[^>]*>(.*?)</small>"
+)
 
 
 @pytest.fixture(scope="module")

@@ -266,10 +266,10 @@ def test_the_still_picture_is_of_the_pairs(lens: bl.Lens) -> None:
     assert drawn is not None
     assert found.explore()._repr_mimebundle_()[0]["image/png"] == drawn
     pixels = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB")).reshape(-1, 3)
-    bluest, orange = colors.table("signed", "light")[[-1, 0]]
+    reddest, slate = colors.table("signed", "light")[[-1, 0]]
     cells = found.pairs().to_numpy()
     largest = np.abs(cells).argmax()
-    strongest = bluest if cells.flat[largest] > 0 else orange
+    strongest = reddest if cells.flat[largest] > 0 else slate
     assert (np.abs(pixels - strongest.astype(int)).max(1) < 3).sum() >= 100  # its cell
     assert SimilarityPanel(bl.similarity(bl.Lens(encoder(mode="max")), A, B)).still(0, 0, None, None) is None
 
