@@ -1,13 +1,59 @@
-"""The names of a package, each imported when it is first used."""
+"""The names of a package, each imported when it is first used; who waits for torch and transformers is told so."""
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+LOADING = "loading torch and transformers …"
+SLOW = ("torch", "transformers")  # ten seconds and more, the first time
+
+
+class _Loading:
+    """A finder that finds nothing: it hears which module is imported next, and says so before a slow one."""
+
+    def __init__(self) -> None:
+        self.clear: Callable[[], Any] | None = None
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
+        if name in SLOW and self.clear is None:
+            self.clear = _shown(LOADING)
+
+
+def _shown(text: str) -> Callable[[], Any]:
+    """Say it in a notebook's cell or in a terminal, never where a program reads; how to take it away again."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):
+        from IPython.display import display
+
+        handle = display({"text/plain": text}, raw=True, display_id=True)
+        return lambda: handle.update({"text/plain": ""}, raw=True)
+    stderr = sys.stderr
+    if stderr is None or not stderr.isatty():
+        return lambda: None
+    print(text, end="", file=stderr, flush=True)
+    return lambda: print(f"\r{' ' * len(text)}\r", end="", file=stderr, flush=True)
+
+
+@contextmanager
+def _told_of_loading() -> Iterator[None]:
+    """What the block imports, for the outermost of such blocks."""
+    loading = _Loading()
+    if any(isinstance(finder, _Loading) for finder in sys.meta_path) or all(name in sys.modules for name in SLOW):
+        yield
+        return
+    sys.meta_path.insert(0, loading)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(loading)
+        if loading.clear is not None:
+            loading.clear()
 
 
 def lazy(package: str, file: str, *own: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -27,7 +73,8 @@ def lazy(package: str, file: str, *own: str) -> tuple[Callable[[str], Any], Call
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, original = homes[name]
-        module = import_module(f".{home or name}", package)
+        with _told_of_loading():
+            module = import_module(f".{home or name}", package)
         value = module if home is None else getattr(module, original)
         setattr(sys.modules[package], name, value)
         return value
