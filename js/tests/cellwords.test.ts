@@ -228,6 +228,8 @@ describe("how the picture is read", () => {
 });
 
 it("says of a cell without attention where the attention goes, and no number that is not shown", async () => {
-  expect(await said({ query: SAT, key: 4 })).toMatch(/^“sat” does not look at “\[SEP\]” here; most goes to “\[CLS\]”\./);
+  expect(await said({ query: SAT, key: 4 })).toMatch(
+    /^“sat” does not look at “\[SEP\]” here; most goes to “\[CLS\]”\./,
+  );
   expect(await said({ query: SAT, key: CAT })).toContain("0.300");
 });
