@@ -1,16 +1,18 @@
 // "Find heads that …": one menu of questions to the heads, with a field to search it; what is asked stands in a chip.
 
-import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { type Signal, useSignal } from "@preact/signals";
+import { useMemo, useRef } from "preact/hooks";
 import { quotation } from "../paint/quotes";
 import { Check, Close, into, Menu, Select, Slider } from "../parts/controls";
-import { statisticLabel, statistics } from "../parts/sentence";
-import { shortText } from "../parts/token";
+import { sentenceText, statisticLabel, statistics } from "../parts/sentence";
+import { shortText, tokenText } from "../parts/token";
 import type { HeadValue } from "../state/headvalue";
 import { useView, type View } from "../state/view";
+import { headsThatDo, useSentences } from "./headvalues";
 import { useKeepInView } from "./keepinview";
 import { askedNow, askHeads, type HeadQuestion, headQuestions } from "./questions";
 
+const MOST_HEADS = 6; // that are listed
 const GROUPS = ["Pinned", "Pattern", "Kind of head", "What if"] as const;
 
 /** What the chip says: the question, and from which value on heads are shown. */
@@ -27,6 +29,7 @@ export function FindHeads({ counts, value }: { counts: Record<string, number>; v
   const view = useView();
   useKeepInView();
   const questions = headQuestions(view, counts);
+  const filter = useSignal("");
   const chip = chipWords(view, questions, value);
   return (
     <>
@@ -38,8 +41,8 @@ export function FindHeads({ counts, value }: { counts: Record<string, number>; v
       )}
       {!chip && <AskCell view={view} />}
       <Menu label="Find heads that …" name="bl-finder">
-        <Questions questions={questions} />
-        <Picture value={value} />
+        <Questions questions={questions} filter={filter} />
+        {!filter.value.trim() && <Picture value={value} />}
       </Menu>
     </>
   );
@@ -64,25 +67,33 @@ function AskCell({ view }: { view: View }) {
   );
 }
 
-function Questions({ questions }: { questions: HeadQuestion[] }) {
+/** `filter`: what is searched for. */
+function Questions({ questions, filter }: { questions: HeadQuestion[]; filter: Signal<string> }) {
   const view = useView();
-  const filter = useSignal("");
+  const list = useRef<HTMLDivElement>(null);
   const questionName = askedNow(view);
   const words = filter.value.trim().toLowerCase();
   const fits = ({ label, term, about }: HeadQuestion) => `${label} ${term} ${about}`.toLowerCase().includes(words);
   const matching = useMemo(() => questions.filter(fits), [questions, words]);
+  const isWord = view.overview.keyside.tokens.some((token) => tokenText(token).toLowerCase() === words);
+  const heads = words && <Heads words={words} isAlone={matching.length === 0} />;
   return (
-    <>
+    <div ref={list}>
       <div class="bl-menu-search" data-stays>
         <input
           type="search"
           aria-label="Search what heads do"
-          placeholder="search: entropy, next, [SEP] …"
+          placeholder="search: next, entropy, a word …"
           value={filter.value}
           onInput={(event) => into(filter)(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            list.current?.querySelector<HTMLElement>(".bl-question:not(:disabled)")?.click();
+          }}
         />
       </div>
-      {matching.length === 0 && <p>Nothing of that name: try “next”, “entropy” or “closed”.</p>}
+      {isWord && heads}
       {GROUPS.map((group) => {
         const members = matching.filter((question) => question.group === group);
         if (members.length === 0) return null;
@@ -106,7 +117,32 @@ function Questions({ questions }: { questions: HeadQuestion[] }) {
           </div>
         );
       })}
-    </>
+      {!isWord && heads}
+    </div>
+  );
+}
+
+/** The heads that do what is searched for, in their own sentences. */
+function Heads({ words, isAlone }: { words: string; isAlone: boolean }) {
+  const view = useView();
+  const says = useSentences();
+  const heads = headsThatDo(view, says, words);
+  if (heads.length === 0) return isAlone ? <p>Nothing of that name: try “next”, “entropy” or a word.</p> : null;
+  return (
+    <div role="group" aria-label="Heads">
+      <span class="bl-caps">Heads</span>
+      {heads.slice(0, MOST_HEADS).map(({ layer, head, sentence }) => (
+        <button
+          type="button"
+          key={`${layer}-${head}`}
+          class="bl-question"
+          onClick={() => view.synced.put({ layer, head, layer_map: "" })}
+        >
+          <span>{sentenceText(sentence)}</span>
+        </button>
+      ))}
+      {heads.length > MOST_HEADS && <p>and {heads.length - MOST_HEADS} more</p>}
+    </div>
   );
 }
 

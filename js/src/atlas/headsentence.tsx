@@ -31,11 +31,23 @@ export function HeadSentence() {
 
 /** The kind of head, or "more" where it has none; what else is to be known of the head stands in its tooltip. */
 function Tag({ gate, more }: { gate?: string; more: string[] }) {
-  const { overview } = useView();
+  const view = useView();
+  const { overview } = view;
   const byWeight = useByWeight();
   const hasKind = gate && gate !== "undefined" && gate !== "mixed";
   const about =
     gate &&
     `${GATES[gate]?.about} ${hasKind ? `A kind of head ${atLength(overview.queries.tokens.length)}${byWeight}. ` : ""}`;
-  return <More about={`${about ?? ""}${more.join(" · ")}`}>{hasKind ? gate : "more"}</More>;
+  const words = `${about ?? ""}${more.join(" · ")}`;
+  const opens = hasKind && view.overview.tabs.some(({ name, why_not }) => name === "gates" && why_not === "");
+  if (!opens) return <More about={words}>{hasKind ? gate : "more"}</More>;
+  const show = () => {
+    view.page.tabChosen.value = true;
+    view.synced.put({ view: "gates" });
+  };
+  return (
+    <button type="button" class="bl-term bl-muted" title={words} onClick={show}>
+      {gate}
+    </button>
+  );
 }

@@ -9,7 +9,7 @@ import { MEASURES, type Measure, STATISTICS } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { headLabel, percent, scaleEnd, share, signed, upTo } from "../paint/format";
 import { isolate, quotation } from "../paint/quotes";
-import { describe, type Sentence, statisticLabel } from "../parts/sentence";
+import { describe, type Sentence, sentenceText, statisticLabel } from "../parts/sentence";
 import { shortText } from "../parts/token";
 import { changeValues, hasLaterHeads } from "../state/effects";
 import type { HeadNumbers, HeadValue, OfHead } from "../state/headvalue";
@@ -216,6 +216,29 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
     const sentence = (isHere ? byNorm(value) : byWeight)(l, h, weights);
     return isOff(overview, l, h) ? off(sentence, headLabel(l, h)) : sentence;
   };
+}
+
+/** The heads whose sentence holds these words, those that it leads with first, then by their share. */
+export function headsThatDo(view: View, says: Says, words: string) {
+  const { overview, answers, synced } = view;
+  const { include_layers, include_heads } = synced;
+  const answer = answers.get(STATS, overview, { by: "weight" }); // words of the text are named by what they get
+  const columns = (l: number, h: number) => {
+    if (answer.state !== "answered" || answer.pending?.includes(l)) return undefined;
+    const received = receivedOf(answer.value, overview, l, h);
+    return heldCells(received, received.length);
+  };
+  const isIn = (list: number[] | null, n: number) => list === null || list.includes(n);
+  const matching = upTo(overview.n_layers * overview.n_heads).flatMap((n) => {
+    const [layer, head] = [Math.floor(n / overview.n_heads), n % overview.n_heads];
+    if (!isIn(include_layers.value, layer) || !isIn(include_heads.value, head)) return [];
+    const sentence = says(layer, head, columns(layer, head));
+    const own = sentenceText(sentence).slice(headLabel(layer, head).length).toLowerCase();
+    const isLead = sentence.lead.toLowerCase().includes(words);
+    const share = Number.parseInt(sentence.share.replace(/\D+/g, ""), 10) || 0;
+    return own.includes(words) ? [{ layer, head, sentence, rank: isLead ? share + 100 : share / 100 }] : [];
+  });
+  return matching.sort((a, b) => b.rank - a.rank);
 }
 
 /** What a head does in one sentence, by the measure shown. */

@@ -67,12 +67,13 @@ export function Chart(props: {
   dark: boolean;
   children?: ComponentChildren;
   xTicks?: (value: number) => string;
+  wide?: boolean; // as of Drawing
 }) {
   const { width, height, x, y, xTicks = (value: number) => value.toFixed(decimals(x.ticks)) } = props;
   const { muted, border } = inks(props.dark);
   const right = width - MARGIN.right;
   return (
-    <Drawing width={width} height={height} label={props.label} table={props.table}>
+    <Drawing width={width} height={height} label={props.label} table={props.table} wide={props.wide}>
       <g font-size="11" fill={muted}>
         {y.ticks.map((t) => (
           <g key={t}>

@@ -71,7 +71,7 @@ def test_sentence_and_file_say_what_the_measure_shows(show, pair, measure):
         holds(shown, truth)
     else:
         holds(sentence, truth)
-    entropy = re.search(r"entropy (\d\.\d) nats", seen.part("head-sentence").locator("abbr").get_attribute("title"))
+    entropy = re.search(r"entropy (\d\.\d) nats", seen.part("head-sentence").locator(".bl-term").get_attribute("title"))
     assert entropy and float(entropy[1]) == pytest.approx(truth["entropy"], abs=0.051)
     assert sentence.startswith(described(seen))
 
@@ -79,11 +79,13 @@ def test_sentence_and_file_say_what_the_measure_shows(show, pair, measure):
 def test_the_kind_of_head_is_a_tag_after_the_sentence(show, pair):
     """Its tooltip has what the kind means, at which length, and what else is to be known of the head."""
     seen = show(pair.explore(layer=1, head=8))
-    sentence, tag = seen.part("head-sentence"), seen.part("head-sentence").locator("abbr")
+    sentence, tag = seen.part("head-sentence"), seen.part("head-sentence").locator(".bl-term")
     expect(tag).to_have_text("forward contextual")
     assert said(seen).endswith(". forward contextual")
     about = vocabulary.GATES["forward contextual"].about
     expect(tag).to_have_attribute("title", re.compile(f"^{about} A kind of head at 21 tokens. paper: 2-9 · .*entropy"))
+    tag.click()
+    expect(seen.tab("Gates")).to_have_attribute("aria-selected", "true")
     table = gates.classify(pair).set_index(["layer", "head"])["label"]
     layer, head = next(at for at, label in table.items() if label == "mixed")
     seen.thumb(layer, head).click()

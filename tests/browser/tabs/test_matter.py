@@ -126,7 +126,7 @@ def test_a_saved_page_holds_heads_and_tokens(show_saved: Any, pair: Trace) -> No
             assert cells(seen, row)[:2] == [shown(before), shown(similarity(pair.rerun(change)))]
         expect(rows(seen).nth(1)).to_contain_text("needs Python: open the notebook")
         expect(rows(seen).get_by_role("button")).to_have_count(0)
-    expect(seen.part("matter")).to_contain_text("Two experiments in this one text")
+    expect(seen.part("matter")).to_contain_text("Two experiments on this text")
     seen.find_heads("matters")
     expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried, in this text.")
     expect(seen.part("matters")).not_to_contain_text("≈")

@@ -120,7 +120,7 @@ def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, in
     expect(seen.part("why").get_by_text("MLPs", exact=True)).to_have_count(1)  # the switch: no part is an MLP's
     expect(net(seen)).to_have_text(f"{score} nats")
 
-    choose(seen, "A key …")
+    choose(seen, "One word …")
     alpha = trace.attention(LAYER, torch.float64)[HEAD, cell["query"]]
     order = [j for j in alpha.argsort(descending=True).tolist() if j != key]
     expect(seen.select("key")).to_have_value(str(order[0]))
@@ -135,7 +135,7 @@ def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, in
     )
 
     back_to_start(seen)
-    for name in ("Query", "As sources", "Average"):
+    for name in ("Query", "As sources", "Other words on average"):
         choose(seen, name)
     expect(net(seen)).to_have_text(f"{contrast} nats")
     label = f"L{to['layer']}·H{to['head']} · from “{token}” ›"
@@ -173,11 +173,11 @@ def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show_
     alpha = trace.attention(LAYER)[HEAD]
     strongest, least = int(alpha[3].argmax()), int(alpha[3].argmin())
     seen = show_saved(trace.explore(layer=LAYER, head=HEAD, query=3, key=strongest, view="why"))
-    for side, opened, against in product(("Key", "Query", "Both"), ("Opened", "As sources"), ("Nothing", "Average")):
+    for side, opened, against in product(("Key", "Query", "Both"), ("Opened", "As sources"), ("Nothing", "Other words on average")):
         seen.choice("stream of", side).click()
         if side != "Both":
             seen.choice("MLPs", opened).click()
-            seen.choice("against", against).click()
+            seen.choice("compared with", against).click()
         expect(seen.part("why-foot")).to_contain_text("The parts add up to")
         expect(seen.part("why")).not_to_contain_text("computing")
     seen.choice("stream of", "Query").click()

@@ -172,11 +172,10 @@ export function Slide({ close }: { close: () => void }) {
           ref={next}
           type="button"
           class="bl-button bl-primary"
-          aria-disabled={isLast}
           autofocus
-          onClick={keys.ArrowRight}
+          onClick={isLast ? close : keys.ArrowRight}
         >
-          {step === 0 && steps.length > 1 ? "show →" : "next →"}
+          {isLast ? "done" : step === 0 ? "show →" : "next →"}
         </button>
       </footer>
     </div>

@@ -140,9 +140,11 @@ function Cone({ rows }: { rows: Row[] }) {
   const x = scale(0, 4 * rows.length, MARGIN.left + 6, width - MARGIN.right - 6, 0);
   const points = pointsOf(rows);
   return (
-    <div class="bl-scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it
+    <div class="bl-scroll" role="region" aria-label="Cone index through the stream" tabIndex={0}>
       <Chart
         {...{ width, height: HEIGHT, x, y, dark }}
+        wide
         xLabel=""
         yLabel="I/n"
         label="Cone index through the stream"

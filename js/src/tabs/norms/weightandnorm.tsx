@@ -210,9 +210,11 @@ function Shares({ data: { categories, shares } }: DataProps) {
     ));
   };
   return (
-    <div class="bl-scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it
+    <div class="bl-scroll" role="region" aria-label="Shares by kind of token" tabIndex={0}>
       <Chart
         {...{ width, height: 220, x, y, dark }}
+        wide
         xLabel=""
         yLabel="share"
         label="Shares by kind of token"

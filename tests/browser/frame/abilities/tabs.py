@@ -113,7 +113,7 @@ def why_mlps(hand: Hand) -> Steps:
 @ability("split a score against another key", 2, of="animal", **IT_ANIMAL)
 def why_against(hand: Hand) -> Steps:
     part = hand.tab("why")
-    hand.against("A key …")
+    hand.against("One word …")
     yield
     row = trace("animal").attention(3)[7, IT_ANIMAL["query"]].clone()
     row[IT_ANIMAL["key"]] = -1

@@ -70,7 +70,7 @@ class TabWays(Clicks):
 
     def against(self, what: str) -> None:
         """Average, A key …, Nothing."""
-        self.one_of("against", what)
+        self.one_of("compared with", what)
 
     def follow(self) -> None:
         """The first part of a score that leads to another cell."""
