@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChild } from "preact";
 import { render } from "preact";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Header } from "../src/frame/header";
+import { Sentence } from "../src/front/sentence";
 import { Matrix } from "../src/head/matrix";
 import { createView, type View, ViewContext } from "../src/state/view";
 import { type Bench, bench, hello, overviewOf, TOKENS } from "./fake";
@@ -24,7 +24,7 @@ function drawn(part: ComponentChild, b: Bench): View {
 const quiet = () => new Promise((done) => setTimeout(done, 120));
 
 describe("what is typed", () => {
-  const field = (n: number) => host.querySelectorAll<HTMLInputElement>(".bl-text input[type=text]")[n]!;
+  const field = (n: number) => host.querySelectorAll("textarea")[n]!;
   const type = (text: string, n = 0) => {
     field(n).value = text;
     field(n).dispatchEvent(new InputEvent("input", { bubbles: true }));
@@ -38,12 +38,14 @@ describe("what is typed", () => {
   const open = async () => {
     const b = bench(overviewOf(TOKENS, { lens: true }), { text: "old", text_pair: "" });
     await hello(b);
-    drawn(<Header />, b);
+    drawn(<Sentence />, b);
     await quiet();
     return b;
   };
+  const enter = () => field(0).dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  const run = () => host.querySelector<HTMLButtonElement>("button[type=submit]");
   const submit = async () => {
-    host.querySelector<HTMLElement>("button[type=submit]")!.click();
+    enter();
     await quiet();
   };
 
@@ -55,7 +57,7 @@ describe("what is typed", () => {
     type("newer");
     await comes(b, "new");
     expect(field(0).value).toBe("newer");
-    host.querySelector<HTMLElement>(".bl-field .bl-link")!.click(); // + second sentence
+    host.querySelector<HTMLElement>(".bl-under .bl-link")!.click(); // + second sentence
     await quiet();
     field(1).focus();
     await comes(b, "new", "other");
@@ -80,41 +82,68 @@ describe("what is typed", () => {
     field(0).focus();
     type("new");
     field(0).blur();
-    host.querySelector<HTMLElement>("button[type=submit]")!.click();
+    enter();
     await comes(b, "another");
     expect(field(0).value).toBe("another");
   });
-  it("while a run computes can be run when that has ended, and nothing can without a kernel", async () => {
+  it("while a run computes is run when that has ended, and nothing can be typed without a kernel", async () => {
     const b = await open();
-    const run = () => host.querySelector<HTMLButtonElement>("button[type=submit]")!;
+    expect(run()).toBe(null); // nothing is typed
     type("new");
+    await quiet();
+    expect(run()!.textContent).toBe("Run ⏎"); // no run yet was quick
     await submit();
-    expect(run().disabled).toBe(true);
+    expect(run()!.disabled).toBe(true);
     type("newer");
+    enter();
+    expect(b.model.asked.filter(({ message }) => message.op === "trace")).toHaveLength(1);
     b.take("trace", { text: "new" }).give({});
     await comes(b, "new");
-    expect([run().disabled, field(0).value]).toEqual([false, "newer"]);
-    await submit();
     b.take("trace", { text: "newer" });
     const page = bench(overviewOf(TOKENS, { lens: true }));
     await hello(page, false);
-    drawn(<Header />, page);
+    drawn(<Sentence />, page);
     await quiet();
-    expect(run().disabled).toBe(true);
+    expect([field(0).disabled, run()]).toEqual([true, null]);
+    expect(field(0).title).toContain("model"); // what it needs
   });
   it("cannot be while a page loads its model, and the field says how far that is", async () => {
     const page = bench(overviewOf(TOKENS, { lens: true }));
     page.take("hello").give({ kernel: false, coming: "loading the model 62 %" });
-    drawn(<Header />, page);
+    drawn(<Sentence />, page);
     await quiet();
     expect(field(0).disabled).toBe(true);
-    expect(host.querySelector(".bl-field")!.textContent).toContain("loading the model 62 %");
-    expect(host.querySelector<HTMLElement>("button[type=submit]")!.title).toBe(
-      "The model is being loaded into this page.",
-    );
+    expect(host.querySelector(".bl-under")!.textContent).toContain("loading the model 62 %");
+    expect(field(0).title).toBe("The model is being loaded into this page.");
     page.store.link.greet(Promise.resolve({ fields: { kernel: true }, buffers: [] }));
     await quiet();
     expect([field(0).disabled, host.querySelector(".bl-coming")]).toEqual([false, null]);
+  });
+  it("runs by itself where the last run was quick", async () => {
+    const b = await open();
+    const text = TOKENS.slice(1, -1).join(" ");
+    await comes(b, text);
+    type(text);
+    enter();
+    b.take("trace", { text }).give({});
+    await quiet();
+    type(`${text} .`);
+    await quiet();
+    expect(b.model.asked.some(({ message }) => message.op === "trace")).toBe(false);
+    await quiet();
+    b.take("trace", { text: `${text} .` });
+  });
+  it("is in the words that can be clicked, letter by letter", async () => {
+    const b = await open();
+    const text = `${TOKENS.slice(1, -1).join("  ")}\t!`;
+    await comes(b, text);
+    const mirror = () => host.querySelector(".bl-mirror")!;
+    const written = () => [...mirror().querySelectorAll("[data-start]")].map((one) => one.textContent).join("");
+    expect(written()).toBe(text);
+    expect(mirror().querySelectorAll(".bl-textword")).toHaveLength(0); // of another text
+    type("Some other text");
+    await quiet();
+    expect(written()).toBe("Some other text");
   });
   it("is not lost where the run fails", async () => {
     const b = await open();

@@ -42,6 +42,8 @@ function useField(shown: ReadonlySignal<string>) {
 
 export type Field = ReturnType<typeof useField>;
 
+const isShort = (text: string) => text.length <= 6 * TYPED_TOKENS && text.split(/\s+/).length <= TYPED_TOKENS;
+
 /** Both fields, how what they hold is run, and whether it runs as one types. */
 export function useTyped(submitted: () => void) {
   const view = useView();
@@ -62,6 +64,7 @@ export function useTyped(submitted: () => void) {
       link.kernel.value &&
       (link.page.value || spent.value <= QUICK) &&
       view.overview.queries.tokens.length <= TYPED_TOKENS &&
+      fields.every(({ value }) => isShort(value.value)) &&
       !(isApart.value && fields[1].value.value !== "");
     const isOther = () => fields.some(({ value, shown }) => value.peek() !== shown.peek());
     const typing = createTyping({

@@ -139,7 +139,7 @@ export function Sentence() {
           onKeyDown={(event) => {
             const word = wordOf(event.target);
             if (word < 0) return;
-            if (event.key === "Escape" && pinned !== null) {
+            if (event.key === "Escape" && (synced.query.peek() ?? synced.key.peek()) !== null) {
               event.preventDefault();
               synced.put({ query: null, key: null });
             }

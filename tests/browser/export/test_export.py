@@ -180,7 +180,7 @@ def test_page_opens_from_a_file_and_works(page_of, pair, tmp_path):
         seen.thumb(layer, head).click()
         seen.title(f"L{layer}·H{head}")
         assert seen.numbers("alpha")[4] == shown(float(pair.attention(layer)[head, 3, 4]))
-    expect(seen.root.get_by_role("button", name="Run")).to_be_disabled()
+    expect(seen.root.get_by_label("Sentence A")).to_be_disabled()
     expect(page).to_have_title(re.compile("all-MiniLM-L6-v2"))
     expect(page.locator("body > footer")).to_contain_text(f"bertlens {version('bertlens')}")
 

@@ -70,9 +70,9 @@ def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(show, widt
     seen = opened(show, masked.explore(), width)
     first = masked.predictions()["token"].iloc[0]
     expect(seen.part("answer")).to_contain_text(first)
-    buttons = [seen.root.get_by_role("button", name=name, exact=True) for name in ("Run", "More settings")]
-    run, more = (button.bounding_box()["y"] for button in buttons)
-    assert abs(run - more) < 8
+    buttons = [seen.root.get_by_role("button", name=name, exact=True) for name in ("Present", "More settings")]
+    present, more = (button.bounding_box()["y"] for button in buttons)
+    assert abs(present - more) < 8
     expect(seen.root.get_by_role("list", name="What the tokenizer did")).to_have_count(0)
 
 

@@ -98,7 +98,7 @@ def test_run_traces_new_text_and_keeps_the_selection(lab, notebook):
     notebook.kernel("view.query, view.key = 2, 3")  # cat, sat
     lab.root.get_by_label("Sentence A").fill("A small cat slept. <img src=x onerror=window.__pwn=1>")
     lab.root.get_by_label("Sentence B, optional").fill("")
-    lab.root.get_by_role("button", name="Run").click()
+    lab.root.get_by_label("Sentence B, optional").press("Enter")
     expect(lab.root.locator(".bl-row-label").nth(2)).to_have_text("small")
     lab.title("L1·H8")
     expect(lab.root.locator(".bl-row-label.bl-pinned")).to_have_text("cat")
@@ -110,7 +110,6 @@ def test_run_traces_new_text_and_keeps_the_selection(lab, notebook):
 
 def test_kernel_states(lab, notebook, tmp_path):
     """asking and slow while another forward pass holds the model, then live; error in the kernel's own words."""
-    run = lab.root.get_by_role("button", name="Run")
     box = lab.root.get_by_label("Sentence A")
     free = tmp_path / "free"
     notebook.kernel(
@@ -122,7 +121,7 @@ def test_kernel_states(lab, notebook, tmp_path):
     )
     box.fill("One two three.")
     lab.root.get_by_label("Sentence B, optional").fill("")
-    run.click()
+    box.press("Enter")
     expect(lab.root).to_have_attribute("data-state", "asking")
     expect(lab.part("link")).to_have_text("waiting for the kernel …")
     expect(lab.root).to_have_attribute("data-state", "slow")
@@ -134,12 +133,12 @@ def test_kernel_states(lab, notebook, tmp_path):
     expect(lab.part("problem")).to_have_count(0)
 
     box.fill("word " * 600)
-    run.click()
+    box.press("Enter")
     expect(lab.root).to_have_attribute("data-state", "error")
     expect(lab.part("problem")).to_contain_text("512")
     assert lab.shape() == (6, 6)
     lab.root.get_by_label("cut if too long").check()
-    run.click()
+    box.press("Enter")
     expect(lab.part("matrix")).to_have_attribute("aria-rowcount", "512")
     expect(lab.root).to_have_attribute("data-state", "live")
     expect(lab.root.get_by_role("list", name="What the tokenizer did")).to_contain_text("cut to 512 tokens")

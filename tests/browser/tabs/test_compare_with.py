@@ -22,7 +22,7 @@ def field(seen: Seen) -> Locator:
 
 def open_compare(seen: Seen) -> None:
     """By the menu of texts: the tab stands in its row once there is something in it."""
-    seen.root.get_by_label("Texts", exact=True).click()
+    seen.root.locator(".bl-texts summary").click()
     seen.root.get_by_role("button", name="Compare this text with …").click()
 
 
@@ -53,7 +53,7 @@ def test_a_typed_text_beside_the_run_shown(show: Any, embedded_lens: Any) -> Non
     c, view = bl.compare(*traces), traces[0].explore(layer=5, head=8, query=2)
     seen = show(view, width=1400)
     expect(seen.tab("Compare")).to_have_count(0)
-    seen.root.get_by_label("Texts", exact=True).press("Enter")
+    seen.root.locator(".bl-texts summary").press("Enter")
     seen.root.get_by_role("button", name="Compare this text with …").press("Enter")
     expect(field(seen)).to_be_focused()
     expect(field(seen)).to_have_value(TEXTS[0])

@@ -209,7 +209,7 @@ def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(show: Any) -> None:
 def test_a_bare_encoder_by_the_menu_of_texts(show: Any, embedded_lens: Any, found: bl.Similarity) -> None:
     view = embedded_lens.trace(A).explore()
     seen = show(view, width=950)
-    seen.root.get_by_label("Texts", exact=True).click()
+    seen.root.locator(".bl-texts summary").click()
     seen.root.get_by_role("button", name="Why is this text similar to …").click()
     expect(fields(seen)[1]).to_be_focused()
     expect(fields(seen)[0]).to_have_value(A)

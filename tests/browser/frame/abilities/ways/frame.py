@@ -45,7 +45,7 @@ class FrameWays(Clicks):
                     self.button("+ second sentence")
                 self.write(self.root.get_by_label(label), text)
         if how == "Run":
-            self.button("Run")
+            self.press("Enter")
         elif how:
             self.press(how)
 
@@ -56,6 +56,7 @@ class FrameWays(Clicks):
         self.button("Run")
 
     def text_before(self) -> None:
+        self.click(self.root.locator(".bl-texts summary"))
         self.button("Text before")
 
     def earlier_text(self, text: str) -> None:

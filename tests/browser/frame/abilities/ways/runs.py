@@ -49,7 +49,7 @@ class RunWays(Clicks):
 
     def compare_with(self, text: str) -> None:
         """Another text beside the run shown."""
-        self.click(self.root.get_by_label("Texts", exact=True))
+        self.click(self.root.locator(".bl-texts summary"))
         self.click(self.root.get_by_role("button", name="Compare this text with …"))
         field = self.seen.part("compare-with").get_by_role("textbox", name="The other text")
         field.fill(text)
@@ -76,7 +76,7 @@ class RunWays(Clicks):
         self.button(f"Why b’s “{word}”? ›", self.seen.part("similarity"))
 
     def similar_to(self, text: str) -> None:
-        self.click(self.seen.root.get_by_label("Texts", exact=True))
+        self.click(self.seen.root.locator(".bl-texts summary"))
         self.button("Why is this text similar to …")
         self.seen.root.get_by_role("textbox", name="Text b", exact=True).fill(text)
         self.button("Run", self.seen.part("similarity"))
