@@ -5,7 +5,7 @@ import { capital, headLabel } from "../paint/format";
 import { into } from "../parts/controls";
 import { Token, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { type Asked, curveOf, useAsked, useShares } from "../state/frontanswers";
+import { type Asked, curveOf, isLone, useAsked, useShares } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
@@ -33,13 +33,12 @@ export function Answer() {
   useSlot(view, asked);
   if (!asked) return <NoAnswer />;
   const { kind, unit, said: note, rows } = asked.answers;
-  const isLone = unit === "score" && rows.length === 1;
   const share = kind === "embedding" ? shares : null;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
     <section class="bl-front-answer" data-testid="answer" aria-label="The model’s answer">
       <h3 title={capital(about)}>
-        {isLone ? "The model’s score" : TITLES[kind]}
+        {isLone(asked.answers) ? "The model’s score" : TITLES[kind]}
         {kind === "words" && asked.answers.places.length > 0 && ` at ${asked.lead.position}`}
       </h3>
       {kind !== "embedding" ? (
@@ -142,11 +141,21 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
   const { name, position, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
   const label =
-    kind === "similarity" ? "both texts" : kind === "tags" ? `${overview.queries.tokens[position]}: ${name}` : name;
+    kind === "similarity"
+      ? "both texts"
+      : isLone(asked.answers)
+        ? "score"
+        : kind === "tags"
+          ? `${overview.queries.tokens[position]}: ${name}`
+          : name;
+  const isOurs = kind === "similarity" || isLone(asked.answers); // the name is no word of the model's
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, asked, bar));
   const isLive = link.kernel.value;
-  const canAct = kind === "embedding" ? hides && isLive : ["words", "labels", "tags"].includes(kind);
+  const canAct =
+    kind === "embedding"
+      ? hides && isLive
+      : asked.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
   const title = hides
     ? `${now.toFixed(4)}. Click: the text without it${isLive ? "" : `. ${link.needs.value}`}`
     : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}`;
@@ -154,14 +163,14 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
   return (
     <button
       type="button"
-      class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${kind === "similarity" ? " bl-ours" : ""}`}
+      class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
       aria-pressed={canAct && kind !== "embedding" ? lead : undefined}
       disabled={!canAct}
       title={title}
       onClick={act}
     >
-      <span class="bl-answer-name">{kind === "similarity" || markers ? label : <Token text={label} />}</span>
+      <span class="bl-answer-name">{isOurs || markers ? label : <Token text={label} />}</span>
       <span class="bl-answer-track">
         {stretchesOf(bar, track, lead).map((stretch) => (
           <span

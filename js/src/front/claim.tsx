@@ -8,6 +8,7 @@ import {
   type Asked,
   curveAt,
   isExact,
+  isLone,
   type Shares,
   useAsked,
   useHeadsThatMatter,
@@ -62,13 +63,13 @@ export function lookOf(view: View, answered = -1): Look | string {
 export function effectOf(view: View, asked: Asked, shares: Shares | null, best: Best | null): Effect {
   const { overview, shownHead } = view;
   const { answers, lead, loudness, curve, factor, isDragged, others } = asked;
-  const { kind, unit, rows, places } = answers;
+  const { kind, places } = answers;
   const { factors } = loudness!;
   const exact = kind === "embedding" ? 1 - lead.after : lead.after;
   const silent = curveAt(factors, curve!, 0);
   const [carrier] = shares ? wordShares(overview.queries, shares.shares).filter(({ special }) => !special) : [];
   return {
-    ...{ kind, factor, others, best, name: lead.name, lone: unit === "score" && rows.length === 1 },
+    ...{ kind, factor, others, best, name: lead.name, lone: isLone(answers) },
     head: headLabel(shownHead.layer, shownHead.head),
     where:
       kind === "tags"

@@ -130,7 +130,7 @@ function nothing(effect: Effect): Piece[] | null {
   if (!best || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
   const most: Piece[] = [{ number: String(best.count) }, " heads tried, ", { head: best.head }, " moves it most, to "];
   const after: Piece[] = [{ number: brief(from + best.change) }, "."];
-  if (kind === "words" && from < UNSURE)
+  if (["words", "span"].includes(kind) && from < UNSURE)
     return [
       "The model is unsure: ",
       ...subjectOf(effect),

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { headLabel } from "../paint/format";
 import { tokenWord } from "../parts/token";
-import { type Asked, curveAt, isExact, isOfHead, useAsked } from "../state/frontanswers";
+import { type Asked, curveAt, isExact, isLone, isOfHead, useAsked } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
 import { brief, short } from "./claims";
@@ -41,8 +41,7 @@ export async function setLoudness(view: View, factor: number, keep: boolean): Pr
 }
 
 const nameOf = ({ answers, lead }: Asked): string =>
-  ({ similarity: "alike", embedding: "turn" })[answers.kind] ??
-  (answers.unit === "score" && answers.rows.length === 1 ? "score" : lead.name);
+  ({ similarity: "alike", embedding: "turn" })[answers.kind] ?? (isLone(answers) ? "score" : lead.name);
 
 export function Loudness() {
   const view = useView();

@@ -80,7 +80,7 @@ export function Strip() {
   const isNothing = list.length > 0 && list.every(([, , change]) => Math.abs(change) < 0.005);
   return (
     <section class="bl-heads-here" data-testid="strip" aria-label="Heads that matter most here">
-      <Heading heads={matter} />
+      <Heading heads={isNothing || list.length === 0 ? null : matter} />
       <div class="bl-head-chips">
         {list.length > 0 && !isNothing ? (
           list
@@ -104,7 +104,7 @@ export function Strip() {
                 Find the heads that matter
               </button>
             ) : (
-              <span class="bl-muted">{noneWords(view, heads, asked !== null, list.length, isNothing)}</span>
+              <span class="bl-muted">{noneWords(heads, asked !== null, list.length, isNothing)}</span>
             )}
           </div>
         )}
@@ -116,16 +116,16 @@ export function Strip() {
 
 /** What stands where there are no chips. */
 function noneWords(
-  view: View,
   heads: ReturnType<typeof useHeadsThatMatter>,
   hasAnswer: boolean,
   tried: number,
   isNothing: boolean,
 ) {
   if (isNothing) return `No head alone moves the answer by 0.01: of ${tried} tried, none does.`;
+  if (!hasAnswer) return "";
   if (heads.state === "refused") return heads.reason;
   if (heads.state === "answered") return heads.value.why_not;
-  return hasAnswer && !view.overview.offers.whatif ? "looking for them …" : "";
+  return "looking for them …";
 }
 
 /** What the numbers are of, and where the head shown stands among them. */
@@ -140,18 +140,18 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
       ? "the vector turns"
       : kind === "similarity"
         ? "the similarity moves"
-        : { word: heads?.name ?? "" };
+        : heads?.name
+          ? { word: heads.name }
+          : "the score moves";
   const verb = typeof word === "string" ? "" : " moves";
   return (
     <h3>
       Heads that matter most here
-      {heads && !heads.why_not && heads.heads.length > 0 && (
-        <span class="bl-muted" title={heads.limit || undefined}>
+      {heads && (
+        <span class="bl-muted">
           {" "}
           and how <Pieces pieces={[word]} />
           {verb} without them
-          {heads.limit && ". "}
-          {heads.limit}
         </span>
       )}
       {place > 0 && (

@@ -178,6 +178,9 @@ export function useShares(kind: string): Answer<Shares> | null {
   return kind === "embedding" ? answers.get(SHARES, overview, {}) : null;
 }
 
+/** Whether the answer is one number without a name of its own: a regression's. */
+export const isLone = ({ kind, rows }: Answers): boolean => kind === "labels" && rows.length === 1;
+
 /** What the front shows of the answer, for bars, sentence and slider alike. */
 export interface Asked {
   answers: Answers;
@@ -210,6 +213,6 @@ export function useAsked(): Asked | null {
   return {
     ...{ answers, lead, loudness, curve, factor, shown, others, waits },
     isDragged: page.front.factor.value !== null,
-    refused: refused || (layerMap ? "This map is of all heads together." : ""),
+    refused,
   };
 }

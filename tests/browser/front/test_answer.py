@@ -1,0 +1,108 @@
+"""The model's answer at the front: its bars, the sentence of a head, the slider, and the heads that matter. Every number
+on the screen is that of a run made here from the trace alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Locator, expect
+
+import bertlens as bl
+from bertlens import Trace, whatif
+from browser.views import Seen
+
+TEXT = "The cat did not drink the milk because the [MASK] was tired."
+LAYER, HEAD, AT, CAT = 5, 7, 10, 2
+
+
+@pytest.fixture(scope="module")
+def masked() -> Trace:
+    return bl.Lens.embedded(mlm=True).trace(TEXT)
+
+
+def chance(trace: Trace, word: str) -> float:
+    assert trace.model is not None
+    logits: torch.Tensor = trace.output.logits[0, AT]
+    return float(logits.softmax(-1)[trace.model.tokenizer.convert_tokens_to_ids(word)])
+
+
+def two(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def slider(seen: Seen) -> Locator:
+    return seen.part("loudness").get_by_role("slider")
+
+
+def drag(seen: Seen, factor: float, release: bool = True) -> None:
+    box = slider(seen).bounding_box()
+    assert box is not None
+    mouse, y = seen.page.mouse, box["y"] + box["height"] / 2
+    mouse.move(box["x"] + box["width"] / 2, y)
+    mouse.down()
+    mouse.move(box["x"] + box["width"] * factor / 2, y, steps=5)
+    if release:
+        mouse.up()
+
+
+def test_the_gesture(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
+    before, silent = (chance(run, "cat") for run in (masked, masked.rerun(whatif.off(LAYER, HEAD))))
+    weight = float(masked.attention(LAYER, HEAD)[AT, CAT])
+    expect(seen.part("claim")).to_have_text(
+        f"L5·H7 lets [MASK] look at cat ({two(weight)}). Without it, cat falls from {two(before)} to {two(silent)}. "
+    )
+    bar = seen.part("answer").get_by_role("button", name=re.compile("^cat,"))
+    expect(bar).to_have_accessible_name(f"cat, {two(before)}; {two(silent)} without L5·H7")
+
+    drag(seen, 0.5, release=False)  # one of the nine: what is drawn is a run, though none was made now
+    half = chance(masked.rerun(whatif.scale(LAYER, HEAD, 0.5)), "cat")
+    says = f"With L5·H7 at 0.50, cat falls from {two(before)} to {two(half)}."
+    expect(seen.part("claim")).to_contain_text(says)
+    expect(slider(seen)).to_have_attribute("aria-valuetext", f"0.50: cat {two(half)}")
+    expect(seen.root.locator(".bl-change")).to_have_count(0)
+    seen.page.mouse.up()
+    expect(seen.root.locator(".bl-change")).to_have_text(re.compile("^L5·H7 at 0.5"))
+    expect(seen.part("claim")).to_contain_text(says)
+    expect(bar).to_have_accessible_name(f"cat, {two(half)}; was {two(before)}")
+
+    slider(seen).press("Home")
+    expect(seen.root.locator(".bl-change")).to_have_text(re.compile("^L5·H7 at 0"))
+    expect(seen.part("claim")).to_have_text(
+        f"With L5·H7 silent, cat falls from {two(before)} to {two(silent)}. It still looks at cat, but passes nothing on. "
+    )
+    slider(seen).press("Backspace")
+    expect(seen.root.locator(".bl-change")).to_have_count(0)
+    expect(seen.part("claim")).to_contain_text(f"Without it, cat falls from {two(before)} to {two(silent)}.")
+
+
+def test_another_answer_and_another_head(show: Any, masked: Trace) -> None:
+    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
+    without = masked.rerun(whatif.off(2, 3))
+    chips = seen.part("strip").locator("[data-head]")
+    expect(chips).to_have_count(6)
+    expect(chips.first).to_contain_text("L5·H7")
+    change = round(chance(without, "cat"), 2) - round(chance(masked, "cat"), 2)
+    expect(chips.filter(has_text="L2·H3")).to_contain_text(two(change).replace("-", "−"))
+    chips.filter(has_text="L2·H3").click()
+    expect(seen.part("claim")).to_contain_text(
+        f"Without it, cat falls from {two(chance(masked, 'cat'))} to {two(chance(without, 'cat'))}."
+    )
+    expect(seen.part("strip")).to_contain_text("L2·H3: 2nd of 72")
+    seen.part("answer").get_by_role("button", name=re.compile("^dog,")).click()
+    expect(seen.part("loudness")).to_contain_text(f"dog {two(chance(masked, 'dog'))}")
+    expect(seen.part("strip")).to_contain_text("and how dog moves without them")
+
+
+def test_a_saved_page_has_the_curve_of_its_head(show_saved: Any, masked: Trace) -> None:
+    seen = show_saved(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
+    half = chance(masked.rerun(whatif.scale(LAYER, HEAD, 0.5)), "cat")
+    drag(seen, 0.5)
+    expect(seen.part("claim")).to_contain_text(
+        f"With L5·H7 at 0.50, cat falls from {two(chance(masked, 'cat'))} to {two(half)}."
+    )
+    seen.part("loudness").get_by_role("button", name="Undo").click()
+    expect(slider(seen)).to_have_attribute("aria-valuenow", "1")
