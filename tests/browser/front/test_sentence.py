@@ -112,9 +112,13 @@ def test_texts_of_any_length_and_script_stay_inside(show: Callable[..., Seen], m
         for box in words.evaluate_all("all => all.map((one) => one.getBoundingClientRect().toJSON())"):
             assert frame["x"] <= box["left"] and box["right"] <= frame["x"] + frame["width"], text[:20]
         assert frame["height"] < 480, text[:20]
-        lines = seen.part("sentence").locator(".bl-textline").evaluate_all(
-            "all => all.map((line) => [line.querySelector('.bl-mirror').scrollHeight, line.querySelector('textarea')])"
-            ".map(([height, area]) => Math.abs(area.scrollHeight - height))"
+        lines = (
+            seen.part("sentence")
+            .locator(".bl-textline")
+            .evaluate_all(
+                "all => all.map((line) => [line.querySelector('.bl-mirror').scrollHeight, line.querySelector('textarea')])"
+                ".map(([height, area]) => Math.abs(area.scrollHeight - height))"
+            )
         )
         if text != 7 * f"{LONG} ":
             assert max(lines) <= 2, text[:20]  # the field breaks its lines where the words do
