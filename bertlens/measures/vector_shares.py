@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..base.vocabulary import phrases
 from ..errors import ModelError
 from ..trace.trace import Trace
 from .attribution.gradient_methods import gradient_input
@@ -53,11 +54,11 @@ def vector_shares(trace: Trace) -> VectorShares:
     none can be had.
     """
     if kind_of(trace) != "similarity":
-        raise ModelError(f"{trace.model_name} answers with no vector of the text")
+        raise ModelError(phrases.NO_VECTOR.format(model=trace.model_name))
     embedder, states = embedder_of(trace), trace.record.output.last_hidden_state[0]
     if pooled := pooled_shares(trace, states):
         values, biases = pooled
-        told = POOLED if abs(biases) < NEXT_TO_NOTHING else WITH_BIASES.format(biases=f"{biases:.3f}")
+        told = phrases.POOLED if abs(biases) < NEXT_TO_NOTHING else WITH_BIASES.format(biases=f"{biases:.3f}")
         return VectorShares(values, "pooling", told, biases)
     direction = _direction(trace, states)
 

@@ -10,6 +10,8 @@ from torch import Tensor
 from ..text.tokenizer import Annotator
 from ..trace.trace import Trace
 
+EVEN = 1.000001  # times an even share: what is more than rounding above it
+
 
 def units(trace: Trace) -> list[list[int]]:
     """The token positions of each word, in order; a template token is a unit of its own."""
@@ -34,6 +36,29 @@ def annotation(trace: Trace) -> tuple[list[str], list[tuple[str, int, int]]]:
         return trace.display_tokens, []
     notes = tokenizer.annotate(trace.text, trace.n_tokens)
     return notes.labels, notes.spans
+
+
+def strongest_word(trace: Trace, layer: int, head: int, query: int) -> int | None:
+    """The piece with the most weight of the word that a query's row gives most, of words with a letter or a digit and
+    not the query's own; None where there is none, or it has no more than an even share of the row."""
+    row = trace.attention_part(layer, slice(head, head + 1), slice(query, query + 1), slice(None))[0, 0].double()
+    words = [pieces for pieces in lettered(trace) if query not in pieces]
+    if not words:
+        return None
+    weights = [float(row[pieces].sum()) for pieces in words]
+    best = max(range(len(words)), key=lambda n: weights[n])
+    key = words[best][int(row[words[best]].argmax())]
+    return key if float(row[key]) > EVEN / len(row) else None
+
+
+def lettered(trace: Trace) -> list[list[int]]:
+    """The tokens of each word that has a letter or a digit; none of the template's."""
+    special, tokens = trace.special_mask.tolist(), trace.display_tokens
+    return [
+        pieces
+        for pieces in units(trace)
+        if not special[pieces[0]] and any(letter.isalnum() for piece in pieces for letter in tokens[piece])
+    ]
 
 
 def merge_keys(trace: Trace, values: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ from .single_changes import work
 from .targets import Target, name_of, numbers_at, target_of
 
 RUN = 8  # heads that are run, the first by the estimate
+SHOWN = 8
 HeadChange: TypeAlias = tuple[int, int, float]
 Asked: TypeAlias = tuple[str | None, int | None]  # a target and where, as of `targets.target_of`
 FIRST_ANSWER: Asked = (None, None)
@@ -138,7 +139,7 @@ def ranking(here: Here, number: FirstNumber, about: Asked) -> Generator[float, N
     for batch in number.swept.exact(picked):
         effects += [(layer, head, effect) for (layer, head), effect in batch]
         yield len(effects) / len(picked)
-    strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:RUN]
+    strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:SHOWN]
     rows = [-1 if slopes is None else _row(slopes[layer, head]) for layer, head, _ in strongest]
     memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows))
     return memo[about]

@@ -13,7 +13,7 @@ from ..errors import BertLensError
 from ..measures import gates
 from ..measures.offers import offers
 from ..measures.vector_shares import vector_shares
-from ..measures.words import merge_map, units
+from ..measures.words import lettered, merge_map, strongest_word, units
 from ..trace.trace import Trace
 from ..whatif.before_after import answer_kind
 from ..whatif.strongest_heads import strongest_heads
@@ -23,7 +23,6 @@ PLAIN = ("open", "closed")  # gates of heads that show little at a glance
 CLEAR = (0.4, 0.9)  # weights that are clear and leave something to compute
 GOOD = 0.6  # where no weight is clear, the nearest to this one
 POSITIONAL = 0.5  # of a head's weight on the word before, after or itself
-EVEN = 1.000001  # times an even share: what is more than rounding above it
 NOWHERE = {"query": None, "key": None}
 Cell = dict[str, int | None]
 
@@ -53,29 +52,6 @@ def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[i
     return _clear(trace, layers, heads)
 
 
-def strongest_word(trace: Trace, layer: int, head: int, query: int) -> int | None:
-    """The piece with the most weight of the word that a query's row gives most, of words with a letter or a digit and
-    not the query's own; None where there is none, or it has no more than an even share of the row."""
-    row = trace.attention_part(layer, slice(head, head + 1), slice(query, query + 1), slice(None))[0, 0].double()
-    words = [pieces for pieces in _words(trace) if query not in pieces]
-    if not words:
-        return None
-    weights = [float(row[pieces].sum()) for pieces in words]
-    best = max(range(len(words)), key=lambda n: weights[n])
-    key = words[best][int(row[words[best]].argmax())]
-    return key if float(row[key]) > EVEN / len(row) else None
-
-
-def _words(trace: Trace) -> list[list[int]]:
-    """The tokens of each word that has a letter or a digit; none of the template's."""
-    special, tokens = trace.special_mask.tolist(), trace.display_tokens
-    return [
-        pieces
-        for pieces in units(trace)
-        if not special[pieces[0]] and any(letter.isalnum() for piece in pieces for letter in tokens[piece])
-    ]
-
-
 def _mattering(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
     outcome = strongest_heads(trace)
     for (layer, head, change), query in zip(outcome.heads, outcome.rows, strict=True):
@@ -86,7 +62,7 @@ def _mattering(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cel
 
 def _linked(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
     everything, shares = units(trace), vector_shares(trace).values
-    words = _words(trace)
+    words = lettered(trace)
     rests = [float(shares[pieces].sum()) for pieces in words]
     even = sum(rests) / max(1, len(words))
     places = [everything.index(pieces) for pieces, share in zip(words, rests, strict=True) if share > even]

@@ -35,9 +35,10 @@ class Explorer(LensWidget):
     corpus too.
 
     Without `layer` and `head` it opens on the head that matters most to the model's answer, and without `query` and
-    `key` at what that head looks at; of an encoder with one text on its largest weight between two words that the
-    text's vector rests on. Of a text of more than 128 tokens on the largest weight from .4 to .9 between two words in
-    the first layer, of more than 512 on its first head. No tab is open unless `view` names one.
+    `key` with the row pinned that matters in it, at the word that this row looks at most; of an encoder with one text
+    on its largest weight between two words that the text's vector rests on. Of a text of more than 128 tokens on the
+    largest weight from .4 to .9 between two words in the first layer, of more than 512 on its first head. No tab
+    is open unless `view` names one.
 
     task: of `bl.task(lens, examples)`, with the same lens: a tab of the examples, which a click runs in the view.
 
@@ -248,6 +249,5 @@ def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:
         if included[name] is not None:
             included[name] = check_indices(included[name], size, f"include_{name}")
     opened = opening(maps, **included)
-    if {"query", "key"} & selection.keys():
-        opened = {"layer": opened["layer"], "head": opened["head"]}
-    return opened | selection
+    pins = {} if {"query", "key"} & selection.keys() else {"query": opened["query"]}  # its key follows head and text
+    return {"layer": opened["layer"], "head": opened["head"], **pins, **selection}

@@ -63,6 +63,10 @@ HEADS_MANY = "Which of {heads} heads matter takes a run for each: it is tried on
 
 # --- the numbers of an answer that heads are switched off for ---
 
+NO_VECTOR = "{model} answers with no vector of the text"
+POOLED = (
+    "Each token’s part of the vector, along the vector: its state times its weight in the pooling. They add up to 1."
+)
 EMBEDDING_KEPT = "cosine with the embedding before"
 DIVERGENCE = "KL(before ‖ after){where}"
 LOGIT = "logit of {name}{where}"

@@ -12,6 +12,7 @@ import torch
 from ...base.limits import within
 from ...base.ranking import is_nothing
 from ...measures import sources
+from ...measures.words import strongest_word
 from ...trace.trace import Trace
 from ..records import Answer, Selection
 
@@ -123,14 +124,15 @@ def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answ
 def carried(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `why` that a page without a kernel holds, for a short text.
 
-    Of the heads shown, each query at its strongest key, what a click on the query opens, by either side; of the pinned
+    Of the heads shown, each query at its strongest word, what a click on the query opens, by either side; of the pinned
     cell the raw score and opened MLPs too.
     """
     if not within("carried", trace.n_tokens):
         return
     for layer, head in selection.heads:
         alpha = trace.attention_heads(layer, head, head + 1)[0]
-        strongest = alpha.argmax(-1).tolist()
+        meant = (strongest_word(trace, layer, head, query) for query in range(trace.n_tokens))  # as js/src/state/pin.ts
+        strongest = [best if key is None else key for key, best in zip(meant, alpha.argmax(-1).tolist(), strict=True)]
         cells = list(enumerate(strongest))
         pinned = None
         if selection.query is not None:

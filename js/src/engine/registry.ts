@@ -5,6 +5,7 @@ import { cellMatters } from "./answers/ablations";
 import { answers } from "./answers/beforeafter";
 import { matters, mattersExact, movedBy } from "./answers/changeeffects";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
+import { headsThatMatter, shares } from "./answers/firstanswer";
 import { evidence, gates } from "./answers/gatescores";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
 import { loudness } from "./answers/loudness";
@@ -32,6 +33,8 @@ export const QUESTIONS = {
   moved: movedBy,
   matters,
   matters_exact: mattersExact,
+  heads_that_matter: headsThatMatter,
+  shares,
   compared_with: comparedWith,
   compared_heads: comparedHeads,
   compared,

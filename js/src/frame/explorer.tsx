@@ -18,6 +18,7 @@ import { onGridKey } from "../parts/gridkeys";
 import { hideTip, showTip, Tooltip } from "../parts/tooltip";
 import { afterFrame } from "../state/nextframe";
 import type { Tab } from "../state/overview";
+import { quotedWeight } from "../state/pin";
 import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
 import { Refused } from "../tabs/refusal";
@@ -275,14 +276,19 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
 }
 
 /** The tabs that answer a question about the picture: how it is asked of a number, and what the answer goes through. */
-const QUESTIONS: Record<string, { asks: (number: string) => string; hint: string }> = {
-  neurons: { asks: (number) => `How is ${number} computed?`, hint: "q · k, score, softmax" },
+const QUESTIONS: Record<string, { asks: (weight: string) => string; hint: string }> = {
+  neurons: { asks: (weight) => `How is ${weight} computed?`, hint: "q · k, score, softmax" },
   why: { asks: () => "Why does it look there?", hint: "words, positions, earlier layers" },
   matter: { asks: () => "Does it matter?", hint: "switch it off, see the answer" },
 };
 
-/** A tab's name; under a head a question about the number that is in focus. */
-function labelOf({ focus, shownHead, synced }: View, { name, label }: Tab): string {
+/** A tab's name; under a head a question, about the weight that is in focus where it can be quoted. */
+function labelOf({ focus, grid, shownHead, synced }: View, { name, label }: Tab): string {
   const question = synced.parts.value.includes("head") ? QUESTIONS[name] : undefined;
-  return question?.asks(share(shownHead.weights.row(focus.query)[focus.key] ?? 0, digitsOf(shownHead.slice))) ?? label;
+  if (!question) return label;
+  const { weights, measure, layerMap, slice } = shownHead;
+  const isOfWeights = measure === "weight" && !layerMap;
+  const weight = quotedWeight({ focus, weights, grid, isOfWeights });
+  if (weight === null) return question.asks("a weight");
+  return question.asks(`${isOfWeights ? "" : "the weight "}${share(weight, digitsOf(slice))}`);
 }

@@ -1,11 +1,11 @@
 // What the head view displays: the shown head's weights as a grid of pieces or words, filtered as chosen, and the
 // query and key in focus. Everything is derived; nothing here is state of its own.
 import { computed, type ReadonlySignal } from "@preact/signals";
-import { strongestKey } from "../compute/attention";
 import { type Grid, grid, spanUnits, type TokenSide, type Unit, units } from "../compute/grid";
 import { type Cells, isLong } from "../compute/windows";
 import type { Synced } from "../kernel/synced";
 import type { Overview } from "./overview";
+import { type Focus, focusOf } from "./pin";
 import type { ShownHead } from "./shownhead";
 import type { Store } from "./store";
 
@@ -15,7 +15,7 @@ export interface HeadGrid {
   row: ReadonlySignal<number | null>; // the pinned query's row, null while none is pinned or it is filtered out
   col: ReadonlySignal<number | null>;
   /** A query and a key as pieces, and whether the user chose them. */
-  focus: ReadonlySignal<{ query: number; key: number; pinnedQuery: boolean; pinnedKey: boolean }>;
+  focus: ReadonlySignal<Focus>;
 }
 
 const FILTERS = { all: null, AA: [0, 0], BB: [1, 1], AB: [0, 1], BA: [1, 0] } as const;
@@ -36,7 +36,6 @@ function sidesOf({ pair, square, spans, queries, keyside }: Overview, synced: Sy
 export const renormalized = (synced: Synced, { measure, layerMap }: ShownHead) =>
   synced.renormalize.value && synced.hide_special.value && measure === "weight" && !layerMap;
 
-const within = (piece: number | null, count: number) => piece !== null && piece >= 0 && piece < count;
 const find = (list: Unit[], piece: number | null) => {
   const n = list.findIndex(({ pieces }) => piece !== null && pieces.includes(piece));
   return n < 0 ? null : n;
@@ -70,14 +69,14 @@ export function createHeadGrid({ synced, shownHead }: Store): HeadGrid {
     overlays: computed(() => shownHead.value.overlays.map(({ values }) => gridOf(values))),
     row: computed(() => find(sides.value.rows, synced.query.value)),
     col: computed(() => find(sides.value.cols, synced.key.value)),
-    focus: computed(() => {
-      const { queries, keyside } = overview.value;
-      const pinnedQuery = within(synced.query.value, queries.tokens.length);
-      const pinnedKey = within(synced.key.value, keyside.tokens.length);
-      const query = pinnedQuery ? synced.query.value! : clearestOne.value;
-      const key = pinnedKey ? synced.key.value! : strongestKey(weights.value.row(query));
-      return { query, key, pinnedQuery, pinnedKey };
-    }),
+    focus: computed(() =>
+      focusOf(
+        synced,
+        overview.value,
+        () => clearestOne.value,
+        (query) => weights.value.row(query),
+      ),
+    ),
   };
 }
 

@@ -20,6 +20,7 @@ from bertlens import whatif
 from bertlens.base import wire
 from bertlens.base.vocabulary import MEASURES
 from bertlens.measures import gates, sources
+from bertlens.whatif import strongest_heads
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.asking import replies
@@ -97,6 +98,7 @@ class Run:
             "target": lambda: rng.choice(self.answer["choices"]),
             "text": lambda: rng.choice(["cat", "Warm", "catmat", "BAD", "so", "zz", "[MASK]", ""]),
             "aligned": lambda: rng.random() < 0.5,
+            "long": lambda: rng.random() < 0.5,
             "other": lambda: self.other,
             "row": lambda: rng.randrange(4),
             "side": lambda: rng.choice(sources.SIDES),
@@ -111,7 +113,8 @@ class Run:
         asked: dict[str, Any] = {"op": op, "trace": "last"}
         for name in QUESTIONS[op].arguments:
             is_free = name.endswith("?") and name != "other?"
-            has_target = op in ("answers", "matters_exact", "loudness") and name == "target?" and self.answer["choices"]
+            of_target = ("answers", "matters_exact", "heads_that_matter", "loudness")
+            has_target = op in of_target and name == "target?" and self.answer["choices"]
             if not is_free or ((has_target or not name.startswith("target")) and self.rng.random() < 0.5):
                 asked[name.removesuffix("?")] = self.argument(op, name.removesuffix("?"))
         if op == "rows":
@@ -183,7 +186,8 @@ def test_each_question_of_the_page_is_one_of_the_kernel(asked: Any) -> None:
 
 
 @pytest.mark.parametrize("op", names_of_the_table())
-def test_a_question_has_the_kernels_answer(asked: Any, op: str) -> None:
+def test_a_question_has_the_kernels_answer(asked: Any, op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strongest_heads, "RUN", 99)  # a page runs every head
     for run, question, (error, fields, _, arrays) in asked[1][op]:
         place = f"{run.kind}, {run.texts}, {run.changes}: {question}"
         how = run.untold(op)
@@ -198,6 +202,12 @@ def test_a_question_has_the_kernels_answer(asked: Any, op: str) -> None:
         if how == "rows":
             assert fields == {"unit": "", "said": "", "rows": []}, place
             continue
+        if op == "heads_that_matter":
+            own["rows"] = [-1] * len(own["heads"])  # a page has no slopes
+            sizes = [abs(change) for _, _, change in fields["heads"]]
+            assert sizes == sorted(sizes, reverse=True), place
+            for each in (own, fields):  # two that are equal but for rounding change places
+                each["heads"].sort()
         if op == "answers" and run.kind == "vectors" and run.texts[1]:
             own["metrics"] = []  # which heads matter for a pair is Python's
         same({name: value for name, value in fields.items() if name not in ("arrays", "decimals")}, own, place)

@@ -9,6 +9,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import SelectionError
 from bertlens.measures import gates
+from bertlens.measures.words import strongest_word
 from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets import first_head
 from bertlens.widgets.first_head import opening
@@ -187,11 +188,11 @@ def test_the_strongest_word_is_one_with_letters_and_above_an_even_share():
     rows[1] = [0.5, 0.1, 0.2, 0.05, 0.1, 0.05]  # the most goes to [CLS], then to a comma
     rows[3] = [0.1, 0.2, 0.3, 0.3, 0.05, 0.05]
     trace = bl.Trace.from_attentions(rows[None, None].astype(np.float32), words)
-    assert first_head.strongest_word(trace, 0, 0, 1) is None  # "7" has less than a sixth
-    assert first_head.strongest_word(trace, 0, 0, 3) == 1
+    assert strongest_word(trace, 0, 0, 1) is None  # "7" has less than a sixth
+    assert strongest_word(trace, 0, 0, 3) == 1
     rows[:] = 1 / 6
     even = bl.Trace.from_attentions(rows[None, None].astype(np.float32), words)
-    assert first_head.strongest_word(even, 0, 0, 4) is None
+    assert strongest_word(even, 0, 0, 4) is None
 
 
 def test_longer_texts_look_at_the_first_layer_only(embedded_lens):
@@ -202,8 +203,9 @@ def test_longer_texts_look_at_the_first_layer_only(embedded_lens):
 
 def test_explorer_opens_there_and_stays(pair, embedded_lens):
     view = pair.explore()
-    chosen = {name: getattr(view, name) for name in ("layer", "head", "query", "key")}
-    assert chosen == opening(pair)
+    chosen = {name: getattr(view, name) for name in ("layer", "head", "query")}
+    assert chosen | {"key": strongest_word(pair, *chosen.values())} == opening(pair)
+    assert view.key is None  # the row's strongest word, in whichever head is chosen next
     view.trace = embedded_lens.trace("One two three four five six seven eight nine ten.")
     assert (view.layer, view.head) == (chosen["layer"], chosen["head"])
 
