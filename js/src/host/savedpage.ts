@@ -156,7 +156,13 @@ class SavedRuns {
   show({ header, data, text, text_pair }: Shown): void {
     const { overview, query, key, measure } = this.page.state;
     const { pieces } = overview.header.queries;
-    const pinOf = (n: unknown) => (n !== null && pieces[n as number] === header.queries.pieces[n as number] ? n : null);
+    const now = header.queries.pieces;
+    const pinOf = (n: unknown) => {
+      const piece = pieces[n as number]; // at the same place, or at its only other one
+      if (n === null || piece === now[n as number]) return n;
+      const at = now.indexOf(piece!);
+      return at >= 0 && at === now.lastIndexOf(piece!) ? at : null;
+    };
     const pinned = { query: pinOf(query), key: pinOf(key), layer_map: "" };
     const fallback = header.measures.includes(measure as string) ? {} : { measure: "weight" };
     const changes = { ...pinned, ...fallback, text, text_pair, overview: { header, data } };

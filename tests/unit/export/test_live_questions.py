@@ -157,7 +157,15 @@ def runs_of(kind: str, lens: bl.Lens, seed: int) -> list[Run]:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def every_head() -> Any:
+    """The kernel runs every head, as a page does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strongest_heads, "RUN", 99)
+        yield
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory, every_head: None) -> Any:
     """The names of the page's table, and of each question [(run, question, the page's answer)]."""
     names = names_of_the_table()
     answers: dict[str, list[Any]] = {name: [] for name in ("trace", "change", *names)}
@@ -186,8 +194,7 @@ def test_each_question_of_the_page_is_one_of_the_kernel(asked: Any) -> None:
 
 
 @pytest.mark.parametrize("op", names_of_the_table())
-def test_a_question_has_the_kernels_answer(asked: Any, op: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strongest_heads, "RUN", 99)  # a page runs every head
+def test_a_question_has_the_kernels_answer(asked: Any, op: str) -> None:
     for run, question, (error, fields, _, arrays) in asked[1][op]:
         place = f"{run.kind}, {run.texts}, {run.changes}: {question}"
         how = run.untold(op)
@@ -204,10 +211,12 @@ def test_a_question_has_the_kernels_answer(asked: Any, op: str, monkeypatch: pyt
             continue
         if op == "heads_that_matter":
             own["rows"] = [-1] * len(own["heads"])  # a page has no slopes
-            sizes = [abs(change) for _, _, change in fields["heads"]]
-            assert sizes == sorted(sizes, reverse=True), place
-            for each in (own, fields):  # two that are equal but for rounding change places
-                each["heads"].sort()
+            heads, theirs_heads = ({tuple(at): x for *at, x in one.pop("heads")} for one in (fields, own))
+            sizes, their_sizes = ([abs(x) for x in one.values()] for one in (heads, theirs_heads))
+            assert sizes == sorted(sizes, reverse=True) and sizes == pytest.approx(their_sizes, abs=CLOSE), place
+            both = heads.keys() & theirs_heads.keys()  # two that are equal but for rounding may change places
+            assert [heads[at] for at in both] == pytest.approx([theirs_heads[at] for at in both], abs=CLOSE), place
+            assert len(heads) == len(theirs_heads) and len(both) >= len(heads) - 2, place
         if op == "answers" and run.kind == "vectors" and run.texts[1]:
             own["metrics"] = []  # which heads matter for a pair is Python's
         same({name: value for name, value in fields.items() if name not in ("arrays", "decimals")}, own, place)
