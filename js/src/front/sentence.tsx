@@ -24,6 +24,7 @@ export function Sentence() {
   const stage = useRef<HTMLDivElement>(null);
   const second = useSignal(false);
   const touched = useRef(false); // the last pointer was a finger
+  const pins = useRef<{ query: number | null; key: number | null }>({ query: null, key: null }); // before a click
   const words = wordsOf(overview);
   const { submitted } = usePins(view, words);
   const typed = useTyped(submitted);
@@ -127,9 +128,14 @@ export function Sentence() {
           onPointerDown={(event) => {
             touched.current = event.pointerType === "touch";
           }}
-          onClick={({ target }) => {
+          onClick={({ target, detail }) => {
             const word = wordOf(target);
             if (word < 0) return;
+            if (detail > 1 && live) {
+              if (detail === 2) synced.put(pins.current); // it was meant to type
+              return;
+            }
+            pins.current = { query: synced.query.peek(), key: synced.key.peek() };
             const isPointed = String(front.word.peek()) === String(words.rows[word]?.pieces);
             if (touched.current && !isPointed) hover(word);
             else pick(word);

@@ -247,6 +247,23 @@ def test_a_model_that_stops_says_so_and_the_text_of_the_page_stays(tiny, browser
     context.close()
 
 
+def test_typing_runs_after_some_quiet(live, page_of):
+    path, lens = live
+    seen = Seen(page_of(path, width=1280))
+    box = seen.root.get_by_label("Sentence A")
+    expect(box).to_be_enabled()
+    box.focus()
+    seen.page.keyboard.press("End")
+    for _ in "tired.":
+        seen.page.keyboard.press("Backspace")
+    seen.page.keyboard.type("asleep.")
+    listed(seen, lens.trace(OWN.replace("tired", "asleep")), 1, 8, 5)
+    expect(box).to_be_focused()
+    expect(seen.root.get_by_role("button", name="Run", exact=True)).to_have_count(0)
+    row = lens.trace(OWN.replace("tired", "asleep")).attention(1)[8, 5]
+    expect(seen.part("sentence").locator(".bl-weight text").first).to_have_text(f"{row.max():.2f}")
+
+
 def test_of_twenty_texts_typed_in_two_seconds_the_last_one_is_shown(live, page_of):
     path, lens = live
     page = page_of(path, width=1280)
