@@ -32,7 +32,7 @@ export function Answer() {
   const shares = useShares(asked?.answers.kind ?? "");
   useSlot(view, asked);
   if (!asked) return <NoAnswer />;
-  const { kind, unit, said: note, rows } = asked.answers;
+  const { kind, unit, said: note, rows, choices } = asked.answers;
   const share = kind === "embedding" ? shares : null;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
@@ -51,18 +51,21 @@ export function Answer() {
         <Bars asked={asked} bars={shareBars(asked, view.overview.queries, share.value)} />
       )}
       {note && <p class="bl-answer-note">{note}</p>}
-      {rows.length > 1 && kind !== "span" && <OtherAnswer />}
+      {(kind === "words" || choices.length > rows.length) && <OtherAnswer />}
     </section>
   );
 }
 
 /** Why there are no bars. */
 function NoAnswer() {
-  const view = useView();
-  const answer = answersOf(view);
-  const why = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "…";
+  const answer = answersOf(useView());
+  const why = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   return (
-    <section class="bl-front-answer" data-testid="answer" aria-label="The model’s answer">
+    <section
+      class={answer.state === "asking" ? "bl-front-answer bl-coming" : "bl-front-answer"}
+      data-testid="answer"
+      aria-label="The model’s answer"
+    >
       <p class="bl-muted">{why}</p>
     </section>
   );

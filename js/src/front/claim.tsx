@@ -3,6 +3,7 @@ import { grid, type Unit, units } from "../compute/grid";
 import { evenOf, mostWords } from "../head/cellwords";
 import { capital, headLabel } from "../paint/format";
 import { nounOf } from "../parts/nouns";
+import { isMuch } from "../parts/sentence";
 import { tokenQuote, tokenWord } from "../parts/token";
 import {
   type Asked,
@@ -48,7 +49,9 @@ export function lookOf(view: View, answered = -1): Look | string {
     return layerMap ? words : `In ${name}, ${words}`;
   }
   const largest = numbers.reduce((best, value, n) => (value > numbers[best]! ? n : best), 0);
-  const to = focus.pinnedKey && !hovered ? Math.max(0, cols.findIndex(has(focus.key))) : largest;
+  const pinned = focus.pinnedKey && !hovered ? cols.findIndex(has(focus.key)) : -1;
+  const isClear = pinned >= 0 && isMuch(numbers[pinned]!, evenOf(shownHead, query, cols[pinned]!));
+  const to = isClear ? pinned : largest;
   const key = cols[to]!;
   return {
     ...{ head: name, hovered: hovered !== null, query: nameOf(query), key: nameOf(key), value: numbers[to]! },

@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { headLabel } from "../paint/format";
 import { tokenWord } from "../parts/token";
+import { answersOf } from "../state/effects";
 import { type Asked, curveAt, isExact, isLone, isOfHead, useAsked } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
@@ -56,6 +57,7 @@ export function Loudness() {
     if (!isHeld.current) dragged.value = null; // the run that was asked for is here, or another one
   }, [overview.trace, layer, head]);
   useEffect(() => () => clearTimeout(timer.current), [overview.trace, layer, head]);
+  if (!asked && answersOf(view).state === "asking") return <div class="bl-loudness bl-coming" />;
   if (!asked || shownHead.layerMap || (asked.refused && !asked.curve)) return null;
   const { curve, loudness, factor, shown } = asked;
   const isLive = link.kernel.value && !overview.offers.whatif;
@@ -140,7 +142,16 @@ export function Loudness() {
         }}
       >
         {curve && loudness && (
-          <Curve {...{ curve, factors: loudness.factors, factor, value: value!, name: nameOf(asked) }} />
+          <Curve
+            {...{
+              curve,
+              factors: loudness.factors,
+              factor,
+              value: value!,
+              name: nameOf(asked),
+              ours: nameOf(asked) !== asked.lead.name,
+            }}
+          />
         )}
       </div>
       <div class="bl-loudness-ends" aria-hidden="true">
@@ -161,12 +172,13 @@ interface CurveProps {
   factor: number;
   value: number;
   name: string;
+  ours: boolean; // the name is no word of the model's
 }
 
 const [WIDTH, HEIGHT] = [100, 100]; // of the drawing, which is stretched
 const TOP = 26; // above the curve: its numbers
 
-function Curve({ curve, factors, factor, value, name }: CurveProps) {
+function Curve({ curve, factors, factor, value, name, ours }: CurveProps) {
   const [lo, hi] = [Math.min(0, ...curve), Math.max(0.01, ...curve, value)];
   const x = (at: number) => (WIDTH * at) / LOUDEST;
   const y = (number: number) => HEIGHT - ((HEIGHT - TOP) * (number - lo)) / (hi - lo);
@@ -207,7 +219,7 @@ function Curve({ curve, factors, factor, value, name }: CurveProps) {
         style={{ left: percent(x(factor)), top: percent(y(value)) }}
         aria-hidden="true"
       >
-        <i class="bl-text-word">{tokenWord(name)}</i> <b class="bl-number">{short(value)}</b>
+        {ours ? name : <i class="bl-text-word">{tokenWord(name)}</i>} <b class="bl-number">{short(value)}</b>
       </span>
     </>
   );

@@ -4,12 +4,12 @@ import { Thumbnail } from "../atlas/headbutton";
 import { useSentences } from "../atlas/headvalues";
 import { units } from "../compute/grid";
 import { largest } from "../compute/largest";
-import { headLabel, px, signed } from "../paint/format";
+import { headLabel, percent, px, signed } from "../paint/format";
 import { into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/sentence";
 import { tokenWord } from "../parts/token";
-import { type HeadsThatMatter, useAsked, useHeadsThatMatter } from "../state/frontanswers";
+import { type HeadsThatMatter, useAnswers, useHeadsThatMatter } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
@@ -72,7 +72,7 @@ const ordinal = (n: number) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`
 export function Strip() {
   const view = useView();
   const { overview, page } = view;
-  const asked = useAsked();
+  const answers = useAnswers();
   const heads = useHeadsThatMatter();
   const count = overview.n_layers * overview.n_heads;
   const matter = heads.state === "answered" ? heads.value : null;
@@ -104,7 +104,7 @@ export function Strip() {
                 Find the heads that matter
               </button>
             ) : (
-              <span class="bl-muted">{noneWords(heads, asked !== null, list.length, isNothing)}</span>
+              <span class="bl-muted">{noneWords(heads, answers?.why_not === "", list.length, isNothing)}</span>
             )}
           </div>
         )}
@@ -125,16 +125,16 @@ function noneWords(
   if (!hasAnswer) return "";
   if (heads.state === "refused") return heads.reason;
   if (heads.state === "answered") return heads.value.why_not;
-  return "looking for them …";
+  return `looking for them …${heads.done ? ` ${percent(heads.done)}` : ""}`;
 }
 
 /** What the numbers are of, and where the head shown stands among them. */
 function Heading({ heads }: { heads: HeadsThatMatter | null }) {
   const { overview, shownHead } = useView();
-  const asked = useAsked();
+  const answers = useAnswers();
   const { layer, head } = shownHead;
   const place = heads?.heads.findIndex(([l, h]) => l === layer && h === head) ?? -1;
-  const kind = asked?.answers.kind;
+  const kind = answers?.kind;
   const word: Piece =
     kind === "embedding"
       ? "the vector turns"

@@ -1,5 +1,7 @@
-"""The model's answer at the front: its bars, the sentence of a head, the slider, and the heads that matter. Every number
-on the screen is that of a run made here from the trace alone."""
+"""The model's answer at the front: its bars, the sentence of a head, the slider, and the heads that matter.
+
+Every number on the screen is that of a run made here from the trace alone.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def drag(seen: Seen, factor: float, release: bool = True) -> None:
 def test_the_gesture(show: Any, masked: Trace) -> None:
     seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
     before, silent = (chance(run, "cat") for run in (masked, masked.rerun(whatif.off(LAYER, HEAD))))
-    weight = float(masked.attention(LAYER, HEAD)[AT, CAT])
+    weight = float(masked.attention(LAYER)[HEAD, AT, CAT])
     expect(seen.part("claim")).to_have_text(
         f"L5·H7 lets [MASK] look at cat ({two(weight)}). Without it, cat falls from {two(before)} to {two(silent)}. "
     )
@@ -72,7 +74,8 @@ def test_the_gesture(show: Any, masked: Trace) -> None:
     slider(seen).press("Home")
     expect(seen.root.locator(".bl-change")).to_have_text(re.compile("^L5·H7 at 0"))
     expect(seen.part("claim")).to_have_text(
-        f"With L5·H7 silent, cat falls from {two(before)} to {two(silent)}. It still looks at cat, but passes nothing on. "
+        f"With L5·H7 silent, cat falls from {two(before)} to {two(silent)}. "
+        "It still looks at cat, but passes nothing on. "
     )
     slider(seen).press("Backspace")
     expect(seen.root.locator(".bl-change")).to_have_count(0)
@@ -99,10 +102,8 @@ def test_another_answer_and_another_head(show: Any, masked: Trace) -> None:
 
 def test_a_saved_page_has_the_curve_of_its_head(show_saved: Any, masked: Trace) -> None:
     seen = show_saved(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
-    half = chance(masked.rerun(whatif.scale(LAYER, HEAD, 0.5)), "cat")
+    before, half = (chance(run, "cat") for run in (masked, masked.rerun(whatif.scale(LAYER, HEAD, 0.5))))
     drag(seen, 0.5)
-    expect(seen.part("claim")).to_contain_text(
-        f"With L5·H7 at 0.50, cat falls from {two(chance(masked, 'cat'))} to {two(half)}."
-    )
+    expect(seen.part("claim")).to_contain_text(f"With L5·H7 at 0.50, cat falls from {two(before)} to {two(half)}.")
     seen.part("loudness").get_by_role("button", name="Undo").click()
     expect(slider(seen)).to_have_attribute("aria-valuenow", "1")
