@@ -167,9 +167,14 @@ def test_tooltips_do_not_cover_the_grid_they_speak_of(show, pair):
             and grid["y"] < tip["y"] + tip["height"]
         )
 
-    seen.thumb(1, 3).hover()
-    expect(seen.tip).to_contain_text("L1·H3")
-    assert not covers(".bl-grid")
+    for layer in (1, 5):
+        seen.thumb(layer, 3).hover()
+        expect(seen.tip).to_contain_text(f"L{layer}·H3")
+        assert not covers(".bl-words") and not covers(f'[data-head="{layer}-3"]')
+        tip, thumb = seen.tip.bounding_box(), seen.thumb(layer, 3).bounding_box()
+        assert abs(tip["y"] + tip["height"] / 2 - thumb["y"] - thumb["height"] / 2) < 180
+    seen.thumb(5, 3).click()
+    expect(seen.tip).to_have_count(0)
     seen.at_cell(5, 6, "hover")
     expect(seen.tip).to_contain_text("query 5, key 6")
     assert not covers(".bl-cells")
@@ -208,3 +213,26 @@ def test_help_keeps_its_own_look_under_a_host_style(pair, show):
     seen.more()
     seen.root.get_by_role("button", name="? keys").click()
     assert seen.root.locator(".bl-help").bounding_box()["height"] <= 240
+
+
+def test_menus_open_at_their_button_inside_the_window(show, pair):
+    """Whatever frames the view and cuts it off: as an output cell of JupyterLab does."""
+    seen = show(pair.explore(layer=1, head=8, query=3, key=4, view="matter"), width=968, height=900)
+    seen.root.evaluate("root => Object.assign(root.parentElement.style, { overflow: 'auto', maxHeight: '880px' })")
+    for name in ("What if", "Find heads that …", "Export"):
+        button = seen.root.locator("summary", has_text=name).first
+        button.scroll_into_view_if_needed()
+        button.focus()
+        seen.page.keyboard.press("Enter")
+        menu = seen.root.locator(".bl-menu-list:visible")
+        expect(menu).to_have_count(1)
+        box, at = menu.bounding_box(), button.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 968 and box["y"] >= 0 and box["y"] + box["height"] <= 900
+        assert box["x"] <= at["x"] + at["width"] and at["x"] <= box["x"] + box["width"]
+        assert min(abs(box["y"] - at["y"] - at["height"]), abs(at["y"] - box["y"] - box["height"])) <= 6
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        is_hit = "([x, y]) => document.elementFromPoint(x, y)?.closest('.bl-menu-list') !== null"
+        assert seen.page.evaluate(is_hit, [x, y])  # nothing cuts it off
+        seen.page.keyboard.press("Escape")
+        expect(menu).to_have_count(0)
+        expect(button).to_be_focused()
