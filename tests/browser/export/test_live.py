@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.measures import gates
+from bertlens.measures import gates, sources
 from bertlens.measures.norms import transformed_norm
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
@@ -155,6 +155,21 @@ def test_norms_and_whether_it_matters_of_the_pages_own_text_and_of_a_typed_one(l
     lengths = transformed_norm(trace, 1)[8] * trace.attention(1)[8, 5]
     found = [number for _, number in seen.listed()]
     assert found == pytest.approx(lengths.sort(descending=True).values[: len(found)].tolist(), abs=6e-4)
+
+
+def test_why_of_a_typed_text_is_the_sum_of_its_parts(live, page_of):
+    path, lens = live
+    page = page_of(path, width=1280)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    seen.open_tab("Why")
+    key = int(lens.trace(TYPED).attention(1)[8, 5].argmax())
+    split = sources.score(lens.trace(TYPED), 1, 8, 5, key)
+    total = f"{split.model:.3f}".replace("-", "−")
+    expect(seen.part("why-foot")).to_contain_text(total)
+    expect(seen.part("why-pictures")).to_contain_text("This needs Python")  # whole maps are Python's
 
 
 def test_texts_of_before_and_two_texts_compared(live, page_of):
