@@ -46,7 +46,6 @@ html_copy_source = html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "home_page_in_toc": True,
-    "logo": {"text": "bertlens"},
     "use_download_button": False,
     "use_fullscreen_button": False,
     "show_toc_level": 2,
