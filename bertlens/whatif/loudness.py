@@ -49,7 +49,7 @@ def loudness_in_steps(
 
     Raises ModelError where the model has no answer, else like `Trace.rerun` and `targets.target_of`.
     """
-    check(here(), [Scale(layer, head, factor) for factor in LOUDNESS])
+    check(here(), [Scale(layer, head)])
     kind = answer_kind(here())
     lead = None if target is None else target_of(here(), target, position)
     earlier = base(here().changes, Scale(layer, head))
@@ -61,6 +61,7 @@ def loudness_in_steps(
             def text(number: int = number) -> Trace:
                 return texts_apart(here().original)[number]
 
+            check(text(), of_text)
             vectors.append((yield from _runs(text, layer, head, of_text, lambda output: _vector(here(), output))))
         alikes = [[alike(here(), a, b)] for a, b in zip(*vectors, strict=True)]
         return Loudness(
@@ -94,7 +95,6 @@ def _runs(
     here: Here, layer: int, head: int, earlier: Sequence[Change], read: Callable[[Any], Any]
 ) -> Generator[None, None, list[Any]]:
     """What is read of each run's output, in the order of LOUDNESS; of 1 it is the run without the change."""
-    check(here(), earlier)
     baseline = BaseRun.of(here(), tuple(earlier))
     readings = []
     for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1]):

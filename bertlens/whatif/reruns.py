@@ -54,8 +54,9 @@ def check(trace: Trace, changes: Sequence[Any]) -> None:
             raise InputError(
                 f"rerun takes changes of bertlens.whatif, such as whatif.off(0, 1), not {type(change).__name__}"
             )
-        if change.needs_attention:
-            check_changeable(trace)
+    if any(change.needs_attention for change in changes):
+        check_changeable(trace)
+    for change in changes:
         _check_indices(trace, change)
         if type(change) in _CHECKS:
             _CHECKS[type(change)](trace, change)
