@@ -298,12 +298,12 @@ def stage_tab_of(stage_tabs: Tabs) -> Iterator[Callable[..., Page]]:
 def show(stage_tabs: Tabs, stage_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
     """A function that opens a view whose kernel is this process: what the page asks and sets goes to the view."""
 
-    def open_view(view: Any, **options: Any) -> Seen:
+    def open_view(view: Any, folded: bool = False, **options: Any) -> Seen:
         page = hosted(stage_tab_of, **options)
         if page not in stage_tabs.stages:
             stage_tabs.stages[page] = Stage(page)
         stage_tabs.stages[page].show(view)
-        return Seen(page)
+        return Seen(page, folded=folded)
 
     return open_view
 

@@ -443,7 +443,7 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
 def exported(page_of: Any) -> Callable[..., Seen]:
     """A function that opens a view as the page that `to_html` writes."""
 
-    def open_view(view: Any, layers: Any = None, matters: bool = False, **options: Any) -> Seen:
-        return Seen(page_of(saved(view, layers=layers, matters=matters), **options))
+    def open_view(view: Any, layers: Any = None, matters: bool = False, folded: bool = False, **options: Any) -> Seen:
+        return Seen(page_of(saved(view, layers=layers, matters=matters), **options), folded=folded)
 
     return open_view

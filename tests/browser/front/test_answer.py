@@ -51,7 +51,7 @@ def drag(seen: Seen, factor: float, release: bool = True) -> None:
 
 
 def test_the_gesture(show: Any, masked: Trace) -> None:
-    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
+    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT), folded=True)
     before, silent = (chance(run, "cat") for run in (masked, masked.rerun(whatif.off(LAYER, HEAD))))
     weight = float(masked.attention(LAYER)[HEAD, AT, CAT])
     expect(seen.part("claim")).to_have_text(
@@ -83,7 +83,7 @@ def test_the_gesture(show: Any, masked: Trace) -> None:
 
 
 def test_another_answer_and_another_head(show: Any, masked: Trace) -> None:
-    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
+    seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT), folded=True)
     without = masked.rerun(whatif.off(2, 3))
     chips = seen.part("strip").locator("[data-head]")
     expect(chips).to_have_count(6)
@@ -101,7 +101,7 @@ def test_another_answer_and_another_head(show: Any, masked: Trace) -> None:
 
 
 def test_a_saved_page_has_the_curve_of_its_head(show_saved: Any, masked: Trace) -> None:
-    seen = show_saved(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT))
+    seen = show_saved(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT), folded=True)
     before, half = (chance(run, "cat") for run in (masked, masked.rerun(whatif.scale(LAYER, HEAD, 0.5))))
     drag(seen, 0.5)
     expect(seen.part("claim")).to_contain_text(f"With L5·H7 at 0.50, cat falls from {two(before)} to {two(half)}.")

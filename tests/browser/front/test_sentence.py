@@ -45,7 +45,7 @@ def by_words(trace: bl.Trace, layer: int, head: int, query: int) -> dict[int, fl
 def test_the_largest_number_is_the_weight_between_words(show: Callable[..., Seen], masked: bl.Lens) -> None:
     trace = masked.trace(PIECES)
     assert len(trace.tokens) > len({one for one in trace.word_ids if one is not None}) + 2  # a word of several pieces
-    seen = show(trace.explore(layer=2, head=3, query=trace.tokens.index("drink")))
+    seen = show(trace.explore(layer=2, head=3, query=trace.tokens.index("drink")), folded=True)
     for text in ("zorblaxian", "cats", "drink"):
         word(seen, text).hover()
         first = int(word(seen, text).get_attribute("data-piece") or -1)
@@ -59,7 +59,7 @@ def test_the_largest_number_is_the_weight_between_words(show: Callable[..., Seen
 
 def test_a_click_pins_a_word_and_another_or_escape_gives_it_back(show: Callable[..., Seen], masked: bl.Lens) -> None:
     view = masked.trace(MASKED).explore(**CELL, query=None, key=None)
-    seen = show(view)
+    seen = show(view, folded=True)
     expect(word(seen, "[MASK]")).to_have_class("bl-textword bl-mask bl-asker")  # the answer's word
     word(seen, "milk").click()
     expect(word(seen, "milk")).to_have_attribute("aria-pressed", "true")
@@ -78,7 +78,7 @@ def test_a_click_pins_a_word_and_another_or_escape_gives_it_back(show: Callable[
 
 def test_between_words_one_types_and_enter_runs(show: Callable[..., Seen], masked: bl.Lens) -> None:
     view = masked.trace(MASKED).explore(**CELL, query=7, key=None)
-    seen = show(view)
+    seen = show(view, folded=True)
     field = seen.root.get_by_label("Sentence A")
     box = word(seen, "tired").bounding_box()
     seen.page.mouse.dblclick(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2)
@@ -106,7 +106,7 @@ SIDE_BY_SIDE = """all => all.map((line) => Math.abs(line.querySelector("textarea
 
 def test_texts_of_any_length_and_script_stay_inside(show: Callable[..., Seen], masked: bl.Lens) -> None:
     for text in (MASKED, LONG, 7 * f"{LONG} ", ARABIC):
-        seen = show(masked.trace(text).explore(layer=2, head=3))
+        seen = show(masked.trace(text).explore(layer=2, head=3), folded=True)
         sentence = seen.part("sentence")
         for width in (480, 968, 1400):
             seen.page.set_viewport_size({"width": width, "height": 900})
@@ -122,7 +122,7 @@ def test_texts_of_any_length_and_script_stay_inside(show: Callable[..., Seen], m
 
 
 def test_arabic_runs_from_the_right(show: Callable[..., Seen], masked: bl.Lens) -> None:
-    seen = show(masked.trace(ARABIC).explore(layer=2, head=3))
+    seen = show(masked.trace(ARABIC).explore(layer=2, head=3), folded=True)
     left = [box["left"] for box in boxes(seen)]
     assert left == sorted(left, reverse=True) and len(left) == len(ARABIC.split()) + 1
 
