@@ -19,6 +19,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from browser.harness import CHROMIUM_ARGS, chromium  # noqa: E402
 
+from bertlens.base.colors import INKS  # noqa: E402
+
 SIZE = (1240, 860)  # of the page, px
 WIDTH = 1000  # of the picture
 STEPS, STEP = 7, 50  # frames of a movement, and ms of each
