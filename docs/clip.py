@@ -17,9 +17,8 @@ ROOT = Path(__file__).parent.parent
 CLIP = ROOT / "docs" / "images" / "clip.webp"
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browser.harness import CHROMIUM_ARGS, chromium  # noqa: E402
-
 from bertlens.base.colors import INKS  # noqa: E402
+from browser.harness import CHROMIUM_ARGS, chromium  # noqa: E402
 
 SIZE = (1240, 860)  # of the page, px
 WIDTH = 1000  # of the picture
