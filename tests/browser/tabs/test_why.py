@@ -173,7 +173,9 @@ def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show_
     alpha = trace.attention(LAYER)[HEAD]
     strongest, least = int(alpha[3].argmax()), int(alpha[3].argmin())
     seen = show_saved(trace.explore(layer=LAYER, head=HEAD, query=3, key=strongest, view="why"))
-    for side, opened, against in product(("Key", "Query", "Both"), ("Opened", "As sources"), ("Nothing", "Other words on average")):
+    for side, opened, against in product(
+        ("Key", "Query", "Both"), ("Opened", "As sources"), ("Nothing", "Other words on average")
+    ):
         seen.choice("stream of", side).click()
         if side != "Both":
             seen.choice("MLPs", opened).click()
