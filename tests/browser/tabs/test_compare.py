@@ -66,6 +66,9 @@ def names(c: bl.Comparison) -> list[str]:
     ]
 
 
+ALL = {"aligned_only": False}
+
+
 def check_row(
     seen: Seen, c: bl.Comparison, layer: int, head: int, query: int, measure: str = "weight", first: int = 0
 ) -> None:
@@ -81,7 +84,7 @@ def check_row(
 
 def test_two_texts(show: Any, two: bl.Comparison) -> None:
     """Numbers, gaps and links, on the page that needs no kernel."""
-    view = two.explore()
+    view = two.explore(settings=ALL)
     layer, head, query = view.layer, view.head, view.query
     seen = show(view, width=950)
     expect(seen.part("compare-said")).to_have_text(two.said)
@@ -142,7 +145,7 @@ def test_a_word_that_stands_elsewhere_is_not_said_to_be_missing(show: Any, embed
     texts = ("The dog chased the cat", "The cat chased the dog")
     c = bl.compare(*(embedded_lens.trace(text) for text in texts))
     lone = c.queries.pairs.index((c.queries.alone[0][0], None))
-    seen = show(c.explore(query=lone, key=lone), width=950)
+    seen = show(c.explore(query=lone, key=lone, settings=ALL), width=950)
     expect(seen.part("compare-cell")).to_contain_text("b not aligned")
     text = seen.part("compare").inner_text()
     assert text.count("hatched: nothing aligned in that text") == 2 and "–: nothing aligned in that text" in text
@@ -165,8 +168,8 @@ def test_it_fits_and_axe_finds_nothing(show: Any, two: bl.Comparison, width: int
 
 def test_by_keyboard_alone_with_a_kernel(show: Any, two: bl.Comparison) -> None:
     """Tab reaches every choice once, arrows move in the strip and in the atlas, and Python has what was chosen."""
-    view = two.explore()
-    seen = show(view, width=1400)
+    view = two.explore(settings=ALL)
+    seen, start = show(view, width=1400), view.query
     press = seen.page.keyboard.press
     expect(seen.root.locator(f'[data-unit="{view.query}"]')).to_be_visible()
 
@@ -181,19 +184,23 @@ def test_by_keyboard_alone_with_a_kernel(show: Any, two: bl.Comparison) -> None:
     reach("[data-unit]")
     press("ArrowRight")
     press("ArrowRight")
-    assert view.query == 13 and seen.page.evaluate("document.activeElement.dataset.unit") == "13"
+    word = start + 2
+    assert view.query == word and seen.page.evaluate("document.activeElement.dataset.unit") == str(word)
     press("Shift+Enter")
-    assert (view.query, view.key) == (13, 13)
+    assert (view.query, view.key) == (word, word)
+    order = two.most(two.heads.numel())
+    at = next(n for n, row in order.iterrows() if (row["layer"], row["head"]) == (view.layer, view.head))
     reach("[data-apart]")
     press("ArrowRight")
-    second = two.most(2).iloc[1]
+    second = order.iloc[at + 1]
     name = f"L{second['layer']}·H{second['head']}"
     expect(seen.part("compare-maps").get_by_role("heading", name=f"{name} in both")).to_be_visible()
     assert (view.layer, view.head) == (second["layer"], second["head"])
-    check_row(seen, two, view.layer, view.head, 13)
+    check_row(seen, two, view.layer, view.head, word)
     reach("[data-testid=compare-most] button")
     press("Enter")
-    assert (view.layer, view.head, view.query, view.key) == (0, 2, *two.cell(0, 2))
+    first = order.iloc[0]["layer"], order.iloc[0]["head"]
+    assert (view.layer, view.head, view.query, view.key) == (*first, *two.cell(*first))
     reach("tbody button")
     press("Tab")
     press("Enter")
@@ -202,14 +209,14 @@ def test_by_keyboard_alone_with_a_kernel(show: Any, two: bl.Comparison) -> None:
     seen.shows("Norm ‖αf(x)‖")
     expect(seen.part("compare-maps")).to_contain_text("norm of what is passed on")
     expect(seen.root.locator(".bl-empty")).to_have_count(0)
-    check_row(seen, two, 0, 2, view.query, "norm")
+    check_row(seen, two, *first, view.query, "norm")
 
 
 def test_two_lenses_by_words(show: Any, embedded_lens: Any) -> None:
     """Two tokenizers and two pre-trainings: words, gaps, and no head by its index."""
     other = Lens(tiny.shaken(tiny.FAMILIES["roberta"].model()), tiny.roberta_like(add_prefix_space=True))
     c = bl.compare(embedded_lens.trace("the unbelievable cat sat"), other.trace("the cat, it sat"))
-    seen = show(c.explore(layer=5, head=3, query=2))
+    seen = show(c.explore(layer=5, head=3, query=2, settings=ALL))
     expect(seen.part("compare-said")).to_contain_text("not matched by index")
     assert seen.root.locator("[data-apart]").count() == 0
     units = seen.root.locator("[data-unit]").evaluate_all(

@@ -172,7 +172,7 @@ def compare_aligned(hand: Hand) -> Steps:
 def compare_with(hand: Hand) -> Steps:
     hand.compare_with(comparison().b.text)
     yield
-    expect(hand.seen.part("compare-said")).to_have_text(comparison().said)
+    expect(hand.seen.part("compare-said")).to_have_text(comparison().only().said)
 
 
 @ability("stop comparing", 2, of="one", view="compare", settings={"compare_with": {"text": "A dog lay there."}})

@@ -84,7 +84,7 @@ SUBJECTS: dict[str, Callable[..., Any]] = {
     **{name: explorer(name) for name in ("pair", "one", "animal", "split", "sixty", "odd", "accent", "masked")},
     **{name: explorer(name) for name in ("long", "maps", "patches")},
     "corpus": lambda **given: trace("pair").explore(**{**HEAD, **corpus(), **given}),
-    "compared": lambda **given: comparison().explore(**given),
+    "compared": lambda **given: comparison().explore(**{"settings": {"aligned_only": False}} | given),
     "similar": lambda **given: similarity().explore(**given),
     "head alone": lambda **given: bl.HeadView(trace("pair"), **{**HEAD, **given}),
     "neurons alone": lambda **given: bl.NeuronView(trace("pair"), **{**HEAD, **given}),
