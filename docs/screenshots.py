@@ -5,10 +5,13 @@ Wide pictures come from a live JupyterLab, narrow ones from the page that `to_ht
 
 from __future__ import annotations
 
+import ast
 import io
+import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
@@ -53,11 +56,27 @@ SENTENCES = (
 )
 
 
-def shoot(page: Page, name: str, selector: str = ".bertlens") -> None:
-    """One part of the page as a PNG with a small palette: pictures in a repository should be light."""
+# What the pages in docs/views show, each as its snippet makes it: the tab that is opened, and what is taken.
+VIEWS = {
+    "neurons": ("", "[data-testid=neurons]"),
+    "why": ("why", "[data-testid=why]"),
+    "matter": ("matter", "[data-testid=matter]"),
+    "norms": ("", "[data-testid=norms]"),
+    "gates": ("", "[data-testid=gates]"),
+    "geometry": ("", "[data-testid=geometry]"),
+    "corpus": ("", "[data-testid=survey]"),
+    "table": ("", "[data-testid=table]"),
+    "task": ("", ".bl-task"),
+    "present": ("", "dialog.bl-present"),
+}
+
+
+def shoot(page: Page, name: str, selector: str = ".bertlens", height: int = 10_000) -> None:
+    """One part of the page, its upper `height` pixels, as a PNG with a small palette: light in a repository."""
     page.mouse.move(0, 0)
     page.wait_for_function("() => !document.querySelector('.bertlens .bl-tip')")
     taken = Image.open(io.BytesIO(page.locator(selector).first.screenshot()))
+    taken = taken.crop((0, 0, taken.width, min(height, taken.height)))
     taken.convert("RGB").quantize(256, kmeans=4, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
     print(IMAGES.relative_to(ROOT) / f"{name}.png", taken.size)
 
@@ -138,6 +157,31 @@ def task(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     context.close()
 
 
+def view_pages(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    """Of each page in docs/views what its snippet shows."""
+    for name, (tab, selector) in VIEWS.items():
+        text = (ROOT / "docs" / "views" / f"{name}.md").read_text(encoding="utf-8")
+        *lines, last = ast.parse(re.findall(r"```\{bertlens\}[^\n]*\n(?::[^\n]*\n)*(.*?)```", text, re.S)[0]).body
+        names: dict[str, Any] = {}
+        exec(compile(ast.Module(lines, []), name, "exec"), names)
+        view = eval(compile(ast.Expression(last.value), name, "eval"), names)  # type: ignore[attr-defined]
+        if tab:
+            view.view = tab
+        path = view.to_html(folder / f"{name}.html", progress=False)
+        context, page, _ = watched(browser, path.as_uri(), viewport={"width": 950, "height": 640})
+        page.goto(path.as_uri())
+        if name == "present":
+            page.get_by_role("button", name="Present", exact=True).click()
+            for _ in range(2):
+                page.keyboard.press("ArrowRight")
+        page.locator(selector).first.wait_for()
+        page.wait_for_function("() => !document.querySelector('.bl-empty, .bl-wait')", timeout=20_000)
+        if name != "present":
+            page.locator(selector).first.evaluate("one => { one.style.padding = '12px' }")
+        shoot(page, f"view-{name}", selector, height=900)
+        context.close()
+
+
 def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     import bertlens as bl
 
@@ -164,6 +208,7 @@ def main() -> None:
             narrow(browser, Path(folder))
             corpus(browser, Path(folder))
             task(browser, Path(folder))
+            view_pages(browser, Path(folder))
         finally:
             jupyter.stop()
             browser.close()

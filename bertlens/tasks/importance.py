@@ -66,13 +66,14 @@ class Heads:
         run = int(self.table["effect"].notna().sum())
         above, below = (self.findings[self.findings["effect"] * sign > 0]["part"].tolist() for sign in (1, -1))
         unit = "nats of the loss" if self.measure == "loss" else "accuracy"
-        needed = f"{listed(above)} {'is' if len(above) == 1 else 'are'} needed" if above else ""
-        worse = f"{listed(below[::-1])} {'stands' if len(below) == 1 else 'stand'} in the way" if below else ""
-        findings = "; ".join(filter(None, (needed, worse))) or "None of them can be told from chance"
+        needed = most(above, "is needed", "are needed") if above else ""
+        worse = most(below[::-1], "stands in the way", "stand in the way") if below else ""
+        findings = "; ".join(filter(None, (needed, worse))) or "No part can be told from chance"
         return (
-            f"{run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on {len(self.second):,} texts "
-            f"that had no part in the choice; effects in {unit}. {findings} (Holm, 5 %, over all {self.family}). "
-            f"Order of the estimates in one half and the other: ρ = {signed(self.agreement['halves'], '.2f')}."
+            f"{findings}. {run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on "
+            f"{len(self.second):,} texts that had no part in the choice; effects in {unit} (Holm, 5 %, over all "
+            f"{self.family}). Order of the estimates in one half and the other: "
+            f"ρ = {signed(self.agreement['halves'], '.2f')}."
         )
 
     def pruning(self, points: int = 12, orders: tuple[str, ...] = ("estimate", "random")) -> pd.DataFrame:
@@ -96,6 +97,13 @@ class Heads:
 def signed(value: float, how: str) -> str:
     """A number in a sentence."""
     return f"{value:{how}}".replace("-", "−")
+
+
+def most(sites: list[str], one: str, several: str) -> str:
+    """Up to three by name; of more how many they are, and the first three."""
+    if len(sites) <= 3:
+        return f"{', '.join(sites)} {one if len(sites) == 1 else several}"
+    return f"{len(sites)} parts {several}, most: {', '.join(sites[:3])}"
 
 
 def listed(sites: list[str]) -> str:

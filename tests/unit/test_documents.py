@@ -170,3 +170,24 @@ def test_the_page_of_measures_names_them_all():
     assert [one.label for one in maps if one.label.lower() not in page.lower()] == []
     gates = (ROOT / "docs" / "views" / "gates.md").read_text(encoding="utf-8").lower()
     assert [name for name in GATES if name.split()[-1] not in gates] == []
+
+
+STILLS = {"head", "compare", "similarity"}  # the still picture of a view is of its own kind there
+
+
+def test_each_page_of_a_view_shows_that_view():
+    """Without a picture of its own it would show the atlas and a head, whatever it is about."""
+    pictures: list[bytes] = []
+    for page in (ROOT / "docs" / "views").glob("*.md"):
+        names = re.findall(r"^:picture: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(names) == (page.stem not in STILLS), page.stem
+        pictures += [(page.parent / name).read_bytes() for name in names]
+    assert len(pictures) == 10 == len(set(pictures))
+
+
+def test_what_the_documentation_asks_heads_is_in_their_menu():
+    sources = (ROOT / "js" / "src" / "atlas" / "questions.ts").read_text(encoding="utf-8")
+    offered = [*re.findall(r'label: "([^"]+)"', sources), *(statistic.finds for statistic in STATISTICS.values())]
+    asked = {name for page in PAGES for name in re.findall(r"Find heads that … ([^*]+)\*\*", page.read_text("utf-8"))}
+    assert len(asked) > 2 and asked - {*offered} == {"look at cat from it"}  # of the cell that is pinned there
+    assert not [page for page in PAGES if re.search(r"[^*]\*{1,2}every head\*", page.read_text("utf-8"), re.IGNORECASE)]
