@@ -35,7 +35,13 @@ class Tab(Word):
 PARTS: dict[str, WidgetPart] = {
     entry.name: entry
     for entry in (
-        WidgetPart("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html", "lesson_model")),
+        WidgetPart(
+            "header",
+            (
+                *("hello", "bundle", "trace", "change", "answers", "find_target", "heads_that_matter", "shares"),
+                *("html", "lesson_model"),
+            ),
+        ),
         WidgetPart("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
         WidgetPart("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop")),
         WidgetPart("head", ("overview", "head", "norms", "layer_map", "pdf")),
