@@ -39,13 +39,10 @@ PARTS: dict[str, WidgetPart] = {
             "header",
             (
                 *("hello", "bundle", "trace", "change", "answers", "find_target"),
-                *("html", "live_cost", "handout", "lesson_model"),
+                *("heads_that_matter", "loudness", "shares", "html", "live_cost", "handout", "lesson_model"),
             ),
         ),
-        WidgetPart(
-            "atlas",
-            ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact", "loudness"),
-        ),
+        WidgetPart("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
         WidgetPart("examples", ("task", "task_table", "task_open", "task_work", "task_cost", "task_stop")),
         WidgetPart("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )
