@@ -51,8 +51,9 @@ const timed = async (work) => {
 const LONG = 200; // tokens, of which fewer rounds are run
 
 /**
- * Milliseconds in turn, {tokens: [[whole, bare, theirs], …]}, the first rounds left out. whole: our answer to a typed text;
- * bare: a pass of ours alone, of the twelve that say what each head of a layer does to the answer.
+ * Milliseconds in turn, {tokens: [[whole, bare, theirs, nine], …]}, the first rounds left out. whole: our answer to a typed
+ * text; bare: a pass of ours alone, of the twelve that say what each head of a layer does to the answer; nine: the answer
+ * over how loud a head of the first layer is.
  */
 globalThis.measured = async (rounds, warm) => {
   const { carried, texts } = await json("live.json");
@@ -65,7 +66,8 @@ globalThis.measured = async (rounds, warm) => {
       trace = (await ask({ op: "trace", text })).show.header.trace;
     };
     const bare = () => ask({ op: "matters_exact", trace, metric: "similarity", layer: 0 });
-    const works = [whole, bare, () => run(ids)];
+    const nine = () => ask({ op: "loudness", trace, layer: 0, head: 0 });
+    const works = [whole, bare, () => run(ids), nine];
     const isLong = Number(tokens) > LONG;
     found[tokens] = [];
     for (let n = 0; n < (isLong ? 4 : warm + rounds); n++) {

@@ -5,6 +5,7 @@ And how well one backward pass foretells it: the rank correlation of estimate an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from statistics import median
 from typing import Any
@@ -13,10 +14,14 @@ import torch
 
 from benchmarks.models import base_lens, base_model, inputs, small_lens, text
 from benchmarks.rows import Row, in_turn, ms, ratio
-from bertlens import whatif
+from bertlens import Lens, whatif
 from bertlens.measures.ranks import spearman
+from bertlens.run.forward import output_of
+from bertlens.run.interventions import Run
+from bertlens.widgets.answers.loudness import loudness as answer
 
 TOKENS, MOST = 32, 60
+NINE = {20: 600, 128: 2000}  # tokens: ms
 SENTENCES = [
     "The keys to the cabinet are on the table.",
     "The author that the critics liked writes every day.",
@@ -81,8 +86,29 @@ def rows() -> Iterator[Row]:
         f"{median(exact):.2f} s; estimated by one backward pass: {ms(median(slope))}",
         ok=median(exact) < 2,
     )
+    yield from loudness()
     yield Row("a text of 64 tokens traced, then run with one head off, embedded model", "–", ms(median(one)))
     yield estimates(lens)
+
+
+def loudness() -> Iterator[Row]:
+    """Of a head of the first layer, where no layer is left out, in the masked model."""
+    lens = Lens.embedded(mlm=True)
+    for tokens, budget in NINE.items():
+        trace = lens.trace(f"{text(tokens - 1)} [MASK]")
+        heads = iter(range(trace.n_heads))
+        base, ours = in_turn(
+            lambda trace=trace: output_of(trace.model, trace.inputs(), Run([()])),
+            lambda trace=trace, heads=heads: answer(trace, 0, next(heads), patience=math.inf),
+            rounds=5,
+            warm=1,
+        )
+        yield Row(
+            f"the answer at nine loudnesses of a head of layer 0, embedded masked model, {trace.n_tokens} tokens",
+            f"≤ {budget} ms",
+            f"{ms(median(ours))}, {ratio(ours, base):.1f} × one forward",
+            ok=median(ours) <= budget / 1e3,
+        )
 
 
 def estimates(lens: Any) -> Row:

@@ -96,7 +96,7 @@ def _runs(
 ) -> Generator[None, None, list[Any]]:
     """What is read of each run's output, in the order of LOUDNESS; of 1 it is the run without the change."""
     baseline = BaseRun.of(here(), tuple(earlier))
-    readings = []
+    readings: list[Any] = []
     for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1]):
         if readings:
             yield

@@ -3,7 +3,7 @@ import * as phrases from "../../generated/phrases";
 import { activate, addAndNorm } from "../arithmetic";
 import { type Pass, pooled } from "../forward";
 import { type Engine, memo, type Run } from "../runs";
-import type { Stage } from "../weights";
+import { padded, type Stage, type Weights } from "../weights";
 
 export const WHOLE = -1; // the place of an answer that is the text's
 
@@ -27,15 +27,15 @@ export const logitsAt = (engine: Engine, pass: Pass, place: number): Float32Arra
 
 /** Those of several runs, so that each row of the head's matrices is read once; they are there then. */
 export function readTogether(engine: Engine, passes: readonly Pass[], place: number): void {
-  const logits = logitsOf(engine, passes, place);
-  for (const [n, pass] of passes.entries()) memo(logitsByPlace, pass, place, () => logits[n]!);
+  const others = passes.filter((pass) => !logitsByPlace.get(pass)?.has(place));
+  const logits = logitsOf(engine, others, place);
+  for (const [n, pass] of others.entries()) memo(logitsByPlace, pass, place, () => logits[n]!);
 }
 
-const logitsOf = (engine: Engine, passes: readonly Pass[], place: number): Float32Array[] =>
-  engine.weights.head.reduce(
-    through,
-    passes.map((pass) => (place < 0 ? vectorOf(engine, pass) : stateAt(pass, place)).slice()),
-  );
+function logitsOf(engine: Engine, passes: readonly Pass[], place: number): Float32Array[] {
+  const states = passes.map((pass) => (place < 0 ? vectorOf(engine, pass) : stateAt(pass, place)).slice());
+  return engine.weights.head.reduce<Float32Array[]>((vectors, stage) => through(engine, vectors, stage), states);
+}
 
 const numbersByPlace = new WeakMap<Pass, Map<number, Float64Array>>();
 
@@ -50,25 +50,51 @@ function stateAt({ stream, tokens }: Pass, at: number): Float32Array {
   return states.subarray(at * width, (at + 1) * width);
 }
 
-function through(vectors: Float32Array[], stage: Stage): Float32Array[] {
-  if (stage.kind === "linear") {
-    const { table, bias } = stage;
-    const row = new Float32Array(table.width);
-    const out = vectors.map(() => bias.slice());
-    for (let n = 0; n < bias.length; n++) {
-      table.row(n, row);
-      for (const [at, x] of vectors.entries()) {
-        let sum = out[at]![n]!;
-        for (let i = 0; i < row.length; i++) sum += row[i]! * x[i]!;
-        out[at]![n] = sum;
-      }
-    }
-    return out;
-  }
+function through({ weights }: Engine, vectors: Float32Array[], stage: Stage): Float32Array[] {
+  if (stage.kind === "linear")
+    return vectors.length > 1 && vectors.length <= weights.shape.positions
+      ? products(weights, vectors, stage)
+      : vectors.map(product(stage));
   for (const x of vectors)
     if (stage.kind === "norm") addAndNorm(x, null, stage.norm, stage.epsilon);
     else activate(stage.kind, x);
   return vectors;
+}
+
+type LinearStage = Extract<Stage, { kind: "linear" }>;
+
+const product = ({ table, bias }: LinearStage) => {
+  const row = new Float32Array(table.width);
+  return (x: Float32Array): Float32Array =>
+    bias.map((shift, n) => {
+      table.row(n, row);
+      let sum = shift;
+      for (let i = 0; i < row.length; i++) sum += row[i]! * x[i]!;
+      return sum;
+    });
+};
+
+const OUTPUTS = 256; // of a matrix that are unpacked together
+
+/** The same of several vectors, some of its outputs at a time, by the product that passes are made by. */
+function products({ shape, product, scratch }: Weights, vectors: Float32Array[], { table, bias }: LinearStage) {
+  const [n, rows, room] = [table.width, padded(vectors.length), padded(shape.positions)];
+  const most = Math.min(OUTPUTS, (room * shape.inner) / n, (room * shape.width) / rows);
+  const step = Math.floor(most / 2) * 2;
+  const view = (at: number, numbers: number) => new Float32Array(product.memory, at, numbers);
+  const x = view(scratch.a, rows * n).fill(0);
+  for (const [at, vector] of vectors.entries()) x.set(vector, at * n);
+  const [shifts, matrix, y] = [view(scratch.b, step), view(scratch.wide, step * n), view(scratch.c, rows * step)];
+  const out = vectors.map(() => new Float32Array(bias.length));
+  for (let start = 0; start < bias.length; start += step) {
+    const count = Math.min(step, bias.length - start);
+    const outputs = Math.ceil(count / 2) * 2;
+    shifts.set(bias.subarray(start, start + count));
+    for (let at = 0; at < count; at++) table.row(start + at, matrix.subarray(at * n, (at + 1) * n));
+    product.multiply(scratch.a, scratch.wide, scratch.b, scratch.c, rows, n, outputs);
+    for (const [at, logits] of out.entries()) logits.set(y.subarray(at * outputs, at * outputs + count), start);
+  }
+  return out;
 }
 
 /** Of logits, the numbers that the model answers with. */
