@@ -86,7 +86,7 @@ export function Explorer({ view }: { view: View }) {
       >
         <WithLesson>
           {has("header") ? <Header /> : <Problem />}
-          {has("header") && picture && <Front />}
+          {has("header") && picture && !view.overview.patches && <Front />}
           {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
           {has("examples") && (
             <section class="bl-panel" aria-label="Examples">

@@ -85,9 +85,10 @@ export const MASK = /^[[<]mask[\]>]$/i;
 
 /** The word that asks, by its number: under the pointer or the focus, pinned, the mask, or that which looks clearest. */
 export function askerOf(view: View, words: Words, pointed = view.page.front.word.value): number {
-  const { focus, overview } = view;
+  const { focus, overview, page } = view;
   const { rows, markers } = words;
-  const mask = overview.queries.tokens.findIndex((token) => MASK.test(token));
+  const masks = overview.queries.tokens.flatMap((token, n) => (MASK.test(token) ? [n] : []));
+  const mask = masks.find((n) => n === page.targetAt.value) ?? masks[0] ?? -1; // that whose answer is shown
   const piece = pointed?.[0] ?? (focus.pinnedQuery || mask < 0 ? focus.query : mask);
   const word = rows.findIndex(({ pieces }) => pieces.includes(piece));
   const isChosen = pointed || focus.pinnedQuery || !markers[word];
