@@ -183,7 +183,7 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
       type="button"
       class="bl-head-chip"
       aria-pressed={isShown}
-      data-head={`${layer}-${head}`}
+      data-strip-head={`${layer}-${head}`}
       title={`${signed(change, 4)} (${matter.unit})`}
       onClick={() => synced.put({ layer, head, layer_map: "", ...(row < 0 ? {} : { query: row, key: null }) })}
     >
