@@ -501,6 +501,29 @@ describe("the front", () => {
     const names = [...it.part("answer").querySelectorAll("button")].map((one) => one.getAttribute("aria-label"));
     expect(names).toEqual(["cat, 0.40", "sat, 0.25", "the, 0.10", "[CLS] [SEP], 0.25"]);
   });
+  it("says of a vector in a changed run nothing that is lost without the head", async () => {
+    const rows = [[-1, "cosine", 1, 0.9]];
+    const it = await front([change(1, { label: "hidden" })], {
+      ...ANSWERS,
+      kind: "embedding",
+      unit: "cosine",
+      rows,
+      choices: [],
+    });
+    await it.wait(200);
+    const shares = Float32Array.from([0.2, 0.1, 0.4, 0.25, 0.05]);
+    const packed = pack({ shares: { shape: [5], data: shares } });
+    it.b.take("shares").give({ how: "pooling", said: "a mean", why_not: "", arrays: packed.index }, [packed.data]);
+    const values = Float32Array.from(FACTORS.map((s) => 0.8 + 0.1 * s));
+    const nine = Float32Array.from(FACTORS.flatMap((s) => [0.2, 0.1, 0.4 * s, 0.25, 0.05]));
+    const curve = pack({ values: { shape: [9, 1], data: values }, shares: { shape: [9, 5], data: nine } });
+    const fields = { layer: 1, head: 2, factors: FACTORS, kind: "embedding", unit: "cosine", rows: [[-1, "cosine"]] };
+    it.b.take("loudness").give({ ...fields, why_not: "", arrays: curve.index }, [curve.data]);
+    await it.wait(50);
+    expect(it.text("claim")).toContain("In this changed run, without it, the vector’s turn rises from 0.10 to 0.20.");
+    expect(it.text("answer")).not.toMatch(/lost|gained/);
+    expect(it.part("answer").querySelector("button")!.getAttribute("aria-label")).toBe("cat, 0.40");
+  });
   it("undoes what is dragged on a page without a kernel, which asks nothing", async () => {
     const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, answers: ANSWERS }));
     await hello(b, false);

@@ -57,11 +57,11 @@ export function answerBars(front: FrontAnswer): Bar[] {
 
 /** The bars of what a vector rests on: words, then the template's tokens together. */
 export function shareBars(front: FrontAnswer, side: TokenSide, { shares }: Shares): Bar[] {
-  const { loudness, factor, isDragged } = front;
+  const { loudness, factor, isDragged, changeCount } = front;
   const at = (factor: number) => (loudness?.shares ? between(loudness.factors, loudness.shares, factor) : null);
   const [now, off, was] = [
     (isDragged && at(factor)) || shares,
-    factor === 1 ? at(0) : null,
+    factor === 1 && changeCount === 0 ? at(0) : null,
     factor === 1 ? null : at(1),
   ];
   const sum = (numbers: Shares["shares"] | null, pieces: number[]) =>

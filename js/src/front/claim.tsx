@@ -22,6 +22,8 @@ import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece
 const NEIGHBOURS = { before: "previous", after: "next" } as const;
 const MOST = 0.5; // of a head's attention that goes to one neighbour: it looks there from everywhere
 
+const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
+
 const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
 
 /** The neighbour that a head looks at from most words, where this cell is an example of it. */
@@ -50,7 +52,8 @@ export function lookOf(view: View, answered = -1): Look | string {
   }
   const largest = numbers.reduce((best, value, n) => (value > numbers[best]! ? n : best), 0);
   const pinned = focus.pinnedKey && !hovered ? cols.findIndex(has(focus.key)) : -1;
-  const isClear = pinned >= 0 && isMuch(numbers[pinned]!, evenOf(shownHead, query, cols[pinned]!));
+  const isClear =
+    pinned >= 0 && numbers[pinned]! >= LEAST && isMuch(numbers[pinned]!, evenOf(shownHead, query, cols[pinned]!));
   const to = isClear ? pinned : largest;
   const key = cols[to]!;
   return {
