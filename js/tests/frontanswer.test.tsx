@@ -80,7 +80,7 @@ const EFFECT: Effect = {
   to: 0.2662,
   factor: 1,
   about: false,
-  others: 0,
+  changeCount: 0,
   carrier: null,
   best: null,
 };
@@ -129,10 +129,10 @@ const WITHOUT: [Partial<Effect>, string][] = [
   ],
   [{ kind: "embedding", from: 0, to: 0.001 }, "Without it, the vector turns by less than 0.01."],
   [
-    { kind: "embedding", from: 0.03, to: 0.08, others: 1 },
+    { kind: "embedding", from: 0.03, to: 0.08, changeCount: 1 },
     "In this changed run, without it, the vector’s turn rises from 0.03 to 0.08.",
   ],
-  [{ others: 2 }, "In this changed run, without it, cat falls from 0.66 to 0.27."],
+  [{ changeCount: 2 }, "In this changed run, without it, cat falls from 0.66 to 0.27."],
   [{ best: { ...BEST, change: -0.394 } }, "Without it, cat falls from 0.66 to 0.27."],
   [{ best: BEST }, "Without it, cat falls from 0.66 to 0.27."],
   [
@@ -172,12 +172,12 @@ const LOUDER: [Partial<Effect>, Partial<Look>, string][] = [
     "With L5·H7 at 2.00, cat rises from 0.66 to 0.85. It passes on more than the model lets it.",
   ],
   [
-    { factor: 0.25, to: 0.3, others: 1 },
+    { factor: 0.25, to: 0.3, changeCount: 1 },
     {},
     "In this changed run, with L5·H7 at 0.25, cat falls from 0.66 to 0.30. It passes on less than the model lets it.",
   ],
   [
-    { factor: 0, others: 1 },
+    { factor: 0, changeCount: 1 },
     {},
     "In this changed run, with L5·H7 silent, cat falls from 0.66 to 0.27. It still looks at cat, but passes nothing on.",
   ],
@@ -453,8 +453,94 @@ describe("the front", () => {
     await it.wait(50);
     expect(it.text("strip")).toMatch(/L0·H1−0\.40.*L1·H2\+0\.05.*All 12 heads ▸$/);
     expect(it.text("strip")).toContain("L1·H2: 2nd of 12");
-    const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-head]");
+    const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
     expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);
+  });
+  it("follows the word under the pointer in its first sentence alone", async () => {
+    const it = await dragged();
+    const second = it.text("claim").match(/Without.*/)![0];
+    it.view.page.front.word.value = [1];
+    await it.wait(20);
+    expect(it.text("claim")).toMatch(/^In L1·H2, the (looks|rests) .*\(0\.\d\d\)\. Without/);
+    expect(it.text("claim")).toContain(second);
+    expect(it.part("claim").getAttribute("aria-live")).toBe("off");
+  });
+  it("says why there is no curve, and keeps the bars", async () => {
+    const it = await front();
+    await it.wait(200);
+    it.b.take("loudness").give({ error: "the model is gone" });
+    await it.wait(50);
+    expect(it.text("claim")).toMatch(/the model is gone$/);
+    expect(it.text("answer")).toContain("dog0.60");
+    expect(it.part("loudness")).toBeNull();
+  });
+  it("tells nothing of a head that is changed otherwise, which the curve leaves out", async () => {
+    const mean = change(1, { label: "L1·H2 says the same", off: null });
+    const it = await front([mean], {
+      ...ANSWERS,
+      rows: [
+        [2, "dog", 0.6, 0.5],
+        [2, "mat", 0.1, 0.2],
+      ],
+    });
+    await it.wait(200);
+    it.b.take("loudness").give(...ofLoudness());
+    await it.wait(50);
+    expect(it.text("claim")).not.toMatch(/without/i);
+    expect(it.text("answer")).toContain("was 0.60");
+  });
+  it("splits a vector into its words' shares, which add up with the template's tokens", async () => {
+    const rows = [[-1, "cosine", 1, 1]];
+    const it = await front([], { ...ANSWERS, kind: "embedding", unit: "cosine", rows, choices: [] });
+    await it.wait(200);
+    const shares = Float32Array.from([0.2, 0.1, 0.4, 0.25, 0.05]);
+    const packed = pack({ shares: { shape: [5], data: shares } });
+    it.b.take("shares").give({ how: "pooling", said: "a mean", why_not: "", arrays: packed.index }, [packed.data]);
+    await it.wait(50);
+    const names = [...it.part("answer").querySelectorAll("button")].map((one) => one.getAttribute("aria-label"));
+    expect(names).toEqual(["cat, 0.40", "sat, 0.25", "the, 0.10", "[CLS] [SEP], 0.25"]);
+  });
+  it("says of a vector in a changed run nothing that is lost without the head", async () => {
+    const rows = [[-1, "cosine", 1, 0.9]];
+    const it = await front([change(1, { label: "hidden" })], {
+      ...ANSWERS,
+      kind: "embedding",
+      unit: "cosine",
+      rows,
+      choices: [],
+    });
+    await it.wait(200);
+    const shares = Float32Array.from([0.2, 0.1, 0.4, 0.25, 0.05]);
+    const packed = pack({ shares: { shape: [5], data: shares } });
+    it.b.take("shares").give({ how: "pooling", said: "a mean", why_not: "", arrays: packed.index }, [packed.data]);
+    const values = Float32Array.from(FACTORS.map((s) => 0.8 + 0.1 * s));
+    const nine = Float32Array.from(FACTORS.flatMap((s) => [0.2, 0.1, 0.4 * s, 0.25, 0.05]));
+    const curve = pack({ values: { shape: [9, 1], data: values }, shares: { shape: [9, 5], data: nine } });
+    const fields = { layer: 1, head: 2, factors: FACTORS, kind: "embedding", unit: "cosine", rows: [[-1, "cosine"]] };
+    it.b.take("loudness").give({ ...fields, why_not: "", arrays: curve.index }, [curve.data]);
+    await it.wait(50);
+    expect(it.text("claim")).toContain("In this changed run, without it, the vector’s turn rises from 0.10 to 0.20.");
+    expect(it.text("answer")).not.toMatch(/lost|gained/);
+    expect(it.part("answer").querySelector("button")!.getAttribute("aria-label")).toBe("cat, 0.40");
+  });
+  it("undoes what is dragged on a page without a kernel, which asks nothing", async () => {
+    const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, answers: ANSWERS }));
+    await hello(b, false);
+    const view = createView(b.store, signal(false));
+    const element = document.createElement("div");
+    render(<ViewContext.Provider value={view}>{[<Loudness key="l" />]}</ViewContext.Provider>, element);
+    await vi.advanceTimersByTimeAsync(50);
+    b.take("loudness").give(...ofLoudness());
+    await settled();
+    await vi.advanceTimersByTimeAsync(50);
+    const track = element.querySelector("[role=slider]")!;
+    track.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
+    await vi.advanceTimersByTimeAsync(600);
+    expect(track.getAttribute("aria-valuetext")).toBe("0.00: dog 0.20");
+    expect(b.model.asked.map(({ message }) => message.op)).not.toContain("change");
+    element.querySelector("button")!.click();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(track.getAttribute("aria-valuetext")).toBe("1.00: dog 0.60");
   });
 });

@@ -53,6 +53,10 @@ class Seen:
 
     # parts
 
+    def answer_bar(self, name: str) -> Locator:
+        """The bar of a word or label at the front; "both texts" of a similarity. Its title begins with its number."""
+        return self.part("answer").get_by_role("button", name=re.compile(rf"^{re.escape(name)}, "))
+
     def part(self, name: str) -> Locator:
         return self.root.get_by_test_id(name)
 

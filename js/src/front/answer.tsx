@@ -5,7 +5,7 @@ import { capital, headLabel } from "../paint/format";
 import { into } from "../parts/controls";
 import { Token, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { type Asked, curveOf, isLone, useAsked, useShares } from "../state/frontanswers";
+import { curveOf, type FrontAnswer, isLone, useFrontAnswer, useShares } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
@@ -28,27 +28,27 @@ const LEGENDS: Record<string, Partial<Record<Stretch["kind"], string>>> = {
 
 export function Answer() {
   const view = useView();
-  const asked = useAsked();
-  const shares = useShares(asked?.answers.kind ?? "");
-  useSlot(view, asked);
-  if (!asked) return <NoAnswer />;
-  const { kind, unit, said: note, rows, choices } = asked.answers;
+  const front = useFrontAnswer();
+  const shares = useShares(front?.answers.kind ?? "");
+  useSlot(view, front);
+  if (!front) return <NoAnswer />;
+  const { kind, unit, said: note, rows, choices } = front.answers;
   const share = kind === "embedding" ? shares : null;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
     <section class="bl-front-answer" data-testid="answer" aria-label="The model’s answer">
       <h3 title={capital(about)}>
-        {isLone(asked.answers) ? "The model’s score" : TITLES[kind]}
-        {kind === "words" && asked.answers.places.length > 0 && ` at ${asked.lead.position}`}
+        {isLone(front.answers) ? "The model’s score" : TITLES[kind]}
+        {kind === "words" && front.answers.places.length > 0 && ` at ${front.lead.position}`}
       </h3>
       {kind !== "embedding" ? (
-        <Bars asked={asked} bars={answerBars(asked)} />
+        <Bars front={front} bars={answerBars(front)} />
       ) : share?.state !== "answered" ? (
         <p class="bl-muted">{share?.state === "refused" ? share.reason : "…"}</p>
       ) : share.value.why_not ? (
         <p class="bl-muted">{share.value.why_not}</p>
       ) : (
-        <Bars asked={asked} bars={shareBars(asked, view.overview.queries, share.value)} />
+        <Bars front={front} bars={shareBars(front, view.overview.queries, share.value)} />
       )}
       {note && <p class="bl-answer-note">{note}</p>}
       {(kind === "words" || choices.length > rows.length) && <OtherAnswer />}
@@ -72,12 +72,12 @@ function NoAnswer() {
 }
 
 /** A mask that the reader pins is the one whose words are shown. */
-function useSlot(view: View, asked: Asked | null): void {
+function useSlot(view: View, front: FrontAnswer | null): void {
   const { query, pinnedQuery } = view.focus;
-  const pin = pinnedQuery && asked?.answers.kind === "words" && asked.answers.places.includes(query) ? query : null;
+  const pin = pinnedQuery && front?.answers.kind === "words" && front.answers.places.includes(query) ? query : null;
   useEffect(() => {
-    if (pin === null || !asked || pin === asked.lead.position) return;
-    const row = asked.answers.rows.find(({ position }) => position === pin);
+    if (pin === null || !front || pin === front.lead.position) return;
+    const row = front.answers.rows.find(({ position }) => position === pin);
     if (row) choose(view, row.name, pin);
   }, [pin]);
 }
@@ -95,19 +95,19 @@ function OtherAnswer() {
   );
 }
 
-function Bars({ asked, bars }: { asked: Asked; bars: Bar[] }) {
-  const { loudness, answers, factor } = asked;
+function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
+  const { loudness, answers, factor } = front;
   const curves =
     answers.kind === "embedding" ? [] : answers.rows.map((row) => (loudness && curveOf(loudness, row)) ?? []);
   const track = trackOf(bars, curves, isOpenEnded(answers) ? 0 : 1);
   const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
-  const legends = LEGENDS[factor === 1 && asked.others === 0 ? "head" : "change"]!;
+  const legends = LEGENDS[factor === 1 && front.changeCount === 0 ? "head" : "change"]!;
   const legend = leadKinds.find((kind) => legends[kind]);
   const longest = Math.max(...bars.map(({ name }) => tokenText(name).length));
   return (
     <div class={longest > 9 ? "bl-bars bl-long-names" : "bl-bars"}>
       {bars.map((bar, n) => (
-        <OneBar key={`${bar.position} ${bar.name} ${bar.pieces[0]}`} {...{ asked, bar, track, lead: n === 0 }} />
+        <OneBar key={`${bar.position} ${bar.name} ${bar.pieces[0]}`} {...{ front, bar, track, lead: n === 0 }} />
       ))}
       <p class="bl-bars-legend">
         {legend && (
@@ -121,7 +121,7 @@ function Bars({ asked, bars }: { asked: Asked; bars: Bar[] }) {
 }
 
 /** Whether numbers have no end of their own at 1: scores; or are small parts of it: words of a vocabulary, shares. */
-const isOpenEnded = ({ kind, unit }: Asked["answers"]): boolean =>
+const isOpenEnded = ({ kind, unit }: FrontAnswer["answers"]): boolean =>
   ["words", "embedding"].includes(kind) || !["probability", "cosine"].includes(unit);
 
 /** What a bar says to who cannot see it. */
@@ -131,34 +131,34 @@ function spoken({ name, now, off, was }: Bar, head: string): string {
 }
 
 interface OneBarProps {
-  asked: Asked;
+  front: FrontAnswer;
   bar: Bar;
   track: [number, number];
   lead: boolean;
 }
 
-function OneBar({ asked, bar, track, lead }: OneBarProps) {
+function OneBar({ front, bar, track, lead }: OneBarProps) {
   const view = useView();
   const { overview, shownHead, link } = view;
-  const { kind, unit } = asked.answers;
+  const { kind, unit } = front.answers;
   const { name, position, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
   const label =
     kind === "similarity"
       ? "both texts"
-      : isLone(asked.answers)
+      : isLone(front.answers)
         ? "score"
         : kind === "tags"
           ? `${overview.queries.tokens[position]}: ${name}`
           : name;
-  const isOurs = kind === "similarity" || isLone(asked.answers); // the name is no word of the model's
+  const isOurs = kind === "similarity" || isLone(front.answers); // the name is no word of the model's
   const hides = kind === "embedding" && !markers;
-  const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, asked, bar));
+  const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
   const isLive = link.kernel.value;
   const canAct =
     kind === "embedding"
       ? hides && isLive
-      : asked.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
+      : front.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
   const title = hides
     ? `${now.toFixed(4)}. Click: the text without it${isLive ? "" : `. ${link.needs.value}`}`
     : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}`;
@@ -194,11 +194,11 @@ function OneBar({ asked, bar, track, lead }: OneBarProps) {
 }
 
 /** Ask about the answer of a bar; the model's first is asked about where nobody chose. */
-function ask(view: View, { answers, lead }: Asked, { name, position }: Bar): void {
+function ask(view: View, { answers, lead }: FrontAnswer, { name, position }: Bar): void {
   const isOfFirstPlace = answers.places.length === 0 || position === answers.places[0];
-  const there = answers.rows.filter((row) => answers.kind !== "words" || row.position === position);
-  const first = there.reduce((a, b) => (b.before > a.before ? b : a));
+  const rows = answers.rows.filter((row) => answers.kind !== "words" || row.position === position);
+  const favourite = rows.reduce((a, b) => (b.before > a.before ? b : a));
   if (name === lead.name && position === lead.position) return;
-  if (first.name === name && isOfFirstPlace && answers.kind !== "tags") choose(view, "");
+  if (favourite.name === name && isOfFirstPlace && answers.kind !== "tags") choose(view, "");
   else choose(view, name, answers.places.length > 0 ? position : -1);
 }

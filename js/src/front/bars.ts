@@ -1,7 +1,7 @@
 // The answer as bars: which rows, how long each is, and which part of it the head holds.
 import { type TokenSide, units } from "../compute/grid";
 import type { AnswerRow } from "../state/effects";
-import { type Asked, between, curveAt, curveOf, type Shares } from "../state/frontanswers";
+import { between, curveAt, curveOf, type FrontAnswer, type Shares } from "../state/frontanswers";
 import { isAlike } from "./claims";
 
 const ROWS = 5;
@@ -28,40 +28,40 @@ export const wordShares = (side: TokenSide, shares: Shares["shares"]) =>
     .sort((a, b) => b.share - a.share);
 
 /** The rows that are shown: the one that is asked about, then as the model's own run ranks them; the best now is there. */
-export function barRows({ answers, lead }: Asked): AnswerRow[] {
+export function barRows({ answers, lead }: FrontAnswer): AnswerRow[] {
   const { kind, rows } = answers;
-  const there = kind === "words" ? rows.filter(({ position }) => position === lead.position) : rows;
-  const list = there.slice(0, ROWS);
-  const best = there.reduce((a, b) => (b.after > a.after ? b : a));
+  const candidates = kind === "words" ? rows.filter(({ position }) => position === lead.position) : rows;
+  const list = candidates.slice(0, ROWS);
+  const best = candidates.reduce((a, b) => (b.after > a.after ? b : a));
   return kind === "tags" || list.includes(best) ? list : [...list.slice(0, -1), best];
 }
 
 /** The bars of an answer. While its slider is dragged they are those of its curves. */
-export function answerBars(asked: Asked): Bar[] {
-  const { loudness, factor, isDragged, others } = asked;
-  const rows = barRows(asked);
-  const drawn = rows.map((row): Bar | null => {
+export function answerBars(front: FrontAnswer): Bar[] {
+  const { loudness, factor, isDragged, changeCount } = front;
+  const rows = barRows(front);
+  const bars = rows.map((row): Bar | null => {
     const curve = loudness && curveOf(loudness, row);
     const at = (factor: number) => (curve ? curveAt(loudness!.factors, curve, factor) : null);
     const now = isDragged ? at(factor) : row.after;
     if (now === null) return null; // it came in with the run that is being left
     return {
       ...{ name: row.name, position: row.position, pieces: [], now },
-      off: factor === 1 && others === 0 ? at(0) : null,
-      was: factor === 1 ? (others > 0 ? row.before : null) : (at(1) ?? row.before),
+      off: factor === 1 && changeCount === 0 ? at(0) : null,
+      was: factor === 1 ? (changeCount > 0 ? row.before : null) : (at(1) ?? row.before),
       about: isDragged && !loudness!.factors.includes(factor),
     };
   });
-  return drawn.filter((bar) => bar !== null);
+  return bars.filter((bar) => bar !== null);
 }
 
 /** The bars of what a vector rests on: words, then the template's tokens together. */
-export function shareBars(asked: Asked, side: TokenSide, { shares }: Shares): Bar[] {
-  const { loudness, factor, isDragged } = asked;
+export function shareBars(front: FrontAnswer, side: TokenSide, { shares }: Shares): Bar[] {
+  const { loudness, factor, isDragged, changeCount } = front;
   const at = (factor: number) => (loudness?.shares ? between(loudness.factors, loudness.shares, factor) : null);
   const [now, off, was] = [
     (isDragged && at(factor)) || shares,
-    factor === 1 ? at(0) : null,
+    factor === 1 && changeCount === 0 ? at(0) : null,
     factor === 1 ? null : at(1),
   ];
   const sum = (numbers: Shares["shares"] | null, pieces: number[]) =>
@@ -100,8 +100,8 @@ export interface Stretch {
 /** Where the track begins and ends: at round numbers not below `least`, the same for every strength of the head. */
 export function trackOf(bars: Bar[], curves: number[][], least = 0): [lo: number, hi: number] {
   const numbers = [...bars.flatMap(({ now, off, was }) => [now, off ?? now, was ?? now]), ...curves.flat()];
-  const most = Math.max(least, ...numbers);
-  const hi = [0.1, 0.25, 0.5, 1].find((end) => most <= end) ?? most;
+  const peak = Math.max(least, ...numbers);
+  const hi = [0.1, 0.25, 0.5, 1].find((end) => peak <= end) ?? peak;
   return [Math.min(0, ...numbers), hi];
 }
 
@@ -112,13 +112,14 @@ export function stretchesOf({ now, off, was }: Bar, [lo, hi]: [number, number], 
   const stretch = (kind: Stretch["kind"], a: number, b: number): Stretch => ({
     ...{ kind, from: place(Math.min(a, b)), to: place(Math.max(a, b)) },
   });
-  const other = was ?? off;
-  if (!lead || other === null || now < 0 || other < 0 || isAlike(now, other)) return [stretch("stays", 0, now)];
+  const reference = was ?? off;
+  if (!lead || reference === null || now < 0 || reference < 0 || isAlike(now, reference))
+    return [stretch("stays", 0, now)];
   if (was !== null)
     return now < was
       ? [stretch("stays", 0, now), stretch("gone", now, was)]
       : [stretch("stays", 0, was), stretch("gained", was, now)];
-  return other < now
-    ? [stretch("stays", 0, other), stretch("lost", other, now)]
-    : [stretch("stays", 0, now), stretch("gone", now, other)];
+  return reference < now
+    ? [stretch("stays", 0, reference), stretch("lost", reference, now)]
+    : [stretch("stays", 0, now), stretch("gone", now, reference)];
 }

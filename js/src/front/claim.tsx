@@ -6,12 +6,12 @@ import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/sentence";
 import { tokenQuote, tokenWord } from "../parts/token";
 import {
-  type Asked,
   curveAt,
+  type FrontAnswer,
   isExact,
   isLone,
   type Shares,
-  useAsked,
+  useFrontAnswer,
   useHeadsThatMatter,
   useShares,
 } from "../state/frontanswers";
@@ -21,6 +21,8 @@ import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece
 
 const NEIGHBOURS = { before: "previous", after: "next" } as const;
 const MOST = 0.5; // of a head's attention that goes to one neighbour: it looks there from everywhere
+
+const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
 
 const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
 
@@ -39,8 +41,8 @@ export function lookOf(view: View, answered = -1): Look | string {
   const [rows, cols] = [units(overview.queries, true), units(overview.keyside, true)];
   const hovered = page.front.word.value;
   const has = (n: number) => (unit: Unit) => unit.pieces.includes(n);
-  const rest = focus.pinnedQuery || answered < 0 ? focus.query : answered;
-  const at = Math.max(0, rows.findIndex(has(hovered?.[0] ?? rest)));
+  const position = focus.pinnedQuery || answered < 0 ? focus.query : answered;
+  const at = Math.max(0, rows.findIndex(has(hovered?.[0] ?? position)));
   const query = rows[at]!;
   const numbers = grid(layerMap?.values ?? values, [query], cols).values.row(0);
   const name = headLabel(layer, head);
@@ -50,7 +52,8 @@ export function lookOf(view: View, answered = -1): Look | string {
   }
   const largest = numbers.reduce((best, value, n) => (value > numbers[best]! ? n : best), 0);
   const pinned = focus.pinnedKey && !hovered ? cols.findIndex(has(focus.key)) : -1;
-  const isClear = pinned >= 0 && isMuch(numbers[pinned]!, evenOf(shownHead, query, cols[pinned]!));
+  const isClear =
+    pinned >= 0 && numbers[pinned]! >= LEAST && isMuch(numbers[pinned]!, evenOf(shownHead, query, cols[pinned]!));
   const to = isClear ? pinned : largest;
   const key = cols[to]!;
   return {
@@ -63,16 +66,16 @@ export function lookOf(view: View, answered = -1): Look | string {
 }
 
 /** What the answer does, in numbers that are on the screen. */
-export function effectOf(view: View, asked: Asked, shares: Shares | null, best: Best | null): Effect {
+export function effectOf(view: View, front: FrontAnswer, shares: Shares | null, best: Best | null): Effect {
   const { overview, shownHead } = view;
-  const { answers, lead, loudness, curve, factor, isDragged, others } = asked;
+  const { answers, lead, loudness, curve, factor, isDragged, changeCount } = front;
   const { kind, places } = answers;
   const { factors } = loudness!;
   const exact = kind === "embedding" ? 1 - lead.after : lead.after;
   const silent = curveAt(factors, curve!, 0);
   const [carrier] = shares ? wordShares(overview.queries, shares.shares).filter(({ special }) => !special) : [];
   return {
-    ...{ kind, factor, others, best, name: lead.name, lone: isLone(answers) },
+    ...{ kind, factor, changeCount, best, name: lead.name, lone: isLone(answers) },
     head: headLabel(shownHead.layer, shownHead.head),
     where:
       kind === "tags"
@@ -88,40 +91,40 @@ export function effectOf(view: View, asked: Asked, shares: Shares | null, best: 
 }
 
 /** Whether the run shown is the one that the curve is of: what else was done to this head is not in the curve. */
-const isOfCurve = ({ answers, lead, loudness, curve, shown, isDragged }: Asked): boolean => {
+const isOfCurve = ({ answers, lead, loudness, curve, runFactor: shown, isDragged }: FrontAnswer): boolean => {
   if (isDragged || !isExact(loudness!, shown)) return true;
   const after = answers.kind === "embedding" ? 1 - lead.after : lead.after;
   return Math.abs(curveAt(loudness!.factors, curve!, shown) - after) < 0.002;
 };
 
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
-function claimOf(view: View, asked: Asked | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
-  const look = lookOf(view, asked?.answers.kind === "words" ? asked.lead.position : -1);
+function claimOf(view: View, front: FrontAnswer | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
+  const look = lookOf(view, front?.answers.kind === "words" ? front.lead.position : -1);
   const first = typeof look === "string" ? [capital(look)] : lookPieces(look);
-  if (!asked) return [first, null];
-  if (asked.waits) return [first, ["…"]];
-  if (!asked.curve) return [first, asked.refused ? [asked.refused] : null];
-  const effect = effectOf(view, asked, shares, best);
-  if (!isOfCurve(asked)) return [first, null];
-  if (asked.factor === 1) return [first, withoutPieces(effect)];
-  const both = louderPieces(effect, typeof look === "string" ? null : look);
-  return view.page.front.word.value ? [first, both[0]] : both;
+  if (!front) return [first, null];
+  if (front.waits) return [first, ["…"]];
+  if (!front.curve) return [first, front.refused ? [front.refused] : null];
+  const effect = effectOf(view, front, shares, best);
+  if (!isOfCurve(front)) return [first, null];
+  if (front.factor === 1) return [first, withoutPieces(effect)];
+  const sentences = louderPieces(effect, typeof look === "string" ? null : look);
+  return view.page.front.word.value ? [first, sentences[0]] : sentences;
 }
 
 export function Claim() {
   const view = useView();
-  const asked = useAsked();
-  const shares = useShares(asked?.answers.kind ?? "");
+  const front = useFrontAnswer();
+  const shares = useShares(front?.answers.kind ?? "");
   const heads = useHeadsThatMatter();
   const [top, count] = heads.state === "answered" ? [heads.value.heads[0], heads.value.heads.length] : [undefined, 0];
   const best = top ? { head: headLabel(top[0], top[1]), change: top[2], count } : null;
-  const held = shares?.state === "answered" && !shares.value.why_not ? shares.value : null;
-  const lines = claimOf(view, asked, held, best);
-  const isMoving = Boolean(asked?.isDragged) || view.page.front.word.value !== null;
+  const split = shares?.state === "answered" && !shares.value.why_not ? shares.value : null;
+  const lines = claimOf(view, front, split, best);
+  const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null;
   return (
     <p class="bl-claim" data-testid="claim" aria-live={isMoving ? "off" : "polite"}>
       {lines.map((line, n) => (
-        <span key={n} class={n > 0 && asked?.refused ? "bl-claim-line bl-refused" : "bl-claim-line"}>
+        <span key={n} class={n > 0 && front?.refused ? "bl-claim-line bl-refused" : "bl-claim-line"}>
           {line && <Pieces pieces={line} />}{" "}
         </span>
       ))}

@@ -67,7 +67,7 @@ export interface Effect {
   to: number; // at the factor, or without it where that is 1
   factor: number;
   about: boolean; // it lies between two runs
-  others: number; // other changes of the run
+  changeCount: number; // other changes of the run
   carrier: { word: string; share: number } | null; // the word that holds most of a vector
   best: Best | null;
 }
@@ -118,10 +118,10 @@ function turns(effect: Effect): Piece[] {
   return [`the vector turns by ${effect.about ? "≈ " : ""}`, { number: brief(effect.to), strong: true }];
 }
 
-const told = (effect: Effect): Piece[] =>
+const verbPhrase = (effect: Effect): Piece[] =>
   effect.kind === "embedding" ? turns(effect) : moves(subjectOf(effect), effect);
 
-const carried = ({ carrier }: Effect): Piece[] =>
+const carrierClause = ({ carrier }: Effect): Piece[] =>
   carrier ? [" ", { word: carrier.word }, " carries ", { number: brief(carrier.share) }, " of it."] : [];
 
 /** That no head matters here, by those that were run; null where one does. */
@@ -153,21 +153,21 @@ function nothing(effect: Effect): Piece[] | null {
 
 /** What happens without the head. */
 export function withoutPieces(effect: Effect): Piece[] {
-  const none = effect.others === 0 && effect.kind !== "embedding" ? nothing(effect) : null;
+  const none = effect.changeCount === 0 && effect.kind !== "embedding" ? nothing(effect) : null;
   if (none) return none;
-  const lead = effect.others > 0 ? "In this changed run, without it, " : "Without it, ";
-  return [lead, ...told(effect), ".", ...carried(effect)];
+  const lead = effect.changeCount > 0 ? "In this changed run, without it, " : "Without it, ";
+  return [lead, ...verbPhrase(effect), ".", ...carrierClause(effect)];
 }
 
 /** What a head that is louder or quieter does: first the answer, then that it looks all the same. */
 export function louderPieces(effect: Effect, look: Look | null): [Piece[], Piece[]] {
-  const { factor, others } = effect;
-  const run = others > 0 ? "In this changed run, with " : "With ";
+  const { factor, changeCount } = effect;
+  const run = changeCount > 0 ? "In this changed run, with " : "With ";
   const silent = brief(factor) === "0.00" || brief(factor).startsWith("less");
   const lead: Piece[] = silent
     ? [run, { head: effect.head }, " silent, "]
     : [run, { head: effect.head }, " at ", { number: factor.toFixed(2) }, ", "];
-  const answer = [...lead, ...told(effect), "."];
+  const answer = [...lead, ...verbPhrase(effect), "."];
   if (!silent) return [answer, [`It passes on ${factor < 1 ? "less" : "more"} than the model lets it.`]];
   const still: Piece[] =
     look && isMuch(look.value, look.even) && !look.neighbours && !look.itself

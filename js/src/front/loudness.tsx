@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { headLabel } from "../paint/format";
 import { tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { type Asked, curveAt, isExact, isLone, isOfHead, useAsked } from "../state/frontanswers";
+import { curveAt, type FrontAnswer, isExact, isLone, isOfHead, useFrontAnswer } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
 import { brief, short } from "./claims";
@@ -31,23 +31,23 @@ export function stepped(key: string, factor: number): number | null {
 export async function setLoudness(view: View, factor: number, keep: boolean): Promise<void> {
   const { page, shownHead } = view;
   const { layer, head } = shownHead;
-  const made = await put(view, (there) => {
+  const isDone = await put(view, (there) => {
     const { changes } = view.overview;
     const stays = changes.filter(
       (one) => there.includes(one.id) && !isOfHead(one, layer, head) && (keep || !one.scale),
     );
     return [...stays.map(({ id }) => id), ...(factor === 1 ? [] : [["scale", layer, head, factor]])];
   });
-  if (!made) page.front.factor.value = null;
+  if (!isDone) page.front.factor.value = null;
 }
 
-const nameOf = ({ answers, lead }: Asked): string =>
+const nameOf = ({ answers, lead }: FrontAnswer): string =>
   ({ similarity: "alike", embedding: "turn" })[answers.kind] ?? (isLone(answers) ? "score" : lead.name);
 
 export function Loudness() {
   const view = useView();
   const { overview, shownHead, page, link } = view;
-  const asked = useAsked();
+  const front = useFrontAnswer();
   const track = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const isHeld = useRef(false);
@@ -57,24 +57,24 @@ export function Loudness() {
     if (!isHeld.current) dragged.value = null; // the run that was asked for is here, or another one
   }, [overview.trace, layer, head]);
   useEffect(() => () => clearTimeout(timer.current), [overview.trace, layer, head]);
-  if (!asked && answersOf(view).state === "asking") return <div class="bl-loudness bl-coming" />;
-  if (!asked || shownHead.layerMap || (asked.refused && !asked.curve)) return null;
-  const { curve, loudness, factor, shown } = asked;
+  if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-coming" />;
+  if (!front || shownHead.layerMap || (front.refused && !front.curve)) return null;
+  const { curve, loudness, factor, runFactor } = front;
   const isLive = link.kernel.value && !overview.offers.whatif;
   const release = (keep: boolean) => {
     const to = dragged.peek();
     if (to === null) return;
-    if (to === shown || !isLive) dragged.value = isLive ? null : to;
+    if (to === runFactor || !isLive) dragged.value = isLive ? null : to;
     else setLoudness(view, to, keep);
   };
   const at = ({ clientX }: PointerEvent) => {
     const { left, width } = track.current!.getBoundingClientRect();
     dragged.value = pointed(clientX - left, width);
   };
-  const isBetween = loudness && factor !== shown && !isExact(loudness, factor);
-  const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : exactOf(asked));
-  const text = value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(asked)} ${brief(value)}`;
-  const off = shown !== 1 || dragged.value !== null;
+  const isBetween = loudness && factor !== runFactor && !isExact(loudness, factor);
+  const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : exactOf(front));
+  const text = value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(front)} ${brief(value)}`;
+  const off = runFactor !== 1 || dragged.value !== null;
   return (
     <div class="bl-loudness" data-testid="loudness">
       <div class="bl-loudness-head">
@@ -90,7 +90,7 @@ export function Loudness() {
             onClick={() => {
               clearTimeout(timer.current);
               if (dragged.peek() !== null) dragged.value = null;
-              if (shown !== 1 && isLive) undo(view);
+              if (runFactor !== 1 && isLive) undo(view);
             }}
           >
             Undo
@@ -148,8 +148,8 @@ export function Loudness() {
               factors: loudness.factors,
               factor,
               value: value!,
-              name: nameOf(asked),
-              ours: nameOf(asked) !== asked.lead.name,
+              name: nameOf(front),
+              ours: nameOf(front) !== front.lead.name,
             }}
           />
         )}
@@ -164,7 +164,8 @@ export function Loudness() {
 }
 
 /** The number of the run shown. */
-const exactOf = ({ answers, lead }: Asked): number => (answers.kind === "embedding" ? 1 - lead.after : lead.after);
+const exactOf = ({ answers, lead }: FrontAnswer): number =>
+  answers.kind === "embedding" ? 1 - lead.after : lead.after;
 
 interface CurveProps {
   curve: number[];
@@ -187,16 +188,16 @@ function Curve({ curve, factors, factor, value, name, ours }: CurveProps) {
   const points = factors.map((at, n): [number, number] => [at, curve[n]!]);
   const before = [...points.filter(([at]) => at < factor), [factor, value] as [number, number]];
   const line = path(points);
-  const part = path(before);
+  const upToKnob = path(before);
   const percent = (number: number) => `${number.toFixed(2)}%`;
   const [first, last] = [curve[0]!, curve.at(-1)!];
   return (
     <>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         <path class="bl-curve-area" d={`M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT} Z`} />
-        <path class="bl-curve-area bl-on" d={`M0,${HEIGHT} L${part} L${x(factor)},${HEIGHT} Z`} />
+        <path class="bl-curve-area bl-on" d={`M0,${HEIGHT} L${upToKnob} L${x(factor)},${HEIGHT} Z`} />
         <path class="bl-curve" d={`M${line}`} />
-        <path class="bl-curve bl-on" d={`M${part}`} />
+        <path class="bl-curve bl-on" d={`M${upToKnob}`} />
         <path class="bl-curve-base" d={`M0,${HEIGHT} H${WIDTH}`} />
         <path class="bl-curve-base bl-on" d={`M0,${HEIGHT} H${x(factor)}`} />
         {factor !== 1 && <path class="bl-curve-base" d={`M${x(1)},${HEIGHT - 4} V${HEIGHT + 4}`} />}

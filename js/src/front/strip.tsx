@@ -177,13 +177,13 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
   const isShown = shownHead.layer === layer && shownHead.head === head && !shownHead.layerMap;
   const { before, heads } = matter;
   const difference = shownDifference(before, before + change);
-  const most = Math.max(...heads.map(([, , one]) => Math.abs(one)));
+  const peak = Math.max(...heads.map(([, , one]) => Math.abs(one)));
   return (
     <button
       type="button"
       class="bl-head-chip"
       aria-pressed={isShown}
-      data-head={`${layer}-${head}`}
+      data-strip-head={`${layer}-${head}`}
       title={`${signed(change, 4)} (${matter.unit})`}
       onClick={() => synced.put({ layer, head, layer_map: "", ...(row < 0 ? {} : { query: row, key: null }) })}
     >
@@ -192,7 +192,7 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
       </span>
       <b>{headLabel(layer, head)}</b>
       <span class="bl-head-change">
-        <span class="bl-stretch" style={{ width: px(Math.max(2, (BAR * Math.abs(change)) / most)) }} />
+        <span class="bl-stretch" style={{ width: px(Math.max(2, (BAR * Math.abs(change)) / peak)) }} />
         <span class="bl-number">
           {difference > 0 && "+"}
           {signed(difference, 2)}
@@ -210,7 +210,7 @@ function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["hea
   const { overview, page, shownHead } = useView();
   const open = page.allHeads;
   const { n_layers, n_heads } = overview;
-  const most = Math.max(...heads.map(([, , change]) => Math.abs(change)), 1e-9);
+  const peak = Math.max(...heads.map(([, , change]) => Math.abs(change)), 1e-9);
   return (
     <button type="button" class="bl-open-heads" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
@@ -221,7 +221,7 @@ function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["hea
             y={layer}
             width={1}
             height={1}
-            fill-opacity={0.15 + (0.75 * Math.abs(change)) / most}
+            fill-opacity={0.15 + (0.75 * Math.abs(change)) / peak}
           />
         ))}
         <rect class="bl-on" x={shownHead.head} y={shownHead.layer} width={1} height={1} />

@@ -182,21 +182,21 @@ export function useShares(kind: string): Answer<Shares> | null {
 export const isLone = ({ kind, rows }: Answers): boolean => kind === "labels" && rows.length === 1;
 
 /** What the front shows of the answer, for bars, sentence and slider alike. */
-export interface Asked {
+export interface FrontAnswer {
   answers: Answers;
   lead: AnswerRow; // the row that is asked about
   loudness: Loudness | null;
   curve: number[] | null; // of the lead at each factor
   factor: number; // as shown now
-  shown: number; // of the run shown
+  runFactor: number; // of the run shown
   isDragged: boolean;
-  others: number; // other changes of the run than how loud this head is
+  changeCount: number; // other changes of the run than how loud this head is
   waits: boolean;
   refused: string; // why there is no curve
 }
 
 /** Null before there is an answer, or where there is none. */
-export function useAsked(): Asked | null {
+export function useFrontAnswer(): FrontAnswer | null {
   const { overview, shownHead, page } = useView();
   const answers = useAnswers();
   const answer = useLoudness();
@@ -205,13 +205,13 @@ export function useAsked(): Asked | null {
   if (!answers || answers.why_not || !lead) return null;
   const loudness = answer.state === "answered" && !answer.value.why_not ? answer.value : null;
   const curve = loudness && curveOf(loudness, lead);
-  const shown = factorOf(overview, layer, head);
-  const factor = page.front.factor.value ?? shown;
-  const others = otherChanges(overview, layer, head).length;
+  const runFactor = factorOf(overview, layer, head);
+  const factor = page.front.factor.value ?? runFactor;
+  const changeCount = otherChanges(overview, layer, head).length;
   const refused = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   const waits = !curve && !refused && !layerMap;
   return {
-    ...{ answers, lead, loudness, curve, factor, shown, others, waits },
+    ...{ answers, lead, loudness, curve, factor, runFactor: runFactor, changeCount: changeCount, waits },
     isDragged: page.front.factor.value !== null,
     refused,
   };

@@ -220,7 +220,7 @@ def test_a_shipped_lesson_is_walked_by_keys_with_a_model(show):
     seen.page.keyboard.press("x")
     expect(here.get_by_role("status")).to_contain_text("L1·H8 off")
     here.get_by_label("all steps").select_option("5")
-    expect(seen.part("answer")).to_contain_text("paris 0.73")
+    expect(seen.answer_bar("paris")).to_contain_text("0.73")
     seen.open_tab("Does it matter?")  # as the hint says, and as there is no key on a tablet
     menu = seen.root.locator(".bl-menu", has_text="What if").last
     menu.locator("summary").click()

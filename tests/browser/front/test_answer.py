@@ -85,7 +85,7 @@ def test_the_gesture(show: Any, masked: Trace) -> None:
 def test_another_answer_and_another_head(show: Any, masked: Trace) -> None:
     seen = show(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT), folded=True)
     without = masked.rerun(whatif.off(2, 3))
-    chips = seen.part("strip").locator("[data-head]")
+    chips = seen.part("strip").locator("[data-strip-head]")
     expect(chips).to_have_count(6)
     expect(chips.first).to_contain_text("L5·H7")
     change = round(chance(without, "cat"), 2) - round(chance(masked, "cat"), 2)

@@ -55,7 +55,7 @@ def test_a_pairs_similarity_with_each_change_and_back(show: Any, pair: Trace) ->
     expect(said).to_contain_text(shown(before))
 
     rows(seen).nth(1).get_by_role("button", name="show this run").click()
-    expect(seen.part("answer")).to_contain_text(shown(after[1]))
+    expect(seen.answer_bar("both texts")).to_have_attribute("title", re.compile(f"^{after[1]:.4f} "))
     expect(rows(seen).nth(1)).to_have_class("bl-pinned")
     assert view.trace.changes == (changes[1],)
     assert cells(seen, 1)[:2] == [shown(before), shown(after[1])]  # the same table

@@ -64,7 +64,7 @@ def test_a_word_of_the_vocabulary_everywhere(show: Any, masked: Trace) -> None:
     told(seen, masked, "chair", changes)
     expect(field(seen)).to_have_value("chair")
     expect(seen.part("matter-says")).to_contain_text("the probability of “chair”")
-    expect(seen.part("answer")).to_contain_text(re.compile(rf"^ANSWER\s*chair {shown(chance(masked, 'chair'))}", re.I))
+    expect(seen.answer_bar("chair")).to_have_attribute("title", re.compile(f"^{chance(masked, 'chair'):.4f} "))
 
     ask(seen, "chairr")  # no token: said with what is near it, and the choice stays
     alert = seen.part("matter").get_by_role("alert")
