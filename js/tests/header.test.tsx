@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChild } from "preact";
 import { render } from "preact";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Sentence } from "../src/front/sentence";
+import { Sentence } from "../src/front/sentence/sentence";
 import { Matrix } from "../src/head/matrix";
 import { createView, type View, ViewContext } from "../src/state/view";
 import { type Bench, bench, hello, overviewOf, TOKENS } from "./fake";

@@ -1,6 +1,6 @@
 // When typed text runs.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createTyping, QUIET } from "../src/front/typing";
+import { createTyping, QUIET } from "../src/front/sentence/typing";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

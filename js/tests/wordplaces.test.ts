@@ -1,7 +1,7 @@
 // Words of a run in the text as it was typed.
 import { expect, it } from "vitest";
 import { units } from "../src/compute/grid";
-import { movedPlaces, placesOf } from "../src/front/wordplaces";
+import { movedPlaces, placesOf } from "../src/front/sentence/wordplaces";
 
 const unitsOf = (tokens: string[]) => {
   const special = tokens.map((token) => Number(/^\[(CLS|SEP|MASK|UNK)\]$/.test(token)));

@@ -3,7 +3,7 @@ import { useView } from "../state/view";
 import { Answer } from "./answer";
 import { Claim } from "./claim";
 import { Loudness } from "./loudness";
-import { Sentence } from "./sentence";
+import { Sentence } from "./sentence/sentence";
 import { Strip } from "./strip";
 import { isUnfolded } from "./unfolded";
 

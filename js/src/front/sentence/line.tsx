@@ -1,8 +1,8 @@
 // One text of the sentence: a field, and under it the same text in words that are buttons.
 import { useRef } from "preact/hooks";
-import { directionOf } from "../paint/quotes";
-import { tokenText } from "../parts/token";
-import { useView } from "../state/view";
+import { directionOf } from "../../paint/quotes";
+import { tokenText } from "../../parts/token";
+import { useView } from "../../state/view";
 import type { Field, useTyped } from "./field";
 import { movedPlaces, type Place } from "./wordplaces";
 import { MASK, type TextLine, type Words } from "./wordrow";

@@ -1,6 +1,6 @@
 // The arcs over the sentence, drawn.
 import { useId } from "preact/hooks";
-import { share } from "../paint/format";
+import { share } from "../../paint/format";
 import type { Arc, Numeral } from "./arcs";
 
 interface Props {

@@ -1,9 +1,9 @@
 // What the sentence shows of a head: its words, which of them asks, and the row of that word.
-import { type Grid, grid, type TokenSide, type Unit, units } from "../compute/grid";
-import { type Cells, isLong } from "../compute/windows";
-import { written } from "../head/running";
-import type { Overview } from "../state/overview";
-import type { View } from "../state/view";
+import { type Grid, grid, type TokenSide, type Unit, units } from "../../compute/grid";
+import { type Cells, isLong } from "../../compute/windows";
+import { written } from "../../head/running";
+import type { Overview } from "../../state/overview";
+import type { View } from "../../state/view";
 import { type Place, placesOf } from "./wordplaces";
 
 /** One line of the picture: a text, and which words stand where in it. */

@@ -2,8 +2,8 @@
 import { effect, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { useView } from "../state/view";
-import { runApart } from "../tabs/similarity/run";
+import { useView } from "../../state/view";
+import { runApart } from "../../tabs/similarity/run";
 import { createTyping, QUICK, TYPED_TOKENS } from "./typing";
 
 /** A field of the text shown. It is not written while it has the focus, or what was typed is not run yet. */

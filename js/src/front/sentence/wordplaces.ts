@@ -1,5 +1,5 @@
 // Where the words of a run stand in the text as it was typed, and in one that has been changed since.
-import type { Unit } from "../compute/grid";
+import type { Unit } from "../../compute/grid";
 
 /** From one character of the text to before another. */
 export interface Place {

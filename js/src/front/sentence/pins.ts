@@ -1,6 +1,6 @@
 // What was pinned stays so through an edit, while its word stands in the text.
 import { useEffect, useRef } from "preact/hooks";
-import type { View } from "../state/view";
+import type { View } from "../../state/view";
 import { movedPlaces } from "./wordplaces";
 import type { Words } from "./wordrow";
 

@@ -2,9 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { Check, into } from "../parts/controls";
-import { useWidth } from "../parts/width";
-import { useView } from "../state/view";
+import { Check, into } from "../../parts/controls";
+import { useWidth } from "../../parts/width";
+import { useView } from "../../state/view";
+import { isUnfolded } from "../unfolded";
 import { Arcs } from "./arcpicture";
 import { arcsOf, habitArcs, habitOf, type Scene } from "./arcs";
 import { useTyped } from "./field";
@@ -13,7 +14,6 @@ import { charactersInSight } from "./lettering";
 import { Line, taps } from "./line";
 import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
-import { isUnfolded } from "./unfolded";
 import { askerOf, isLongText, loudnessOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
 const TAPS = 2; // touches after which nobody needs to be told
