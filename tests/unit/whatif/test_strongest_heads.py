@@ -15,12 +15,15 @@ from bertlens.base.limits import LIMITS
 from bertlens.whatif import strongest_heads as strongest
 from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets.answers.first_answer import heads_that_matter, shares
+from bertlens.widgets.questions import QUESTIONS
+from bertlens.widgets.records import Selection
 from unit import tiny
 
 PAIR = ("the cat sat on the mat", "it was very warm")
+MASKED = "the cat [MASK] on the mat"
 TIRED = "The cat did not drink the milk because the [MASK] was tired."
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "words": (tf.BertForMaskedLM, ("the cat [MASK] on the mat",)),
+    "words": (tf.BertForMaskedLM, (MASKED,)),
     "labels": (tf.BertForSequenceClassification, ("the cat sat on the mat",)),
     "tags": (tf.BertForTokenClassification, ("the cat sat on the mat",)),
     "span": (tf.BertForQuestionAnswering, PAIR),
@@ -133,7 +136,7 @@ def test_turns_end_in_the_same_heads() -> None:
 
 
 def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = lens_of("words").trace("the cat [MASK] on the mat")
+    trace = lens_of("words").trace(MASKED)
     monkeypatch.setitem(LIMITS, "effects", LIMITS["effects"].__class__(4, "", ""))
     fields, _ = heads_that_matter(trace)
     assert fields["heads"] == [] and "8 tokens" in fields["limit"] and fields["limit"].endswith("on request.")
@@ -147,3 +150,14 @@ def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: 
     given = bl.Trace.from_attentions(trace.attention(0)[None].numpy(), trace.tokens)
     for fields, _ in (heads_that_matter(given), shares(given)):
         assert fields["why_not"].count(".") <= 1 and len(fields["why_not"]) < 200 and fields["why_not"]
+
+
+def test_a_saved_page_holds_them_of_a_short_text_with_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = lens_of("words").trace(MASKED)
+    for longest, count in ((64, 1), (4, 0)):
+        monkeypatch.setitem(LIMITS, "carried", LIMITS["carried"].__class__(longest, "", ""))
+        question = QUESTIONS["heads_that_matter"]
+        assert len([*question.carried(trace, [])]) == count
+        chosen = Selection(((0, 0),), settings={"target": "sat"})
+        assert [*question.carried_shown(trace, chosen)] == [{"target": "sat"}] * count
+        assert question.saved is not None and (count == 0 or len(question.saved(trace)[0]["heads"]) == 8)
