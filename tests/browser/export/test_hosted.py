@@ -125,7 +125,8 @@ def test_on_a_tablet(address, rounded, browser: Browser):
     expect(box).to_be_enabled()
     last = seen.root.locator(".bl-textword").last.bounding_box()
     assert last is not None
-    page.touchscreen.tap(last["x"] + last["width"] + 4, last["y"] + last["height"] / 2)
+    for _ in range(2):  # once is to look at it
+        page.touchscreen.tap(last["x"] + last["width"] / 2, last["y"] + last["height"] / 2)
     expect(box).to_be_focused()
     box.fill("")
     page.keyboard.type("A horse ran.")  # which runs
