@@ -16,6 +16,8 @@ import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
 import { askerOf, isLongText, loudnessOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
+const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
+const TO_TYPE = isTouch ? " Tap it twice to type." : " Click between words to type.";
 const TAPS = 2; // touches after which nobody needs to be told
 
 export function Sentence() {
@@ -243,9 +245,7 @@ export function Sentence() {
             </button>
           )}
           <span class="bl-spacer" />
-          {taps.count < TAPS && (
-            <span class="bl-hint bl-muted">Touch a word.{live && " Click between words to type."}</span>
-          )}
+          {taps.count < TAPS && <span class="bl-hint bl-muted">Touch a word.{live && TO_TYPE}</span>}
         </div>
       </form>
     </section>

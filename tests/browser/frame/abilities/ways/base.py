@@ -40,7 +40,10 @@ class Clicks:
         self.clicks += 1
 
     def write(self, target: Locator, text: str) -> None:
-        self.click(target)
+        if target.evaluate("field => field.tagName === 'TEXTAREA'"):
+            self.enter(target)  # words lie under the sentence's field
+        else:
+            self.click(target)
         target.fill(text)
 
     def choose(self, label: str, value: str, within: Locator | None = None) -> None:
