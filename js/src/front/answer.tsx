@@ -160,7 +160,7 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
       ? hides && isLive
       : front.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
   const title = hides
-    ? `${now.toFixed(4)}. Click: the text without it${isLive ? "" : `. ${link.needs.value}`}`
+    ? `${now.toFixed(4)}. Click: hide it from all heads${isLive ? "" : `. ${link.needs.value}`}`
     : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}`;
   const place = ([lo, hi]: [number, number], value: number) => percent((value - lo) / (hi - lo || 1));
   return (
