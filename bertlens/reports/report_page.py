@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LIMIT = 5_000_000  # bytes of the page
 WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page grows too large
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
+GROUNDS = {verdict: colors.VERDICTS["light"][name] for verdict, name in CLASSES.items()}  # white is read on each
 
 
 def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
@@ -83,8 +84,7 @@ def cards_of(report: Report, layers: set[int], against: Mapping[str, Any] | None
 
 def notebook_cards(report: Report) -> str:
     """The cards as a notebook shows them: each opens at a click."""
-    colours = colors.VERDICTS["light"]
-    return pages.render("reportcell.jinja", **_fields(report, set()), colours=colours, edge=colors.NAN)
+    return pages.render("reportcell.jinja", **_fields(report, set()), edge=colors.NAN)
 
 
 def _fields(report: Report, layers: set[int], against: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -93,7 +93,10 @@ def _fields(report: Report, layers: set[int], against: Mapping[str, Any] | None 
 
     def group(name: str, title: str, cards: Sequence[Card], verdicts: Mapping[str, int]) -> dict[str, Any]:
         fields = [_card(card, layers, None if against is None else _other(card, report, against)) for card in cards]
-        counts = [{"class": CLASSES[word], "words": words} for word, words in census(verdicts).items()]
+        counts = [
+            {"class": CLASSES[word], "ground": GROUNDS[word], "words": words}
+            for word, words in census(verdicts).items()
+        ]
         return {"name": name, "title": title, "counts": counts, "cards": fields}
 
     model = report.facts["model"]
@@ -117,6 +120,7 @@ def _card(card: Card, layers: set[int], other: dict[str, Any] | None = None) -> 
         **{name: getattr(claim, name) for name in ("name", "sentence", "on", "found", "python")},
         **{name: getattr(card, name) for name in ("verdict", "number", "interval", "turn")},
         "class": CLASSES[card.verdict],
+        "ground": GROUNDS[card.verdict],
         "because": card.why,
         "place": ", ".join(filter(None, (PAPERS[claim.paper], claim.place))),
         "measure": claim.measure[0].upper() + claim.measure[1:],

@@ -67,15 +67,13 @@ def notebook_card(task: Answered) -> str:
     fields |= {"source": task.examples.columns.source, "notes": task.examples.notes, "confusion": None}
     if task.is_run:
         scores = task.kind.metrics(task.records, task.labels)
-        counts = confusion_table(*_classes(task), task.names) if 0 < len(task.names) <= MOST_NAMES else None
-        fields |= {"scores": _records(scores[scores["label"] == ""]), "confusion": counts}
+        if 0 < len(task.names) <= MOST_NAMES:
+            labels, logits, _ = task.kind.counted(task.records, task.labels)
+            counts = confusion_table(labels, logits.argmax(1), task.names).to_numpy().tolist()
+            fields["confusion"] = {"names": task.names, "rows": counts}
+        fields["scores"] = _records(scores[scores["label"] == ""])
         fields |= {"notes": task.notes, "wrong": int(task.wrong.sum()) if task.names else None}
     return pages.render("taskcell.jinja", **fields)
-
-
-def _classes(task: Answered) -> tuple[Any, Any]:
-    labels, logits, _ = task.kind.counted(task.records, task.labels)
-    return labels, logits.argmax(1)
 
 
 def _asked(task: Answered) -> str:

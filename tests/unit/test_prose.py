@@ -122,7 +122,7 @@ def test_what_is_read_is_read():
         ("notebooks/01_tour.ipynb", "head"),
         ("bertlens/measures/statistics.py", "Share of"),
         ("bertlens/base/vocabulary/phrases.py", "special tokens"),
-        ("bertlens/export/templates/report.jinja", "claims are of training"),
+        ("bertlens/export/templates/report.jinja", "what was learnt: of a random model"),
         ("js/src/frame/walk.tsx", "Click one to see it large."),
     ):
         assert word in texts[path], path

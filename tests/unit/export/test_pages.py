@@ -29,7 +29,7 @@ from unit.tasks.classifier import labelled, lens_of
 TEMPLATES = sorted(pages.TEMPLATES.glob("*.jinja"))
 MARKUP = """<img src=x onerror="window.__pwn=1"></script></style></title>' onclick='" onclick="{{ x }}<!-- & \u202e"""
 # What is taken as it is: scripts, styles, JSON without "<", and markup that was rendered with the same templates.
-OURS = {"css", "script", "rights", "data", "json", "answers", "place", "above", "labelled"}
+OURS = {"css", "script", "rights", "data", "json", "answers", "place", "above", "below", "labelled"}
 RULES = {"policy()", "policy(script, rights)", '"&#160;"'}
 Calls = list[tuple[str, dict[str, Any]]]
 
@@ -60,9 +60,11 @@ def write_pages(folder: Path, embedded_lens: bl.Lens) -> None:
     texts = [("the cat sat on the mat, it was warm.", f"the mats, unbelievable cats {'it ' * n}") for n in range(9)]
     report = bl.report(bl.Lens(tiny.bert(), tiny.wordpiece()), texts, progress=False)
     report.to_html(against=json.loads(report.to_json()), progress=False)
+    report._repr_html_()
     bl.report(lens_of(), [text for text, _ in labelled(40)], "sinks", labels=labelled(40), progress=False)
     examples = [*labelled(80, 3), ("the cat sat on it", 0), ("The cat sat, on it", 1)]
     task = bl.task(lens_of(4, 3), examples, progress=False)
+    task._repr_html_(), task.metrics(), task._repr_html_()
     for live in (0, 1):
         task.to_html(folder / "task.html", heads=task.heads(3), errors=task.errors(5), live=live)
     done = [{"step": 1, "act": "predict", "guess": "was", "truth": "was", "right": True, "written": ""}]
