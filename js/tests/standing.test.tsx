@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { describe, expect, it } from "vitest";
 import { Explorer } from "../src/frame/explorer";
-import { type Box, besides, standing } from "../src/parts/standing";
+import { type Box, besides, standing } from "../src/paint/standing";
 import { hideTip, showTip, Tooltip } from "../src/parts/tooltip";
 import { createView, type View, ViewContext } from "../src/state/view";
 import { bench, hello, overviewOf, settled, TOKENS } from "./fake";

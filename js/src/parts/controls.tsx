@@ -2,7 +2,7 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useStanding } from "./standing";
+import { useStanding } from "../paint/standing";
 
 export interface Choice<T> {
   value: T;

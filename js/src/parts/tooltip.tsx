@@ -2,8 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { px } from "../paint/format";
+import { besides, inSight } from "../paint/standing";
 import { useView, type View } from "../state/view";
-import { besides, inSight } from "./standing";
 
 const STILL = 6; // px that a pointer moves while it clicks
 

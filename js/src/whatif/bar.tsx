@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
 import { isNothing } from "../paint/ranked";
+import { useStanding } from "../paint/standing";
 import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
-import { useStanding } from "../parts/standing";
 import { More } from "../parts/term";
 import { tokenWord } from "../parts/token";
 import { type AnswerRow, type Answers, movedMost } from "../state/effects";

@@ -68,11 +68,11 @@ def test_what_is_printed_is_pythons(page_of: Any, found: bl.Similarity) -> None:
     said = seen.part("similar-said")
     expect(said).to_contain_text(f"The parts add up to the model’s own {found.value:.4f}, gap ")
     expect(said).to_contain_text("Split by the vectors of the last layer")
-    expect(said).to_contain_text("mean of all its tokens")
+    expect(said).to_contain_text("The vector is the mean of all tokens, [CLS] and [SEP] too.")
     assert seen.root.evaluate("root => root.offsetHeight") <= 650
     top = found.effects(1).iloc[0]
     expect(seen.part("similar-tried")).to_contain_text(f"without both {printed(top.without_both)}")
-    expect(seen.part("similar-tried")).to_contain_text(f"What goes only with both: {printed(top.own)}.")
+    expect(seen.part("similar-tried")).to_contain_text(f"Only together they make {printed(top.own)}.")
 
     # one selection: a row of the list, a cell, a line, a word
     seen.root.get_by_role("button", name="food – eats").click()

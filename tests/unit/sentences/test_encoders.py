@@ -282,4 +282,6 @@ def test_an_encoder_without_the_package_is_pooled_by_the_mean_and_says_so(embedd
     [[cosine]] = embedded_lens.similarity("A cat sat.", "Dogs sleep at night.").tolist()
     assert cosine == pytest.approx(float(torch.cosine_similarity(*vectors, dim=0)), abs=1e-6)
     found = bl.similarity(embedded_lens, "A cat sat.", "Dogs sleep at night.")
-    assert "mean of all its tokens" in found.notes[0] and found.value == pytest.approx(cosine, abs=1e-6)
+    assert found.notes[
+        0
+    ] == "The vector is the mean of all tokens, [CLS] and [SEP] too." and found.value == pytest.approx(cosine, abs=1e-6)

@@ -1,7 +1,7 @@
 // Where what opens stands: a menu at its button or at the pointer, a tooltip beside what it speaks of.
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
-import { px } from "../paint/format";
+import { px } from "./format";
 
 export interface Box {
   left: number;
