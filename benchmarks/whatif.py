@@ -18,7 +18,7 @@ from bertlens import Lens, whatif
 from bertlens.measures.ranks import spearman
 from bertlens.run.forward import output_of
 from bertlens.run.interventions import Run
-from bertlens.widgets.answers.loudness import loudness as answer
+from bertlens.widgets.answers.loudness_curve import loudness as answer
 
 TOKENS, MOST = 32, 60
 NINE = {20: 600, 128: 2000}  # tokens: ms

@@ -16,7 +16,7 @@ from ..measures.offers import check_capability
 from ..trace.trace import Trace
 from . import rounding
 from . import saved_arguments as saved
-from .answers import first_answer, loudness, matter, pdf, score_maps, view_commands, whatif, which_words, why
+from .answers import first_answer, loudness_curve, matter, pdf, score_maps, view_commands, whatif, which_words, why
 from .answers import head_answers as heads
 from .answers.layer_pictures import layer_pictures_in_turn
 from .panels import comparison_panel as comparison
@@ -165,7 +165,9 @@ for _question in (
     Question(
         "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
     ),
-    Question("loudness", loudness.loudness, ("layer", "head", *TARGET), "whatif", carried_shown=loudness.carried),
+    Question(
+        "loudness", loudness_curve.loudness, ("layer", "head", *TARGET), "whatif", carried_shown=loudness_curve.carried
+    ),
     Question("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
     Question("each_matters", matter.each_matters, TARGET, "whatif", saved.once, whatif.carried_target),
     Question(

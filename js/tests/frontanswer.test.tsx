@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Answer } from "../src/front/answer";
-import { type Bar, stretchesOf, trackOf } from "../src/front/bars";
+import { type Bar, stretchesOf, trackOf } from "../src/front/answerbars";
 import { Claim } from "../src/front/claim";
 import {
   brief,

@@ -5,7 +5,7 @@ import { GATE_LABELS, relabelled, USUAL } from "../src/atlas/gatemarks";
 import { headValue, STATS, sentences } from "../src/atlas/headvalues";
 import type { Traits } from "../src/generated/vocabulary";
 import { arrived } from "../src/kernel/answers";
-import { sentenceText } from "../src/parts/sentence";
+import { sentenceText } from "../src/parts/phrasing";
 import { layerQueue } from "../src/state/layerqueue";
 import { askForThumbnails } from "../src/state/thumbnails";
 import type { View } from "../src/state/view";

@@ -12,7 +12,7 @@ import { shadesInWords, shadesOf } from "../src/head/running";
 import { RunningFigure } from "../src/head/runningfigure";
 import { cellText } from "../src/head/scale";
 import { directionOf, isolate, quotation } from "../src/paint/quotes";
-import { describe as sentenceOf, sentenceText } from "../src/parts/sentence";
+import { describe as sentenceOf, sentenceText } from "../src/parts/phrasing";
 import { tokenQuote, tokenWord, visibleText } from "../src/parts/token";
 import { decodeOverview } from "../src/state/overview";
 import { cellName, tokenName } from "../src/tabs/matter/cellverdict";

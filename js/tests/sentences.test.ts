@@ -6,7 +6,7 @@ import { sentences } from "../src/atlas/headvalues";
 import { heldCells } from "../src/compute/windows";
 import type { Measure } from "../src/generated/vocabulary";
 import { nounOf, plural, separatorNames, specialNames } from "../src/parts/nouns";
-import { describe as sentenceOf, sentenceText, statistics } from "../src/parts/sentence";
+import { describe as sentenceOf, sentenceText, statistics } from "../src/parts/phrasing";
 import { decodeOverview, type Overview } from "../src/state/overview";
 import { createView } from "../src/state/view";
 import { bench, HEADS, hello, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";

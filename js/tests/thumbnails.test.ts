@@ -1,6 +1,6 @@
 // Thumbnails that arrive layer by layer.
 import { expect, it } from "vitest";
-import { statistics } from "../src/parts/sentence";
+import { statistics } from "../src/parts/phrasing";
 import { layerQueue } from "../src/state/layerqueue";
 import { askForThumbnails } from "../src/state/thumbnails";
 import { bench, HEADS, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";

@@ -4,7 +4,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { quotation } from "../paint/quotes";
 import { Check, Close, into, Menu, Select, Slider } from "../parts/controls";
-import { sentenceText, statisticLabel, statistics } from "../parts/sentence";
+import { sentenceText, statisticLabel, statistics } from "../parts/phrasing";
 import { shortText, tokenText } from "../parts/token";
 import type { HeadValue } from "../state/headvalue";
 import { useView, type View } from "../state/view";

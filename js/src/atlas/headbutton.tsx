@@ -7,7 +7,7 @@ import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
 import { headLabel, paperName } from "../paint/format";
 import { coloursOf } from "../paint/palette";
-import { restOf, sentenceText } from "../parts/sentence";
+import { restOf, sentenceText } from "../parts/phrasing";
 import { hideTip, showTip } from "../parts/tooltip";
 import type { HeadValue } from "../state/headvalue";
 import type { Thumbs } from "../state/overview";

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { GATES } from "../generated/vocabulary";
 import { paperName } from "../paint/format";
-import { restOf } from "../parts/sentence";
+import { restOf } from "../parts/phrasing";
 import { More } from "../parts/term";
 import { useView } from "../state/view";
 import { atLength, useByWeight, useGates } from "./gatemarks";

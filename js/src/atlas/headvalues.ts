@@ -9,7 +9,7 @@ import { MEASURES, type Measure, STATISTICS } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { headLabel, percent, scaleEnd, share, signed, upTo } from "../paint/format";
 import { isolate, quotation } from "../paint/quotes";
-import { describe, type Sentence, sentenceText, statisticLabel } from "../parts/sentence";
+import { describe, type Sentence, sentenceText, statisticLabel } from "../parts/phrasing";
 import { shortText } from "../parts/token";
 import { changeValues, hasLaterHeads } from "../state/effects";
 import type { HeadNumbers, HeadValue, OfHead } from "../state/headvalue";

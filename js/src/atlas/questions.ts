@@ -3,7 +3,7 @@
 import { GATES, STATISTICS } from "../generated/vocabulary";
 import { quotation } from "../paint/quotes";
 import { nounOf, plural, separatorNames } from "../parts/nouns";
-import { statistics } from "../parts/sentence";
+import { statistics } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
 import { metricOf } from "../state/effects";
 import type { View } from "../state/view";

@@ -8,10 +8,10 @@ import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answer
 import { headsThatMatter, shares } from "./answers/firstanswer";
 import { evidence, gates } from "./answers/gatescores";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
-import { loudness } from "./answers/loudness";
+import { loudness } from "./answers/loudnesscurve";
 import { normView } from "./answers/normview";
 import { findTarget } from "./answers/targets";
-import { why, whyPairs } from "./answers/why";
+import { why, whyPairs } from "./answers/whyanswer";
 import { NEEDS_PYTHON } from "./chips";
 import type { Answering } from "./runs";
 

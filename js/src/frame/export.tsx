@@ -14,7 +14,7 @@ import { currentScale } from "../head/scale";
 import { headLabel, paperName } from "../paint/format";
 import { SCREEN, svgFile } from "../parts/figure";
 import type { Sheet } from "../parts/paper";
-import { sentenceText } from "../parts/sentence";
+import { sentenceText } from "../parts/phrasing";
 import { tokenQuote } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { type View, ViewContext } from "../state/view";

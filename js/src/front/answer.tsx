@@ -9,7 +9,7 @@ import { curveOf, type FrontAnswer, isLone, useFrontAnswer, useShares } from "..
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
-import { answerBars, type Bar, type Stretch, shareBars, stretchesOf, trackOf } from "./bars";
+import { answerBars, type Bar, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
 import { brief, short } from "./claims";
 
 const TITLES: Record<string, string> = {

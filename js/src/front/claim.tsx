@@ -3,7 +3,7 @@ import { grid, type Unit, units } from "../compute/grid";
 import { evenOf, mostWords } from "../head/cellwords";
 import { capital, headLabel } from "../paint/format";
 import { nounOf } from "../parts/nouns";
-import { isMuch } from "../parts/sentence";
+import { isMuch } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
 import {
   curveAt,
@@ -16,7 +16,7 @@ import {
   useShares,
 } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
-import { wordShares } from "./bars";
+import { wordShares } from "./answerbars";
 import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
 
 const NEIGHBOURS = { before: "previous", after: "next" } as const;

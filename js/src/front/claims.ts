@@ -1,7 +1,7 @@
 // The sentences between the head and the answer, from numbers that are on the screen: pieces of text, so that words,
 // heads and numbers can look like what they are.
 import { signed } from "../paint/format";
-import { isMuch } from "../parts/sentence";
+import { isMuch } from "../parts/phrasing";
 
 export type Piece = string | { word: string } | { mark: string } | { head: string } | { number: string; strong?: true };
 

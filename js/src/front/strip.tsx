@@ -7,7 +7,7 @@ import { largest } from "../compute/largest";
 import { headLabel, percent, px, signed } from "../paint/format";
 import { into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
-import { isMuch } from "../parts/sentence";
+import { isMuch } from "../parts/phrasing";
 import { tokenWord } from "../parts/token";
 import { type HeadsThatMatter, useAnswers, useHeadsThatMatter } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";

@@ -7,7 +7,7 @@ import { MEASURES, type Measure, NEGATIVE, POSITIVE } from "../generated/vocabul
 import { capital, counted, upTo } from "../paint/format";
 import { isNothing } from "../paint/ranked";
 import { nounOf, plural } from "../parts/nouns";
-import { isMuch } from "../parts/sentence";
+import { isMuch } from "../parts/phrasing";
 import { tokenQuote } from "../parts/token";
 import { renormalized } from "../state/headgrid";
 import type { ShownHead } from "../state/shownhead";

@@ -2,9 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useContext } from "preact/hooks";
 import { inks } from "../paint/palette";
+import { textWidth } from "../paint/textwidth";
 import { Paper } from "./paper";
 import { AsTables, type Figures, PictureTable } from "./picturetable";
-import { textWidth } from "./textwidth";
 
 export interface Scale {
   (value: number): number;

@@ -2,10 +2,10 @@
 import { type ComponentChildren, render } from "preact";
 import { useContext } from "preact/hooks";
 import { inks } from "../paint/palette";
+import { textWidth, wrap } from "../paint/textwidth";
 import { Drawing } from "./chart";
 import { Embedded } from "./heatchart";
 import { type LegendProps, Paper, type PaperSheet, type Sheet } from "./paper";
-import { textWidth, wrap } from "./textwidth";
 import { visibleText } from "./token";
 
 /** What every figure says about itself. */

@@ -3,11 +3,11 @@ import { useContext, useMemo } from "preact/hooks";
 import { dataUri, png } from "../paint/bitmap";
 import { hex } from "../paint/colormap";
 import { inks } from "../paint/palette";
+import { widest } from "../paint/textwidth";
 import type { Cell } from "../state/page";
 import { Drawing } from "./chart";
 import { Paper } from "./paper";
 import { mapTable } from "./picturetable";
-import { widest } from "./textwidth";
 import { tokenText } from "./token";
 
 const TILT = 55; // degrees

@@ -3,7 +3,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { KeyOrder, NeuronOrder } from "../compute/neuronsheet";
 import { SETTINGS } from "../generated/vocabulary";
-import { createFront, type FrontState } from "./front";
+import { createFront, type FrontState } from "./frontstate";
 import { createLessonState, type LessonState } from "./lesson";
 import { createWhatIf, type WhatIfState } from "./whatif";
 import { createWhy, type WhyState } from "./whystate";

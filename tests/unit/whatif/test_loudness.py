@@ -13,7 +13,7 @@ from bertlens.base.vocabulary.constants import LOUDNESS
 from bertlens.run.changes import base
 from bertlens.whatif import single_changes, sweeps
 from bertlens.whatif.before_after import answers
-from bertlens.widgets.answers import loudness as answer
+from bertlens.widgets.answers import loudness_curve as answer
 from bertlens.widgets.answers.first_answer import saved_heads
 from bertlens.widgets.records import Selection
 from unit.asking import question

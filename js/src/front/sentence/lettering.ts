@@ -1,5 +1,5 @@
 // How large a sentence is set: as large as fits on one line, else smaller, on several.
-import { textWidth } from "../../parts/textwidth";
+import { textWidth } from "../../paint/textwidth";
 
 export interface Lettering {
   size: number; // px

@@ -3,8 +3,8 @@ import { largestSize } from "../../compute/largest";
 import { cssColor } from "../../paint/colormap";
 import { upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
+import { textWidth } from "../../paint/textwidth";
 import { Legend } from "../../parts/legend";
-import { textWidth } from "../../parts/textwidth";
 import { useView } from "../../state/view";
 
 const NAME = 6.6; // ems for the name of a bar

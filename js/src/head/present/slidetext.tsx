@@ -1,7 +1,7 @@
 // A text as large as its box allows; one that is too long for a slide in parts.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { edges, type TokenSide, type Unit } from "../../compute/grid";
-import { textWidth } from "../../parts/textwidth";
+import { textWidth } from "../../paint/textwidth";
 import { useView } from "../../state/view";
 import { type Shades, Strip, written } from "../running";
 import { fill } from "./fill";

@@ -5,9 +5,9 @@ import type { Cells } from "../compute/windows";
 import { MENTION_EVEN, MENTION_SHARE, STATISTICS } from "../generated/vocabulary";
 import { counted, headLabel, percent, upTo } from "../paint/format";
 import { quotation } from "../paint/quotes";
-import { tokenQuote, tokenWord } from "../parts/token";
 import type { Overview } from "../state/overview";
 import { type Noun, nounOf, plural, separatorNames } from "./nouns";
+import { tokenQuote, tokenWord } from "./token";
 
 const RULE = `named is what gets ${percent(MENTION_SHARE)} or more, and twice what even rows would give`;
 const MOST_PLACES = 3; // that are named, two of them in the sentence itself

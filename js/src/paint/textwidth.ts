@@ -1,5 +1,5 @@
 // About how wide text is drawn, and where it breaks into lines: figures are laid out without a page.
-import { visibleText } from "./token";
+import { visibleText } from "../parts/token";
 
 const NARROW = /[ijltfrI.,:;'|!()[\]{}\s]/;
 const BROAD = /[mwMW@%—…]/;
