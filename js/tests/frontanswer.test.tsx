@@ -452,7 +452,7 @@ describe("the front", () => {
     });
     await it.wait(50);
     expect(it.text("strip")).toMatch(/L0·H1−0\.40.*L1·H2\+0\.05.*All 12 heads ▸$/);
-    expect(it.text("strip")).toContain("L1·H2: 2nd of 12");
+    expect(it.text("strip")).toContain("L1·H2: 2nd of 2 that were tried");
     const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
     expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);

@@ -95,7 +95,7 @@ export function Explorer({ view }: { view: View }) {
           )}
           <Deferred>
             <Pictures />
-            <WhatIf />
+            <WhatIf brief={!isUnfolded(view)} />
           </Deferred>
           {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
           {isUnfolded(view) && <Work />}

@@ -80,7 +80,7 @@ export function Strip() {
   const isNothing = list.length > 0 && list.every(([, , change]) => Math.abs(change) < 0.005);
   return (
     <section class="bl-heads-here" data-testid="strip" aria-label="Heads that matter most here">
-      <Heading heads={isNothing || list.length === 0 ? null : matter} />
+      {answers && !answers.why_not && <Heading heads={isNothing || list.length === 0 ? null : matter} />}
       <div class="bl-head-chips">
         {list.length > 0 && !isNothing ? (
           list
@@ -130,7 +130,7 @@ function noneWords(
 
 /** What the numbers are of, and where the head shown stands among them. */
 function Heading({ heads }: { heads: HeadsThatMatter | null }) {
-  const { overview, shownHead } = useView();
+  const { shownHead } = useView();
   const answers = useAnswers();
   const { layer, head } = shownHead;
   const place = heads?.heads.findIndex(([l, h]) => l === layer && h === head) ?? -1;
@@ -156,7 +156,7 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
       )}
       {place > 0 && (
         <span class="bl-muted bl-heads-place">
-          {headLabel(layer, head)}: {ordinal(place + 1)} of {overview.n_layers * overview.n_heads}
+          {headLabel(layer, head)}: {ordinal(place + 1)} of {heads!.heads.length} that were tried
         </span>
       )}
     </h3>

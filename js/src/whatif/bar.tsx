@@ -8,7 +8,7 @@ import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { tokenWord } from "../parts/token";
 import { type AnswerRow, type Answers, movedMost } from "../state/effects";
-import { useAnswers } from "../state/frontanswers";
+import { otherChanges, useAnswers } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
@@ -16,13 +16,16 @@ import { Matters } from "./headeffects";
 import { PatchForm } from "./patch";
 import { Slopes } from "./slopes";
 
-export function WhatIf() {
-  const { overview, page } = useView();
+/** brief: below the answer, which says itself what a change of the head shown does. */
+export function WhatIf({ brief }: { brief: boolean }) {
+  const view = useView();
+  const { overview, page, shownHead } = view;
   const { patching } = page.whatif;
   const answers = useAnswers();
   useHands();
-  const changed = overview.changes.length > 0;
-  const matters = changeColour(useView()) === "matters";
+  const changes = brief ? otherChanges(overview, shownHead.layer, shownHead.head) : overview.changes;
+  const changed = changes.length > 0;
+  const matters = !brief && changeColour(view) === "matters";
   return (
     <>
       <AtPointer />
@@ -30,11 +33,13 @@ export function WhatIf() {
         <section class="bl-whatif" aria-label="What if">
           {changed && <Chips />}
           {patching.value && <PatchForm done={() => into(patching)(false)} />}
-          <div class="bl-whatif-parts">
-            {changed && answers && <AnswerSlopes answers={answers} />}
-            {changed && <Elsewhere />}
-            {matters && answers && <Matters answers={answers} />}
-          </div>
+          {!brief && (
+            <div class="bl-whatif-parts">
+              {changed && answers && <AnswerSlopes answers={answers} />}
+              {changed && <Elsewhere />}
+              {matters && answers && <Matters answers={answers} />}
+            </div>
+          )}
         </section>
       )}
     </>
