@@ -129,7 +129,7 @@ function Work() {
   const open = openTab(view);
   const choose = (name: string) => {
     isClicked.current = true;
-    page.tabChosen.value = true;
+    page.tabChosen.value = page.allHeads.value = true; // they stay when the tab is closed
     synced.put({ view: head && name === open?.name ? "" : name }); // a second click closes it
   };
   const asking = (

@@ -14,6 +14,7 @@ import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
 import { type Piece, shownDifference } from "./claims";
+import { fold, isUnfolded, isUnfoldedForGood } from "./unfolded";
 
 const CHIPS = 6;
 const BAR = 26; // px of the longest
@@ -108,7 +109,7 @@ export function Strip() {
             )}
           </div>
         )}
-        <AllHeads count={count} heads={list} />
+        {!isUnfoldedForGood(view) && <AllHeads count={count} heads={list} />}
       </div>
     </section>
   );
@@ -207,12 +208,13 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
 
 /** The way to the atlas, with the heads that were tried as its picture. */
 function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["heads"] }) {
-  const { overview, page, shownHead } = useView();
-  const open = page.allHeads;
+  const view = useView();
+  const { overview, shownHead } = view;
+  const isOpen = isUnfolded(view);
   const { n_layers, n_heads } = overview;
   const peak = Math.max(...heads.map(([, , change]) => Math.abs(change)), 1e-9);
   return (
-    <button type="button" class="bl-open-heads" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
+    <button type="button" class="bl-open-heads" aria-expanded={isOpen} onClick={() => fold(view, isOpen)}>
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
         {heads.map(([layer, head, change]) => (
           <rect
@@ -226,7 +228,7 @@ function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["hea
         ))}
         <rect class="bl-on" x={shownHead.head} y={shownHead.layer} width={1} height={1} />
       </svg>
-      All {count} heads {open.value ? "▾" : "▸"}
+      All {count} heads {isOpen ? "▾" : "▸"}
     </button>
   );
 }

@@ -1,10 +1,18 @@
 // Whether the heads and the matrix stand below the sentence and its answer.
+import { batch } from "@preact/signals";
 import type { View } from "../state/view";
 
-/** Whether all heads and the matrix are seen: asked for, or there is nothing else to see, or something in them is pointed at. */
-export const isUnfolded = ({ synced, overview, page }: View): boolean =>
-  page.allHeads.value ||
-  synced.view.value !== "" ||
-  !synced.parts.value.includes("header") ||
-  !overview.lens ||
-  Object.keys(synced.lesson.value).length > 0;
+/** Whether they cannot be folded away: there is nothing else to see, or a lesson points at them. */
+export const isUnfoldedForGood = ({ synced, overview }: View): boolean =>
+  !synced.parts.value.includes("header") || !overview.lens || Object.keys(synced.lesson.value).length > 0;
+
+/** Whether they are seen: so, or a tab that is open is about them, or they were asked for. */
+export const isUnfolded = (view: View): boolean =>
+  isUnfoldedForGood(view) || view.synced.view.value !== "" || view.page.allHeads.value;
+
+/** Unfold them, or fold them away with what is open among them. */
+export const fold = ({ page, synced }: View, isFolded: boolean): void =>
+  batch(() => {
+    page.allHeads.value = !isFolded;
+    if (isFolded && synced.view.value !== "") synced.put({ view: "" });
+  });
