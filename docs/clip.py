@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 from PIL import Image, ImageDraw
@@ -20,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from bertlens.base.colors import INKS  # noqa: E402
 from browser.harness import CHROMIUM_ARGS, chromium  # noqa: E402
 
-SIZE = (1240, 860)  # of the page, px
+SIZE = (1240, 800)  # of the page, px
 WIDTH = 1000  # of the picture
 STEPS, STEP = 7, 50  # frames of a movement, and ms of each
 ARROW = ((0, 0), (0, 19), (4.5, 15), (8, 22), (11, 20.5), (7.6, 14), (13.5, 14))
@@ -67,36 +68,52 @@ class Film:
         self.hold(ms)
 
 
+def drag(film: Film, track: Locator, factors: tuple[float, ...], ms: int = 900) -> None:
+    """Move the slider's knob, which stands at the first factor, to the others; 0 is its left end, 2 its right one."""
+    box = track.bounding_box()
+    assert box is not None
+    x = [box["x"] + box["width"] * factor / 2 for factor in factors]
+    film.go(track, (factors[0] / 2, 0.98), ms=80)
+    film.page.mouse.down()
+    for start, goal in pairwise(x):
+        for n in range(1, 2 * STEPS + 1):
+            film.at = (start + n / (2 * STEPS) * (goal - start), film.at[1])
+            film.page.mouse.move(*film.at)
+            film.hold(STEP)
+        film.hold(ms)
+    film.page.mouse.up()
+
+
 def record(page: Page) -> Film:
     view, film = page.locator(".bertlens"), Film(page)
-    film.hold(900)
-    film.click(view.locator('[data-head="0-2"]'))
-    film.click(view.locator('[data-head="3-5"]'), ms=800)
-    film.click(view.locator('[data-head="1-8"]'), ms=600)
-    matrix = view.get_by_test_id("matrix")
-    rows, cols = (int(matrix.get_attribute(f"aria-{side}count") or 1) for side in ("row", "col"))
-    film.click(matrix, (10.5 / cols, 9.5 / rows))  # was → tired
-    lines = view.get_by_role("button", name="Lines", exact=True)
-    film.click(lines, ms=1100)
-    film.click(view.get_by_role("button", name="Matrix", exact=True), ms=500)
-    page.evaluate("() => document.querySelector('.bl-asking').scrollIntoView()")
-    film.hold(500)
-    for tab in ("neurons", "why"):
-        film.click(view.locator(f"[data-tab={tab}]"), ms=1200)
+    film.hold(1500)
+    drag(film, view.get_by_role("slider"), (1, 0, 1.7, 1))
+    film.hold(700)
+    field = view.get_by_label("Sentence A")
+    field.evaluate("field => { field.focus(); field.selectionStart = field.selectionEnd = field.value.length - 1; }")
+    for key in (*["Backspace"] * len("tired"), *"sour"):
+        page.keyboard.press(key)
+        film.hold(110)
+    view.get_by_test_id("answer").get_by_text("milk").first.wait_for()
+    page.wait_for_timeout(3000)
+    film.hold(2200)
+    film.click(view.get_by_test_id("strip").locator("[data-strip-head]").nth(1), ms=1500)
+    film.click(view.get_by_role("button", name="All 72 heads"), ms=1600)
     return film
 
 
 def main() -> None:
     import bertlens as bl
 
-    trace = bl.Lens.embedded().trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+    trace = bl.Lens.embedded(mlm=True).trace("The cat did not drink the milk because the [MASK] was tired.")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "page.html"
-        trace.explore(layer=1, head=8, query=3, key=4).to_html(path)
+        trace.explore(theme="light").to_html(path, live=True)
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
         page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         page.goto(path.as_uri())
-        page.locator("[data-tab=neurons]").wait_for()
+        page.locator("[data-strip-head]").first.wait_for()
+        page.wait_for_timeout(3000)
         film = record(page)
         browser.close()
     first, *others = film.frames

@@ -12,12 +12,14 @@ from bertlens.widgets.first_head import opening
 
 TEXTS = ("The cat did not drink the milk because it was sour.", "My sister threw it away.")
 FONTS = {"as it is": "normal", "narrow": "-0.05em", "wide": "0.06em"}
-HEIGHTS = {480: 1400, 950: 820, 968: 820, 1280: 740, 1400: 700}  # px, of a view as wide as its document
-CONTROLS, WORDS = 20, 150
+HEIGHTS = {480: 1300, 950: 780, 968: 780, 1280: 780, 1400: 780}  # px, of a view as wide as its document
+CONTROLS, WORDS = 20, 120
+MASKED = "The cat did not drink the milk because the [MASK] was tired."
 
 CONTROLS_SEEN = """root => [...root.querySelectorAll("button, select, input, summary, a[href], [role=tab]")]
     .filter((one) => one.checkVisibility() && !one.disabled)
     .filter((one) => !one.closest("[data-head], .bl-layer, .bl-row-label, .bl-col-label, .bl-list li"))
+    .filter((one) => !one.closest(".bl-stage, .bl-head-chip"))
     .map((one) => one.getAttribute("aria-label") || one.innerText || one.name || one.type)"""
 PIECES = """root => {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
@@ -36,17 +38,21 @@ def view():
     return lambda *texts: lens.trace(*texts).explore()
 
 
-def opened(show, view, width, font="as it is"):
+def opened(show, view, width, font="as it is", **options):
     """With the margin of a page, 12 px on each side."""
-    seen = show(view, width=width, height=900)
+    seen = show(view, width=width, height=900, **options)
     seen.page.add_style_tag(content=f".bertlens, .bertlens * {{ letter-spacing: {FONTS[font]} }}")
     seen.settled()
     return seen
 
 
 @pytest.mark.parametrize("font", FONTS)
-def test_the_first_screen_is_calm(show, view, font):
-    seen = opened(show, view(*TEXTS), 968, font)
+@pytest.mark.parametrize("kind", ["one text", "two texts", "a mask"])
+def test_the_first_screen_is_calm(show, view, kind, font):
+    masked = kind == "a mask"
+    first = bl.Lens.embedded(mlm=True).trace(MASKED).explore() if masked else view(*TEXTS[: 1 + (kind == "two texts")])
+    seen = opened(show, first, 968, font, folded=True)
+    expect(seen.part("strip").locator("[data-strip-head]")).to_have_count(6)
     for width, highest in HEIGHTS.items():
         seen.page.set_viewport_size({"width": width, "height": 900})
         seen.settled()
@@ -55,14 +61,21 @@ def test_the_first_screen_is_calm(show, view, font):
         words = [piece for piece in pieces if re.search(r"[^\W\d_]", piece)]
         assert len(controls) <= CONTROLS, (width, controls)
         assert len(words) <= WORDS, (width, len(words), words)
-        expect(seen.part("answer").get_by_text("mean of all tokens")).to_be_visible()
         assert seen.root.bounding_box()["height"] <= highest, width
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
-def test_one_sentence_alone_is_as_calm(show, view):
-    seen = opened(show, view(TEXTS[0]), 968)
-    assert len(seen.root.evaluate(CONTROLS_SEEN)) <= CONTROLS, seen.root.evaluate(CONTROLS_SEEN)
+def test_four_questions_are_answered_without_a_click(show):
+    """What does the model answer, which head matters, what does it look at, and what happens without it."""
+    seen = opened(show, bl.Lens.embedded(mlm=True).trace(MASKED).explore(), 968, folded=True)
+    for said in (
+        seen.answer_bar("cat"),
+        seen.part("strip").get_by_role("button", name="L5·H7"),
+        seen.part("claim").get_by_text("lets [MASK] look at cat"),
+        seen.part("claim").get_by_text("Without it, cat falls from"),
+        seen.root.get_by_role("button", name="All 72 heads"),
+    ):
+        expect(said.first).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize("width", [950, 968, 1400])
@@ -75,20 +88,6 @@ def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(show, widt
     present, more = (button.bounding_box()["y"] for button in buttons)
     assert abs(present - more) < 8
     expect(seen.root.get_by_role("list", name="What the tokenizer did")).to_have_count(0)
-
-
-def test_the_line_for_beginners_goes_after_two_clicks_and_stays_away(show, view):
-    seen = opened(show, view(*TEXTS), 968)
-    start = seen.part("start")
-    expect(start).to_be_visible()
-    seen.thumb(1, 8).click()
-    expect(start).to_be_visible()
-    seen.at_cell(3, 4)
-    expect(start).to_have_count(0)
-    seen.page.evaluate("() => { mounted[0](); mount(0); }")
-    expect(seen.root).to_be_visible()
-    seen.settled()
-    expect(start).to_have_count(0)
 
 
 def test_it_opens_on_what_the_head_that_matters_looks_at(show, view):
@@ -124,17 +123,6 @@ def test_so_they_are_in_the_window_that_jupyterlab_leaves(show, view):
         expect(seen.tab(tab)).to_be_in_viewport(ratio=1)
 
 
-def test_the_first_line_is_true_in_the_dark_and_of_norms(show, view):
-    lens_view = view(*TEXTS)
-    lens_view.theme = "dark"
-    seen = opened(show, lens_view, 968)
-    expect(seen.part("start")).to_contain_text("bright = it looks there. Click one, then click a word.")
-    seen.shows("Norm ‖αf(x)‖")
-    expect(seen.part("start")).to_contain_text("bright = it takes from there.")
-    seen.shows("Difference")
-    expect(seen.part("start")).to_contain_text("red = it looks more than it takes.")
-
-
 def test_the_menu_of_questions_stays_while_one_searches(show, view):
     seen = opened(show, view(*TEXTS), 968)
     menu = seen.finder()
@@ -147,17 +135,22 @@ def test_the_menu_of_questions_stays_while_one_searches(show, view):
     assert menu.get_attribute("open") is not None
 
 
-def test_what_am_i_seeing_is_a_walk_of_four_spotlights(show, view):
-    seen = opened(show, view(*TEXTS), 968)
+FRONT, BELOW = ("The sentence", "The answer", "The heads"), ("All heads", "One head", "In words", "What to ask")
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_what_am_i_seeing_is_a_walk_of_spotlights(show, view, folded):
+    seen = opened(show, view(*TEXTS), 968, folded=folded)
     seen.root.get_by_role("button", name="What am I seeing?").click()
     note = seen.part("walk")
-    for n, title in enumerate(("All heads", "One head", "In words", "What to ask"), 1):
+    titles = FRONT if folded else (*FRONT, *BELOW)
+    for n, title in enumerate(titles, 1):
         expect(note).to_contain_text(title)
-        expect(note).to_contain_text(f"{n} of 4")
+        expect(note).to_contain_text(f"{n} of {len(titles)}")
         expect(note).to_be_in_viewport()
-        note.get_by_role("button", name="Done" if n == 4 else "Next").press("Enter")
+        note.get_by_role("button", name="Done" if n == len(titles) else "Next").press("Enter")
     expect(note).to_have_count(0)
     seen.root.get_by_role("button", name="What am I seeing?").click()
     seen.page.keyboard.press("Escape")
     expect(note).to_have_count(0)
-    expect(seen.root.locator(".bl-mark-cell")).to_be_visible()  # the pin stays
+    assert seen.page.evaluate("models[0].get('query')") is not None  # the pin stays
