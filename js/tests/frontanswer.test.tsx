@@ -282,6 +282,7 @@ async function front(changes: object[] = [], answers: object = ANSWERS) {
   const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes }));
   await hello(b);
   const view = createView(b.store, signal(false));
+  view.synced.put({ view: "" });
   const element = document.createElement("div");
   const parts = () => [<Claim key="c" />, <Loudness key="l" />, <Answer key="a" />, <Strip key="s" />];
   render(<ViewContext.Provider value={view}>{parts()}</ViewContext.Provider>, element);
@@ -456,6 +457,17 @@ describe("the front", () => {
     const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
     expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);
+  });
+  it("unfolds all heads, and folds them away with what is open among them", async () => {
+    const it = await front();
+    const button = it.part("strip").querySelector<HTMLButtonElement>(".bl-open-heads")!;
+    button.click();
+    await it.wait(20);
+    expect(button.getAttribute("aria-expanded")).toBe("true");
+    it.view.synced.put({ view: "why" });
+    button.click();
+    await it.wait(20);
+    expect([button.getAttribute("aria-expanded"), it.view.synced.view.value]).toEqual(["false", ""]);
   });
   it("follows the word under the pointer in its first sentence alone", async () => {
     const it = await dragged();

@@ -1,5 +1,5 @@
 // Two sentences that join the head and the answer: where it looks, and what happens without it.
-import { grid, type Unit, units } from "../compute/grid";
+import { grid, type Unit } from "../compute/grid";
 import { evenOf, mostWords } from "../head/cellwords";
 import { capital, headLabel } from "../paint/format";
 import { nounOf } from "../parts/nouns";
@@ -18,6 +18,7 @@ import {
 import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
 import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
+import { askerOf, wordsOf } from "./sentence/wordrow";
 
 const NEIGHBOURS = { before: "previous", after: "next" } as const;
 const MOST = 0.5; // of a head's attention that goes to one neighbour: it looks there from everywhere
@@ -33,16 +34,15 @@ function neighboursOf({ overview, shownHead }: View, step: number): Look["neighb
   return side && share >= MOST ? { side, share } : null;
 }
 
-/** What the row in focus (the answer's, where none is pinned), or that of the word under the pointer, gives most to; in
- * words for other measures than weight. */
-export function lookOf(view: View, answered = -1): Look | string {
+/** What the word that asks gives most to, as the arcs have it; in words for other measures than weight. */
+function lookOf(view: View): Look | string {
   const { overview, shownHead, focus, page } = view;
   const { layer, head, layerMap, measure, values } = shownHead;
-  const [rows, cols] = [units(overview.queries, true), units(overview.keyside, true)];
+  const words = wordsOf(overview);
+  const { rows, cols } = words;
   const hovered = page.front.word.value;
   const has = (n: number) => (unit: Unit) => unit.pieces.includes(n);
-  const position = focus.pinnedQuery || answered < 0 ? focus.query : answered;
-  const at = Math.max(0, rows.findIndex(has(hovered?.[0] ?? position)));
+  const at = askerOf(view, words);
   const query = rows[at]!;
   const numbers = grid(layerMap?.values ?? values, [query], cols).values.row(0);
   const name = headLabel(layer, head);
@@ -99,7 +99,7 @@ const isOfCurve = ({ answers, lead, loudness, curve, runFactor: shown, isDragged
 
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
 function claimOf(view: View, front: FrontAnswer | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
-  const look = lookOf(view, front?.answers.kind === "words" ? front.lead.position : -1);
+  const look = lookOf(view);
   const first = typeof look === "string" ? [capital(look)] : lookPieces(look);
   if (!front) return [first, null];
   if (front.waits) return [first, ["…"]];
