@@ -22,11 +22,16 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "notebooks")]
 
 from browser.harness import CHROMIUM_ARGS, Jupyter, chromium, watched  # noqa: E402
 
+FRONT = """import bertlens as bl
+
+view = bl.Lens.embedded(mlm=True).trace("The cat did not drink the milk because the [MASK] was tired.").explore()
+view"""
+
 TRACE = """import bertlens as bl
 
 lens = bl.Lens.embedded()
 trace = lens.trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
-view = trace.explore(layer=1, head=8, query=3, key=4)
+view = trace.explore(layer=1, head=8, query=3, key=4, settings={"all_heads": True})
 view"""
 
 MASKED = """view.trace = bl.Lens.embedded(mlm=True).trace("The cat sat on the [MASK] because it was tired.")
@@ -82,14 +87,16 @@ def shoot(page: Page, name: str, selector: str = ".bertlens", height: int = 10_0
 
 
 def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
-    for theme in ("light", "dark"):
+    for theme, cell in (("light", FRONT), ("dark", FRONT), ("light", TRACE)):
         context, page, log = watched(browser, jupyter.url, viewport={"width": 1720, "height": 2300})
-        path = jupyter.write([TRACE], f"{theme}.ipynb")
+        path = jupyter.write([cell], f"{theme}.ipynb")
         notebook = jupyter.open(page, log, path, theme=theme)
         notebook.run_all()
         page.wait_for_selector('.bertlens[data-state="live"]')
-        shoot(page, f"explorer-{theme}")
-        if theme == "light":
+        if cell == FRONT:
+            page.locator("[data-strip-head]").first.wait_for()
+            shoot(page, f"explorer-{theme}")
+        else:
             shoot(page, "matrix", ".bl-head")
             notebook.kernel("view.view = 'neurons'")
             page.wait_for_selector("[data-testid=neurons]")
@@ -185,15 +192,15 @@ def view_pages(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
 def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     import bertlens as bl
 
-    trace = bl.Lens.embedded().trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+    trace = bl.Lens.embedded(mlm=True).trace("The cat did not drink the milk because the [MASK] was tired.")
     path = folder / "page.html"
-    trace.explore(layer=1, head=8, query=3, key=4).to_html(path)
+    trace.explore().to_html(path)
     for theme in ("light", "dark"):
         context, page, _ = watched(
             browser, path.as_uri(), viewport={"width": 480, "height": 900}, color_scheme=theme, device_scale_factor=1.5
         )
         page.goto(path.as_uri())
-        page.wait_for_selector(".bertlens")
+        page.locator("[data-strip-head]").first.wait_for()
         shoot(page, f"narrow-{theme}")
         context.close()
 
