@@ -119,6 +119,13 @@ def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads
     return run_to_end(ranking(lambda: trace, first_number(trace, about), about))
 
 
+def estimated_effects(trace: Trace) -> Tensor | None:
+    """(L, H, S): what each head's output at a token adds to the first number of the answer, to first order (see
+    `sweeps.slopes`), by one backward pass; None where the number has no slope. Raises like `first_number`."""
+    sloped = first_number(trace).swept.sloped
+    return None if sloped is None else sloped()
+
+
 def ranking(here: Here, number: FirstNumber, about: Asked) -> Generator[float, None, StrongestHeads]:
     """`strongest_heads` in steps, each a share of the work; made once of a run."""
     memo = here().kept("strongest heads", dict[Asked, StrongestHeads])

@@ -16,7 +16,7 @@ from ..measures.vector_shares import vector_shares
 from ..measures.words import lettered, merge_map, strongest_word, units
 from ..trace.trace import Trace
 from ..whatif.before_after import answer_kind
-from ..whatif.strongest_heads import strongest_heads
+from ..whatif.strongest_heads import estimated_effects
 from .answers.head_answers import gate_scores
 
 PLAIN = ("open", "closed")  # gates of heads that show little at a glance
@@ -30,9 +30,9 @@ Cell = dict[str, int | None]
 def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Cell:
     """The head that matters most to the answer, and what it looks at; {"layer", "head", "query", "key"}.
 
-    Of a model that answers, in texts of up to 128 tokens: of the eight heads that `whatif.strongest_heads` runs the one
-    that moves the first number most, the token whose row there moves it most, and the strongest word of that row (None
-    where that has no more than an even share). Of an encoder with one text the largest weight between two words that
+    Of a model that answers, in texts of up to 128 tokens: the head that moves the first number of the answer most, the
+    token whose row there moves it most, both by one backward pass, and the strongest word of that row (None where that
+    has no more than an even share). Of an encoder with one text the largest weight between two words that
     are no neighbours and that its vector rests on more than evenly, in a head that gives less than half of its weight
     to the word before, after or itself. Elsewhere, and where a text has nothing of the kind, the largest weight from .4
     to .9 between two words, in a head that is not open or closed; of equal weights the lower layer, head and cell.
@@ -53,11 +53,17 @@ def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[i
 
 
 def _mattering(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
-    outcome = strongest_heads(trace)
-    for (layer, head, change), query in zip(outcome.heads, outcome.rows, strict=True):
-        if layer in layers and head in heads and query >= 0 and not is_nothing(change):
-            return {"layer": layer, "head": head, "query": query, "key": strongest_word(trace, layer, head, query)}
-    return None
+    effects = estimated_effects(trace)
+    if effects is None:
+        return None
+    of_these = effects[layers][:, heads]
+    sizes = of_these.sum(-1).abs().nan_to_num(-1)
+    n = int(sizes.argmax())
+    row, column = divmod(n, len(heads))
+    if is_nothing(float(sizes[row, column])):
+        return None
+    layer, head, query = layers[row], heads[column], int(of_these[row, column].abs().argmax())
+    return {"layer": layer, "head": head, "query": query, "key": strongest_word(trace, layer, head, query)}
 
 
 def _linked(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
