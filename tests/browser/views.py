@@ -144,7 +144,7 @@ class Seen:
 
     @property
     def said(self) -> Locator:
-        return self.root.locator("[aria-live=polite]")
+        return self.root.locator(".bl-hidden[aria-live=polite]")
 
     # readings
 

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.base import colors
+from bertlens.widgets.first_head import opening
 from browser.maps import WORDS, attention, encoder_decoder
 from browser.views import Seen, hosted, in_frame, saved, shown
 
@@ -209,7 +210,8 @@ def test_long_texts_are_pooled_to_32_pixels(show, embedded_lens):
 def test_include_layers_and_heads_limit_the_grid(show, pair):
     seen = show(pair.explore(include_layers=[1, 4], include_heads=[0, 8, 9]))
     assert seen.thumbs() == ["1-0", "1-8", "1-9", "4-0", "4-8", "4-9"]
-    seen.title("L1·H8")
+    cell = opening(pair, [1, 4], [0, 8, 9])
+    seen.title(f"L{cell['layer']}·H{cell['head']}")
 
 
 # What BertViz's model view lacks

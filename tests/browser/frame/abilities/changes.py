@@ -163,7 +163,7 @@ def answers(hand: Hand) -> Steps:
     yield
     best = trace("masked").predictions(k=1)
     expect(hand.answer()).to_contain_text(best["token"][0])
-    expect(hand.answer()).to_contain_text(shown(best["probability"][0]))
+    expect(hand.answer()).to_contain_text(f"{best['probability'][0]:.2f}")
 
 
 @ability("see the answer before and after a change", 2)
