@@ -21,12 +21,12 @@ const SPOTS: Spot[] = [
       `The arcs show what a word looks at in ${headLabel(layer, head)}, the thicker the more. Touch another word, or change the text.`,
   },
   {
-    at: ".bl-front .bl-answer",
+    at: ".bl-front-answer",
     title: "The answer",
     says: () => "What the model answers, and how much of it is lost without this head.",
   },
   {
-    at: ".bl-strip",
+    at: ".bl-heads-here",
     title: "The heads",
     says: () => "Those that matter most to the answer here, and behind the last button all of them.",
   },

@@ -172,6 +172,11 @@ def test_why_of_a_typed_text_is_the_sum_of_its_parts(live, page_of):
     expect(seen.part("why-pictures")).to_contain_text("This needs Python")  # whole maps are Python's
 
 
+def text_before(seen: Seen) -> None:
+    seen.root.get_by_text("Examples", exact=True).click()
+    seen.root.get_by_role("button", name="Text before", exact=True).click()
+
+
 def test_texts_of_before_and_two_texts_compared(live, page_of):
     path, lens = live
     page = page_of(path, width=1280)
@@ -179,9 +184,9 @@ def test_texts_of_before_and_two_texts_compared(live, page_of):
     seen = Seen(page)
     run(seen, TYPED)
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
-    seen.root.get_by_role("button", name="Text before", exact=True).click()
+    text_before(seen)
     expect(seen.root.locator(".bl-row-label", has_text="tired")).to_be_visible()
-    seen.root.get_by_role("button", name="Text before", exact=True).click()
+    text_before(seen)
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
     open_compare(seen)
     seen.part("compare-with").get_by_role("button", name=OWN).click()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import bertlens as bl
+from bertlens.base.colors import INKS
 from bertlens.reports import Report
 from browser.views import Seen
 from unit import tiny
@@ -37,7 +38,7 @@ def test_cards_fit_and_a_click_brings_up_the_head(page_of: Any, report: Report) 
         page.emulate_media(color_scheme=theme)
         assert overflow(page) == []
         ground = page.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
-        assert (ground == "rgb(17, 20, 24)") == (theme == "dark")
+        assert ground == f"rgb{tuple(bytes.fromhex(INKS[theme]['bg'][1:]))}"
     expect(page.locator("article")).to_have_count(len(report.cards))
     card = next(card for card in report.cards if card.measured.head not in (None, (0, 0)))
     layer, head = card.measured.head or (0, 0)

@@ -62,6 +62,9 @@ export function useLayout(
       const indent = before.reduce((sum, mark) => sum + mark.offsetWidth + 10, 0);
       line.style.setProperty("--indent", `${indent}px`);
     }
+    const mirrors = [...stage.current!.querySelectorAll(".bl-mirror")];
+    const excess = Math.max(...mirrors.map(({ scrollWidth, clientWidth }) => scrollWidth / (clientWidth || 1)));
+    if (type.one && excess > 1.004) setType({ ...type, size: Number((type.size / excess).toFixed(2)) }); // letters are wider here
     const now = boxesOf(stage.current!, words.units.length, type.size);
     setBoxes((previous) => (JSON.stringify(previous) === JSON.stringify(now) ? previous : now));
   });

@@ -11,6 +11,9 @@ const LABELS = ["Sentence A", "Sentence B, optional"];
 const HINTS = ["a sentence", "a second sentence (optional)"];
 export const taps = { count: 0 }; // touches, in all views of the document
 
+/** Characters that turn the writing direction of what stands beside them, each seen as one sign. */
+const seenText = (text: string) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+
 /** A text in pieces: words by their number, and what stands between them. */
 function piecesOf(
   text: string,
@@ -124,7 +127,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
           if (word === undefined) {
             return (
               <span key={`-${start}`} data-start={start}>
-                {text}
+                {seenText(text)}
               </span>
             );
           }
@@ -138,7 +141,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
               class={`bl-textword${isMask ? " bl-mask" : ""} ${name}`}
               data-label={isMask ? text : undefined}
             >
-              {text}
+              {seenText(text)}
             </span>
           );
         })}
