@@ -68,7 +68,7 @@ VALUES: dict[str, list[Any]] = {
     "layers": [[1]],
     "live": [False, True],
     "long": [False, True],
-    "settings": [{"show_all": True}],
+    "settings": [{"atlas_fill": True}],
     "split": [{"of": "output", "words": True}],
     "sheet": [{"mm": 85, "points": 8, "dark": False, "query": None, "key": None}],
 }
