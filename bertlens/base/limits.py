@@ -23,6 +23,7 @@ LIMITS: dict[str, Limit] = {
     "flow": Limit(64, "attention flow, unless a reader raises it", "it is S² flow problems, each on L · S² pipes"),
     "attributed": Limit(64, "what each token does to the answer: of longer ones on request", "a run for each token"),
     "by_cell": Limit(64, "weight against norm, cell by cell: longer ones key by key", "cells are the text's square"),
+    "typed": Limit(128, "a run at every pause of who types: longer ones on Enter", "it is to follow at once"),
     "at_once": Limit(128, "all layers' pictures in the first one: of longer ones on request", "a view is to be there"),
     "even": Limit(128, "what an even row gives: of longer ones next to nothing", "it is what shares are beside"),
     "compared": Limit(128, "the heads of two runs before the first picture", "it waits for them"),
@@ -57,7 +58,7 @@ PAGE_TEXT_CHARACTERS = 100_000  # that the page sends
 PATCH_TEXT_CHARACTERS = 10_000  # to patch from
 
 # What the page reads itself
-PAGE = ("carried", "by_cell", "even", "saved", "held", "effects", "attributed", "faithful")
+PAGE = ("carried", "by_cell", "typed", "even", "saved", "held", "effects", "attributed", "faithful")
 
 
 def within(name: str, *tokens: int) -> bool:

@@ -17,6 +17,8 @@ import torch
 from ..errors import ModelError
 from ..lens import Lens
 from ..measures.predictions import classes, masked, words_of
+from ..measures.rows import blocks as row_blocks
+from ..measures.rows import head_groups
 from ..text.encoding import Encoding
 from ..trace.trace import Trace
 from . import page_arithmetic, page_weights
@@ -48,8 +50,7 @@ def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
     attention = [0.0] * len(texts)
     for layer, layer_of_texts in enumerate(page_arithmetic.layers(shape, chain([embeddings], blocks), inputs)):
         for n, (trace, run) in enumerate(zip(texts, layer_of_texts, strict=True)):
-            gaps = np.abs(run.weights - trace.attention(layer).double().cpu().numpy())
-            attention[n] = max(attention[n], float(gaps.max()))
+            attention[n] = max(attention[n], _gap(trace, layer, run))
     answers = [_answer(trace, run.stream, head, embeddings) for trace, run in zip(texts, layer_of_texts, strict=True)]
     count = len(traces)
     precision = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
@@ -62,6 +63,17 @@ def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
     lengths = sorted(zip((trace.n_tokens for trace in texts), attention, strict=True))
     largest = accumulate((moved for _, moved in lengths), max)
     return Accuracy(digits, [(tokens, _decimals(moved)) for (tokens, _), moved in zip(lengths, largest, strict=True)])
+
+
+def _gap(trace: Trace, layer: int, run: page_arithmetic.LayerPass) -> float:
+    """The largest difference of a weight of a layer, some rows at a time."""
+    gap = 0.0
+    for heads in head_groups(trace, layer):
+        for start, key, weights in row_blocks(trace, layer, heads):
+            gaps = run.weights(heads, slice(start, start + weights.shape[1]))
+            gaps[..., key : key + weights.shape[2]] -= weights.double().cpu().numpy()
+            gap = max(gap, float(np.abs(gaps).max()))
+    return gap
 
 
 def _decimals(moved: float) -> int:

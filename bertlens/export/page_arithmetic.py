@@ -126,13 +126,17 @@ def head(x: np.ndarray, stages: Sequence[Mapping[str, Any]], arrays: Arrays, emb
 
 @dataclass(frozen=True)
 class LayerPass:
-    """What a layer leaves of a text. query, key: (H, S, d); weights: float64 (H, S, S), as the page makes them of both
-    and of the log-sum-exps; stream: (S, D) behind the layer."""
+    """What a layer leaves of a text. query, key: (H, S, d); lse: float64 (H, S); stream: (S, D) behind the layer."""
 
     query: np.ndarray
     key: np.ndarray
-    weights: np.ndarray
+    lse: np.ndarray
     stream: np.ndarray
+
+    def weights(self, heads: slice, rows: slice) -> np.ndarray:
+        """(H', R, S) float64, as the page makes them of q, k and the log-sum-exps."""
+        keys = self.key[heads].swapaxes(1, 2).astype(np.float64)
+        return np.exp(_exact(self.query[heads, rows], keys) - self.lse[heads, rows, None])
 
 
 def layers(
@@ -171,11 +175,22 @@ def _layer(shape: Mapping[str, Any], arrays: Arrays, x: np.ndarray) -> LayerPass
     x = norm(x + linear("output", context), arrays, "attention_norm", shape["epsilon"])
     inner = ACTIVATIONS[shape["activation"]](linear("grow", x))
     x = norm(x + linear("shrink", inner), arrays, "norm", shape["epsilon"])
-    return LayerPass(heads[0], heads[1], np.stack([weights for weights, _ in attended]), x)
+    return LayerPass(heads[0], heads[1], np.stack([lse for lse, _ in attended]), x)
+
+
+def _exact(query: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """(…, R, d), (…, d, S) -> (…, R, S) scores in float64."""
+    return query.astype(np.float64) @ keys * (1 / math.sqrt(query.shape[-1]))
 
 
 def _head(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(S, S) the weights that are shown, (S, d) the context that the pass goes on with."""
+    """(S,) the log-sum-exps, (S, d) the context that the pass goes on with."""
+    blocks = [_rows(query[start : start + BLOCK], key, value) for start in range(0, len(query), BLOCK)]
+    return np.concatenate([lse for lse, _ in blocks]), np.concatenate([context for _, context in blocks])
+
+
+def _rows(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`_head` of some of its queries."""
     scaling = 1 / math.sqrt(query.shape[1])
     scores = product(query, key)
     largest = scores.max(-1, keepdims=True)
@@ -183,9 +198,9 @@ def _head(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.nda
     total = powers.sum(-1, keepdims=True, dtype=np.float64)
     rough = powers / total.astype(np.float32)
     lse = largest.astype(np.float64) * scaling + np.log(total)
-    exact = query.astype(np.float64) @ key.T.astype(np.float64) * scaling
+    exact = _exact(query, key.T.astype(np.float64))
     large = rough > LARGE
     lse = lse + np.where(large, rough * (exact - np.log(np.where(large, rough, 1)) - lse), 0).sum(-1, keepdims=True)
     behind = -len(key) % 4  # a product takes four keys at a time
     context = product(np.pad(rough, ((0, 0), (0, behind))), np.pad(value, ((0, behind), (0, 0))).T)
-    return np.exp(exact - lse), context
+    return lse[:, 0], context

@@ -64,9 +64,7 @@ def loudness_in_steps(
             check(text(), of_text)
             vectors.append((yield from _runs(text, layer, head, of_text, lambda output: _vector(here(), output))))
         alikes = [[alike(here(), a, b)] for a, b in zip(*vectors, strict=True)]
-        return Loudness(
-            kind, UNITS[embedder_of(here()).function], ((-1, phrases.TEXTS_ALIKE),), torch.tensor(alikes).double()
-        )
+        return Loudness(kind, UNITS[embedder_of(here()).function], ((-1, phrases.TEXTS_ALIKE),), _float64(alikes))
     if kind == "embedding":
         states = yield from _runs(here, layer, head, earlier, lambda output: output.last_hidden_state[0])
         original = _vector(here(), here().original.record.output)
@@ -74,7 +72,7 @@ def loudness_in_steps(
         rows = ((-1, phrases.EMBEDDING_ALIKE),)
         parts = [pooled for state in states if (pooled := pooled_shares(here(), state))]
         shares = torch.stack([values for values, _ in parts]) if parts else None
-        return Loudness(kind, "cosine", rows, torch.tensor(cosines).double(), shares)
+        return Loudness(kind, "cosine", rows, _float64(cosines), shares)
     numbers = yield from _runs(here, layer, head, earlier, lambda output: numbers_of(kind, here(), output)[1][0])
     return _of_names(here(), kind, numbers, lead)
 
@@ -84,7 +82,11 @@ def _of_names(trace: Trace, kind: str, numbers: Sequence[dict[int, Tensor]], lea
     answers = named_answers(kind, trace, before, numbers[LOUDNESS.index(1)], ANSWERS, lead)
     table = [[answer.number_in(row) for answer in answers] for row in numbers]
     rows = tuple((answer.position, answer.name) for answer in answers)
-    return Loudness(kind, unit, rows, torch.tensor(table, dtype=torch.float64).reshape(len(LOUDNESS), len(rows)))
+    return Loudness(kind, unit, rows, _float64(table).reshape(len(LOUDNESS), len(rows)))
+
+
+def _float64(table: list[list[float]]) -> Tensor:
+    return torch.tensor(table, dtype=torch.float64, device="cpu")
 
 
 def _vector(trace: Trace, output: Any) -> Tensor:

@@ -117,6 +117,8 @@ def _sheet(trace: Trace, value: Any) -> dict[str, Any]:
 
 def _settings(_trace: Trace, value: Any) -> dict[str, Any]:
     """How a page is set."""
+    if not isinstance(value, dict):
+        raise InputError("settings are an object of names and values")
     settings: dict[str, Any] = SettingsTrait().validate(None, value)
     return settings
 

@@ -8,8 +8,9 @@ import nothing from "../../tests/wire/nothing.json";
 import cases from "../../tests/wire/ranked.json";
 import { watchTheme } from "../src/host/theme";
 import { percent, scalingText, share, signed } from "../src/paint/format";
+import { visibleText } from "../src/paint/quotes";
 import { isNothing, ranked } from "../src/paint/ranked";
-import { Token, tokenText, visibleText } from "../src/parts/token";
+import { Token, tokenText } from "../src/parts/token";
 
 describe("numbers", () => {
   it("of attention have three decimals", () => {

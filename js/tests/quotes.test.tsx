@@ -11,9 +11,9 @@ import { answerText, questionText, rowOf } from "../src/head/present/rowquestion
 import { shadesInWords, shadesOf } from "../src/head/running";
 import { RunningFigure } from "../src/head/runningfigure";
 import { cellText } from "../src/head/scale";
-import { directionOf, isolate, quotation } from "../src/paint/quotes";
+import { directionOf, isolate, quotation, visibleText } from "../src/paint/quotes";
 import { describe as sentenceOf, sentenceText } from "../src/parts/phrasing";
-import { tokenQuote, tokenWord, visibleText } from "../src/parts/token";
+import { tokenQuote, tokenWord } from "../src/parts/token";
 import { decodeOverview } from "../src/state/overview";
 import { cellName, tokenName } from "../src/tabs/matter/cellverdict";
 import type { ErrorNote } from "../src/tabs/task/examples";

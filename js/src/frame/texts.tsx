@@ -1,7 +1,7 @@
 // Texts to choose from: those that were run in this view, the one before at one click, and examples.
 import { EXAMPLES } from "../generated/phrases";
+import { visibleText } from "../paint/quotes";
 import { Menu } from "../parts/controls";
-import { visibleText } from "../parts/token";
 import { useView } from "../state/view";
 
 type Pair = readonly [text: string, pair: string];

@@ -93,22 +93,22 @@ export function effectOf(view: View, front: FrontAnswer, shares: Shares | null, 
 /** Whether the run shown is the one that the curve is of: what else was done to this head is not in the curve. */
 const isOfCurve = ({ answers, lead, loudness, curve, runFactor: shown, isDragged }: FrontAnswer): boolean => {
   if (isDragged || !isExact(loudness!, shown)) return true;
-  const after = answers.kind === "embedding" ? 1 - lead.after : lead.after;
-  return Math.abs(curveAt(loudness!.factors, curve!, shown) - after) < 0.002;
+  const score = answers.kind === "embedding" ? 1 - lead.after : lead.after;
+  return Math.abs(curveAt(loudness!.factors, curve!, shown) - score) < 0.002;
 };
 
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
 function claimOf(view: View, front: FrontAnswer | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
   const look = lookOf(view);
-  const first = typeof look === "string" ? [capital(look)] : lookPieces(look);
-  if (!front) return [first, null];
-  if (front.waits) return [first, ["…"]];
-  if (!front.curve) return [first, front.refused ? [front.refused] : null];
+  const looks = typeof look === "string" ? [capital(look)] : lookPieces(look);
+  if (!front) return [looks, null];
+  if (front.waits) return [looks, ["…"]];
+  if (!front.curve) return [looks, front.refused ? [front.refused] : null];
   const effect = effectOf(view, front, shares, best);
-  if (!isOfCurve(front)) return [first, null];
-  if (front.factor === 1) return [first, withoutPieces(effect)];
+  if (!isOfCurve(front)) return [looks, null];
+  if (front.factor === 1) return [looks, withoutPieces(effect)];
   const sentences = louderPieces(effect, typeof look === "string" ? null : look);
-  return view.page.front.word.value ? [first, sentences[0]] : sentences;
+  return view.page.front.word.value ? [looks, sentences[0]] : sentences;
 }
 
 export function Claim() {

@@ -95,20 +95,20 @@ export const isAlike = (from: number, to: number): boolean => brief(from) === br
 
 /** "falls from 0.66 to 0.27". */
 function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to" | "about">): Piece[] {
-  const [before, after] = [brief(from), brief(to)];
+  const [start, end] = [brief(from), brief(to)];
   const guess = about ? "≈ " : "";
-  if (before === after)
+  if (start === end)
     return [
       ...subject,
-      before.startsWith("less") ? " stays below " : ` stays at ${guess}`,
-      { number: before.replace("less than ", "") },
+      start.startsWith("less") ? " stays below " : ` stays at ${guess}`,
+      { number: start.replace("less than ", "") },
     ];
   return [
     ...subject,
     to < from ? " falls from " : " rises from ",
-    { number: before },
+    { number: start },
     ` to ${guess}`,
-    { number: after, strong: true },
+    { number: end, strong: true },
   ];
 }
 
@@ -128,26 +128,18 @@ const carrierClause = ({ carrier }: Effect): Piece[] =>
 function nothing(effect: Effect): Piece[] | null {
   const { from, to, best, kind } = effect;
   if (!best || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
-  const most: Piece[] = [{ number: String(best.count) }, " heads tried, ", { head: best.head }, " moves it most, to "];
-  const after: Piece[] = [{ number: brief(from + best.change) }, "."];
+  const peak: Piece[] = [{ number: String(best.count) }, " heads tried, ", { head: best.head }, " moves it most, to "];
+  const end: Piece[] = [{ number: brief(from + best.change) }, "."];
   if (["words", "span"].includes(kind) && from < UNSURE)
-    return [
-      "The model is unsure: ",
-      ...subjectOf(effect),
-      " has ",
-      { number: brief(from) },
-      "; of ",
-      ...most,
-      ...after,
-    ];
+    return ["The model is unsure: ", ...subjectOf(effect), " has ", { number: brief(from) }, "; of ", ...peak, ...end];
   return [
     "No single head matters here: ",
     ...subjectOf(effect),
     " has ",
     { number: brief(from) },
     "; of ",
-    ...most,
-    ...after,
+    ...peak,
+    ...end,
   ];
 }
 

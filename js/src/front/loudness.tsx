@@ -186,11 +186,11 @@ function Curve({ curve, factors, factor, value, name, ours }: CurveProps) {
   const path = (points: [number, number][]) =>
     points.map(([at, number]) => `${x(at)},${y(number).toFixed(2)}`).join(" L");
   const points = factors.map((at, n): [number, number] => [at, curve[n]!]);
-  const before = [...points.filter(([at]) => at < factor), [factor, value] as [number, number]];
+  const travelled = [...points.filter(([at]) => at < factor), [factor, value] as [number, number]];
   const line = path(points);
-  const upToKnob = path(before);
+  const upToKnob = path(travelled);
   const percent = (number: number) => `${number.toFixed(2)}%`;
-  const [first, last] = [curve[0]!, curve.at(-1)!];
+  const [start, end] = [curve[0]!, curve.at(-1)!];
   return (
     <>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
@@ -204,13 +204,13 @@ function Curve({ curve, factors, factor, value, name, ours }: CurveProps) {
         <path class="bl-curve-drop" d={`M${x(factor)},${HEIGHT} V${y(value)}`} />
       </svg>
       {factor > 0.4 && (
-        <span class="bl-curve-end bl-number" style={{ left: 0, top: percent(y(first)) }}>
-          {short(first)}
+        <span class="bl-curve-end bl-number" style={{ left: 0, top: percent(y(start)) }}>
+          {short(start)}
         </span>
       )}
       {factor < 1.6 && (
-        <span class="bl-curve-end bl-number bl-at-right" style={{ right: 0, top: percent(y(last)) }}>
-          {short(last)}
+        <span class="bl-curve-end bl-number bl-at-right" style={{ right: 0, top: percent(y(end)) }}>
+          {short(end)}
         </span>
       )}
       <span class="bl-curve-dot" style={{ left: percent(x(factor)), top: percent(y(value)) }} />

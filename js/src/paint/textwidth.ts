@@ -1,5 +1,5 @@
 // About how wide text is drawn, and where it breaks into lines: figures are laid out without a page.
-import { visibleText } from "../parts/token";
+import { visibleText } from "./quotes";
 
 const NARROW = /[ijltfrI.,:;'|!()[\]{}\s]/;
 const BROAD = /[mwMW@%—…]/;

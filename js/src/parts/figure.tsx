@@ -2,11 +2,11 @@
 import { type ComponentChildren, render } from "preact";
 import { useContext } from "preact/hooks";
 import { inks } from "../paint/palette";
+import { visibleText } from "../paint/quotes";
 import { textWidth, wrap } from "../paint/textwidth";
 import { Drawing } from "./chart";
 import { Embedded } from "./heatchart";
 import { type LegendProps, Paper, type PaperSheet, type Sheet } from "./paper";
-import { visibleText } from "./token";
 
 /** What every figure says about itself. */
 interface About {

@@ -1,8 +1,6 @@
 // One token as text: isolated from its neighbours' direction, invisible characters drawn as their codes.
 
-import { ISOLATES, isolate, quotation } from "../paint/quotes";
-
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u2800\u3164]|\ufe0f/gu;
+import { isolate, quotation, visibleText } from "../paint/quotes";
 
 const MOST_CHARACTERS = 64; // characters that are written out: a token can be a whole page
 
@@ -16,15 +14,6 @@ function shortened(token: string, most: number): string {
 /** A token of the template, such as [MASK] or </s>: no word of the text. */
 const MARKER = /^(\[[A-Z]+\]|<\/?[a-z]+>)$/;
 export const tokenClass = (token: string): string => (MARKER.test(token) ? "bl-token bl-marker" : "bl-token");
-
-const codeOf = (c: string) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
-
-/** Text as a person can read it: control and format characters as U+XXXX but for those of `isolate`, a blank as ␣. */
-export function visibleText(token: string): string {
-  const isolates = [...token.matchAll(ISOLATES)].flatMap(({ index, 0: { length } }) => [index, index + length - 1]);
-  const text = token.replace(HIDDEN, (c, at: number) => (isolates.includes(at) ? c : codeOf(c)));
-  return text.trim() === "" ? "␣".repeat(Math.max(1, text.length)) : text;
-}
 
 /** A token as a person can read it, a long one by its ends. */
 export const tokenText = (token: string): string => visibleText(shortened(token, MOST_CHARACTERS));

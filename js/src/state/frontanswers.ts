@@ -51,11 +51,11 @@ const TEXT_PAUSE = 1000; // ms of quiet before all heads are
 
 /** Which two of the nine a factor lies between, and how far from the first. */
 function place(factors: number[], factor: number): [n: number, way: number] {
-  const last = factors.length - 1;
+  const end = factors.length - 1;
   const n = Math.max(
     0,
     Math.min(
-      last - 1,
+      end - 1,
       factors.findLastIndex((one) => one <= factor),
     ),
   );

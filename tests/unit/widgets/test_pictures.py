@@ -105,13 +105,7 @@ def test_a_page_asks_for_them(long: Trace) -> None:
     ("op", "arguments", "module", "work", "passes"),
     [
         ("pictures", {}, layer_pictures, "_pictures", 1),
-        (
-            "gates",
-            {"threshold": 0.3, "margin": 0.1},
-            head_answers,
-            "group_steps",
-            1,
-        ),  # of one view: the other is known since it was opened
+        ("gates", {"threshold": 0.3, "margin": 0.1}, head_answers, "group_steps", 2),  # of both views
     ],
 )
 def test_a_long_layer_gives_other_questions_their_turn(

@@ -66,6 +66,9 @@ VALUES: dict[str, list[Any]] = {
     "effect_of": ["loss"],
     "ablation": ["zero"],
     "layers": [[1]],
+    "live": [False, True],
+    "long": [False, True],
+    "settings": [{"atlas_fill": True}],
     "split": [{"of": "output", "words": True}],
     "sheet": [{"mm": 85, "points": 8, "dark": False, "query": None, "key": None}],
 }
@@ -173,6 +176,7 @@ REFUSED = {
     "which_words": "is shown in texts of at most 1,024 tokens",
     "faithful": "is shown in texts of at most 1,024 tokens",
     "task_open": "no example 1500: there are 0 to 29",
+    "handout": "there is no lesson beside this view",  # whatever the length
     "lesson_model": "there is no lesson of another model beside this view",  # whatever the length
     "find_target": "answers with no label and no word",  # an encoder, whatever the length
 }

@@ -53,7 +53,7 @@ async function firstNumber(
     return { fields, change: (layer, head) => without(layer, head, turned) };
   }
   if (kind === "similarity") {
-    const alike = async (changes: Change[]) => {
+    const similarity = async (changes: Change[]) => {
       const vectors: Float32Array[] = [];
       for (const text of texts)
         vectors.push(vectorOf(engine, await run(engine.weights, engine.encode(text), changes, signal)).slice());
@@ -62,8 +62,8 @@ async function firstNumber(
     const change = async (layer: number, head: number) => {
       const off: Change = { kind: "off", layer, head };
       const base = baseOf(pass.changes, off);
-      const plain = base.length === pass.changes.length ? value : await alike(base);
-      return (await alike([...base, off])) - plain;
+      const plain = base.length === pass.changes.length ? value : await similarity(base);
+      return (await similarity([...base, off])) - plain;
     };
     return { fields: { kind, name: label, position, unit, before: value }, change };
   }
@@ -78,14 +78,14 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   const { pass } = shown;
   const nothing = { kind: "", name: "", position: -1, unit: "", before: Number.NaN };
   const empty = { ...nothing, heads: [], rows: [], limit: "", why_not: "" };
-  let first: FirstNumber;
+  let lead: FirstNumber;
   try {
-    first = await firstNumber(engine, shown, target, target_at, signal);
+    lead = await firstNumber(engine, shown, target, target_at, signal);
   } catch (error) {
     signal.throwIfAborted();
     return { fields: { ...empty, why_not: (error as Error).message } };
   }
-  const limited = (limit: string) => ({ fields: { ...empty, ...first.fields, limit } });
+  const limited = (limit: string) => ({ fields: { ...empty, ...lead.fields, limit } });
   if (!long && pass.tokens > LIMITS.effects) return limited(phrases.HEADS_LONG({ tokens: pass.tokens }));
   const [layers, heads] = perHead(engine.carried);
   const count = layers * heads;
@@ -99,7 +99,7 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   while (effects.length < count && performance.now() - begin < PATIENCE) {
     const since = performance.now();
     const [layer, head] = [Math.floor(effects.length / heads), effects.length % heads];
-    effects.push([layer, head, await first.change(layer, head)]);
+    effects.push([layer, head, await lead.change(layer, head)]);
     progress.ms += performance.now() - since;
   }
   if (effects.length < count) {
@@ -107,7 +107,7 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
     return { fields: { again: true, done: effects.length / count } };
   }
   const strongest = [...effects].sort((a, b) => Math.abs(b[2]) - Math.abs(a[2])).slice(0, SHOWN);
-  return { fields: { ...empty, ...first.fields, heads: strongest, rows: strongest.map(() => -1) } };
+  return { fields: { ...empty, ...lead.fields, heads: strongest, rows: strongest.map(() => -1) } };
 };
 
 /** Of a vector that is the mean of all tokens; what reads single tokens takes a gradient. */

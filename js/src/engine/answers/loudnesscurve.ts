@@ -51,8 +51,8 @@ async function curvesOf(
   if (kind === "vectors" && texts[1]) {
     const vectors: Float32Array[][] = [];
     for (const text of texts) {
-      const one = engine.encode(text);
-      const passes = await passesOf(engine, one, await rerun(one), changeTo, signal);
+      const encoding = engine.encode(text);
+      const passes = await passesOf(engine, encoding, await rerun(encoding), changeTo, signal);
       vectors.push(passes.map((of) => vectorOf(engine, of).slice()));
     }
     const [a, b] = vectors as [Float32Array[], Float32Array[]];
@@ -88,12 +88,12 @@ export const loudness: Answering<"loudness"> = async (engine, shown, question, s
     return { fields: { ...nothing, why_not: error.message }, columns: [] };
   });
   const values = Float32Array.from(LOUDNESS.flatMap((_, n) => columns.map((column) => column[n]!)));
-  const parts = Float32Array.from(shares.flatMap((of) => [...of]));
+  const flat = Float32Array.from(shares.flatMap((of) => [...of]));
   return answerOf(
     { ...place, why_not: "", ...fields },
     {
       values: [values, [LOUDNESS.length, columns.length]],
-      ...(shares.length > 0 ? { shares: [parts, [LOUDNESS.length, shares[0]!.length]] } : {}),
+      ...(shares.length > 0 ? { shares: [flat, [LOUDNESS.length, shares[0]!.length]] } : {}),
     },
   );
 };

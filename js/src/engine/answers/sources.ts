@@ -72,9 +72,9 @@ export function partsOf(engine: Engine, run: Run, reading: Reading, isOpened: bo
   const size = width / heads;
   const factors = Float64Array.from(reading.factors);
   let vectors = reading.vectors;
-  const parts: Parts = { embedded: {}, heads: [], mlps: [], bias: constants.slice(), readings: [] };
+  const split: Parts = { embedded: {}, heads: [], mlps: [], bias: constants.slice(), readings: [] };
   const numbers = (at: number, count: number) => new Float32Array(product.memory, at, count);
-  const read = (row: (token: number) => ArrayLike<number>) => {
+  const project = (row: (token: number) => ArrayLike<number>) => {
     const pooled = new Float64Array(vectors.length / constants.length);
     for (const [n, at] of tokens.entries()) {
       const x = row(at);
@@ -86,13 +86,13 @@ export function partsOf(engine: Engine, run: Run, reading: Reading, isOpened: bo
   /** What every token was given alike; gives its part. */
   const add = (shift: Float32Array, through = vectors) => {
     const total = factors.reduce((sum, one) => sum + one, 0);
-    const part = constants.map((_, n) => total * dot(through, n * shift.length, shift));
-    for (const [n, x] of part.entries()) parts.bias[n]! += x;
-    return part;
+    const shares = constants.map((_, n) => total * dot(through, n * shift.length, shift));
+    for (const [n, x] of shares.entries()) split.bias[n]! += x;
+    return shares;
   };
   /** Below a LayerNorm: γ∘w less its mean, and 1/s; gives the part of β. */
   const descend = ({ scale, shift }: Norm, inverses: Float64Array) => {
-    const part = add(shift);
+    const shares = add(shift);
     vectors = vectors.map((x, i) => x * scale[i % scale.length]!);
     for (let from = 0; from < vectors.length; from += scale.length) {
       const row = vectors.subarray(from, from + scale.length);
@@ -100,13 +100,13 @@ export function partsOf(engine: Engine, run: Run, reading: Reading, isOpened: bo
       for (let i = 0; i < row.length; i++) row[i]! -= mean;
     }
     for (const [n, at] of tokens.entries()) factors[n]! *= inverses[at]!;
-    return part;
+    return shares;
   };
 
   for (let layer = top - 1; layer >= 0; layer--) {
     const { v, block, scales } = pass.layers[layer]!;
     const { grow, shrink, output, norm, attentionNorm } = weights.layers[layer]!;
-    const total = read(rowsOf(pass.stream[layer + 1]!));
+    const total = project(rowsOf(pass.stream[layer + 1]!));
     const beta = descend(norm, scales[1]!);
     const shift = add(numbers(shrink.bias, width));
     if (isOpened) {
@@ -125,14 +125,14 @@ export function partsOf(engine: Engine, run: Run, reading: Reading, isOpened: bo
       vectors = vectors.map((x, i) => x + below[i]!);
     } else {
       // the sum is known, and what the MLP was added to: what is left is the MLP
-      const beside = read(rowsOf(block));
-      parts.mlps[layer] = total.map((x, n) => x - beta[n]! - shift[n]! - beside[n]!);
+      const bypass = project(rowsOf(block));
+      split.mlps[layer] = total.map((x, n) => x - beta[n]! - shift[n]! - bypass[n]!);
     }
     descend(attentionNorm, scales[0]!);
     add(numbers(output.bias, width));
     const ofHeads = { vectors: back(vectors, numbers(output.weight, width * width), width), factors: factors.slice() };
-    parts.readings[layer] = ofHeads;
-    parts.heads[layer] = Array.from({ length: heads }, (_, head) => {
+    split.readings[layer] = ofHeads;
+    split.heads[layer] = Array.from({ length: heads }, (_, head) => {
       const context = new Float64Array(size);
       const values = ofHead(v, head, pass.tokens, size);
       for (const [key, share] of mixOf(engine, run, reading, layer, head, factors).entries())
@@ -149,9 +149,9 @@ export function partsOf(engine: Engine, run: Run, reading: Reading, isOpened: bo
   const positions = positionsOf(shape, encoded.ids);
   const rowAt = (table: Float32Array, n: number) => table.subarray(n * entering, (n + 1) * entering);
   const word = new Float32Array(entering);
-  parts.embedded.word = read((at) => weights.words.row(encoded.ids[at]!, word));
-  parts.embedded.position = read((at) => rowAt(weights.positions, positions[at]!));
+  split.embedded.word = project((at) => weights.words.row(encoded.ids[at]!, word));
+  split.embedded.position = project((at) => rowAt(weights.positions, positions[at]!));
   const hasTypes = weights.types.length > entering;
-  if (shape.typed) parts.embedded.type = read((at) => rowAt(weights.types, hasTypes ? encoded.types[at]! : 0));
-  return parts;
+  if (shape.typed) split.embedded.type = project((at) => rowAt(weights.types, hasTypes ? encoded.types[at]! : 0));
+  return split;
 }

@@ -98,9 +98,9 @@ export const why: Answering<"why"> = async (engine, shown, question, signal) => 
     for (const [n, { readings: below }] of splits.entries()) {
       const { vectors: by, factors: counts } = below[at]!;
       const mix = mixOf(engine, shown, readings[n]!, at, earlier, counts);
-      const read = by.subarray(earlier * q.length, (earlier + 1) * q.length);
+      const slope = by.subarray(earlier * q.length, (earlier + 1) * q.length);
       for (const [token, share] of mix.entries())
-        amounts[token]! += share * inner(read, values.subarray(token * q.length, (token + 1) * q.length));
+        amounts[token]! += share * inner(slope, values.subarray(token * q.length, (token + 1) * q.length));
     }
     const token = amounts.reduce((best, x, n) => (Math.abs(x) > Math.abs(amounts[best]!) ? n : best), 0);
     return { token, fetched: amounts[token]! };
@@ -114,11 +114,11 @@ export const why: Answering<"why"> = async (engine, shown, question, signal) => 
   const bars = ordered.slice(0, LARGEST).filter((row) => !isNothing(row[3]));
   const folded = ordered.slice(bars.length);
   const alpha = rowOf(original, layer, head, query, count);
-  const others = alpha.reduce((all, x, at) => (at === key ? all : all + x), 0) / (alpha.length - 1);
+  const mean = alpha.reduce((all, x, at) => (at === key ? all : all + x), 0) / (alpha.length - 1);
   const fields = {
     ...{ layer, head, query, key, side, against, through_mlps, total, model, gap: total - model },
     ...{ weight: alpha[key]!, seen: original.tokens, spread, absolute, kinds: [...kinds], notes: notesOf(engine) },
-    other_weight: against === null ? null : typeof against === "number" ? alpha[against]! : others,
+    other_weight: against === null ? null : typeof against === "number" ? alpha[against]! : mean,
     ratio: spread !== null && against !== null ? Math.exp(total) : null,
     largest: bars.map(([kind, at, earlier, value]) => {
       const source = at !== null && earlier !== null ? fetched(at, earlier) : { token: null, fetched: null };

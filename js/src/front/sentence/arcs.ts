@@ -65,10 +65,10 @@ const centre = ({ top, bottom }: Box) => (top + bottom) / 2;
 /** The line of every word, from 0 at the top. */
 export function linesOf(boxes: (Box | null)[], size: number): number[] {
   const centres: number[] = [];
-  const near = (y: number) => centres.findIndex((one) => Math.abs(one - y) < 0.7 * size);
-  for (const box of boxes) if (box && near(centre(box)) < 0) centres.push(centre(box));
+  const lineAt = (y: number) => centres.findIndex((one) => Math.abs(one - y) < 0.7 * size);
+  for (const box of boxes) if (box && lineAt(centre(box)) < 0) centres.push(centre(box));
   const order = centres.slice().sort((a, b) => a - b);
-  return boxes.map((box) => (box ? order.indexOf(centres[near(centre(box))]!) : -1));
+  return boxes.map((box) => (box ? order.indexOf(centres[lineAt(centre(box))]!) : -1));
 }
 
 interface Target {
@@ -212,10 +212,10 @@ export function arcsOf(scene: Scene): { arcs: Arc[]; numbers: Numeral[] } {
     const { points, plate } = places.get(word)!;
     put(numeral(word, weight, marker, n === 0), points, plate);
   });
-  const own = weights[asker]!;
+  const itself = weights[asker]!;
   const isAlone = markers.filter((marker) => !marker).length === 1 && !markers[asker];
-  if (isAlone || (own > NUMBERED.itself && own > (targets[0]?.weight ?? 0)))
-    put(numeral(asker, own, markers[asker]!, false), [[middle(from), from.bottom + 14]], false); // no arc to itself
+  if (isAlone || (itself > NUMBERED.itself && itself > (targets[0]?.weight ?? 0)))
+    put(numeral(asker, itself, markers[asker]!, false), [[middle(from), from.bottom + 14]], false); // no arc to itself
   return { arcs: arcs.reverse(), numbers };
 }
 
@@ -234,9 +234,9 @@ const MOSTLY = 0.5;
 export function habitOf(rows: ArrayLike<number>[], markers: boolean[]): Habit | null {
   const words = rows.map((_, n) => n).filter((n) => !markers[n]);
   if (words.length < 3) return null;
-  const part = (step: number) => words.reduce((sum, n) => sum + (rows[n]![n + step] ?? 0), 0) / words.length;
-  const step = ([-1, 1] as const).find((one) => part(one) >= MOSTLY);
-  return step ? { step, part: part(step) } : null;
+  const share = (step: number) => words.reduce((sum, n) => sum + (rows[n]![n + step] ?? 0), 0) / words.length;
+  const step = ([-1, 1] as const).find((one) => share(one) >= MOSTLY);
+  return step ? { step, part: share(step) } : null;
 }
 
 /** The arcs of all words to their neighbours but the asker's: what stands behind it. */
@@ -244,16 +244,16 @@ export function habitArcs(scene: Scene, rows: ArrayLike<number>[], { step }: Hab
   const { boxes, markers, asker, loudness, size, stroke } = scene;
   const lines = linesOf(boxes, size);
   return boxes.flatMap((box, word): Arc[] => {
-    const other = boxes[word + step];
+    const neighbour = boxes[word + step];
     const weight = rows[word]?.[word + step] ?? 0;
-    const isDrawn = box && other && word !== asker && !markers[word] && !markers[word + step];
+    const isDrawn = box && neighbour && word !== asker && !markers[word] && !markers[word + step];
     if (!isDrawn || weight < 0.3 || lines[word] !== lines[word + step]) return [];
     const start: Point = [
       middle(box) +
-        (0.2 * (box.right - box.left) * (middle(other) - middle(box))) / Math.abs(middle(other) - middle(box)),
+        (0.2 * (box.right - box.left) * (middle(neighbour) - middle(box))) / Math.abs(middle(neighbour) - middle(box)),
       box.top - 4,
     ];
-    const tip: Point = [middle(other), other.top - 3];
+    const tip: Point = [middle(neighbour), neighbour.top - 3];
     const reach = Math.abs(tip[0] - start[0]);
     const dotted = loudness < FAINT;
     const width = dotted ? 1.3 : Math.max(1, Math.min(0.4 * stroke, 0.12 * reach) * weight * loudness);

@@ -2,9 +2,10 @@
 import { effect, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { LIMITS } from "../../generated/vocabulary";
 import { useView } from "../../state/view";
 import { runApart } from "../../tabs/similarity/run";
-import { createTyping, QUICK, TYPED_TOKENS } from "./typing";
+import { createTyping, QUICK } from "./typing";
 
 /** A field of the text shown. It is not written while it has the focus, or what was typed is not run yet. */
 function useField(shown: ReadonlySignal<string>) {
@@ -42,7 +43,7 @@ function useField(shown: ReadonlySignal<string>) {
 
 export type Field = ReturnType<typeof useField>;
 
-const isShort = (text: string) => text.length <= 6 * TYPED_TOKENS && text.split(/\s+/).length <= TYPED_TOKENS;
+const isShort = (text: string) => text.length <= 6 * LIMITS.typed && text.split(/\s+/).length <= LIMITS.typed;
 
 /** Both fields, how what they hold is run, and whether it runs as one types. */
 export function useTyped(submitted: () => void) {
@@ -63,7 +64,7 @@ export function useTyped(submitted: () => void) {
     const runsAlone = () =>
       link.kernel.value &&
       (link.page.value || spent.value <= QUICK) &&
-      view.overview.queries.tokens.length <= TYPED_TOKENS &&
+      view.overview.queries.tokens.length <= LIMITS.typed &&
       fields.every(({ value }) => isShort(value.value)) &&
       !(isApart.value && fields[1].value.value !== "");
     const isOther = () => fields.some(({ value, shown }) => value.peek() !== shown.peek());

@@ -56,10 +56,10 @@ export function useLayout(
     for (const line of stage.current!.querySelectorAll<HTMLElement>(".bl-textline")) {
       const marks = [...line.querySelectorAll<HTMLElement>(".bl-mirror > .bl-chipmark")];
       const text = line.querySelector<HTMLElement>("[data-start]");
-      const before = marks.filter(
+      const chips = marks.filter(
         (mark) => text && mark.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING,
       );
-      const indent = before.reduce((sum, mark) => sum + mark.offsetWidth + 10, 0);
+      const indent = chips.reduce((sum, mark) => sum + mark.offsetWidth + 10, 0);
       line.style.setProperty("--indent", `${indent}px`);
     }
     const mirrors = [...stage.current!.querySelectorAll(".bl-mirror")];

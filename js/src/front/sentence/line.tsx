@@ -74,12 +74,12 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
   const mirror = useRef<HTMLDivElement>(null);
   const { typing } = typed;
   const text = field.value.value;
-  const whole = disabled && text === "" ? line.text : text;
-  const [start, end] = [part?.start ?? 0, part?.end ?? whole.length];
-  const places = movedPlaces(line.places, line.text, whole).map((place) =>
+  const content = disabled && text === "" ? line.text : text;
+  const [start, end] = [part?.start ?? 0, part?.end ?? content.length];
+  const places = movedPlaces(line.places, line.text, content).map((place) =>
     place && place.start >= start && place.end <= end ? place : null,
   );
-  const dir = directionOf(whole);
+  const dir = directionOf(content);
   const edit = (at: number) => {
     taps.count++;
     area.current!.focus();
@@ -112,18 +112,18 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         onClick={({ target, clientX, clientY, detail }) => {
           const isWord = (target as Element).closest("[data-n]");
           if (disabled || (isWord && detail < 2)) return;
-          edit(characterAt(mirror.current!, clientX, clientY, whole.length));
+          edit(characterAt(mirror.current!, clientX, clientY, content.length));
         }}
         onKeyDown={(event) => {
           const word = (event.target as Element).closest<HTMLElement>("[data-start]");
           const isLetter =
             event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
           if (disabled || !isLetter) return;
-          edit(word ? Number(word.dataset.start) + word.textContent!.length : whole.length); // the letter goes there
+          edit(word ? Number(word.dataset.start) + word.textContent!.length : content.length); // the letter goes there
         }}
       >
         {start > 0 ? "… " : chips(line.before)}
-        {piecesOf(whole.slice(0, end), places, start).map(({ text, start, word }) => {
+        {piecesOf(content.slice(0, end), places, start).map(({ text, start, word }) => {
           if (word === undefined) {
             return (
               <span key={`-${start}`} data-start={start}>
@@ -146,14 +146,14 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
           );
         })}
         {"\u200b"}
-        {end < whole.length ? " …" : chips(line.after)}
+        {end < content.length ? " …" : chips(line.after)}
       </div>
       <textarea
         ref={area}
         rows={1}
         aria-label={LABELS[n]}
         placeholder={HINTS[n]}
-        value={whole}
+        value={content}
         disabled={disabled}
         title={disabled ? view.link.needs.value : undefined}
         dir={dir}

@@ -20,7 +20,7 @@ export function LongLine({ line, row, part, width, go }: Props) {
     .flatMap((place, word) => (place ? [{ word, x: x(place.start), weight: row[word] ?? 0 }] : []))
     .sort((a, b) => b.weight - a.weight);
   const ticks = words.slice(0, TICKS);
-  const most = ticks[0]?.weight || 1;
+  const peak = ticks[0]?.weight || 1;
   return (
     <svg
       class="bl-longline"
@@ -29,10 +29,10 @@ export function LongLine({ line, row, part, width, go }: Props) {
       onClick={(event) => {
         const frame = event.currentTarget.getBoundingClientRect();
         const at = ((event.clientX - frame.left) / frame.width) * width;
-        const near = (list: typeof words) =>
+        const nearest = (list: typeof words) =>
           list.reduce((best, one) => (Math.abs(one.x - at) < Math.abs(best.x - at) ? one : best));
-        const tick = near(ticks);
-        go((Math.abs(tick.x - at) <= NEAR ? tick : near(words)).word);
+        const tick = nearest(ticks);
+        go((Math.abs(tick.x - at) <= NEAR ? tick : nearest(words)).word);
       }}
     >
       <rect
@@ -49,7 +49,7 @@ export function LongLine({ line, row, part, width, go }: Props) {
           x1={x}
           x2={x}
           y1={HEIGHT - 1}
-          y2={HEIGHT - 1 - (HEIGHT - 4) * (weight / most)}
+          y2={HEIGHT - 1 - (HEIGHT - 4) * (weight / peak)}
           class="bl-tick"
         />
       ))}
@@ -61,7 +61,7 @@ export function LongLine({ line, row, part, width, go }: Props) {
 export function partAround({ text, places }: TextLine, word: number, characters: number): Place {
   const middle = places[word]?.start ?? 0;
   const from = Math.max(0, Math.min(text.length - characters, middle - (characters >> 1)));
-  const first = places.find((place) => place && place.start >= from)?.start ?? 0;
+  const start = places.find((place) => place && place.start >= from)?.start ?? 0;
   const end = places.findLast((place) => place && place.end <= from + characters)?.end ?? text.length;
-  return { start: from === 0 ? 0 : first, end: from + characters >= text.length ? text.length : end };
+  return { start: from === 0 ? 0 : start, end: from + characters >= text.length ? text.length : end };
 }

@@ -39,16 +39,16 @@ export function Sentence() {
     return n === 1 && (hasPair || second.value) ? [{ text: "", places: [], before: [], after: [] }] : [];
   });
   const texts = lines.map((line, n) => (live || fields[n]!.value.value ? fields[n]!.value.value : line.text));
-  const rest = askerOf(view, words, null);
+  const home = askerOf(view, words, null);
   const centre = useSignal<{ word: number; rest: number } | null>(null); // of a long text, while the same word is pinned
   const width = useWidth(stage);
   const characters = lines.length === 1 ? charactersInSight(texts[0]!, width) : Number.POSITIVE_INFINITY;
-  const middle = centre.value?.rest === rest ? centre.value.word : rest;
-  const part = characters < texts[0]!.length ? partAround(lines[0]!, middle, characters) : null;
+  const middle = centre.value?.rest === home ? centre.value.word : home;
+  const stretch = characters < texts[0]!.length ? partAround(lines[0]!, middle, characters) : null;
   const { type, boxes } = useLayout(
     stage,
     words,
-    part ? [texts[0]!.slice(part.start, part.end)] : texts,
+    stretch ? [texts[0]!.slice(stretch.start, stretch.end)] : texts,
     width,
     isUnfolded(view),
   );
@@ -66,8 +66,8 @@ export function Sentence() {
   const habit = useMemo(() => {
     if (long || !overview.square) return null;
     const rows = words.rows.map((_, n) => weights.values.row(n));
-    const one = habitOf(rows, words.markers);
-    return one && { one, rows };
+    const neighbour = habitOf(rows, words.markers);
+    return neighbour && { one: neighbour, rows };
   }, [weights, words]);
   const scene: Scene = {
     ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: loudnessOf(view) },
@@ -174,14 +174,14 @@ export function Sentence() {
               marks,
               pinned,
               typed,
-              part,
+              part: stretch,
               stop: boxes[asker] ? asker : firstBox,
               disabled: !live,
             };
             const field = fields[n]!;
             const isLate = n === 1 && second.value;
-            const own = isLate ? { ...field, onFocus: () => field.onFocus() } : field;
-            return <Line key={n} {...shared} field={own} focus={isLate && !hasPair} />;
+            const lateField = isLate ? { ...field, onFocus: () => field.onFocus() } : field;
+            return <Line key={n} {...shared} field={lateField} focus={isLate && !hasPair} />;
           })}
           <Arcs
             {...{ behind, arcs, numbers, asker, dense: type.dense }}
@@ -196,12 +196,12 @@ export function Sentence() {
             }}
           />
         </div>
-        {part && (
+        {stretch && (
           <LongLine
-            {...{ row, part, width }}
+            {...{ row, part: stretch, width }}
             line={lines[0]!}
             go={(word) => {
-              centre.value = { word, rest };
+              centre.value = { word, rest: home };
             }}
           />
         )}

@@ -2,7 +2,6 @@
 
 export const QUIET = 150; // ms
 export const QUICK = 300; // ms of a kernel's run after which the next runs as one types
-export const TYPED_TOKENS = 128; // beyond, Enter
 
 interface Options {
   run: () => Promise<unknown>; // the text as it stands

@@ -35,7 +35,7 @@ export function placesOf(text: string, words: Unit[]): (Place | null)[] {
   const { letters, places } = lettersOf(text);
   let cursor = 0;
   let isSure = true; // all before has its place
-  const own = words.map(({ label }): Place | null => {
+  const spots = words.map(({ label }): Place | null => {
     const letter = plain(label);
     const at = letter === "" ? -1 : letters.indexOf(letter, cursor);
     if (at < 0 || (isSure && at > cursor + 24)) return null;
@@ -43,17 +43,17 @@ export function placesOf(text: string, words: Unit[]): (Place | null)[] {
     isSure = true;
     return { start: places[at]!.start, end: places[cursor - 1]!.end };
   });
-  return own.map((place, n) => {
+  return spots.map((place, n) => {
     if (place || (words[n]!.special && !UNKNOWN.test(words[n]!.label))) return place;
-    const [before, after] = [own.slice(0, n).findLast(Boolean), own.slice(n + 1).find(Boolean)];
-    const [start, end] = [before?.end ?? 0, after?.start ?? text.length];
+    const [previous, next] = [spots.slice(0, n).findLast(Boolean), spots.slice(n + 1).find(Boolean)];
+    const [start, end] = [previous?.end ?? 0, next?.start ?? text.length];
     const gap = text.slice(start, end);
     const run = [...gap.matchAll(/\S+/g)];
     const missing = words
       .map((_, m) => m)
-      .filter((m) => !own[m] && (!words[m]!.special || UNKNOWN.test(words[m]!.label)));
-    const first = own.findLastIndex((one, m) => m < n && one) + 1;
-    const match = run[missing.filter((m) => m >= first).indexOf(n)];
+      .filter((m) => !spots[m] && (!words[m]!.special || UNKNOWN.test(words[m]!.label)));
+    const begin = spots.findLastIndex((one, m) => m < n && one) + 1;
+    const match = run[missing.filter((m) => m >= begin).indexOf(n)];
     return match ? { start: start + match.index, end: start + match.index + match[0].length } : null;
   });
 }
@@ -61,11 +61,11 @@ export function placesOf(text: string, words: Unit[]): (Place | null)[] {
 /** The places in a text that was changed since: words before and after the change stay, one that holds it grows. */
 export function movedPlaces(places: (Place | null)[], from: string, to: string): (Place | null)[] {
   if (from === to) return places;
-  const most = Math.min(from.length, to.length);
+  const shorter = Math.min(from.length, to.length);
   let head = 0;
-  while (head < most && from[head] === to[head]) head++;
+  while (head < shorter && from[head] === to[head]) head++;
   let tail = 0;
-  while (tail < most - head && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail++;
+  while (tail < shorter - head && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail++;
   const [stop, shift] = [from.length - tail, to.length - from.length];
   const joins = /^[\p{L}\p{N}]/u.test(to.slice(head, to.length - tail));
   return places.map((place) => {

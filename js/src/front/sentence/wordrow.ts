@@ -37,33 +37,33 @@ function spelt(side: TokenSide, list: Unit[]): { text: string; places: (Place | 
 }
 
 function lineOf(side: TokenSide, list: Unit[], text: string): TextLine {
-  const own = { text, places: placesOf(text, list) };
+  const typed = { text, places: placesOf(text, list) };
   const count = list.filter(({ special }) => !special).length;
-  const isOf = own.places.filter(Boolean).length >= count / 2 && text !== "";
-  const { places, text: line } = isOf ? own : spelt(side, list);
-  const [first, last] = [places.findIndex(Boolean), places.findLastIndex(Boolean)];
+  const isOf = typed.places.filter(Boolean).length >= count / 2 && text !== "";
+  const { places, text: line } = isOf ? typed : spelt(side, list);
+  const [start, end] = [places.findIndex(Boolean), places.findLastIndex(Boolean)];
   const outside = (test: (n: number) => boolean) => list.flatMap((_, n) => (places[n] || !test(n) ? [] : [n]));
   return {
     text: line,
     places,
-    before: outside((n) => n < first || first < 0),
-    after: outside((n) => n > last && first >= 0),
+    before: outside((n) => n < start || start < 0),
+    after: outside((n) => n > end && start >= 0),
   };
 }
 
 /** The line of units that begin at number `from` of all. */
 const shifted = ({ text, places, before, after }: TextLine, from: number, count: number): TextLine => {
   const move = (n: number) => n + from;
-  const all = Array.from({ length: count }, (_, n) => places[n - from] ?? null);
-  return { text, places: all, before: before.map(move), after: after.map(move) };
+  const padded = Array.from({ length: count }, (_, n) => places[n - from] ?? null);
+  return { text, places: padded, before: before.map(move), after: after.map(move) };
 };
 
 const memo = new WeakMap<TokenSide, Words>();
 
 /** The words of an overview, in its one or two lines. */
 export function wordsOf({ queries, keys, text, text_pair, pair }: Overview): Words {
-  const known = memo.get(queries);
-  if (known) return known;
+  const memory = memo.get(queries);
+  if (memory) return memory;
   const rows = units(queries, true);
   const cols = keys ? units(keys, true) : rows;
   const list = keys ? [...rows, ...cols] : rows;
@@ -99,8 +99,8 @@ const grids = new WeakMap<Cells, Grid>();
 
 /** The weights of a head between words: summed over the pieces that are looked at, the mean over those that ask. */
 export function wordWeights(weights: Cells, { rows, cols }: Words): Grid {
-  const known = grids.get(weights);
-  if (known?.rows === rows) return known;
+  const memory = grids.get(weights);
+  if (memory?.rows === rows) return memory;
   const now = grid(weights, rows, cols);
   grids.set(weights, now);
   return now;
@@ -110,9 +110,9 @@ export function wordWeights(weights: Cells, { rows, cols }: Words): Grid {
 export function rowOf(weights: Grid, { units: list, rows, cols }: Words, asker: number): Float32Array {
   const row = weights.values.row(asker);
   if (rows === cols) return row;
-  const all = new Float32Array(list.length);
-  all.set(row, rows.length);
-  return all;
+  const wide = new Float32Array(list.length);
+  wide.set(row, rows.length);
+  return wide;
 }
 
 /** How loud the head is: as it is dragged, else as in the run shown. */

@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { SETTINGS } from "../../generated/vocabulary";
 import { NEEDS_MODEL } from "../../kernel/kernel";
+import { visibleText } from "../../paint/quotes";
 import { Check, into, Submit } from "../../parts/controls";
-import { visibleText } from "../../parts/token";
 import { useView, type View } from "../../state/view";
 
 const MANY_CHARACTERS = 300; // of a text that may be too long for the model

@@ -1,8 +1,8 @@
 // Passages in their order for a query; a click on one shows below why it has its score.
 import { SETTINGS } from "../../generated/vocabulary";
 import { signed } from "../../paint/format";
+import { visibleText } from "../../paint/quotes";
 import { Table } from "../../parts/table";
-import { visibleText } from "../../parts/token";
 import type { Ranking } from "../../state/overview";
 import { useView, type View } from "../../state/view";
 import { compareTexts } from "./run";

@@ -3,10 +3,10 @@
 import type { Kind } from "../../kernel/answers";
 import type { Arrays } from "../../kernel/wire";
 import { headLabel, number } from "../../paint/format";
+import { visibleText } from "../../paint/quotes";
 import { isNothing } from "../../paint/ranked";
 import { into } from "../../parts/controls";
 import { Section, Waiting } from "../../parts/section";
-import { visibleText } from "../../parts/token";
 import type { CorpusChoice } from "../../state/page";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";

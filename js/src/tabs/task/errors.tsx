@@ -1,9 +1,8 @@
 // What wrong answers rest on, and in which slices more is wrong than chance would make it.
 
 import { counted, number, percent } from "../../paint/format";
-import { quotation } from "../../paint/quotes";
+import { quotation, visibleText } from "../../paint/quotes";
 import { numbers, Table } from "../../parts/table";
-import { visibleText } from "../../parts/token";
 import type { ErrorNote, SliceRates, Task } from "./examples";
 import { explainedWords } from "./taskwords";
 import { Work } from "./work";

@@ -1,8 +1,8 @@
 // The list of examples: only the rows in sight are drawn, so that ten thousand scroll as ten do.
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { number, px } from "../../paint/format";
+import { visibleText } from "../../paint/quotes";
 import { onGridKey } from "../../parts/gridkeys";
-import { visibleText } from "../../parts/token";
 import { type Column, type Examples, isWrong, rowAt, type State, valueAt } from "./examples";
 
 const ROW = 28; // px, as the style has it

@@ -1,8 +1,8 @@
 // What changed from a model before: examples fixed and broken, heads that turned, and what each matters in both models.
 import { counted, number } from "../../paint/format";
+import { visibleText } from "../../paint/quotes";
 import { HeadLink } from "../../parts/headlink";
 import { numbers, Table } from "../../parts/table";
-import { visibleText } from "../../parts/token";
 import { useView } from "../../state/view";
 import type { Against, Part, State, Task, TurnedEffect, TurnedEffects, TurnedHead } from "./examples";
 import { unitOf } from "./taskwords";

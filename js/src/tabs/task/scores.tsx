@@ -1,7 +1,7 @@
 // The scores, each with its interval or why there is none: whatever the task measures.
 import { counted } from "../../paint/format";
+import { visibleText } from "../../paint/quotes";
 import { numbers, Table } from "../../parts/table";
-import { visibleText } from "../../parts/token";
 import type { Metric, Task } from "./examples";
 import { betweenWords } from "./taskwords";
 

@@ -3,11 +3,10 @@
 import { useMemo } from "preact/hooks";
 import { csv } from "../../export/csv";
 import { counted } from "../../paint/format";
-import { isolate } from "../../paint/quotes";
+import { isolate, visibleText } from "../../paint/quotes";
 import { Close, into, Segmented, Select } from "../../parts/controls";
 import { useCopy } from "../../parts/copy";
 import { Waiting } from "../../parts/section";
-import { visibleText } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Confusion } from "./confusion";
 import { Errors, Slices } from "./errors";

@@ -2,8 +2,7 @@
 
 import * as phrases from "../../generated/phrases";
 import { counted, number } from "../../paint/format";
-import { isolate } from "../../paint/quotes";
-import { visibleText } from "../../parts/token";
+import { isolate, visibleText } from "../../paint/quotes";
 import {
   columnOf,
   type EffectOf,
