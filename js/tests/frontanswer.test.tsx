@@ -484,7 +484,7 @@ describe("the front", () => {
     it.b.take("loudness").give({ error: "the model is gone" });
     await it.wait(50);
     expect(it.text("claim")).toMatch(/the model is gone$/);
-    expect(it.text("answer")).toContain("dog0.60");
+    expect(it.text("answer")).toContain("dog 0.60");
     expect(it.part("loudness")).toBeNull();
   });
   it("tells nothing of a head that is changed otherwise, which the curve leaves out", async () => {

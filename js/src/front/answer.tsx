@@ -124,10 +124,11 @@ function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
 const isOpenEnded = ({ kind, unit }: FrontAnswer["answers"]): boolean =>
   ["words", "embedding"].includes(kind) || !["probability", "cosine"].includes(unit);
 
-/** What a bar says to who cannot see it. */
+/** What a bar says to who cannot see it: first what it shows, in the same words. */
 function spoken({ name, now, off, was }: Bar, head: string): string {
-  const tail = off !== null ? `; ${brief(off)} without ${head}` : was !== null ? `; was ${brief(was)}` : "";
-  return `${tokenWord(name)}, ${brief(now)}${tail}`;
+  const before = was !== null && brief(was) !== brief(now) ? `; was ${brief(was)}` : "";
+  const without = off !== null ? `; ${brief(off)} without ${head}` : "";
+  return `${tokenWord(name)}, ${short(now)}${before}${without}`;
 }
 
 interface OneBarProps {
@@ -173,7 +174,8 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
       title={title}
       onClick={act}
     >
-      <span class="bl-answer-name">{isOurs || markers ? label : <Token text={label} />}</span>
+      <span class="bl-answer-name">{isOurs || markers ? label : <Token text={label} />}</span>{" "}
+      <span class="bl-answer-number bl-number">{short(now)}</span>{" "}
       <span class="bl-answer-track">
         {stretchesOf(bar, track, lead).map((stretch) => (
           <span
@@ -188,7 +190,6 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
           </span>
         )}
       </span>
-      <span class="bl-answer-number bl-number">{short(now)}</span>
     </button>
   );
 }

@@ -201,7 +201,7 @@ def test_keyboard_alone_reaches_every_part_in_reading_order(show, pair):
                     : e.closest("[data-testid=row-list]") ? "list" : e.closest("[data-testid=neurons]") ? "neurons"
                     : e.closest(".bl-header") ? "header" : e.closest(".bl-atlas") ? "atlas controls" : "other";
                 const style = getComputedStyle(e);
-                const hasCaret = e.matches("input[type=text]");
+                const hasCaret = e.matches("input[type=text], textarea");
                 return [part, hasCaret || (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0)];
             }"""
         )

@@ -314,6 +314,13 @@ def test_only_what_a_step_needs_is_bright(show, embedded_lens):
         expect(here).to_contain_text(f"step {n + 1} of 6")
         assert ringed(".bl-stage") == text, n
         assert ringed(".bl-atlas .bl-scroll") == heads, n
+        asks_cell, asks_head = n in (1, 3), n == 2
+        expect(seen.part("claim")).to_be_visible(visible=not (asks_cell or asks_head))
+        expect(seen.root.locator(".bl-arcs")).to_be_visible(visible=not asks_cell)
+        colours = seen.root.locator(".bl-textword:not(.bl-asker)").evaluate_all(
+            "all => [...new Set(all.map((one) => getComputedStyle(one).color))].length"
+        )
+        assert (colours == 1) == asks_cell, n
         onward = here.get_by_role("button", name="Next step").get_attribute("class") or ""
         assert ("bl-primary" in onward) == (n == 0)  # to read: what there is to do is to go on
     expect(seen.root.get_by_role("button", name="Present")).to_have_count(1)

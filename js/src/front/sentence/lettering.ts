@@ -10,7 +10,7 @@ export interface Lettering {
 }
 
 const ONE = { least: 23, most: 46, pair: 34 }; // px
-const SMALL = { most: 28, room: 60 }; // above all heads
+const SMALL = { most: 28, room: 92, pair: { room: 36, gap: 42 } }; // above all heads
 const LINES = { least: 22, most: 27 };
 export const DENSE = { size: 18.5, gap: 21, room: 24 };
 const LONG_LINES = 8; // of small type; a longer text is shown in part
@@ -51,8 +51,8 @@ export function fittedType(stage: HTMLElement, texts: string[], width: number, i
       size: Number(size.toFixed(2)),
       one: true,
       dense: false,
-      room: isPair ? 0.5 * room : room,
-      gap: isPair ? 56 : 0,
+      room: isPair ? (isSmall ? SMALL.pair.room : 0.5 * room) : room,
+      gap: isPair ? (isSmall ? SMALL.pair.gap : 56) : 0,
     };
   }
   const total = widths.reduce((sum, one) => sum + one, 0);
