@@ -26,7 +26,7 @@ const SPOTS: Spot[] = [
     says: () => "What the model answers, and how much of it is lost without this head.",
   },
   {
-    at: ".bl-strip",
+    at: ".bl-heads-here",
     title: "The heads",
     says: () => "Those that matter most to the answer here, and behind the last button all of them.",
   },
