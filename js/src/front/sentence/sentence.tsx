@@ -174,6 +174,7 @@ export function Sentence() {
               marks,
               pinned,
               typed,
+              go,
               part,
               stop: boxes[asker] ? asker : firstBox,
               disabled: !live,
