@@ -65,7 +65,7 @@ GATES = {
 GROUPS = ("#2f5fb3", _ACCENT["light"], "#34989b", "#c2185b", "#b8860b", "#7a5195", "#1c5405", "#667085")
 
 # Text, lines and areas of the two themes, names as the style sheet has them: `select` is the accent of areas and
-# lines, `select-text` that of text, and the ground of text in `on-select`.
+# lines, `select-text` that of text, and the ground of text in `on-select`; `negative-text` is slate in text.
 INKS: dict[str, dict[str, str]] = {
     "light": {
         "bg": _PANEL["light"],
@@ -80,6 +80,7 @@ INKS: dict[str, dict[str, str]] = {
         "on-select": "#ffffff",
         "positive": _ACCENT["light"],
         "negative": _SLATE["light"],
+        "negative-text": "#4f6890",
         "warning-bg": "#fff4d6",
         "warning-ink": "#6b4a00",
     },
@@ -96,6 +97,7 @@ INKS: dict[str, dict[str, str]] = {
         "on-select": _PANEL["dark"],
         "positive": _ACCENT["dark"],
         "negative": _SLATE["dark"],
+        "negative-text": "#9bb1d6",
         "warning-bg": "#3d3110",
         "warning-ink": "#ffdf8a",
     },

@@ -71,7 +71,7 @@ const colourOf = (host: Element) => host.querySelector<HTMLElement>('[data-apart
 it("opens on the aligned words", async () => {
   const { message, question, host } = await opened(0.2);
   expect([message.aligned, question.message.aligned]).toEqual([true, true]);
-  expect(host.querySelectorAll(".bl-strip button").length).toBe(4);
+  expect(host.querySelectorAll(".bl-word-strip button").length).toBe(4);
   render(null, host);
 });
 

@@ -124,16 +124,17 @@ def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answ
 def carried(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `why` that a page without a kernel holds, for a short text.
 
-    Of the heads shown, each query at its strongest word, what a click on the query opens, by either side; of the pinned
-    cell the raw score and opened MLPs too.
+    Of the heads shown, each query at its strongest word, what a click on the query opens, and at its strongest key, the
+    cell that stands out, by either side; of the pinned cell the raw score and opened MLPs too.
     """
     if not within("carried", trace.n_tokens):
         return
     for layer, head in selection.heads:
         alpha = trace.attention_heads(layer, head, head + 1)[0]
         meant = (strongest_word(trace, layer, head, query) for query in range(trace.n_tokens))  # as js/src/state/pin.ts
-        strongest = [best if key is None else key for key, best in zip(meant, alpha.argmax(-1).tolist(), strict=True)]
-        cells = list(enumerate(strongest))
+        keys = alpha.argmax(-1).tolist()
+        strongest = [best if key is None else key for key, best in zip(meant, keys, strict=True)]
+        cells = sorted({*enumerate(strongest), *enumerate(keys)})
         pinned = None
         if selection.query is not None:
             pinned = selection.query, strongest[selection.query] if selection.key is None else selection.key

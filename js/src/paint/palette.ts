@@ -24,6 +24,10 @@ export const headDash = (n: number): number[] => DASHES[(n + Math.floor(n / HEAD
 /** A layer's marker: with `headColour` no two of 64 layers look alike, and of 8 no two share either. */
 export const layerMarker = (layer: number): number => layer + Math.floor(layer / HEADS.light.length);
 
-/** The colour of a positive or negative value where a line or a number carries the sign. */
+/** The colour of a positive or negative value where a line carries the sign. */
 export const signColour = (value: number, dark: boolean): string =>
   cssColor(value < 0 ? -0.8 : 0.8, -1, 1, signedColours(dark));
+
+/** The same of a number in words, which is read on the ground of what is chosen too. */
+export const signText = (value: number, dark: boolean): string =>
+  inks(dark)[value < 0 ? "negative-text" : "select-text"];

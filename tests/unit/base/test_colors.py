@@ -140,10 +140,12 @@ def test_accent_and_slate_are_seen_and_told_apart(theme, eye):
 
 @THEMES
 def test_words_in_colour_are_read_on_a_page_and_on_its_panels(theme):
-    inks = {name: colors.rgb(colors.INKS[theme][name]) for name in ("bg", "panel", "ink", "muted", "select-text")}
+    inks = {name: colors.rgb(color) for name, color in colors.INKS[theme].items()}
     words = np.array([colors.rgb(color) for color in colors.VERDICTS[theme].values()])
     read = np.concatenate([words, [inks["ink"], inks["muted"], inks["select-text"]]])
     assert min(contrast(read, inks[ground]).min() for ground in ("bg", "panel")) >= 4.5
+    signs = np.array([inks["select-text"], inks["negative-text"]])  # on the row that is chosen too
+    assert min(contrast(signs, inks[ground]).min() for ground in ("bg", "panel", "soft", "select-soft")) >= 4.5
     on_paper = np.array([colors.rgb(colors.PRINT[name]) for name in ("ink", "muted")])
     assert contrast(on_paper, (255, 255, 255)).min() >= 4.5
 

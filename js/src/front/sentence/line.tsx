@@ -64,11 +64,12 @@ interface LineProps {
   disabled: boolean;
   focus: boolean; // at once
   typed: ReturnType<typeof useTyped>;
+  go: () => void; // runs what the fields hold
   part: Place | null; // of a long text: what of it is in sight
 }
 
 /** One text: a field that is all transparent but for its caret, over words that say the same. */
-export function Line({ n, line, field, words, marks, stop, pinned, disabled, focus, typed, part }: LineProps) {
+export function Line({ n, line, field, words, marks, stop, pinned, disabled, focus, typed, go, part }: LineProps) {
   const view = useView();
   const area = useRef<HTMLTextAreaElement>(null);
   const mirror = useRef<HTMLDivElement>(null);
@@ -176,7 +177,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
           }
           if (event.key !== "Enter" || event.isComposing) return;
           event.preventDefault();
-          typing.enter();
+          go();
         }}
       />
     </div>

@@ -105,7 +105,7 @@ function Strip({ runs }: { runs: Comparing }) {
   );
   return (
     <div
-      class="bl-strip"
+      class="bl-word-strip"
       dir={directionOf(runs.data.sides[0]!.text)}
       role="group"
       aria-label="Aligned tokens, a above b"

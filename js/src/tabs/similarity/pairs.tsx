@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { Answer } from "../../kernel/answers";
 import { counted, signed } from "../../paint/format";
-import { signColour } from "../../paint/palette";
+import { signText } from "../../paint/palette";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import type { ChosenPair } from "./chosenpair";
@@ -120,7 +120,7 @@ function SignedNumber({ value, digits }: { value: number; digits: number }) {
   const { dark } = useView();
   const number = signed(value, digits);
   if (Number(value.toFixed(digits)) === 0) return <>{number}</>;
-  return <span style={{ color: signColour(value, dark) }}>{value > 0 ? `+${number}` : number}</span>;
+  return <span style={{ color: signText(value, dark) }}>{value > 0 ? `+${number}` : number}</span>;
 }
 
 /** The experiment on the chosen pair in a sentence. */
