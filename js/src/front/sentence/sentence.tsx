@@ -197,15 +197,15 @@ export function Sentence() {
             }}
           />
         </div>
-        stretch && (
-        <LongLine
-          {...{ row, part: stretch, width }}
-          line={lines[0]!}
-          go={(word) => {
-            centre.value = { word, rest: home };
-          }}
-        />
-        )
+        {stretch && (
+          <LongLine
+            {...{ row, part: stretch, width }}
+            line={lines[0]!}
+            go={(word) => {
+              centre.value = { word, rest: home };
+            }}
+          />
+        )}
         <div class="bl-under">
           {!hasPair && !second.value && live && (
             <button
