@@ -295,7 +295,8 @@ def test_the_split_of_another_head_is_asked_for_with_the_head(tab_of: Any, trace
     seen = Seen(hosted(tab_of, trace.explore(**cell, view="why")))
     expect(seen.part("why-pictures")).to_be_visible()  # nothing of the first head is asked for any more
     seen.page.evaluate("() => Object.assign(models[0], { held: true, sent: [] })")
-    sent = """() => models[0].sent.filter(({ op }) => op !== "heads_that_matter")  // of the text; it waits for a quiet second
+    # but for what is asked of the text after a quiet second
+    sent = """() => models[0].sent.filter(({ op }) => op !== "heads_that_matter")
         .map(({ op, layer, head, query }) => [op, layer, head, query ?? null])"""
     seen.thumb(2, 4).click()
     assert seen.page.evaluate(sent) == [["head", 2, 4, None], ["why", 2, 4, cell["query"]]]
