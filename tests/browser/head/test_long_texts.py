@@ -193,6 +193,7 @@ def test_zoom_by_keyboard_pointer_and_wheel(seen):
     assert seen.page.evaluate("() => [models[0].state.query, models[0].state.key]") == [LENGTH - 1, LENGTH - 1]
     expect(seen.root.locator(".bl-mark-cell")).to_be_visible()
     before = part(seen)
+    seen.settled()  # the sentence above may have other lines by now
     box = seen.part("matrix").bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
