@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 import bertlens as bl
-from browser.views import saved
+from browser.views import Seen, saved
 
 HEBREW = "הילד קרא 12 ספרים."
 # where each letter of a paragraph is drawn
@@ -30,7 +30,7 @@ def html() -> str:
 
 
 def test_numbers_stand_outside_the_quotes_and_words_from_right_to_left(page_of, html):
-    page = page_of(html)
+    page = Seen(page_of(html)).page
     status = page.locator(".bl-words p", has_text="of its attention").first
     letters = [(letter, left) for letter, left in status.evaluate(LETTERS) if letter not in "\u2068\u2069 "]
     left = {letter: [at for one, at in letters if one == letter] for letter, _ in letters}
@@ -47,7 +47,7 @@ def test_without_scripts_there_is_a_picture(page_of, html):
 
 
 def test_shades_are_printed(page_of, html):
-    page = page_of(html)
+    page = Seen(page_of(html)).page
     page.locator(".bl-running .bl-word").first.wait_for()
     shades = page.locator(".bl-word").evaluate_all("all => all.map(one => getComputedStyle(one).backgroundColor)")
     streams = re.findall(rb"stream\r?\n(.*?)endstream", page.pdf(), re.DOTALL)
