@@ -26,7 +26,7 @@ LETTERS = """node => {
 @pytest.fixture(scope="module")
 def html() -> str:
     trace = bl.Lens.embedded().trace(HEBREW)
-    return saved(trace.explore(layer=1, head=8, query=2, key=1, mode="text"))
+    return saved(trace.explore(layer=1, head=8, query=2, key=3, mode="text"))
 
 
 def test_numbers_stand_outside_the_quotes_and_words_from_right_to_left(page_of, html):
