@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 import bertlens as bl
-from browser.views import saved
+from browser.views import Seen, saved
 
 HEBREW = "הילד קרא 12 ספרים."
 # where each letter of a paragraph is drawn
@@ -17,7 +17,8 @@ LETTERS = """node => {
     for (let text; (text = walker.nextNode()); )
         for (let n = 0; n < text.length; n++) {
             range.setStart(text, n); range.setEnd(text, n + 1);
-            letters.push([text.data[n], range.getBoundingClientRect().left]);
+            const { left, top } = range.getBoundingClientRect();
+            letters.push([text.data[n], left, top]);
         }
     return letters;
 }"""
@@ -26,13 +27,16 @@ LETTERS = """node => {
 @pytest.fixture(scope="module")
 def html() -> str:
     trace = bl.Lens.embedded().trace(HEBREW)
-    return saved(trace.explore(layer=1, head=8, query=2, key=1, mode="text"))
+    return saved(trace.explore(layer=1, head=8, query=2, key=3, mode="text"))
 
 
 def test_numbers_stand_outside_the_quotes_and_words_from_right_to_left(page_of, html):
-    page = page_of(html)
+    page = Seen(page_of(html)).page
     status = page.locator(".bl-words p", has_text="of its attention").first
-    letters = [(letter, left) for letter, left in status.evaluate(LETTERS) if letter not in "\u2068\u2069 "]
+    drawn = [one for one in status.evaluate(LETTERS) if one[0] not in "\u2068\u2069 "]
+    line = drawn[0][2]  # the quotes stand on the first
+    letters = [(letter, left) for letter, left, top in drawn if abs(top - line) < 8]
+    assert sum(letter in "“”" for letter, _ in letters) == sum(letter in "“”" for letter, *_ in drawn) == 4
     left = {letter: [at for one, at in letters if one == letter] for letter, _ in letters}
     for start, end in zip(left["“"], left["”"], strict=True):
         inside = [letter for letter, at in letters if start < at < end]
@@ -47,7 +51,7 @@ def test_without_scripts_there_is_a_picture(page_of, html):
 
 
 def test_shades_are_printed(page_of, html):
-    page = page_of(html)
+    page = Seen(page_of(html)).page
     page.locator(".bl-running .bl-word").first.wait_for()
     shades = page.locator(".bl-word").evaluate_all("all => all.map(one => getComputedStyle(one).backgroundColor)")
     streams = re.findall(rb"stream\r?\n(.*?)endstream", page.pdf(), re.DOTALL)
