@@ -1,6 +1,6 @@
 // Where the words of the sentence stand, and how large they are set: measured as they are drawn.
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Box } from "./arcs";
 import { fittedType, type Lettering } from "./lettering";
 import type { Words } from "./wordrow";
@@ -30,6 +30,8 @@ function boxesOf(stage: HTMLElement, count: number, size: number): (Box | null)[
 export const wordAt = (boxes: (Box | null)[], x: number, y: number) =>
   boxes.findIndex((box) => box && x >= box.left - 2 && x <= box.right + 2 && y >= box.top - 6 && y <= box.bottom + 6);
 
+const WIDEST = 1.5;
+
 /** Boxes and type of the words, measured after each change of text or width. */
 export function useLayout(
   stage: RefObject<HTMLElement | null>,
@@ -39,8 +41,12 @@ export function useLayout(
   isSmall: boolean,
 ) {
   const [type, setType] = useState<Lettering>({ size: 27, one: true, dense: false, room: 118, gap: 0 });
+  const fitted = useRef(type); // what is drawn once it is the type
   const [boxes, setBoxes] = useState<(Box | null)[]>([]);
   const [fonts, setFonts] = useState(0);
+  const of = [width, ...texts].join("\n");
+  const [spread, setSpread] = useState({ of, ratio: 1 });
+  const ratio = spread.of === of ? spread.ratio : 1; // how much wider than reckoned the letters are here
   useEffect(() => {
     let isHere = true;
     document.fonts?.ready.then(() => isHere && setFonts(1));
@@ -49,9 +55,10 @@ export function useLayout(
     };
   }, []);
   useLayoutEffect(() => {
-    const now = fittedType(stage.current!, texts, width, isSmall);
-    if (JSON.stringify(now) !== JSON.stringify(type)) setType(now);
-  }, [width, fonts, isSmall, ...texts]);
+    const now = fittedType(stage.current!, texts, width / ratio, isSmall);
+    fitted.current = JSON.stringify(now) === JSON.stringify(type) ? type : now;
+    setType(fitted.current);
+  }, [width, ratio, fonts, isSmall, ...texts]);
   useLayoutEffect(() => {
     for (const line of stage.current!.querySelectorAll<HTMLElement>(".bl-textline")) {
       const marks = [...line.querySelectorAll<HTMLElement>(".bl-mirror > .bl-chipmark")];
@@ -64,7 +71,8 @@ export function useLayout(
     }
     const mirrors = [...stage.current!.querySelectorAll(".bl-mirror")];
     const excess = Math.max(...mirrors.map(({ scrollWidth, clientWidth }) => scrollWidth / (clientWidth || 1)));
-    if (type.one && excess > 1.004) setType({ ...type, size: Number((type.size / excess).toFixed(2)) }); // letters are wider here
+    if (type === fitted.current && type.one && excess > 1.004 && ratio < WIDEST)
+      setSpread({ of, ratio: ratio * excess });
     const now = boxesOf(stage.current!, words.units.length, type.size);
     setBoxes((previous) => (JSON.stringify(previous) === JSON.stringify(now) ? previous : now));
   });
