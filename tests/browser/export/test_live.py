@@ -173,7 +173,7 @@ def test_why_of_a_typed_text_is_the_sum_of_its_parts(live, page_of):
 
 
 def text_before(seen: Seen) -> None:
-    seen.root.get_by_text("Examples", exact=True).click()
+    seen.root.locator("summary", has_text="Examples").click()
     seen.root.get_by_role("button", name="Text before", exact=True).click()
 
 
