@@ -61,19 +61,17 @@ describe("what is typed", () => {
     await quiet();
     field(1).focus();
     await comes(b, "new", "other");
-    expect([field(0).value, field(1).value]).toEqual(["newer", ""]);
+    expect([field(0).value, field(1).value]).toEqual(["newer", "other"]);
   });
-  it("and was run is gone when another text comes, but not under the hand", async () => {
+  it("and was run is gone as soon as another text comes, also where the field has the focus", async () => {
     const b = await open();
     field(0).focus();
     type("new");
     await submit();
     await comes(b, "new");
     await comes(b, "third"); // from Python
-    expect(field(0).value).toBe("new");
+    expect(field(0).value).toBe("third"); // a field that changes once it is left would move what is being clicked
     field(0).blur();
-    await quiet();
-    expect(field(0).value).toBe("third");
     await comes(b, "fourth");
     expect(field(0).value).toBe("fourth");
   });

@@ -151,9 +151,6 @@ def test_view_answers_while_a_cell_runs(lab, notebook, tmp_path):
 
     ipykernel answers a trait that a cell set on the main thread, once: so a click comes first.
     """
-    lab.settled()
-    lab.thumb(5, 1).click()  # this one the kernel's own answer may take back
-    says(notebook, "view.layer in (1, 5)", "True")
     lab.thumb(5, 2).click()
     lab.title("L5·H2")
     free = tmp_path / "free"

@@ -7,31 +7,23 @@ import { useView } from "../../state/view";
 import { runApart } from "../../tabs/similarity/run";
 import { createTyping, QUICK } from "./typing";
 
-/** A field of the text shown. It is not written while it has the focus, or what was typed is not run yet. */
+/** A field of the text shown. It is not written while what was typed in it is not run yet. */
 function useField(shown: ReadonlySignal<string>) {
   const { running } = useView();
   const value = useSignal(shown.value);
   const [[follow, leave, hands]] = useState(() => {
-    let [focused, edited, behind] = [false, false, false];
+    let edited = false;
     const follow = () => {
       const now = shown.value;
-      behind = focused || edited;
-      if (!behind) value.value = now;
+      if (!edited) value.value = now; // at once: a field that changes as it loses the focus moves what is being clicked
     };
     const leave = () => {
-      if (running.value) edited = behind = false; // what was typed is on its way
+      if (running.value) edited = false; // what was typed is on its way
     };
     const hands = {
-      onFocus: () => {
-        focused = true;
-      },
       onInput: ({ currentTarget }: TargetedEvent<HTMLTextAreaElement>) => {
         edited = true;
         value.value = currentTarget.value;
-      },
-      onBlur: () => {
-        focused = false;
-        if (behind) follow();
       },
     };
     return [follow, leave, hands] as const;

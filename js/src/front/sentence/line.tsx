@@ -161,7 +161,6 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         spellcheck={false}
         autocomplete="off"
         autofocus={focus}
-        {...{ onFocus: field.onFocus, onBlur: field.onBlur }}
         onInput={(event) => {
           field.onInput(event);
           view.page.front.word.value = null; // the pointer only happens to lie there

@@ -179,10 +179,7 @@ export function Sentence() {
               stop: boxes[asker] ? asker : firstBox,
               disabled: !live,
             };
-            const field = fields[n]!;
-            const isLate = n === 1 && second.value;
-            const lateField = isLate ? { ...field, onFocus: () => field.onFocus() } : field;
-            return <Line key={n} {...shared} field={lateField} focus={isLate && !hasPair} />;
+            return <Line key={n} {...shared} field={fields[n]!} focus={n === 1 && second.value && !hasPair} />;
           })}
           <Arcs
             {...{ behind, arcs, numbers, asker, dense: type.dense }}
