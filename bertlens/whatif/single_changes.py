@@ -17,10 +17,11 @@ from ..measures.metrics import bound
 from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
-from .before_after import alike, answer_kind, answers_between, swept_numbers
+from .before_after import alike, answer_kind, answers_between
 from .effects import NOT_APART, Effect, Refused, place_effects
 from .reruns import check
 from .sweeps import outputs, planned
+from .swept_numbers import swept_numbers
 from .targets import Target, target_of
 
 Place = tuple[int, str, float]  # position, the first answer and its number

@@ -19,9 +19,10 @@ from ..measures.metrics import Metric, Read, similarity
 from ..measures.predictions import is_lone
 from ..measures.rows import Here
 from ..trace.trace import Trace
-from .before_after import SweptNumber, answer_kind, answers, by_metric, span_chances, swept_numbers
+from .before_after import answer_kind, answers, span_chances
 from .reruns import check
 from .single_changes import work
+from .swept_numbers import SweptNumber, by_metric, swept_numbers
 from .targets import Target, name_of, numbers_at, target_of
 
 RUN = 8  # heads that are run, the first by the estimate

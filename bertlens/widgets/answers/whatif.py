@@ -18,6 +18,7 @@ from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
 from ...whatif import before_after as asking
 from ...whatif import heads_moved
+from ...whatif.swept_numbers import swept_number, swept_numbers
 from ...whatif.targets import named_by, numbers_at, target_of
 from ..records import Answer, Selection
 from ..turns import PATIENCE, ask_again, in_steps
@@ -48,7 +49,7 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
         target_of(trace, name, position)
     try:
         record = asking.answers(trace, ANSWERS, name, position)
-        numbers = asking.swept_numbers(trace, name, position)
+        numbers = swept_numbers(trace, name, position)
         metrics = [[key, number.label, number.unit] for key, number in numbers.items()]
     except BertLensError as error:
         nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
@@ -102,7 +103,7 @@ def _swept(trace: Trace) -> dict[Sweep, dict[int, np.ndarray]]:
 
 def matters(trace: Trace, metric: str, target: str = "", target_at: int = -1) -> Answer:
     """The first-order estimate of what each head's switching off changes: array (L, H), all NaN where there is none."""
-    number = asking.swept_number(trace, metric, *asked_target(target, target_at))
+    number = swept_number(trace, metric, *asked_target(target, target_at))
     memo = _swept(trace).setdefault((metric, target, target_at), {})
     if -1 not in memo:
         nothing = np.full((trace.n_layers, trace.n_heads), np.nan)
@@ -116,7 +117,7 @@ def matters_exact(trace: Trace, metric: str, layer: int, target: str = "", targe
     if layer not in memo:
         values = np.full(trace.n_heads, np.nan)
         heads = [(layer, head) for head in range(trace.n_heads)]
-        for batch in asking.swept_number(trace, metric, *asked_target(target, target_at)).exact(heads):
+        for batch in swept_number(trace, metric, *asked_target(target, target_at)).exact(heads):
             for (_, head), effect in batch:
                 values[head] = effect
         memo[layer] = values

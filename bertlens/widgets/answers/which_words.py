@@ -20,7 +20,8 @@ from ...measures.predictions import texts_apart
 from ...measures.rows import Here
 from ...text.pair_positions import pair_positions
 from ...trace.trace import Trace
-from ...whatif import before_after as asking
+from ...whatif.before_after import answer_kind
+from ...whatif.swept_numbers import swept_numbers
 from ..records import Answer
 from ..turns import PATIENCE, ask_again, in_steps
 from .whatif import asked_target
@@ -63,7 +64,7 @@ def which_words(
     fields: dict[str, Any] = {
         "attribution": attribution,
         "label": label,
-        "kind": asking.answer_kind(trace),
+        "kind": answer_kind(trace),
         "unit": unit,
     }
     fields |= {"signed": attribution != "attention × gradient", "removal": _removal(trace)}
@@ -100,7 +101,7 @@ def _text_runs(trace: Trace, target: str, target_at: int) -> tuple[str, str, lis
         raise InputError(
             f"which words the answer rests on is shown in texts of at most {LIMITS['words'].tokens:,} tokens"
         )
-    [number, *_] = asking.swept_numbers(trace, *asked_target(target, target_at)).values()
+    [number, *_] = swept_numbers(trace, *asked_target(target, target_at)).values()
     if number.metric is not None:
         return number.label, number.unit, [TextRun(trace, number.metric)]
     texts = texts_apart(trace)

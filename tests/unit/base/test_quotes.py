@@ -18,7 +18,7 @@ from bertlens.run.changes import Change
 from bertlens.trace.provenance import visible
 from bertlens.trace.trace import Trace
 from bertlens.whatif import chips, targets
-from bertlens.whatif.before_after import swept_numbers
+from bertlens.whatif.swept_numbers import swept_numbers
 from bertlens.widgets.badges import badges
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,6 +13,7 @@ from bertlens import Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures.offers import offers
 from bertlens.text.display import spelling_of
 from bertlens.whatif import before_after
+from bertlens.whatif.swept_numbers import swept_numbers
 from unit import tiny
 
 MASKED = "the cat [MASK] on the [MASK]"
@@ -129,7 +130,7 @@ def test_numbers_that_are_no_classes_have_no_probability(kind: str, settings: di
     logits = output_of(trace.lens, trace).logits[0].double()
     expected = logits[1:4, 0] if kind == "TokenClassification" else logits.sort(descending=True).values
     assert [row.before for row in answers.rows][:3] == pytest.approx(expected.tolist(), abs=1e-5)
-    assert "divergence" not in before_after.swept_numbers(run)
+    assert "divergence" not in swept_numbers(run)
     with pytest.raises(ModelError, match="no one distribution"):
         whatif.divergence(position=1 if kind == "TokenClassification" else None)(run)
 
@@ -137,7 +138,7 @@ def test_numbers_that_are_no_classes_have_no_probability(kind: str, settings: di
 def test_several_labels_at_once_are_no_distribution() -> None:
     lens = lens_of("SequenceClassification", problem_type="multi_label_classification", num_labels=3)
     run = lens.trace("it was warm").rerun(whatif.off(0, 1))
-    assert "divergence" not in before_after.swept_numbers(run)
+    assert "divergence" not in swept_numbers(run)
     with pytest.raises(ModelError, match="no one distribution"):
         whatif.divergence()(run)
 

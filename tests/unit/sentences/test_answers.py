@@ -14,9 +14,9 @@ from bertlens import whatif
 from bertlens.errors import InputError, ModelError
 from bertlens.measures import attribution
 from bertlens.measures.predictions import texts_apart
-from bertlens.whatif.before_after import swept_numbers
 from bertlens.whatif.effects import effects
 from bertlens.whatif.single_changes import single_changes
+from bertlens.whatif.swept_numbers import swept_numbers
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
 from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, parts, st

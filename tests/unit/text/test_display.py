@@ -18,7 +18,7 @@ from bertlens.plots.grid import shown_grid
 from bertlens.tasks.kinds.masked_words import Words
 from bertlens.text.display import Spelling, letters_of, names_of, spelling_in, spelling_of, unknown_id, word_of
 from bertlens.text.encoding import encode
-from bertlens.whatif.before_after import swept_numbers
+from bertlens.whatif.swept_numbers import swept_numbers
 from bertlens.whatif.targets import named_by
 from bertlens.widgets.badges import badges
 from unit import tiny

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bertlens import Trace, whatif
-from bertlens.whatif.before_after import swept_numbers
+from bertlens.whatif.swept_numbers import swept_numbers
 from bertlens.widgets.answers import matter
 from bertlens.widgets.answers.whatif import matters, matters_exact
 from unit.whatif.test_effects import CHANGES, CLASSES, HEAD, KEY, LAYER, QUERY, first_at, numbers, traced

@@ -16,9 +16,9 @@ from bertlens.base import limits
 from bertlens.base.vocabulary.phrases import NO_KEY
 from bertlens.base.wire import pack
 from bertlens.whatif import single_changes as module
-from bertlens.whatif.before_after import swept_numbers
 from bertlens.whatif.effects import Effect
 from bertlens.whatif.single_changes import single_changes, why_not
+from bertlens.whatif.swept_numbers import swept_numbers
 from bertlens.widgets.answers import matter
 from bertlens.widgets.answers.whatif import matters_exact
 from unit import tiny

@@ -10,8 +10,8 @@ import transformers as tf
 
 from bertlens import InputError, ModelError, Trace, whatif
 from bertlens.errors import BertLensError
-from bertlens.whatif.before_after import swept_number, swept_numbers
 from bertlens.whatif.effects import Effect, effects
+from bertlens.whatif.swept_numbers import swept_number, swept_numbers
 from bertlens.whatif.targets import named_by, target_of
 from bertlens.widgets.answers import whatif as page
 from bertlens.widgets.answers.matter import cell_matters

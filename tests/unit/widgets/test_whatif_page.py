@@ -13,7 +13,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import InputError, Lens, Trace, whatif
 from bertlens.whatif import chips
-from bertlens.whatif.before_after import swept_numbers
+from bertlens.whatif.swept_numbers import swept_numbers
 from bertlens.widgets import saving
 from bertlens.widgets.answers import whatif as page
 from bertlens.widgets.questions import QUESTIONS
