@@ -18,11 +18,23 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..errors import ModelError, SelectionError, check_index
+from ..errors import ModelError, check_index
 from ..model.borrowed import Model
 from ..model.loan import Loan
 from ..model.transformers_private import sdpa_attention_forward
-from .changes import Change, Cut, Dim, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample, Scale
+from .changed_keys import (
+    Emphasis,
+    all_or,
+    allowed_keys,
+    check_rows,
+    hides,
+    no_key_left,
+    of_head,
+    visible_keys,
+    with_allowed,
+    with_logarithms,
+)
+from .changes import Change, Cut, Dim, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample, Scale
 
 _active = threading.local()
 
@@ -128,18 +140,18 @@ def _changed(
         for b, change in neurons:
             query[b, change.head, :, change.n] = 0
             key[b, change.head, :, change.n] = 0
-    hidden = [(b, c) for b, c in pairs if _hides(c)]
+    hidden = [(b, c) for b, c in pairs if hides(c)]
     dimmed = [(b, c) for b, c in pairs if isinstance(c, Dim) and c.factor]
     base_mask, allowed, logarithms = mask, None, None
     if hidden:
-        allowed = _allowed(hidden, query)
-        mask = _with_allowed(mask, causal, allowed)
-        _check_rows(mask, {b for b, _ in hidden}, layer)
+        allowed = allowed_keys(hidden, query)
+        mask = with_allowed(mask, causal, allowed)
+        check_rows(mask, {b for b, _ in hidden}, layer)
     if dimmed:
         logarithms = query.new_zeros(len(query), 1, 1, query.shape[2])
         for b, dim in dimmed:
             logarithms[b, :, :, dim.token] += math.log(dim.factor)
-        mask = _with_logarithms(mask, causal, logarithms)
+        mask = with_logarithms(mask, causal, logarithms)
 
     def context_of(group: slice, visible: Tensor | None) -> Tensor:
         q, k, v = (x[:, group] for x in (query, key, value))
@@ -157,93 +169,9 @@ def _changed(
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     scores = _Scores(call, causal and mask is None, scale, kwargs.get("position_bias"))
     for b, row in enumerate(rows):
-        _set_weights(call, b, row, scores, _Emphasis(allowed, logarithms), layer)
+        _set_weights(call, b, row, scores, Emphasis(allowed, logarithms), layer)
         _set_contexts(call, b, row)
     return call
-
-
-def _hides(change: Change) -> bool:
-    """Whether keys are left out before the softmax."""
-    return isinstance(change, Hide) or bool(
-        (isinstance(change, Dim) and change.factor == 0) or (isinstance(change, Cut) and change.renormalize)
-    )
-
-
-def _allowed(hidden: Sequence[tuple[int, Any]], query: Tensor) -> Tensor:
-    """(B, H|1, S, S) bool, False where a change hides a key."""
-    heads = 1 if all(getattr(c, "head", None) is None for _, c in hidden) else query.shape[1]
-    size = query.shape[2]
-    allowed = torch.ones(len(query), heads, size, size, dtype=torch.bool, device=query.device)
-    for b, change in hidden:
-        if isinstance(change, Hide | Dim):
-            allowed[b, :, :, change.token] = False
-        else:
-            allowed[b, _all_or(change.head), _all_or(change.query), _all_or(change.key)] = False
-    return allowed
-
-
-def _all_or(index: int | None) -> Any:
-    return slice(None) if index is None else slice(index, index + 1)
-
-
-def _causal(like: Tensor) -> Tensor:
-    return torch.ones(like.shape[-2:], dtype=torch.bool, device=like.device).tril()
-
-
-def _with_allowed(mask: Tensor | None, causal: bool, allowed: Tensor) -> Tensor:
-    if mask is None:
-        return allowed & _causal(allowed) if causal else allowed
-    if mask.dtype == torch.bool:
-        return mask & allowed
-    shape = torch.broadcast_shapes(mask.shape, allowed.shape)
-    return mask.expand(shape).masked_fill(~allowed, -torch.inf)
-
-
-def _with_logarithms(mask: Tensor | None, causal: bool, logarithms: Tensor) -> Tensor:
-    """What is added to the scores: ln of each key's factor (B, 1, 1, S), and -inf where a mask hides."""
-    if mask is None:
-        size = logarithms.shape[-1]
-        mask = logarithms.new_ones(size, size, dtype=torch.bool)
-        mask = mask.tril() if causal else mask
-    if mask.dtype == torch.bool:
-        return torch.where(mask, logarithms, -torch.inf)
-    return mask + logarithms
-
-
-@dataclass
-class _Emphasis:
-    """What changes do to keys before the softmax, for weights that are given: of a batch."""
-
-    allowed: Tensor | None  # (B, H|1, S, S) bool
-    logarithms: Tensor | None  # (B, 1, 1, S)
-
-    def factors(self, b: int, head: int, like: Tensor) -> Tensor | None:
-        """(S, S) what a head's weights (S, S) are multiplied by before each row is as large as it was, or None."""
-        factors = None if self.logarithms is None else self.logarithms[b, 0].to(like.dtype).exp().expand_as(like)
-        if self.allowed is None:
-            return factors
-        allowed = _of_head(self.allowed, b, head)
-        return allowed.to(like.dtype) if factors is None else factors.masked_fill(~allowed, 0)
-
-
-def _visible(mask: Tensor) -> Tensor:
-    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
-
-
-def _check_rows(mask: Tensor, rows: set[int], layer: int) -> None:
-    visible = _visible(mask).any(-1)  # (B, H|1, S)
-    for b in sorted(rows):
-        if not visible[b].all():
-            head, query = (int(x) for x in (~visible[b]).nonzero()[0])
-            raise no_key_left(layer, query, None if len(visible[b]) == 1 else head)
-
-
-def no_key_left(layer: int, query: int, head: int | None) -> SelectionError:
-    whose = "any head" if head is None else f"head {head}"
-    return SelectionError(
-        f"token {query} would have no key left in {whose} of layer {layer}: cut fewer of its keys, "
-        "or cut with renormalize=False"
-    )
 
 
 @dataclass
@@ -262,7 +190,7 @@ class _Scores:
             size = self.call.query.shape[2]
             ones = torch.ones(size, size, dtype=torch.bool, device=self.call.query.device)
             return ones.tril() if self.causal else ones
-        return _visible(_of_head(mask, b, head))
+        return visible_keys(of_head(mask, b, head))
 
     def alpha(self, b: int, head: int) -> Tensor:
         """(S, S), in float32 at least."""
@@ -271,18 +199,14 @@ class _Scores:
         shared = head // (query.shape[1] // key.shape[1])
         scores = query[b, head].to(dtype) @ key[b, shared].to(dtype).T * self.scaling
         if self.bias is not None:
-            scores = scores + _of_head(self.bias, b, head).to(dtype)
+            scores = scores + of_head(self.bias, b, head).to(dtype)
         if self.call.mask is not None and self.call.mask.dtype != torch.bool:
-            scores = scores + _of_head(self.call.mask, b, head).to(dtype)
+            scores = scores + of_head(self.call.mask, b, head).to(dtype)
         return scores.masked_fill(~self.visible(b, head), -torch.inf).softmax(-1)
 
 
-def _of_head(x: Tensor, b: int, head: int) -> Tensor:
-    return x[b if len(x) > 1 else 0, head if x.shape[1] > 1 else 0]
-
-
 def _set_weights(
-    call: AttentionCall, b: int, row: Sequence[Change], scores: _Scores, emphasis: _Emphasis, layer: int
+    call: AttentionCall, b: int, row: Sequence[Change], scores: _Scores, emphasis: Emphasis, layer: int
 ) -> None:
     """Contexts from α that is given, or zero in places after the softmax."""
     patterns = {c.head: c for c in row if isinstance(c, Pattern)}
@@ -297,7 +221,7 @@ def _set_weights(
         gone = torch.zeros(alpha.shape, dtype=torch.bool, device=alpha.device)
         for cut in zeros:
             if cut.head is None or cut.head == head:
-                gone[_all_or(cut.query), _all_or(cut.key)] = True
+                gone[all_or(cut.query), all_or(cut.key)] = True
         alpha = alpha.masked_fill(gone, 0)
         value = call.value[b, head // (n_heads // call.value.shape[1])]
         call.context[b, :, head] = (alpha @ value.to(alpha.dtype)).to(call.context.dtype)
@@ -305,7 +229,7 @@ def _set_weights(
     call.patterned |= frozenset(patterns)
 
 
-def _pattern(change: Pattern, scores: _Scores, b: int, head: int, emphasis: _Emphasis, layer: int) -> Tensor:
+def _pattern(change: Pattern, scores: _Scores, b: int, head: int, emphasis: Emphasis, layer: int) -> Tensor:
     if change.uniform:
         visible = scores.visible(b, head).to(torch.promote_types(scores.call.query.dtype, torch.float32))
         alpha = visible / visible.sum(-1, keepdim=True)
