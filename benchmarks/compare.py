@@ -56,7 +56,7 @@ def rows() -> Iterator[Row]:
 
 def first_paint(a: Trace, b: Trace) -> Row:
     """The view of two runs beside an Explorer on one of them: the kernel's work, and the stand-alone page's."""
-    make = {"Explorer": lambda: a.explore(), "comparison": lambda: compare(a, b).explore()}
+    make = {"Explorer": lambda: a.explore(settings={"all_heads": True}), "comparison": lambda: compare(a, b).explore()}
     kernel = dict(zip(make, map(median, in_turn(*make.values(), rounds=5, warm=1)), strict=True))
     painted: dict[str, list[float]] = {name: [] for name in make}
     with TemporaryDirectory() as folder:

@@ -46,13 +46,15 @@ def rows() -> Iterator[Row]:
 def opened(folder: Path) -> Iterator[Row]:
     """The whole page, from a file."""
     path = folder / "live.html"
-    small_lens().trace(OWN).explore(layer=1, head=8).to_html(path, live=True, progress=False)
+    small_lens().trace(OWN).explore(layer=1, head=8, settings={"all_heads": True}).to_html(
+        path, live=True, progress=False
+    )
     size = path.stat().st_size
     yield Row("live page of the embedded model, one file", "≤ 55 MB", mb(size), ok=size <= 55e6)
     found = [_opened(path) for _ in range(TIMES)]
     painted, there, answered, memory, most = (median(one[n] for one in found) for n in range(5))
     yield Row("live page: first picture; model there", "–", f"{ms(painted)}; {ms(there)} from navigation")
-    yield Row("live page: first typed text, Run to painted", "–", ms(answered))
+    yield Row("live page: first typed text, Enter to painted", "–", ms(answered))
     yield Row(
         "live page: memory 5 s after the first typed text",
         "≤ 350 MB (PSS)",
@@ -81,11 +83,12 @@ def _opened(path: Path) -> tuple[float, ...]:
 
 
 def _typed(page: Page) -> float:
-    """Seconds from Run until a typed text is painted."""
+    """Seconds from Enter until a typed text is painted."""
     box = page.get_by_label("Sentence A")
     box.fill(TYPED)
     there = "[...document.querySelectorAll('.bl-row-label')].some((one) => one.textContent.includes('sleepy'))"
-    act = "[...document.querySelectorAll('button')].find((one) => one.textContent === 'Run').click()"
+    enter = "new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })"
+    act = f"document.querySelector('[aria-label=\"Sentence A\"]').dispatchEvent({enter})"
     spent: float = page.evaluate(f"bench.change(() => {act}, () => {there})")
     return spent / 1e3
 

@@ -47,7 +47,7 @@ Echo()
 """
 SHOW = """
 start, cpu = time.perf_counter(), time.process_time()
-view = traces[{}].explore()
+view = traces[{}].explore(settings=dict(all_heads=True))
 spent = time.perf_counter() - start, time.process_time() - cpu
 view
 """

@@ -28,8 +28,8 @@ NEURONS = 32, 2  # tokens, and how many times as fast as BertViz' neuron view th
 ABOVE = 2  # of an empty page that carries the same bytes
 CHANGES = 3
 SETTINGS: dict[str, dict[str, Any]] = {
-    "head": {"mode": "lines", "heads": [[0, head] for head in range(12)]},
-    "model": {},
+    "head": {"mode": "lines", "heads": [[0, head] for head in range(12)], "settings": {"all_heads": True}},
+    "model": {"settings": {"all_heads": True}},
     "neuron": {"view": "neurons"},
 }
 READY = {

@@ -32,23 +32,24 @@ try {
     await settled();
     return text('[data-testid="answer"]');
   };
-  await one('.bertlens input[aria-label="Sentence A"]:not([disabled])');
+  await one('.bertlens textarea[aria-label="Sentence A"]:not([disabled])');
   const says = await text("#bertlens-says");
+  await (await one(".bl-open-heads")).click();
   const answers = [];
   for (const typed of texts) {
-    await view.$eval('input[aria-label="Sentence A"]', (box) => box.select());
-    await view.type('input[aria-label="Sentence A"]', typed);
+    await view.$eval('textarea[aria-label="Sentence A"]', (box) => box.select());
+    await view.type('textarea[aria-label="Sentence A"]', typed);
     await page.keyboard.press("Enter");
     const begins = (word) =>
       [...document.querySelectorAll(".bl-row-label")].some((label) => label.textContent === word);
     await view.waitForFunction(begins, { timeout }, typed.split(" ")[0].toLowerCase());
     answers.push(await answered());
   }
-  await (await one(`[data-head="${layer}-${head}"]`)).click();
+  await (await one(`.bl-atlas [data-head="${layer}-${head}"]`)).click();
   await view.evaluate((n) => document.querySelectorAll(".bl-row-label")[n].click(), token);
   await settled();
   const list = await view.$$eval('[data-testid="row-list"] li .bl-number', (all) => all.map((n) => n.textContent));
-  await view.focus(`[data-head="${layer}-${head}"]`);
+  await view.focus(`.bl-atlas [data-head="${layer}-${head}"]`);
   await page.keyboard.press("x");
   await one(".bl-changes .bl-change");
   const [change, slopes, after] = [

@@ -69,7 +69,7 @@ it("writes all numbers with as many decimals as give the largest two", () => {
   expect([0.00123, -0.0001, 0, N, 1e-9].map(write)).toEqual(["+0.0012", "−0.0001", "0.0000", "–", "0.0000"]);
   expect(writer(found([12.3456, -1]))(12.3456)).toBe("+12.346");
   expect(legendWords(found([N, 1]))).toBe(
-    "In logits: + raises the number, − lowers it. One token at a time becomes the mask token; above, the word is hidden from the heads: two experiments. –: always stays in.",
+    "In logits: + raises the number, − lowers it. Here one token at a time is replaced by the mask token. In the table above it is hidden from the heads instead. –: always stays in.",
   );
   expect(legendWords(found([0, 1], { attribution: "attention × gradient", signed: false }))).toBe(
     "How much flows; no unit.",

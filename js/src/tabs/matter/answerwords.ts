@@ -107,7 +107,7 @@ export function legendWords({ signed: hasSign, unit, attribution, removal, value
   const sense = hasSign ? `In ${unitName(unit)}: + raises the number, − lowers it.` : "How much flows; no unit.";
   const how =
     removal === "mask"
-      ? "One token at a time becomes the mask token; above, the word is hidden from the heads: two experiments."
+      ? "Here one token at a time is replaced by the mask token. In the table above it is hidden from the heads instead."
       : "One token at a time is hidden.";
   const never = values.some(Number.isNaN) ? " –: always stays in." : "";
   return `${sense}${attribution === "occlusion" ? ` ${how}` : ""}${never}`;
