@@ -25,7 +25,7 @@ LAYERS = (
     ("survey", "export"),
     ("comparison", "sars_cov_2"),
     ("training",),
-    ("lessons", "plots", "tasks"),
+    ("lessons", "plots", "search", "tasks"),
     ("reports", "widgets"),
     ("cli", "sphinxext"),
 )

@@ -1,0 +1,26 @@
+"""What a search gives: for each question the best passages with their scores, and the documents that they are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .collection import Collection
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """Of Q questions the K best passages, the best first; passages of one score by id."""
+
+    rows: np.ndarray  # (Q, K) int64 places in the collection's passages; −1 where a list has ended
+    scores: np.ndarray  # (Q, K) float64; NaN where a list has ended
+
+    def passages(self, query: int) -> np.ndarray:
+        """(n,) int64 of one question."""
+        rows = self.rows[query]
+        return rows[rows >= 0]
+
+    def documents(self, query: int, collection: Collection) -> list[str]:
+        """The documents of one question, each at the place of its best passage."""
+        return [*dict.fromkeys(collection.documents[row] for row in self.passages(query))]
