@@ -24,7 +24,7 @@ afterEach(() => {
 const quiet = () => new Promise((done) => setTimeout(done, 60));
 
 async function drawn(host: HTMLDivElement, overview = overviewOf(TOKENS, { text: "the cat sat" }), traits = {}) {
-  const b = bench(overview, { text: "the cat sat", ...traits });
+  const b = bench(overview, { text: overview.header.text, ...traits });
   await hello(b);
   const view = createView(b.store, signal(false));
   view.root.current = host;
@@ -43,4 +43,20 @@ it("two views in one document paint their arcs with their own fades", async () =
   const ids = hosts.map((host) => [...host.querySelectorAll("linearGradient")].map(({ id }) => id));
   expect(ids.every((list) => list.length > 0)).toBe(true);
   expect(new Set(ids.flat()).size).toBe(ids.flat().length);
+});
+
+it("the number on an arc leads to the strongest cell between its words", async () => {
+  const tokens = ["[CLS]", "un", "##believ", "##able", "cats", "[SEP]"];
+  const words = [-1, 0, 0, 0, 1, -1];
+  const special = words.map((word) => Number(word < 0));
+  const queries = { tokens, words, special, segments: words.map(() => 0), continuation: "##" };
+  for (const head of [0, 2]) {
+    const overview = overviewOf(tokens, { layer: 1, head, text: "unbelievable cats", queries });
+    const view = await drawn(hosts[0]!, overview, { query: 4 });
+    hosts[0]!.querySelector('.bl-weight[data-word="1"]')!.dispatchEvent(new Event("click", { bubbles: true }));
+    const row = view.shownHead.weights.row(4);
+    const { query, key, view: tab } = view.synced;
+    expect([query.value, key.value, tab.value]).toEqual([4, row.indexOf(Math.max(...row.slice(1, 4))), "neurons"]);
+    render(null, hosts[0]!);
+  }
 });
