@@ -28,7 +28,7 @@ export function Sentence() {
   const touched = useRef(false); // the last pointer was a finger
   const pins = useRef<{ query: number | null; key: number | null }>({ query: null, key: null }); // before a click
   const words = wordsOf(overview);
-  const { submitted } = usePins(view, words);
+  const { submitted, pinCell } = usePins(view, words);
   const typed = useTyped(submitted);
   const { fields, isApart, secondText, runsAlone } = typed;
   const live = link.kernel.value && overview.lens;
@@ -66,15 +66,15 @@ export function Sentence() {
   const habit = useMemo(() => {
     if (long || !overview.square) return null;
     const rows = words.rows.map((_, n) => weights.values.row(n));
-    const neighbour = habitOf(rows, words.markers);
-    return neighbour && { one: neighbour, rows };
+    const step = habitOf(rows, words.markers);
+    return step && { step, rows };
   }, [weights, words]);
   const scene: Scene = {
     ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: loudnessOf(view) },
     ...{ size: type.size, room: type.room, gap: type.gap, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
   };
   const { arcs, numbers } = useMemo(() => arcsOf(scene), [boxes, asker, row, scene.loudness, type, width]);
-  const behind = habit ? habitArcs(scene, habit.rows, habit.one) : [];
+  const behind = habit ? habitArcs(scene, habit.rows, habit.step) : [];
   const firstBox = boxes.findIndex(Boolean);
   const numbered = new Set(numbers.map(({ word }) => word));
   const marks = (word: number) => {
@@ -184,14 +184,7 @@ export function Sentence() {
           <Arcs
             {...{ behind, arcs, numbers, asker, dense: type.dense }}
             scene={`${overview.subject} ${shownHead.layer} ${shownHead.head}`}
-            pick={(word) => {
-              page.tabChosen.value = true;
-              synced.put({
-                query: words.units[asker]!.pieces[0]!,
-                key: words.units[word]!.pieces[0]!,
-                view: "neurons",
-              });
-            }}
+            pick={(word) => pinCell(asker, word)}
           />
         </div>
         {stretch && (
