@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 // The model's answer at the front: numbers between the nine runs, sentences of numbers that are shown, and a slider that
 // asks nothing while it is dragged.
+import { readFileSync } from "node:fs";
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -45,6 +46,7 @@ describe("numbers between the nine", () => {
       }
     }
     expect(curveAt([0, 1], [0.2, 0.6], 0.25)).toBeCloseTo(0.3, 6);
+    expect(curveAt([0, 1], [0.2, 0.6], 3)).toBeCloseTo(0.6, 6);
   });
 });
 
@@ -56,6 +58,9 @@ it("knows how loud a head is in a run", () => {
   expect(factorOf(overview(change(1, { scale: [1, 2, 0.4] })), 1, 2)).toBe(0.4);
   expect(factorOf(overview(change(1, { scale: [1, 3, 0.4] })), 1, 2)).toBe(1);
   expect(factorOf(overview(change(1, { off: [1, 2] })), 1, 2)).toBe(0);
+  expect(factorOf(overview(change(1, { off: [1, null] })), 1, 2)).toBe(0);
+  const both = [change(1, { scale: [1, null, 0.5] }), change(2, { scale: [1, 2, 3] }), change(3, { label: "hidden" })];
+  expect(factorOf(overview(...both), 1, 2)).toBe(1.5);
 });
 
 const LOOK: Look = {
@@ -278,7 +283,7 @@ const ANSWERS = {
 };
 
 /** The front on a kernel that answers what it is asked. */
-async function front(changes: object[] = [], answers: object = ANSWERS) {
+async function front(changes: object[] = [], answers: object | null = ANSWERS) {
   const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes }));
   await hello(b);
   const view = createView(b.store, signal(false));
@@ -369,6 +374,114 @@ describe("the front", () => {
     expect(it.b.model.asked.length).toBe(before);
     expect(it.text("claim")).toContain("Without it, dog falls");
   });
+  const SCALED = change(1, { scale: [1, 2, 0.4], label: "L1·H2 at 0.4" });
+  /** The run that was asked for. */
+  async function arrives(it: Awaited<ReturnType<typeof front>>, changes: object[], more: object = {}) {
+    const about = { trace: `t${changes.length + 1}`, subject: "t1", layer: 1, head: 2, offers: {} };
+    it.b.model.set("overview", overviewOf(TOKENS, { ...about, changes, ...more }));
+    await it.wait(50);
+  }
+
+  it("shows the numbers that were dragged to until those of the run are here", async () => {
+    const it = await dragged();
+    it.view.page.target.value = "mat";
+    await it.wait(20);
+    const rows = [
+      [2, "mat", 0.1, 0.1],
+      [2, "dog", 0.6, 0.6],
+    ];
+    it.b.take("answers", { target: "mat" }).give({ ...ANSWERS, rows });
+    await it.wait(300);
+    it.b.take("loudness", { target: "mat" }).give(...ofLoudness());
+    await it.wait(20);
+    for (const [type, x] of [
+      ["pointerdown", 100],
+      ["pointermove", 40],
+      ["pointerup", 40],
+    ] as const)
+      await it.pointer(type, x);
+    const moved = [it.text("claim"), it.text("answer"), it.text("loudness")];
+    expect(moved[1]).toContain("dog 0.36");
+    it.b.take("change").give({});
+    await arrives(it, [SCALED]);
+    expect([it.text("claim"), it.text("answer"), it.text("loudness")]).toEqual(moved);
+    const after = rows.map(([at, name, before]) => [at, name, before, name === "dog" ? 0.35 : 0.11]);
+    it.b.take("answers", { target: "mat", trace: "t2" }).give({ ...ANSWERS, rows: after });
+    await it.wait(50);
+    expect([it.view.page.front.factor.value, it.text("answer").match(/dog ([\d.]+)/)![1]]).toEqual([null, "0.35"]);
+    expect(ops(it)).not.toContain("loudness"); // one curve for all strengths
+  });
+  it("takes a key that is pressed before the run of the last one is here", async () => {
+    const it = await dragged();
+    const press = async (key: string, ms: number) => {
+      it.track.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      await it.wait(ms);
+    };
+    await press("ArrowRight", 500);
+    const run = it.b.take("change");
+    expect(run.message.changes).toEqual([["scale", 1, 2, 1.1]]);
+    await press("ArrowRight", 100);
+    run.give({});
+    await arrives(it, [change(1, { scale: [1, 2, 1.1] })], { answers: ANSWERS });
+    expect(it.track.getAttribute("aria-valuenow")).toBe("1.2");
+    await it.wait(500);
+    expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 1.2]]);
+  });
+  it("undoes a run that is on its way, and what it did itself", async () => {
+    const it = await dragged();
+    for (const type of ["pointerdown", "pointerup"]) await it.pointer(type, 40);
+    const run = it.b.take("change");
+    it.part("loudness").querySelector("button")!.click();
+    run.give({});
+    await arrives(it, [SCALED, change(2, { label: "hidden" })], { answers: ANSWERS });
+    expect(it.b.take("change").message.changes).toEqual([2]);
+  });
+  it("is let go where another text comes, or all heads are unfolded", async () => {
+    const it = await dragged();
+    await it.pointer("pointerdown", 40);
+    it.view.page.allHeads.value = true;
+    await it.wait(20);
+    expect(it.view.page.front.factor.value).toBeNull();
+    it.view.page.allHeads.value = false;
+    await it.wait(20);
+    await it.pointer("pointerdown", 40);
+    expect(it.view.page.front.factor.value).toBe(0.4);
+    await arrives(it, [], { subject: "t9", trace: "t9", answers: ANSWERS });
+    await it.pointer("pointermove", 60);
+    expect(it.view.page.front.factor.value).toBeNull();
+  });
+  it("has no slider where the whole layer is louder or off, and stays on its track at three times", async () => {
+    for (const layer of [{ off: [1, null] }, { scale: [1, null, 0.5] }]) {
+      const it = await front([change(1, layer)]);
+      await it.wait(1200);
+      expect([it.part("loudness"), ops(it).includes("loudness")]).toEqual([null, false]);
+      expect(it.text("claim")).not.toContain("…");
+    }
+    const it = await front([change(1, { scale: [1, 2, 3] })]);
+    await it.wait(200);
+    it.b.take("loudness").give(...ofLoudness());
+    await it.wait(50);
+    const track = it.part("loudness").querySelector("[role=slider]")!;
+    const place = it.part("loudness").querySelector<HTMLElement>(".bl-knob")!.style.left;
+    expect([track.getAttribute("aria-valuenow"), place]).toEqual(["2", "100.00%"]);
+    expect(track.getAttribute("aria-valuetext")).toMatch(/^3\.00: dog/);
+  });
+  it("takes no heads of a run with a slider for those of the run without", async () => {
+    const fields = { heads: [[0, 1, -0.4]], tried: 12, name: "dog", unit: "probability", before: 0.6 };
+    const heads = { ...fields, rows: [], limit: "", why_not: "" };
+    const it = await front([SCALED]);
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give(heads);
+    await it.wait(50);
+    await arrives(it, [], { trace: "t9", answers: ANSWERS });
+    await it.wait(1200);
+    it.b.take("heads_that_matter", { trace: "t9" }).give({ ...heads, heads: [[0, 2, -0.3]] });
+    await it.wait(50);
+    await arrives(it, [SCALED], { answers: ANSWERS });
+    await it.wait(1200);
+    expect(ops(it)).not.toContain("heads_that_matter"); // the list that is known stays
+    expect(it.text("strip")).toContain("L0·H2");
+  });
   it("takes one run for keys that follow one another", async () => {
     const it = await dragged();
     for (let n = 0; n < 4; n++) {
@@ -380,7 +493,7 @@ describe("the front", () => {
     expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 0.6]]);
     expect(ops(it)).not.toContain("change");
   });
-  it("takes another head's slider back, and the same head's change, and keeps other changes", async () => {
+  it("takes the same head's change back, and keeps other changes, which the curve holds too", async () => {
     const scaled = [
       change(1, { scale: [0, 0, 0.5], label: "L0·H0 at 0.5" }),
       change(2, { off: [1, 2], label: "L1·H2 off" }),
@@ -394,7 +507,7 @@ describe("the front", () => {
     expect(track.getAttribute("aria-valuenow")).toBe("0");
     track.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
     await it.wait(500);
-    expect(it.b.take("change").message.changes).toEqual([3, ["scale", 1, 2, 2]]);
+    expect(it.b.take("change").message.changes).toEqual([1, 3, ["scale", 1, 2, 2]]);
   });
   it("asks for the curve of the head that is chosen at last alone", async () => {
     const it = await front();
@@ -415,6 +528,20 @@ describe("the front", () => {
     expect(it.text("answer")).toBe("no mask");
     expect(it.part("loudness")).toBeNull();
     expect(ops(it)).not.toContain("loudness");
+  });
+  it("has room for what comes, but where the heads stand below it, and a line above is no such room", async () => {
+    const it = await front([], null);
+    await it.wait(50);
+    const css = readFileSync("src/front/front.css", "utf8");
+    const [, selector] = css.match(/\.bertlens ([^{}]*)\{\s*min-height: 184px/)!;
+    const isRoomy = (part: string, unfolded: boolean) => {
+      const top = document.createElement("div");
+      top.innerHTML = `<div class="bl-front" data-unfolded="${unfolded}">${part}</div>`;
+      return top.querySelector(selector!.trim()) !== null;
+    };
+    const { outerHTML } = it.part("answer");
+    expect([isRoomy(outerHTML, false), isRoomy(outerHTML, true)]).toEqual([true, false]);
+    expect(isRoomy('<span class="bl-coming"></span>', false)).toBe(false);
   });
   it("says that no head matters where none does", async () => {
     const it = await front();

@@ -62,7 +62,7 @@ function NoAnswer() {
   const why = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   return (
     <section
-      class={answer.state === "asking" ? "bl-front-answer bl-coming" : "bl-front-answer"}
+      class={answer.state === "asking" ? "bl-front-answer bl-room" : "bl-front-answer"}
       data-testid="answer"
       aria-label="The model’s answer"
     >

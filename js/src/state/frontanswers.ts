@@ -49,7 +49,7 @@ const SHARES: Kind<Shares, "shares"> = { op: "shares", read: fieldsAndArrays };
 const HEAD_PAUSE = 120; // ms that a head is shown before its curve is asked for: who passes by asks nothing
 const TEXT_PAUSE = 1000; // ms of quiet before all heads are
 
-/** Which two of the nine a factor lies between, and how far from the first. */
+/** Which two of the nine a factor lies between, and how far from the first; beyond the last it is the last. */
 function place(factors: number[], factor: number): [n: number, way: number] {
   const end = factors.length - 1;
   const n = Math.max(
@@ -59,7 +59,7 @@ function place(factors: number[], factor: number): [n: number, way: number] {
       factors.findLastIndex((one) => one <= factor),
     ),
   );
-  return [n, (factor - factors[n]!) / (factors[n + 1]! - factors[n]!)];
+  return [n, Math.min(1, (factor - factors[n]!) / (factors[n + 1]! - factors[n]!))];
 }
 
 /** Numbers at a factor, on straight lines between the nine; `values` is (factors, width). */
@@ -93,11 +93,24 @@ export const curveAt = (factors: number[], curve: number[], factor: number): num
 export const isOfHead = ({ off, scale }: Overview["changes"][number], layer: number, head: number): boolean =>
   [off, scale].some((of) => of && of[0] === layer && of[1] === head);
 
-/** How loud a head is in the run shown: 1 as the model has it. */
-export function factorOf({ changes }: Overview, layer: number, head: number): number {
-  const change = changes.findLast((one) => isOfHead(one, layer, head));
-  return change ? (change.scale?.[2] ?? 0) : 1;
-}
+/** How loud a head is in the run shown, of a whole layer's changes too: 1 as the model has it. */
+export const factorOf = ({ changes }: Overview, layer: number, head: number): number =>
+  changes.reduce((factor, { off, scale }) => {
+    const [l, h] = off ?? scale ?? [];
+    return l === layer && (h ?? head) === head ? factor * (scale?.[2] ?? 0) : factor;
+  }, 1);
+
+/** How loud the head shown is: as it is dragged, else as in the run shown. */
+export const loudnessOf = ({ page, overview, shownHead: { layer, head } }: View): number =>
+  page.front.factor.value ?? factorOf(overview, layer, head);
+
+/** Whether it has a strength of its own: neither of a layer's map nor where its whole layer is louder or off. */
+const isAlone = ({ overview, shownHead: { layer, layerMap } }: View): boolean =>
+  !layerMap &&
+  !overview.changes.some(({ off, scale }) => {
+    const [l, h] = off ?? scale ?? [];
+    return l === layer && h === null;
+  });
 
 /** The changes of the run shown but for how loud this head is. */
 export const otherChanges = ({ changes }: Overview, layer: number, head: number) =>
@@ -113,29 +126,34 @@ function useQuiet(key: string, pause: number): boolean {
   return quiet === key;
 }
 
-/** The answers of the run shown, the last ones of this text while the next are on their way. */
-export function useAnswers(): Answers | null {
-  const view = useView();
-  const memo = useRef<{ subject: string; value: Answers } | null>(null);
-  const answer = answersOf(view);
-  const { subject } = view.overview;
-  if (answer.state === "answered") memo.current = { subject, value: answer.value };
-  return memo.current?.subject === subject ? memo.current.value : null;
+/** An answer of the run shown and of which run it is: the last one of this text while the next is on its way. */
+function useLatest<T>(now: Answer<T> | null): { trace: string; answer: Answer<T> } | null {
+  const { subject, trace } = useView().overview;
+  const memo = useRef<{ subject: string; trace: string; answer: Answer<T> } | null>(null);
+  if (now && now.state !== "asking") memo.current = { subject, trace, answer: now };
+  return now && memo.current?.subject === subject ? memo.current : null;
 }
 
-/** A question that has one answer for each key, whichever run is shown: once it is here it is not asked again. */
+const contentOf = <T>(answer?: Answer<T>): T | null => (answer?.state === "answered" ? answer.value : null);
+
+/** The answers of the run shown, the last ones of this text while the next are on their way. */
+export const useAnswers = (): Answers | null => contentOf(useLatest(answersOf(useView()))?.answer);
+
+/** A question that has one answer for each key, whichever run is shown: once it is here it is not asked again, nor while
+ * `similar` is the key of what is here. */
 function useOnce<T, Op extends "loudness" | "heads_that_matter">(
   kind: Kind<T, Op>,
   args: Record<string, unknown> | null,
   key: string,
   pause: number,
+  similar = key,
 ): Answer<T> {
   const { answers, overview, link } = useView();
   const memo = useRef<{ key: string; answer: Answer<T> } | null>(null);
   const quiet = useQuiet(key, link.kernel.value ? pause : 0);
   const reason = kind.needs && overview.offers[kind.needs];
   if (reason) return { state: "refused", reason };
-  if (memo.current?.key === key) return memo.current.answer;
+  if (memo.current && [key, similar].includes(memo.current.key)) return memo.current.answer;
   if (!args || !quiet) return { state: "asking" };
   const answer = answers.get(kind as Kind<T>, overview, args);
   if (answer.state === "answered") memo.current = { key, answer };
@@ -143,39 +161,43 @@ function useOnce<T, Op extends "loudness" | "heads_that_matter">(
 }
 
 /** What makes the run another one than that of a slider alone. */
-const baseKey = ({ subject, map, changes }: Overview, without: (change: Overview["changes"][number]) => boolean) =>
-  [subject, map, ...changes.filter((one) => !without(one)).map(({ label }) => label)].join("\n");
+const baseKey = ({ subject, map }: Overview, changes: Overview["changes"]) =>
+  [subject, map, ...changes.map(({ label }) => label)].join("\n");
 
-/** What is asked about, where the model gives an answer: null while that is not known, or where it gives none. */
-function targetOfAnswer(view: View) {
+/** What is asked about, where the model gives an answer: null before that is known, or where it gives none. */
+function useTarget() {
+  const view = useView();
   const answer = answersOf(view);
-  return answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
+  const value = answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
+  return contentOf(useLatest(answer.state === "answered" ? { state: "answered", value } : answer)?.answer);
 }
 
 /** The answer at every strength of the head shown. */
 export function useLoudness(): Answer<Loudness> {
   const view = useView();
-  const { layer, head, layerMap } = view.shownHead;
-  const target = targetOfAnswer(view);
-  const base = baseKey(view.overview, (one) => isOfHead(one, layer, head));
-  const args = target && !layerMap ? { layer, head, ...target } : null;
-  return useOnce(LOUDNESS, args, JSON.stringify([base, layer, head, target, Boolean(layerMap)]), HEAD_PAUSE);
+  const { layer, head } = view.shownHead;
+  const target = useTarget();
+  const base = baseKey(view.overview, otherChanges(view.overview, layer, head));
+  const args = target && isAlone(view) ? { layer, head, ...target } : null;
+  return useOnce(LOUDNESS, args, JSON.stringify([base, args, layer, head]), HEAD_PAUSE);
 }
 
-/** The heads that matter most to the answer, in the run without what sliders changed; of a long text on request. */
+/** The heads that matter most to the answer; a slider that moves later changes them not. Of a long text on request. */
 export function useHeadsThatMatter(): Answer<HeadsThatMatter> {
   const view = useView();
   const { overview, page } = view;
-  const target = targetOfAnswer(view);
+  const target = useTarget();
   const long = page.front.sought.value === overview.subject ? { long: true } : {};
-  const base = baseKey(overview, ({ scale }) => Boolean(scale));
-  return useOnce(HEADS, target && { ...target, ...long }, JSON.stringify([base, target, long]), TEXT_PAUSE);
+  const plain = overview.changes.filter(({ scale }) => !scale);
+  const [key, similar] = [overview.changes, plain].map((of) => JSON.stringify([baseKey(overview, of), target, long]));
+  return useOnce(HEADS, target && { ...target, ...long }, key!, TEXT_PAUSE, similar);
 }
 
-/** What the vector of one text rests on, in the run shown. */
+/** What the vector of one text rests on, in the run shown; of the one before while that is on its way. */
 export function useShares(kind: string): Answer<Shares> | null {
   const { answers, overview } = useView();
-  return kind === "embedding" ? answers.get(SHARES, overview, {}) : null;
+  const now = kind === "embedding" ? answers.get(SHARES, overview, {}) : null;
+  return useLatest(now)?.answer ?? now;
 }
 
 /** Whether the answer is one number without a name of its own: a regression's. */
@@ -183,6 +205,7 @@ export const isLone = ({ kind, rows }: Answers): boolean => kind === "labels" &&
 
 /** What the front shows of the answer, for bars, sentence and slider alike. */
 export interface FrontAnswer {
+  trace: string; // the run that the answers are of
   answers: Answers;
   lead: AnswerRow; // the row that is asked about
   loudness: Loudness | null;
@@ -197,22 +220,25 @@ export interface FrontAnswer {
 
 /** Null before there is an answer, or where there is none. */
 export function useFrontAnswer(): FrontAnswer | null {
-  const { overview, shownHead, page } = useView();
-  const answers = useAnswers();
+  const view = useView();
+  const { overview, shownHead, page } = view;
+  const latest = useLatest(answersOf(view));
+  const answers = contentOf(latest?.answer);
   const answer = useLoudness();
-  const { layer, head, layerMap } = shownHead;
+  const { layer, head } = shownHead;
   const lead = answers?.rows[0];
-  if (!answers || answers.why_not || !lead) return null;
-  const loudness = answer.state === "answered" && !answer.value.why_not ? answer.value : null;
+  if (!latest || !answers || answers.why_not || !lead) return null;
+  const alone = isAlone(view);
+  const loudness = alone && answer.state === "answered" && !answer.value.why_not ? answer.value : null;
   const curve = loudness && curveOf(loudness, lead);
   const runFactor = factorOf(overview, layer, head);
-  const factor = page.front.factor.value ?? runFactor;
+  const isDragged = curve !== null && page.front.factor.value !== null;
+  const factor = isDragged ? loudnessOf(view) : runFactor;
   const changeCount = otherChanges(overview, layer, head).length;
   const refused = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
-  const waits = !curve && !refused && !layerMap;
+  const waits = !curve && !refused && alone;
   return {
-    ...{ answers, lead, loudness, curve, factor, runFactor: runFactor, changeCount: changeCount, waits },
-    isDragged: page.front.factor.value !== null,
+    ...{ trace: latest.trace, answers, lead, loudness, curve, factor, runFactor, isDragged, changeCount, waits },
     refused,
   };
 }

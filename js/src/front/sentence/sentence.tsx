@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Check, into } from "../../parts/controls";
 import { useWidth } from "../../parts/width";
+import { loudnessOf } from "../../state/frontanswers";
 import { useView } from "../../state/view";
 import { isUnfolded } from "../unfolded";
 import { Arcs } from "./arcpicture";
@@ -14,7 +15,7 @@ import { charactersInSight } from "./lettering";
 import { Line, taps } from "./line";
 import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
-import { askerOf, isLongText, loudnessOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
+import { askerOf, isLongText, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
 const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
 const TO_TYPE = isTouch ? " Tap it twice to type." : " Click between words to type.";
