@@ -3,7 +3,7 @@
 // asks nothing while it is dragged.
 import { readFileSync } from "node:fs";
 import { signal } from "@preact/signals";
-import { render } from "preact";
+import { type ComponentChildren, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Answer } from "../src/front/answer";
 import { type Bar, stretchesOf, trackOf } from "../src/front/answerbars";
@@ -20,9 +20,9 @@ import {
 } from "../src/front/claims";
 import { Loudness, pointed, stepped } from "../src/front/loudness";
 import { Strip } from "../src/front/strip";
-import { between, curveAt, factorOf, isExact } from "../src/state/frontanswers";
+import { between, curveAt, FrontAnswers, factorOf, isExact } from "../src/state/frontanswers";
 import type { Overview } from "../src/state/overview";
-import { createView, ViewContext } from "../src/state/view";
+import { createView, type View, ViewContext } from "../src/state/view";
 import { bench, hello, overviewOf, pack, settled, TOKENS } from "./fake";
 
 const FACTORS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
@@ -282,6 +282,14 @@ const ANSWERS = {
   ],
 };
 
+const show = (view: View, parts: ComponentChildren, element: Element) =>
+  render(
+    <ViewContext.Provider value={view}>
+      <FrontAnswers>{parts}</FrontAnswers>
+    </ViewContext.Provider>,
+    element,
+  );
+
 /** The front on a kernel that answers what it is asked. */
 async function front(changes: object[] = [], answers: object | null = ANSWERS) {
   const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes }));
@@ -289,8 +297,8 @@ async function front(changes: object[] = [], answers: object | null = ANSWERS) {
   const view = createView(b.store, signal(false));
   view.synced.put({ view: "" });
   const element = document.createElement("div");
-  const parts = () => [<Claim key="c" />, <Loudness key="l" />, <Answer key="a" />, <Strip key="s" />];
-  render(<ViewContext.Provider value={view}>{parts()}</ViewContext.Provider>, element);
+  const parts = [<Claim key="c" />, <Loudness key="l" />, <Answer key="a" />, <Strip key="s" />];
+  show(view, parts, element);
   const wait = async (ms: number) => {
     await vi.advanceTimersByTimeAsync(ms);
     await settled();
@@ -299,6 +307,12 @@ async function front(changes: object[] = [], answers: object | null = ANSWERS) {
   return { b, view, element, wait, part, text: (name: string) => part(name).textContent!.replace(/\s+/g, " ").trim() };
 }
 
+const VECTOR = { ...ANSWERS, kind: "embedding", unit: "cosine", choices: [] };
+const ofShares = (shares: number[]) => {
+  const packed = pack({ shares: { shape: [shares.length], data: Float32Array.from(shares) } });
+  const fields = { how: "pooling", said: "a mean", why_not: "", arrays: packed.index };
+  return [fields, [packed.data]] as [Record<string, unknown>, DataView[]];
+};
 const ofLoudness = (fields: object = {}) => {
   const values = Float32Array.from(FACTORS.flatMap((s) => [0.2 + 0.4 * s, 0.1]));
   const packed = pack({ values: { shape: [9, 2], data: values } });
@@ -631,28 +645,18 @@ describe("the front", () => {
   });
   it("splits a vector into its words' shares, which add up with the template's tokens", async () => {
     const rows = [[-1, "cosine", 1, 1]];
-    const it = await front([], { ...ANSWERS, kind: "embedding", unit: "cosine", rows, choices: [] });
+    const it = await front([], { ...VECTOR, rows });
     await it.wait(200);
-    const shares = Float32Array.from([0.2, 0.1, 0.4, 0.25, 0.05]);
-    const packed = pack({ shares: { shape: [5], data: shares } });
-    it.b.take("shares").give({ how: "pooling", said: "a mean", why_not: "", arrays: packed.index }, [packed.data]);
+    it.b.take("shares").give(...ofShares([0.2, 0.1, 0.4, 0.25, 0.05]));
     await it.wait(50);
     const names = [...it.part("answer").querySelectorAll("button")].map((one) => one.getAttribute("aria-label"));
     expect(names).toEqual(["cat, 0.40", "sat, 0.25", "the, 0.10", "[CLS] [SEP], 0.25"]);
   });
   it("says of a vector in a changed run nothing that is lost without the head", async () => {
     const rows = [[-1, "cosine", 1, 0.9]];
-    const it = await front([change(1, { label: "hidden" })], {
-      ...ANSWERS,
-      kind: "embedding",
-      unit: "cosine",
-      rows,
-      choices: [],
-    });
+    const it = await front([change(1, { label: "hidden" })], { ...VECTOR, rows });
     await it.wait(200);
-    const shares = Float32Array.from([0.2, 0.1, 0.4, 0.25, 0.05]);
-    const packed = pack({ shares: { shape: [5], data: shares } });
-    it.b.take("shares").give({ how: "pooling", said: "a mean", why_not: "", arrays: packed.index }, [packed.data]);
+    it.b.take("shares").give(...ofShares([0.2, 0.1, 0.4, 0.25, 0.05]));
     const values = Float32Array.from(FACTORS.map((s) => 0.8 + 0.1 * s));
     const nine = Float32Array.from(FACTORS.flatMap((s) => [0.2, 0.1, 0.4 * s, 0.25, 0.05]));
     const curve = pack({ values: { shape: [9, 1], data: values }, shares: { shape: [9, 5], data: nine } });
@@ -663,12 +667,40 @@ describe("the front", () => {
     expect(it.text("answer")).not.toMatch(/lost|gained/);
     expect(it.part("answer").querySelector("button")!.getAttribute("aria-label")).toBe("cat, 0.40");
   });
+  it("keeps a vector's shares until those of the run are here, on one track all along", async () => {
+    const answers = (cosine: number) => ({ ...VECTOR, rows: [[-1, "cosine", 1, cosine]] });
+    const it = await front([], answers(1));
+    await it.wait(200);
+    it.b.take("shares").give(...ofShares([0.2, 0.1, 0.4, 0.25, 0.05]));
+    const nine = Float32Array.from(FACTORS.flatMap((s) => [0.2, 0.1, 0.4 * s, 0.25, 0.05]));
+    const cosines = Float32Array.from(FACTORS.map((s) => 0.8 + 0.2 * s));
+    const curve = pack({ values: { shape: [9, 1], data: cosines }, shares: { shape: [9, 5], data: nine } });
+    const fields = { layer: 1, head: 2, factors: FACTORS, kind: "embedding", unit: "cosine", rows: [[-1, "cosine"]] };
+    it.b.take("loudness").give({ ...fields, why_not: "", arrays: curve.index }, [curve.data]);
+    await it.wait(50);
+    const labels = () => [...it.part("answer").querySelectorAll("button")].map((one) => one.getAttribute("aria-label"));
+    const width = () => it.part("answer").querySelectorAll<HTMLElement>("button .bl-stays")[1]!.style.width;
+    const wide = width();
+    const moves = () => it.part("answer").classList.contains("bl-moving");
+    for (const factor of [2, 0.4]) {
+      it.view.page.front.factor.value = factor;
+      await it.wait(20);
+      expect([width(), moves()]).toEqual([wide, true]);
+    }
+    const moved = labels();
+    expect(moved[0]).toMatch(/^cat, 0\.16; was 0\.40/);
+    await arrives(it, [SCALED], { answers: answers(0.88) });
+    expect(labels()).toEqual(moved);
+    it.b.take("shares", { trace: "t2" }).give(...ofShares([0.2, 0.1, 0.17, 0.25, 0.05]));
+    await it.wait(50);
+    expect([labels()[0], moves()]).toEqual(["cat, 0.17; was 0.40", false]);
+  });
   it("undoes what is dragged on a page without a kernel, which asks nothing", async () => {
     const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, answers: ANSWERS }));
     await hello(b, false);
     const view = createView(b.store, signal(false));
     const element = document.createElement("div");
-    render(<ViewContext.Provider value={view}>{[<Loudness key="l" />]}</ViewContext.Provider>, element);
+    show(view, <Loudness />, element);
     await vi.advanceTimersByTimeAsync(50);
     b.take("loudness").give(...ofLoudness());
     await settled();

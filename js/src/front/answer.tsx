@@ -5,11 +5,11 @@ import { capital, headLabel } from "../paint/format";
 import { into } from "../parts/controls";
 import { Token, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { curveOf, type FrontAnswer, isLone, useFrontAnswer, useShares } from "../state/frontanswers";
+import { type FrontAnswer, isLone, useFront } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
-import { answerBars, type Bar, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
+import { answerBars, type Bar, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
 import { brief, short } from "./claims";
 
 const TITLES: Record<string, string> = {
@@ -28,15 +28,18 @@ const LEGENDS: Record<string, Partial<Record<Stretch["kind"], string>>> = {
 
 export function Answer() {
   const view = useView();
-  const front = useFrontAnswer();
-  const shares = useShares(front?.answers.kind ?? "");
+  const front = useFront();
   useSlot(view, front);
   if (!front) return <NoAnswer />;
   const { kind, unit, said: note, rows, choices } = front.answers;
-  const share = kind === "embedding" ? shares : null;
+  const share = front.shares;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
-    <section class="bl-front-answer" data-testid="answer" aria-label="The model’s answer">
+    <section
+      class={front.isDragged ? "bl-front-answer bl-moving" : "bl-front-answer"}
+      data-testid="answer"
+      aria-label="The model’s answer"
+    >
       <h3 title={capital(about)}>
         {isLone(front.answers) ? "The model’s score" : TITLES[kind]}
         {kind === "words" && front.answers.places.length > 0 && ` at ${front.lead.position}`}
@@ -96,10 +99,8 @@ function OtherAnswer() {
 }
 
 function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
-  const { loudness, answers, factor } = front;
-  const curves =
-    answers.kind === "embedding" ? [] : answers.rows.map((row) => (loudness && curveOf(loudness, row)) ?? []);
-  const track = trackOf(bars, curves, isOpenEnded(answers) ? 0 : 1);
+  const { answers, factor } = front;
+  const track = trackOf(bars, curvesOf(front, bars), isOpenEnded(answers) ? 0 : 1);
   const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
   const legends = LEGENDS[factor === 1 && front.changeCount === 0 ? "head" : "change"]!;
   const legend = leadKinds.find((kind) => legends[kind]);

@@ -5,16 +5,7 @@ import { capital, headLabel } from "../paint/format";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
-import {
-  curveAt,
-  type FrontAnswer,
-  isExact,
-  isLone,
-  type Shares,
-  useFrontAnswer,
-  useHeadsThatMatter,
-  useShares,
-} from "../state/frontanswers";
+import { curveAt, type FrontAnswer, isExact, isLone, useFront, useHeads } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
 import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
@@ -66,14 +57,14 @@ function lookOf(view: View): Look | string {
 }
 
 /** What the answer does, in numbers that are on the screen. */
-export function effectOf(view: View, front: FrontAnswer, shares: Shares | null, best: Best | null): Effect {
+export function effectOf(view: View, front: FrontAnswer, best: Best | null): Effect {
   const { overview, shownHead } = view;
-  const { answers, lead, loudness, curve, factor, isDragged, changeCount } = front;
+  const { answers, shares, lead, score, loudness, curve, factor, isDragged, changeCount } = front;
   const { kind, places } = answers;
   const { factors } = loudness!;
-  const exact = kind === "embedding" ? 1 - lead.after : lead.after;
   const silent = curveAt(factors, curve!, 0);
-  const [carrier] = shares ? wordShares(overview.queries, shares.shares).filter(({ special }) => !special) : [];
+  const split = shares?.state === "answered" && !shares.value.why_not ? shares.value.shares : null;
+  const carrier = split && wordShares(overview.queries, split).find(({ special }) => !special);
   return {
     ...{ kind, factor, changeCount, best, name: lead.name, lone: isLone(answers) },
     head: headLabel(shownHead.layer, shownHead.head),
@@ -84,27 +75,26 @@ export function effectOf(view: View, front: FrontAnswer, shares: Shares | null, 
           ? ` at ${lead.position}`
           : "",
     from: curveAt(factors, curve!, 1),
-    to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : exact,
+    to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : score,
     about: isDragged && !isExact(loudness!, factor),
     carrier: carrier ? { word: tokenWord(carrier.label), share: carrier.share } : null,
   };
 }
 
 /** Whether the run shown is the one that the curve is of: what else was done to this head is not in the curve. */
-const isOfCurve = ({ answers, lead, loudness, curve, runFactor: shown, isDragged }: FrontAnswer): boolean => {
-  if (isDragged || !isExact(loudness!, shown)) return true;
-  const score = answers.kind === "embedding" ? 1 - lead.after : lead.after;
-  return Math.abs(curveAt(loudness!.factors, curve!, shown) - score) < 0.002;
-};
+const isOfCurve = ({ score, loudness, curve, runFactor, isDragged }: FrontAnswer): boolean =>
+  isDragged ||
+  !isExact(loudness!, runFactor) ||
+  Math.abs(curveAt(loudness!.factors, curve!, runFactor) - score) < 0.002;
 
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
-function claimOf(view: View, front: FrontAnswer | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
+function claimOf(view: View, front: FrontAnswer | null, best: Best | null): (Piece[] | null)[] {
   const look = lookOf(view);
   const looks = typeof look === "string" ? [capital(look)] : lookPieces(look);
   if (!front) return [looks, null];
   if (front.waits) return [looks, ["…"]];
   if (!front.curve) return [looks, front.refused ? [front.refused] : null];
-  const effect = effectOf(view, front, shares, best);
+  const effect = effectOf(view, front, best);
   if (!isOfCurve(front)) return [looks, null];
   if (front.factor === 1) return [looks, withoutPieces(effect)];
   const sentences = louderPieces(effect, typeof look === "string" ? null : look);
@@ -113,13 +103,11 @@ function claimOf(view: View, front: FrontAnswer | null, shares: Shares | null, b
 
 export function Claim() {
   const view = useView();
-  const front = useFrontAnswer();
-  const shares = useShares(front?.answers.kind ?? "");
-  const heads = useHeadsThatMatter();
+  const front = useFront();
+  const heads = useHeads();
   const [top, count] = heads.state === "answered" ? [heads.value.heads[0], heads.value.heads.length] : [undefined, 0];
   const best = top ? { head: headLabel(top[0], top[1]), change: top[2], count } : null;
-  const split = shares?.state === "answered" && !shares.value.why_not ? shares.value : null;
-  const lines = claimOf(view, front, split, best);
+  const lines = claimOf(view, front, best);
   const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null;
   return (
     <p class="bl-claim" data-testid="claim" aria-live={isMoving ? "off" : "polite"}>

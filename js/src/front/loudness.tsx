@@ -4,15 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { headLabel } from "../paint/format";
 import { tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import {
-  curveAt,
-  type FrontAnswer,
-  factorOf,
-  isExact,
-  isLone,
-  otherChanges,
-  useFrontAnswer,
-} from "../state/frontanswers";
+import { curveAt, type FrontAnswer, factorOf, isExact, isLone, otherChanges, useFront } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
 import { brief, short } from "./claims";
@@ -53,7 +45,7 @@ const nameOf = ({ answers, lead }: FrontAnswer): string =>
 export function Loudness() {
   const view = useView();
   const { overview, shownHead, page, link } = view;
-  const front = useFrontAnswer();
+  const front = useFront();
   const track = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const isHeld = useRef(false);
@@ -63,9 +55,9 @@ export function Loudness() {
   const isOnScreen = Boolean(front?.curve) && !isUnfolded(view);
   useEffect(() => {
     const isComing =
-      isHeld.current || timer.current || pending.current > 1 || (front && front.trace !== overview.trace);
+      isHeld.current || timer.current || pending.current > 1 || (front && front.run.trace !== overview.trace);
     if (!isComing) dragged.value = null; // the run that was asked for is here with its answers, or another one
-  }, [front?.trace, overview.trace]);
+  }, [front?.run.trace, overview.trace]);
   const letGo = () => {
     clearTimeout(timer.current);
     timer.current = undefined;
@@ -94,13 +86,13 @@ export function Loudness() {
     dragged.value = pointed(clientX - left, width);
   };
   const isBetween = front.isDragged && !isExact(loudness!, factor);
-  const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : exactOf(front));
+  const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : front.score);
   const text = value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(front)} ${brief(value)}`;
   const off = runFactor !== 1 || dragged.value !== null;
   return (
     <div class="bl-loudness" data-testid="loudness">
       <div class="bl-loudness-head">
-        <span id={`bl-loud-${overview.trace}`}>
+        <span>
           How loud is this head? {factor !== 1 && <b class="bl-number">{factor.toFixed(2)}</b>}
           {isBetween && <span class="bl-muted"> between two runs</span>}
         </span>
@@ -181,10 +173,6 @@ export function Loudness() {
     </div>
   );
 }
-
-/** The number of the run shown. */
-const exactOf = ({ answers, lead }: FrontAnswer): number =>
-  answers.kind === "embedding" ? 1 - lead.after : lead.after;
 
 interface CurveProps {
   curve: number[];

@@ -9,7 +9,7 @@ import { into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenWord } from "../parts/token";
-import { type HeadsThatMatter, useAnswers, useHeadsThatMatter } from "../state/frontanswers";
+import { type HeadsThatMatter, useAnswers, useHeads } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
@@ -74,7 +74,7 @@ export function Strip() {
   const view = useView();
   const { overview, page } = view;
   const answers = useAnswers();
-  const heads = useHeadsThatMatter();
+  const heads = useHeads();
   const count = overview.n_layers * overview.n_heads;
   const matter = heads.state === "answered" ? heads.value : null;
   const list = matter && !matter.why_not ? matter.heads : [];
@@ -116,12 +116,7 @@ export function Strip() {
 }
 
 /** What stands where there are no chips. */
-function noneWords(
-  heads: ReturnType<typeof useHeadsThatMatter>,
-  hasAnswer: boolean,
-  tried: number,
-  isNothing: boolean,
-) {
+function noneWords(heads: ReturnType<typeof useHeads>, hasAnswer: boolean, tried: number, isNothing: boolean) {
   if (isNothing) return `No head alone moves the answer by 0.01: of ${tried} tried, none does.`;
   if (!hasAnswer) return "";
   if (heads.state === "refused") return heads.reason;

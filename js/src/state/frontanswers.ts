@@ -1,6 +1,7 @@
 // What the front asks of the run shown: the answer at nine strengths of a head, the heads that matter most, what a vector
 // rests on; and the numbers between the nine.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext, createElement } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { type AnswerRow, type Answers, answersOf, targetOf } from "./effects";
 import type { Overview } from "./overview";
@@ -126,18 +127,22 @@ function useQuiet(key: string, pause: number): boolean {
   return quiet === key;
 }
 
-/** An answer of the run shown and of which run it is: the last one of this text while the next is on its way. */
-function useLatest<T>(now: Answer<T> | null): { trace: string; answer: Answer<T> } | null {
-  const { subject, trace } = useView().overview;
-  const memo = useRef<{ subject: string; trace: string; answer: Answer<T> } | null>(null);
-  if (now && now.state !== "asking") memo.current = { subject, trace, answer: now };
-  return now && memo.current?.subject === subject ? memo.current : null;
+/** What is known of the run shown and that run; while more is coming, what was whole of the last run of this text. */
+function useLatest<T>(state: T, isComing: boolean): { run: Overview; state: T } {
+  const run = useView().overview;
+  const memo = useRef<{ run: Overview; state: T; isComing: boolean } | null>(null);
+  if (!isComing || !memo.current || memo.current.isComing || memo.current.run.subject !== run.subject)
+    memo.current = { run, state, isComing };
+  return memo.current;
 }
 
-const contentOf = <T>(answer?: Answer<T>): T | null => (answer?.state === "answered" ? answer.value : null);
+const contentOf = <T>(answer: Answer<T>): T | null => (answer.state === "answered" ? answer.value : null);
 
 /** The answers of the run shown, the last ones of this text while the next are on their way. */
-export const useAnswers = (): Answers | null => contentOf(useLatest(answersOf(useView()))?.answer);
+export function useAnswers(): Answers | null {
+  const answer = answersOf(useView());
+  return contentOf(useLatest(answer, answer.state === "asking").state);
+}
 
 /** A question that has one answer for each key, whichever run is shown: once it is here it is not asked again, nor while
  * `similar` is the key of what is here. */
@@ -168,12 +173,12 @@ const baseKey = ({ subject, map }: Overview, changes: Overview["changes"]) =>
 function useTarget() {
   const view = useView();
   const answer = answersOf(view);
-  const value = answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
-  return contentOf(useLatest(answer.state === "answered" ? { state: "answered", value } : answer)?.answer);
+  const target = answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
+  return useLatest(target, answer.state === "asking").state;
 }
 
 /** The answer at every strength of the head shown. */
-export function useLoudness(): Answer<Loudness> {
+function useLoudness(): Answer<Loudness> {
   const view = useView();
   const { layer, head } = view.shownHead;
   const target = useTarget();
@@ -183,7 +188,7 @@ export function useLoudness(): Answer<Loudness> {
 }
 
 /** The heads that matter most to the answer; a slider that moves later changes them not. Of a long text on request. */
-export function useHeadsThatMatter(): Answer<HeadsThatMatter> {
+function useHeadsThatMatter(): Answer<HeadsThatMatter> {
   const view = useView();
   const { overview, page } = view;
   const target = useTarget();
@@ -193,25 +198,20 @@ export function useHeadsThatMatter(): Answer<HeadsThatMatter> {
   return useOnce(HEADS, target && { ...target, ...long }, key!, TEXT_PAUSE, similar);
 }
 
-/** What the vector of one text rests on, in the run shown; of the one before while that is on its way. */
-export function useShares(kind: string): Answer<Shares> | null {
-  const { answers, overview } = useView();
-  const now = kind === "embedding" ? answers.get(SHARES, overview, {}) : null;
-  return useLatest(now)?.answer ?? now;
-}
-
 /** Whether the answer is one number without a name of its own: a regression's. */
 export const isLone = ({ kind, rows }: Answers): boolean => kind === "labels" && rows.length === 1;
 
 /** What the front shows of the answer, for bars, sentence and slider alike. */
 export interface FrontAnswer {
-  trace: string; // the run that the answers are of
+  run: Overview; // the one that all this is of
   answers: Answers;
+  shares: Answer<Shares> | null; // what a vector of one text rests on
   lead: AnswerRow; // the row that is asked about
+  score: number; // its number: of a vector how far it turned, 1 − cosine
   loudness: Loudness | null;
   curve: number[] | null; // of the lead at each factor
   factor: number; // as shown now
-  runFactor: number; // of the run shown
+  runFactor: number; // of the run
   isDragged: boolean;
   changeCount: number; // other changes of the run than how loud this head is
   waits: boolean;
@@ -219,26 +219,52 @@ export interface FrontAnswer {
 }
 
 /** Null before there is an answer, or where there is none. */
-export function useFrontAnswer(): FrontAnswer | null {
+function useFrontAnswer(): FrontAnswer | null {
   const view = useView();
-  const { overview, shownHead, page } = view;
-  const latest = useLatest(answersOf(view));
-  const answers = contentOf(latest?.answer);
+  const { layer, head } = view.shownHead;
+  const now = answersOf(view);
+  const sharesNow = contentOf(now)?.kind === "embedding" ? view.answers.get(SHARES, view.overview, {}) : null;
+  const isComing = now.state === "asking" || sharesNow?.state === "asking";
+  const { run, state } = useLatest({ answers: contentOf(now), shares: sharesNow }, isComing);
   const answer = useLoudness();
-  const { layer, head } = shownHead;
+  const { answers, shares } = state;
   const lead = answers?.rows[0];
-  if (!latest || !answers || answers.why_not || !lead) return null;
+  if (!answers || answers.why_not || !lead) return null;
   const alone = isAlone(view);
   const loudness = alone && answer.state === "answered" && !answer.value.why_not ? answer.value : null;
   const curve = loudness && curveOf(loudness, lead);
-  const runFactor = factorOf(overview, layer, head);
-  const isDragged = curve !== null && page.front.factor.value !== null;
+  const runFactor = factorOf(run, layer, head);
+  const isDragged = curve !== null && view.page.front.factor.value !== null;
   const factor = isDragged ? loudnessOf(view) : runFactor;
-  const changeCount = otherChanges(overview, layer, head).length;
+  const changeCount = otherChanges(run, layer, head).length;
   const refused = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   const waits = !curve && !refused && alone;
+  const score = answers.kind === "embedding" ? 1 - lead.after : lead.after;
   return {
-    ...{ trace: latest.trace, answers, lead, loudness, curve, factor, runFactor, isDragged, changeCount, waits },
+    run,
+    answers,
+    shares,
+    lead,
+    score,
+    loudness,
+    curve,
+    factor,
+    runFactor,
+    isDragged,
+    changeCount,
+    waits,
     refused,
   };
 }
+
+const FrontContext = createContext<FrontAnswer | null>(null);
+const HeadsContext = createContext<Answer<HeadsThatMatter>>({ state: "asking" });
+export const useFront = () => useContext(FrontContext);
+export const useHeads = () => useContext(HeadsContext);
+
+/** Asks once what several parts of the front show. */
+export const FrontAnswers = ({ children }: { children: ComponentChildren }) =>
+  createElement(HeadsContext.Provider, {
+    value: useHeadsThatMatter(),
+    children: createElement(FrontContext.Provider, { value: useFrontAnswer(), children }),
+  });
