@@ -643,6 +643,20 @@ describe("the front", () => {
     expect(it.text("claim")).not.toMatch(/without/i);
     expect(it.text("answer")).toContain("was 0.60");
   });
+  it("asks about the mask that is pinned, until another text comes", async () => {
+    const rows = [
+      [2, "dog", 0.6, 0.6],
+      [3, "milk", 0.7, 0.7],
+    ];
+    const it = await front([], { ...ANSWERS, rows, places: [2, 3] });
+    await it.wait(200);
+    it.view.synced.put({ query: 3 });
+    await it.wait(50);
+    const { target, targetAt } = it.view.page;
+    expect([target.value, targetAt.value]).toEqual(["milk", 3]);
+    await arrives(it, [], { subject: "t9", trace: "t9", answers: ANSWERS });
+    expect([target.value, targetAt.value, it.text("answer").includes("dog 0.60")]).toEqual(["", -1, true]);
+  });
   it("splits a vector into its words' shares, which add up with the template's tokens", async () => {
     const rows = [[-1, "cosine", 1, 1]];
     const it = await front([], { ...VECTOR, rows });
@@ -700,7 +714,9 @@ describe("the front", () => {
     await hello(b, false);
     const view = createView(b.store, signal(false));
     const element = document.createElement("div");
-    show(view, <Loudness />, element);
+    show(view, [<Loudness key="l" />, <Answer key="a" />], element);
+    const bars = [...element.querySelectorAll<HTMLButtonElement>(".bl-answer-row")];
+    expect(bars.map(({ disabled }) => disabled)).toEqual([true, true]); // no other answer can be asked about
     await vi.advanceTimersByTimeAsync(50);
     b.take("loudness").give(...ofLoudness());
     await settled();

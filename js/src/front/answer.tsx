@@ -1,6 +1,6 @@
 // The model's answer as bars: ink stays without the head, the accent is lost without it. A click asks about another answer.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { capital, headLabel } from "../paint/format";
 import { into } from "../parts/controls";
 import { Token, tokenText, tokenWord } from "../parts/token";
@@ -74,15 +74,22 @@ function NoAnswer() {
   );
 }
 
-/** A mask that the reader pins is the one whose words are shown. */
+/** A mask that the reader pins is the one whose words are shown, until another text comes. */
 function useSlot(view: View, front: FrontAnswer | null): void {
-  const { query, pinnedQuery } = view.focus;
+  const { focus, overview, page, link } = view;
+  const name = useRef("");
+  const { query, pinnedQuery } = focus;
   const pin = pinnedQuery && front?.answers.kind === "words" && front.answers.places.includes(query) ? query : null;
   useEffect(() => {
-    if (pin === null || !front || pin === front.lead.position) return;
-    const row = front.answers.rows.find(({ position }) => position === pin);
-    if (row) choose(view, row.name, pin);
+    if (pin === null || !front || pin === front.lead.position || !link.kernel.peek()) return;
+    name.current = front.answers.rows.find(({ position }) => position === pin)?.name ?? "";
+    if (name.current) choose(view, name.current, pin);
   }, [pin]);
+  const forget = () => {
+    if (name.current && page.target.peek() === name.current) choose(view, "");
+    name.current = "";
+  };
+  useLayoutEffect(() => forget, [overview.subject]);
 }
 
 /** The way to any other word or label. */
@@ -157,21 +164,20 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
   const isLive = link.kernel.value;
-  const canAct =
-    kind === "embedding"
-      ? hides && isLive
-      : front.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
+  const isChoice = front.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
+  const acts = kind === "embedding" ? hides : isChoice;
+  const needs = acts && !isLive ? `. ${link.needs.value}` : "";
   const title = hides
-    ? `${now.toFixed(4)}. Click: hide it from all heads${isLive ? "" : `. ${link.needs.value}`}`
-    : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}`;
+    ? `${now.toFixed(4)}. Click: hide it from all heads${needs}`
+    : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}${needs}`;
   const place = ([lo, hi]: [number, number], value: number) => percent((value - lo) / (hi - lo || 1));
   return (
     <button
       type="button"
       class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
-      aria-pressed={canAct && kind !== "embedding" ? lead : undefined}
-      disabled={!canAct}
+      aria-pressed={isChoice && isLive ? lead : undefined}
+      disabled={!acts || !isLive}
       title={title}
       onClick={act}
     >
