@@ -89,7 +89,7 @@ const EFFECT: Effect = {
   carrier: null,
   best: null,
 };
-const BEST = { head: "L2·H3", count: 8, change: 0.0121 };
+const BEST = { head: "L2·H3", tried: 8, change: 0.0121 };
 const louder = (effect: Partial<Effect>, look: Partial<Look> = {}) =>
   louderPieces({ ...EFFECT, ...effect }, { ...LOOK, ...look })
     .map(plain)
@@ -313,8 +313,8 @@ const ofShares = (shares: number[]) => {
   const fields = { how: "pooling", said: "a mean", why_not: "", arrays: packed.index };
   return [fields, [packed.data]] as [Record<string, unknown>, DataView[]];
 };
-const ofLoudness = (fields: object = {}) => {
-  const values = Float32Array.from(FACTORS.flatMap((s) => [0.2 + 0.4 * s, 0.1]));
+const ofLoudness = (fields: object = {}, slope = 0.4) => {
+  const values = Float32Array.from(FACTORS.flatMap((s) => [0.6 + slope * (s - 1), 0.1]));
   const packed = pack({ values: { shape: [9, 2], data: values } });
   const rows = [
     [2, "dog"],
@@ -481,8 +481,7 @@ describe("the front", () => {
     expect(track.getAttribute("aria-valuetext")).toMatch(/^3\.00: dog/);
   });
   it("takes no heads of a run with a slider for those of the run without", async () => {
-    const fields = { heads: [[0, 1, -0.4]], tried: 12, name: "dog", unit: "probability", before: 0.6 };
-    const heads = { ...fields, rows: [], limit: "", why_not: "" };
+    const heads = { ...HEADS, heads: [[0, 1, -0.4]] };
     const it = await front([SCALED]);
     await it.wait(1200);
     it.b.take("heads_that_matter").give(heads);
@@ -557,44 +556,31 @@ describe("the front", () => {
     expect([isRoomy(outerHTML, false), isRoomy(outerHTML, true)]).toEqual([true, false]);
     expect(isRoomy('<span class="bl-coming"></span>', false)).toBe(false);
   });
-  it("says that no head matters where none does", async () => {
+  const HEADS = { tried: 12, name: "dog", unit: "probability", before: 0.6, rows: [], limit: "", why_not: "" };
+  it("says that no head matters where none does, of those that were tried", async () => {
     const it = await front();
     await it.wait(1200);
-    it.b.take("heads_that_matter").give({
-      ...{
-        heads: [
-          [0, 1, 0.001],
-          [1, 1, -0.002],
-        ],
-        name: "dog",
-        unit: "probability",
-        before: 0.6,
-        limit: "",
-        why_not: "",
-      },
-    });
+    const heads = [
+      [0, 1, 0.001],
+      [1, 1, -0.002],
+    ];
+    it.b.take("heads_that_matter").give({ ...HEADS, heads });
+    it.b.take("loudness").give(...ofLoudness({}, 0.001));
     await it.wait(50);
-    expect(it.text("strip")).toContain("No head alone moves the answer by 0.01: of 2 tried, none does.");
+    expect(it.text("strip")).toContain("No head alone moves the answer by 0.01: of 12 tried, none does.");
+    expect(it.text("claim")).toContain("of 12 heads tried, L0·H1 moves it most");
   });
   it("names the heads, with the change of what is shown", async () => {
     const it = await front();
     await it.wait(1200);
-    it.b.take("heads_that_matter").give({
-      ...{
-        heads: [
-          [0, 1, -0.396],
-          [1, 2, 0.05],
-        ],
-        name: "dog",
-        unit: "probability",
-        before: 0.6,
-        limit: "",
-        why_not: "",
-      },
-    });
+    const heads = [
+      [0, 1, -0.396],
+      [1, 2, 0.05],
+    ];
+    it.b.take("heads_that_matter").give({ ...HEADS, heads });
     await it.wait(50);
     expect(it.text("strip")).toMatch(/L0·H1−0\.40.*L1·H2\+0\.05.*All 12 heads ▸$/);
-    expect(it.text("strip")).toContain("L1·H2: 2nd of 2 that were tried");
+    expect(it.text("strip")).toContain("L1·H2: 2nd of 12 that were tried");
     const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
     expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);

@@ -105,8 +105,8 @@ export function Claim() {
   const view = useView();
   const front = useFront();
   const heads = useHeads();
-  const [top, count] = heads.state === "answered" ? [heads.value.heads[0], heads.value.heads.length] : [undefined, 0];
-  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], count } : null;
+  const [top, tried] = heads.state === "answered" ? [heads.value.heads[0], heads.value.tried] : [undefined, 0];
+  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], tried } : null;
   const lines = claimOf(view, front, best);
   const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null;
   return (

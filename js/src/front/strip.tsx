@@ -105,7 +105,7 @@ export function Strip() {
                 Find the heads that matter
               </button>
             ) : (
-              <span class="bl-muted">{noneWords(heads, answers?.why_not === "", list.length, isNothing)}</span>
+              <span class="bl-muted">{noneWords(heads, answers?.why_not === "", matter?.tried ?? 0, isNothing)}</span>
             )}
           </div>
         )}
@@ -152,7 +152,7 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
       )}
       {place > 0 && (
         <span class="bl-muted bl-heads-place">
-          {headLabel(layer, head)}: {ordinal(place + 1)} of {heads!.heads.length} that were tried
+          {headLabel(layer, head)}: {ordinal(place + 1)} of {heads!.tried} that were tried
         </span>
       )}
     </h3>

@@ -26,6 +26,7 @@ export interface HeadsThatMatter {
   name: string;
   unit: string;
   before: number;
+  tried: number; // how many were run
   rows: number[]; // of each the token whose row there moves the number most, -1 where that is not known
   limit: string; // why they are looked for on request only
   why_not: string;
