@@ -19,11 +19,12 @@ import {
   withoutPieces,
 } from "../src/front/claims";
 import { Loudness, pointed, stepped } from "../src/front/loudness";
+import { Sentence } from "../src/front/sentence/sentence";
 import { Strip } from "../src/front/strip";
 import { between, curveAt, FrontAnswers, factorOf, isExact } from "../src/state/frontanswers";
 import type { Overview } from "../src/state/overview";
 import { createView, type View, ViewContext } from "../src/state/view";
-import { bench, hello, overviewOf, pack, settled, TOKENS } from "./fake";
+import { bench, hello, overviewOf, pack, settled, TOKENS, totals } from "./fake";
 
 const FACTORS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
 
@@ -291,8 +292,8 @@ const show = (view: View, parts: ComponentChildren, element: Element) =>
   );
 
 /** The front on a kernel that answers what it is asked. */
-async function front(changes: object[] = [], answers: object | null = ANSWERS) {
-  const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes }));
+async function front(changes: object[] = [], answers: object | null = ANSWERS, more: object = {}) {
+  const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes, ...more }));
   await hello(b);
   const view = createView(b.store, signal(false));
   view.synced.put({ view: "" });
@@ -584,6 +585,49 @@ describe("the front", () => {
     const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
     expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);
+  });
+  it("says of a head that looks at the neighbour what the arcs do, by the rows of its words", async () => {
+    const circle = (turn: number, size: number) =>
+      Float32Array.from(
+        TOKENS.flatMap((_, n) => [Math.cos, Math.sin].map((f) => size * f((2 * Math.PI * (n + turn)) / 5))),
+      );
+    const [q, k] = [circle(-1, 60), circle(0, 1)]; // every row looks at the one before
+    const slice = { S: 5, K: 5, d: 2, scaling: 0.5, mask: { kind: "full" } as const, q, k };
+    const lse = { shape: [5], data: totals(slice) };
+    const inputs = { q: { shape: [5, 2], data: q }, k: { shape: [5, 2], data: k }, lse };
+    const it = await front([], ANSWERS, { inputs, head_dim: 2, text: "the cat sat" });
+    await it.wait(50);
+    expect(it.text("claim")).toContain("L1·H2 lets words look at the word before (mean 1.00)");
+  });
+  it("says of a head that only what it may look at is much or little", async () => {
+    const looks = async (weights: number[]) => {
+      const it = await front();
+      await it.wait(1200);
+      it.b.take("heads_that_matter").give({ ...HEADS, heads: [[0, 1, -0.4]], rows: [2] });
+      await it.wait(50);
+      const row = Float32Array.from({ length: 3 * 4 * 5 }, (_, n) => weights[n % 5]!);
+      const packed = pack({ weight: { shape: [3, 4, 5], data: row } });
+      it.b.take("rows").give({ arrays: packed.index }, [packed.data]);
+      await it.wait(50);
+      return it.text("strip").includes("looks at sat");
+    };
+    expect(await looks([0.1, 0.1, 0.05, 0.7, 0.05])).toBe(true);
+    expect(await looks([0, 0.4, 0, 0.6, 0])).toBe(false); // of two that it sees
+  });
+  it("draws arcs alone anew while the slider is dragged: no word is measured", async () => {
+    const it = await front();
+    const element = document.createElement("div");
+    show(it.view, <Sentence />, element);
+    await it.wait(50);
+    const measured = vi.spyOn(Element.prototype, "getBoundingClientRect");
+    it.view.page.front.word.value = [1];
+    await it.wait(50);
+    expect(measured.mock.calls.length).toBeGreaterThan(0);
+    measured.mockClear();
+    it.view.page.front.factor.value = 0.4;
+    await it.wait(50);
+    expect(measured).not.toHaveBeenCalled();
+    measured.mockRestore();
   });
   it("unfolds all heads, and folds them away with what is open among them", async () => {
     const it = await front();

@@ -9,20 +9,22 @@ import { curveAt, type FrontAnswer, isExact, isLone, useFront, useHeads } from "
 import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
 import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
-import { askerOf, wordsOf } from "./sentence/wordrow";
-
-const NEIGHBOURS = { before: "previous", after: "next" } as const;
-const MOST = 0.5; // of a head's attention that goes to one neighbour: it looks there from everywhere
+import { habitOf } from "./sentence/arcs";
+import { askerOf, isLongText, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
 
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
 
 const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
 
 /** The neighbour that a head looks at from most words, where this cell is an example of it. */
-function neighboursOf({ overview, shownHead }: View, step: number): Look["neighbours"] {
-  const side = step === -1 ? "before" : step === 1 ? "after" : null;
-  const share = side ? overview.statistic(shownHead.layer, shownHead.head, NEIGHBOURS[side]) : 0;
-  return side && share >= MOST ? { side, share } : null;
+function neighboursOf({ overview, shownHead }: View, words: Words, step: number): Look["neighbours"] {
+  if (!overview.square || isLongText(shownHead.weights)) return null;
+  const weights = wordWeights(shownHead.weights, words);
+  const rows = words.rows.map((_, n) => weights.values.row(n));
+  if (step !== habitOf(rows, words.markers)) return null;
+  const shares = rows.flatMap((row, n) => (words.markers[n] ? [] : [row[n + step] ?? 0]));
+  const share = shares.reduce((sum, weight) => sum + weight, 0) / shares.length;
+  return { side: step < 0 ? "before" : "after", share };
 }
 
 /** What the word that asks gives most to, as the arcs have it; in words for other measures than weight. */
@@ -52,7 +54,7 @@ function lookOf(view: View): Look | string {
     even: evenOf(shownHead, query, key),
     noun: nounOf(overview),
     itself: overview.square && at === to,
-    neighbours: overview.square ? neighboursOf(view, to - at) : null,
+    neighbours: neighboursOf(view, words, to - at),
   };
 }
 

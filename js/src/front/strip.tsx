@@ -48,10 +48,12 @@ function lookedAt(view: View, layer: number, head: number, row: number): Piece[]
   const K = overview.keyside.tokens.length;
   const at = (layer * overview.n_heads + head) * K;
   const cols = units(overview.keyside, true);
-  const numbers = unitValues(rows.value.weight.subarray(at, at + K), cols, false);
+  const weights = rows.value.weight.subarray(at, at + K);
+  const inSight = weights.reduce((count, weight) => count + Number(weight > 0), 0); // a key that is masked gets none
+  const numbers = unitValues(weights, cols, false);
   const to = largest(numbers, 1).positions[0] ?? -1;
   const key = cols[to];
-  if (!key || !isMuch(numbers[to]!, key.pieces.length / K)) return null;
+  if (!key || !isMuch(numbers[to]!, key.pieces.length / inSight)) return null;
   const name = tokenWord(key.label);
   if (overview.square && key.pieces[0] === query!.pieces[0]) return ["looks at itself"];
   return key.special ? ["rests on ", { mark: name }] : ["looks at ", { word: name }];
