@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from ..base.text_lines import Lines, opened
 from ..base.textfile import text_of
 from ..errors import InputError
+from ..text.table_files import RECORDS, kind_of_file
 
 Record: TypeAlias = tuple[str, dict[str, str]]  # its place, as errors name it, and its cells under BEIR's names
 Judgement: TypeAlias = tuple[str, str, str, Any]  # its place; question, document, grade
@@ -102,6 +103,8 @@ def trec_judgements(path: Path) -> Iterator[Judgement] | None:
 
     Raises InputError that names a line of another number of fields.
     """
+    if kind_of_file(path) in ("parquet", *RECORDS):
+        return None
     lines = [(number, line.split()) for number, line in enumerate(text_of(path).split("\n"), 1) if line.strip()]
     if not lines or len(lines[0][1]) != 4 or not re.fullmatch(r"-?\d+", lines[0][1][3]):
         return None

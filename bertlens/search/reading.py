@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,15 +21,27 @@ EXAMPLES = 3  # ids that a sentence names
 
 
 class Fields(NamedTuple):
-    """Under which names a source has what is read of it; of several that are there the first is taken."""
+    """Under which names a source has what is read of it."""
 
     what: str  # as errors name all that it holds
-    texts: tuple[Any, ...]
-    ids: tuple[str, ...] = ()
-    titles: tuple[str, ...] = ()
-    documents: tuple[Any, ...] = ()
-    needs_documents: bool = False
-    way: str = WAY  # out, where a table has none of `texts`
+    names: Mapping[str, tuple[Any, ...]]  # role -> columns, of which the first is taken that has something
+    needs: tuple[str, ...]  # the roles that a table has a column for; what is no row of a table is the first
+    way: str  # out, where it has none
+
+    def cell(self, record: Mapping[Any, Any], role: str) -> Any:
+        """None where it is missing."""
+        cells = (record.get(name) for name in self.names.get(role, ()))
+        return next((c for c in cells if c is not None and type(c).__name__ != "NAType" and c == c), None)  # NaN
+
+    def id(self, record: Mapping[Any, Any], role: str) -> str:
+        """Empty where it is missing."""
+        cell = self.cell(record, role)
+        return "" if cell is None else as_id(cell)
+
+
+def as_id(cell: Any) -> str:
+    """A column of numbers of which some are missing has 12.0 for 12."""
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
 
 
 class Passage(NamedTuple):
@@ -45,10 +57,13 @@ QUESTION_IDS = ("_id", "id", "qid", "query_id", "query-id")
 PASSAGE_IDS = ("_id", "id", "passage_id", "pid", "docid", "doc_id", "docno", "corpus_id", "corpus-id")
 JUDGED = Fields(
     "judgements",
-    ("query-id", "query_id", "qid", "query"),
-    ("corpus-id", "corpus_id", "docid", "doc_id", "document"),
-    ("score", "relevance", "grade"),
-    way="a judgement has the columns query, document and grade, or is a line `question 0 document grade`",
+    {
+        "query": ("query-id", "query_id", "qid", "query"),
+        "document": ("corpus-id", "corpus_id", "docid", "doc_id", "document"),
+        "grade": ("score", "relevance", "grade"),
+    },
+    ("query", "document", "grade"),
+    "a judgement has the columns query, document and grade, or is a line `question 0 document grade`",
 )
 
 
@@ -61,7 +76,7 @@ def collection(
     "question" or "text", or `column`; of passages also "title" and "document", or `document`); a .I/.W file; TREC's
     topics or documents; {id: text}; {id: row}; a list of texts, or a file with one a line. What has no ids is counted
     from 1, parts of a document within it. corpus: also a folder as BEIR has it; queries=None asks the questions of
-    it that are judged.
+    it that are judged, by relevance or by its own judgements.
 
     A passage's text is title and text, without the title where the text begins with it; of `column` that column alone.
 
@@ -93,11 +108,13 @@ def collection(
         _check_questions([question.id for question in questions], judgements)
         if asks_judged:
             judged = [question for question in questions if question.id in judgements]
-            notes.append(f"Of the folder's {len(questions):,} questions the {len(judged):,} that are judged are asked.")
+            notes.append(
+                f"Of the folder's questions those are asked that are judged: {len(judged):,} of {len(questions):,}."
+            )
             questions = judged
     passages = _passages(corpus, _passage_fields(column, document), notes)
     if empty := [passage.id for passage in passages if not passage.text.strip()]:
-        notes.append(f"Of {len(passages):,} passages {len(empty):,} have no text: {_examples(empty)}.")
+        notes.append(f"Passages without a text: {_share(empty, passages)}.")
     grades = {} if judgements is None else _grades(judgements, questions, passages, notes)
     return Collection(
         tuple(question.id for question in questions),
@@ -115,35 +132,44 @@ def texts(queries: Any, column: Any = None) -> list[str]:
 
     For judgements that count the questions of a file which numbers them otherwise, as Cranfield's do.
     """
-    return [question.text for question in _passages(queries, _question_fields(column), [])]
+    fields = _question_fields(column)
+    return [passage.text for passage in _passages(queries, fields._replace(names={"text": fields.names["text"]}), [])]
 
 
 def _question_fields(column: Any) -> Fields:
-    return Fields("questions", ("query", "question", "text", *([] if column is None else [column])), QUESTION_IDS)
+    names = ("query", "question", "text", *([] if column is None else [column]))
+    return Fields("questions", {"text": names, "id": QUESTION_IDS}, ("text",), WAY)
 
 
 def _passage_fields(column: Any, document: Any) -> Fields:
-    ids = tuple(name for name in PASSAGE_IDS if name != document)
-    names, titles = (("text",), ("title",)) if column is None else ((column,), ())
-    return Fields("passages", names, ids, titles, ("document" if document is None else document,), document is not None)
+    names: dict[str, tuple[Any, ...]] = {
+        "text": ("text" if column is None else column,),
+        "id": tuple(name for name in PASSAGE_IDS if name != document),
+        "title": ("title",) if column is None else (),
+        "document": ("document" if document is None else document,),
+    }
+    needs = ("text",) if document is None else ("text", "document")
+    return Fields("passages", names, needs, "column= names the one of the texts, document= the one of documents")
 
 
 def _passages(source: Any, fields: Fields, notes: list[str]) -> list[Passage]:
     """What a source holds, each with an id of its own, and with its document or itself as one."""
     passages: list[Passage] = []
     for place, record in _records(source, fields):
-        text, title = _cell(record, fields.texts), _cell(record, fields.titles)
+        text, title = fields.cell(record, "text"), fields.cell(record, "title")
         if not isinstance(text, str):
-            raise InputError(f"{place} has no text in {' or '.join(map(repr, fields.texts))}: {excerpt(text, 60)}")
+            columns = " or ".join(map(repr, fields.names["text"]))
+            fault = f"has no {columns}" if text is None else f"is no text, but {excerpt(text, 60)}"
+            raise InputError(f"{place} {fault}: give texts, {{id: text}}, or rows with ids and texts")
         if isinstance(title, str) and not _begins(text, title):
             text = f"{title} {text}".rstrip()
-        passages.append(Passage(place, _id(record, fields.ids), _id(record, fields.documents), text))
+        passages.append(Passage(place, fields.id(record, "id"), fields.id(record, "document"), text))
     if not passages:
         raise InputError(f"there are no {fields.what}: give one or more")
 
     has_documents = _all_have(passages, "document")
-    if fields.needs_documents and not has_documents:
-        raise InputError(f"no passage has a {fields.documents[0]!r}, the column that document= names")
+    if "document" in fields.needs and not has_documents:
+        raise InputError(f"no passage has a {fields.names['document'][0]!r}, as document= names it")
     if not _all_have(passages, "id"):
         where = " within their documents" if has_documents else ""
         notes.append(f"The {fields.what} have no ids: they are counted from 1{where}.")
@@ -151,7 +177,7 @@ def _passages(source: Any, fields: Fields, notes: list[str]) -> list[Passage]:
     places: dict[str, str] = {}
     for passage in passages:
         if passage.id in places:
-            way = "; document= names the column of documents that passages are parts of" if fields.documents else ""
+            way = "; document= names the column of their documents" if "document" in fields.names else ""
             raise InputError(
                 f"two {fields.what} have the id {excerpt(passage.id)}: {places[passage.id]} and {passage.place}{way}"
             )
@@ -203,7 +229,7 @@ def _records(source: Any, fields: Fields) -> Iterator[tuple[str, Any]]:
 def _of_file(path: Path, fields: Fields) -> Iterator[tuple[str, Any]]:
     if not path.is_file():
         raise InputError(f"no {fields.what} at {path}: name a file, or give a table, a dictionary or a list")
-    content = table_file(path, [(name,) for name in fields.texts])
+    content = table_file(path, [(name,) for name in fields.names[fields.needs[0]]])
     if isinstance(content, Table):
         return _of_table(content, fields)
     if content is not None:
@@ -217,33 +243,17 @@ def _of_file(path: Path, fields: Fields) -> Iterator[tuple[str, Any]]:
 
 
 def _of_table(table: Table, fields: Fields) -> Iterator[tuple[str, Any]]:
-    names = [name for name in (*fields.texts, *fields.ids, *fields.titles, *fields.documents) if name in table.names]
-    if not any(name in names for name in fields.texts):
-        names = [fields.texts[-1]]
-    names = [*dict.fromkeys(names)]
-    check_names(table.names, names, table.source, fields.way)
-    for at, (line, cells) in enumerate(table.rows(names)):
-        yield place_of(at, line, table.source), dict(zip(names, cells, strict=True))
+    for names in (fields.names[role] for role in fields.needs):
+        if not any(name in table.names for name in names):
+            check_names(table.names, names[-1:], table.source, fields.way)
+    columns = [*dict.fromkeys(name for names in fields.names.values() for name in names if name in table.names)]
+    check_names(table.names, columns, table.source, fields.way)
+    for at, (line, cells) in enumerate(table.rows(columns)):
+        yield place_of(at, line, table.source), dict(zip(columns, cells, strict=True))
 
 
 def _row(record: Any, fields: Fields) -> Mapping[Any, Any]:
-    return record if isinstance(record, Mapping) else {fields.texts[0]: record}
-
-
-def _cell(record: Mapping[Any, Any], names: Iterable[Any]) -> Any:
-    """The first of these cells that is not missing; None where all are."""
-    cells = (record.get(name) for name in names)
-    return next((c for c in cells if c is not None and type(c).__name__ != "NAType" and c == c), None)  # NaN
-
-
-def _id(record: Mapping[Any, Any], names: Iterable[Any]) -> str:
-    cell = _cell(record, names)
-    return "" if cell is None else _as_id(cell)
-
-
-def _as_id(cell: Any) -> str:
-    """A column of numbers of which some are missing has 12.0 for 12."""
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+    return record if isinstance(record, Mapping) else {fields.names[fields.needs[0]][0]: record}
 
 
 def _judgements(relevance: Any) -> Grades:
@@ -266,14 +276,14 @@ def _judgements(relevance: Any) -> Grades:
 
 
 def _of_relevance(relevance: Any) -> Iterator[Judgement]:
-    if isinstance(relevance, Mapping) and not any(name in relevance for name in JUDGED.texts):
+    if isinstance(relevance, Mapping) and not any(name in relevance for name in JUDGED.names["query"]):
         return _of_dictionary(relevance)
     if isinstance(relevance, str | Path):
         path = as_path(relevance, "relevance")
         if path.is_file() and (judgements := trec_judgements(path)) is not None:
             return judgements
     return (
-        (place, _id(record, JUDGED.texts), _id(record, JUDGED.ids), _cell(record, JUDGED.titles))
+        (place, JUDGED.id(record, "query"), JUDGED.id(record, "document"), JUDGED.cell(record, "grade"))
         for place, record in _records(relevance, JUDGED)
     )
 
@@ -282,9 +292,9 @@ def _of_dictionary(relevance: Mapping[Any, Any]) -> Iterator[Judgement]:
     for question, documents in relevance.items():
         if isinstance(documents, str) or not isinstance(documents, Iterable):
             documents = [documents]
-        grades = documents if isinstance(documents, Mapping) else dict.fromkeys(documents, 1)
-        for document, grade in grades.items():
-            yield f"relevance of question {question!r}", _as_id(question), _as_id(document), grade
+        grades = documents.items() if isinstance(documents, Mapping) else ((document, 1) for document in documents)
+        for document, grade in grades:
+            yield f"relevance of question {question!r}", as_id(question), as_id(document), grade
 
 
 def _check_questions(names: list[str], judgements: Grades) -> None:
@@ -297,17 +307,16 @@ def _check_questions(names: list[str], judgements: Grades) -> None:
         if judgements.keys() <= {str(number) for number in range(1, len(names) + 1)}:
             way = f"numbers up to {len(names):,} may be places: bl.search.reading.texts(queries) counts the questions"
         raise InputError(
-            f"judgements do not fit the questions: of their {len(judgements):,} questions {len(strangers):,} are not "
-            f"asked, as {_examples(strangers)}; of {len(names):,} questions {len(unjudged):,} are not judged, as "
-            f"{_examples(unjudged)}; {way}"
+            f"judgements and questions do not fit: judged and not asked {_share(strangers, judgements)}, asked and not "
+            f"judged {_share(unjudged, names)}; {way}"
         )
 
 
 def _grades(judgements: Grades, questions: list[Passage], passages: list[Passage], notes: list[str]) -> Grades:
     """The judgements of questions that are asked, by document."""
     asked = {question.id: judgements[question.id] for question in questions if question.id in judgements}
-    if strangers := len(judgements) - len(asked):
-        notes.append(f"Judgements of {strangers:,} questions that are not asked are left out.")
+    if strangers := [name for name in judgements if name not in asked]:
+        notes.append(f"Judged questions that are not asked are left out: {_share(strangers, judgements)}.")
     relevant = dict.fromkeys(name for grades in asked.values() for name, grade in grades.items() if grade > 0)
     homes = {passage.document: passage.document for passage in passages}
     if not relevant.keys() <= homes.keys() and relevant.keys() <= {passage.id for passage in passages}:
@@ -315,8 +324,8 @@ def _grades(judgements: Grades, questions: list[Passage], passages: list[Passage
         notes.append("Judgements are of passages: a document has the best grade of its own.")
     if lacks := [name for name in relevant if name not in homes]:
         raise InputError(
-            f"of {len(relevant):,} relevant documents the corpus lacks {len(lacks):,}, as {_examples(lacks)}; its "
-            f"documents are {_examples([*homes])}: give the corpus that was judged, or leave these judgements out"
+            f"the corpus lacks relevant documents, {_share(lacks, relevant)}; it has {_examples([*homes])}: "
+            "give the corpus that was judged, or leave these judgements out"
         )
     by_document: Grades = {}
     for question, grades in asked.items():
@@ -324,12 +333,18 @@ def _grades(judgements: Grades, questions: list[Passage], passages: list[Passage
             if name in homes:  # what is not relevant need not be there
                 row = by_document.setdefault(question, {})
                 row[homes[name]] = max(grade, row.get(homes[name], grade))
-    unjudged = sum(not any(grade > 0 for grade in by_document.get(question.id, {}).values()) for question in questions)
+    unjudged = [
+        question.id
+        for question in questions
+        if not any(grade > 0 for grade in by_document.get(question.id, {}).values())
+    ]
     if unjudged:
-        notes.append(
-            f"Of {len(questions):,} questions {unjudged:,} have no relevant document: measures leave them out."
-        )
+        notes.append(f"Questions without a relevant document, which measures leave out: {_share(unjudged, questions)}.")
     return by_document
+
+
+def _share(names: Sequence[str], total: Sized) -> str:
+    return f"{len(names):,} of {len(total):,} ({_examples(names)})"
 
 
 def _examples(names: Sequence[str]) -> str:
