@@ -217,6 +217,10 @@ def _records(source: Any, fields: Fields) -> Iterator[tuple[str, Any]]:
         records = ((f"{name!r} of {fields.what}", {**_row(cell, fields), "_id": name}) for name, cell in source.items())
     elif (table := table_of(source)) is not None:
         records = _of_table(table, fields)
+    elif isinstance(source, set | frozenset):
+        raise InputError(
+            f"{fields.what} in a set have no order, so that nothing counts them: give a list or {{id: text}}"
+        )
     else:
         items = [*source] if isinstance(source, Iterable) and not hasattr(source, "__array__") else source
         if isinstance(items, list) and items and isinstance(items[0], Mapping):

@@ -259,6 +259,7 @@ def test_what_one_side_lacks_is_counted() -> None:
         (["who", " "], TEXTS, None, "item 1 of questions is an empty question: leave it out"),
         ({"a": "who", "b": ""}, TEXTS, None, "'b' of questions is an empty question: leave it out"),
         (["who", 3], TEXTS, None, "item 1 of questions is no text, but 3: give texts, {id: text}, or rows"),
+        (QUESTIONS, {*TEXTS.values()}, None, "passages in a set have no order, so that nothing counts them: give a"),
         (QUESTIONS, [("7", "lift of")], None, "item 0 of passages is no text, but ('7', 'lift of'): give texts, {id:"),
         (QUESTIONS, [*PASSAGES, PASSAGES[0]], None, "two passages have the id '7': item 0 of passages and item 3 of"),
         ([{"id": 1, "text": "a"}, {"id": "1", "text": "b"}], TEXTS, None, "two questions have the id '1': item 0 of"),
