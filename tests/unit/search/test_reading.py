@@ -142,7 +142,7 @@ def test_containers(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("as_array", [list, tuple, iter, np.array, pd.Series, pl.Series, pa.array])
 def test_texts_without_ids_are_counted_from_one(tmp_path: Path, as_array: Any) -> None:
-    read = collection(as_array([*QUESTIONS.values()]), as_array([*TEXTS.values()]), {1: {1: 2, 3: 0}, 2: ["2"]})
+    read = collection(as_array([*QUESTIONS.values()]), as_array([*TEXTS.values()]), {1: {1: 2, 3: 0}, 2.0: ["2"]})
     assert (read.query_ids, read.passage_ids, read.documents) == (("1", "2"), ("1", "2", "3"), ("1", "2", "3"))
     assert read.grades == {"1": {"1": 2, "3": 0}, "2": {"2": 1}}
     assert read.notes == tuple(
@@ -219,6 +219,10 @@ def test_numbers_of_questions_that_match_by_accident_are_refused(tmp_path: Path)
     )
     read = collection(texts(path), TEXTS, judged)
     assert content(read)[0] == {str(number): f"question {number}" for number in range(1, 5)} and len(read.judged) == 4
+    with pytest.raises(
+        InputError, match=r"asked 1 of 2 \('3'\), .* not judged 3 of 4 \('2', '4', '8'\); numbers up to 4 may"
+    ):
+        collection(path, TEXTS, {"2": [], "1": ["7"], "3": ["7"]})
     assert texts(marked(path, ["1", "1"])) == ["question 1", "question 2"]
     with pytest.raises(InputError, match=r"not judged 1 of 2 \('q2'\); leave out what the other side lacks; quest"):
         collection(QUESTIONS, TEXTS, {"q1": ["7"], "0": ["8"]})
@@ -265,7 +269,7 @@ def test_what_one_side_lacks_is_counted() -> None:
         ([{"id": 1, "text": "a"}, {"id": "1", "text": "b"}], TEXTS, None, "two questions have the id '1': item 0 of"),
         (QUESTIONS, [PASSAGES[0], {"text": "b"}], None, "item 1 of passages has no id, as others have"),
         (QUESTIONS, [{"document": None, "text": "b"}, {"document": 2, "text": "b"}], None, "item 0 of passages has no"),
-        (QUESTIONS, pd.DataFrame({"text": ["a", None]}), None, "row 1 has no 'text': give texts, {id: text}, or rows"),
+        (QUESTIONS, pd.DataFrame({"text": ["a", pd.NA]}), None, "row 1 has no 'text': give texts, {id: text}, or rows"),
     ],
 )  # fmt: skip
 def test_bad_input_is_a_sentence(queries: Any, corpus: Any, relevance: Any, sentence: str) -> None:
