@@ -269,7 +269,7 @@ def test_what_one_side_lacks_is_counted() -> None:
         ([{"id": 1, "text": "a"}, {"id": "1", "text": "b"}], TEXTS, None, "two questions have the id '1': item 0 of"),
         (QUESTIONS, [PASSAGES[0], {"text": "b"}], None, "item 1 of passages has no id, as others have"),
         (QUESTIONS, [{"document": None, "text": "b"}, {"document": 2, "text": "b"}], None, "item 0 of passages has no"),
-        (QUESTIONS, pd.DataFrame({"text": pd.array(["a", pd.NA], "string")}), None, "row 1 has no 'text': give texts, {id: text}, or rows"),
+        (QUESTIONS, pd.DataFrame({"text": pd.array(["a", pd.NA], "string")}), None, "row 1 has no 'text': give"),
     ],
 )  # fmt: skip
 def test_bad_input_is_a_sentence(queries: Any, corpus: Any, relevance: Any, sentence: str) -> None:
