@@ -303,8 +303,8 @@ def _of_dictionary(relevance: Mapping[Any, Any]) -> Iterator[Judgement]:
 
 def _check_questions(names: list[str], judgements: Grades) -> None:
     """Raises InputError where both sides have questions that the other lacks: what matches may do so by accident."""
-    asked = {*names}
-    strangers = [name for name in judgements if name not in asked]
+    questions = {*names}
+    strangers = [name for name in judgements if name not in questions]
     unjudged = [name for name in names if name not in judgements]
     if strangers and unjudged:
         way = "leave out what the other side lacks; questions without ids are counted from 1"
@@ -318,10 +318,10 @@ def _check_questions(names: list[str], judgements: Grades) -> None:
 
 def _grades(judgements: Grades, questions: list[Passage], passages: list[Passage], notes: list[str]) -> Grades:
     """The judgements of questions that are asked, by document."""
-    asked = {question.id: judgements[question.id] for question in questions if question.id in judgements}
-    if strangers := [name for name in judgements if name not in asked]:
+    judged = {question.id: judgements[question.id] for question in questions if question.id in judgements}
+    if strangers := [name for name in judgements if name not in judged]:
         notes.append(f"Judged questions that are not asked are left out: {_share(strangers, judgements)}.")
-    relevant = dict.fromkeys(name for grades in asked.values() for name, grade in grades.items() if grade > 0)
+    relevant = dict.fromkeys(name for grades in judged.values() for name, grade in grades.items() if grade > 0)
     homes = {passage.document: passage.document for passage in passages}
     if not relevant.keys() <= homes.keys() and relevant.keys() <= {passage.id for passage in passages}:
         homes = {passage.id: passage.document for passage in passages}
@@ -332,7 +332,7 @@ def _grades(judgements: Grades, questions: list[Passage], passages: list[Passage
             "give the corpus that was judged, or leave these judgements out"
         )
     by_document: Grades = {}
-    for question, grades in asked.items():
+    for question, grades in judged.items():
         for name, grade in grades.items():
             if name in homes:  # what is not relevant need not be there
                 row = by_document.setdefault(question, {})
