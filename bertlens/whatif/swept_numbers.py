@@ -40,21 +40,21 @@ Pair = tuple[Tensor, Tensor]  # vectors before and after
 
 @dataclass(frozen=True)
 class SweptNumber:
-    """A number of the answer that heads are swept for. sloped: (L, H, S) as of `sweeps.slopes`, by the tokens of the
+    """A number of the answer that heads are swept for. slopes: (L, H, S) as of `sweeps.slopes`, by the tokens of the
     trace, None where there is no slope; exact: of some heads, (layer, head), as `sweeps.steps` gives them; metric: what
     is read of each run's output, None where it takes two texts."""
 
     label: str
     unit: str
-    sloped: Callable[[], Tensor] | None
+    slopes: Callable[[], Tensor] | None
     exact: Callable[[Iterable[Index]], Iterator[Differences]]
     metric: Metric | Read | None = None
 
     @property
     def estimated(self) -> Callable[[], Tensor] | None:
         """(L, H) to first order, None where there is no slope."""
-        sloped = self.sloped
-        return None if sloped is None else lambda: sloped().sum(2)
+        of_tokens = self.slopes
+        return None if of_tokens is None else lambda: of_tokens().sum(2)
 
 
 def swept_numbers(trace: Trace, target: str | int | None = None, position: int | None = None) -> dict[str, SweptNumber]:

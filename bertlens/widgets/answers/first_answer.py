@@ -36,7 +36,7 @@ def heads_that_matter(
         if not long and (reason := limit(trace, number)):
             return nothing | fields | {"limit": reason}, {}
         of = ("strongest heads", about)
-        strongest = in_steps(trace, of, lambda here: ranking(here, number, about), patience)
+        strongest = in_steps(trace, of, lambda here: ranking(here, about), patience)
     except BertLensError as error:
         return nothing | {"why_not": str(error)}, {}
     if strongest is None:
