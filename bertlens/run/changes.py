@@ -7,7 +7,9 @@ whatif/reruns.py's: nothing here knows a trace.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import torch
@@ -47,6 +49,18 @@ class Change:
         return self == other
 
 
+class _Factor:
+    """A factor of any real type is Python's float; what is none stays as it is, for the check of a run to name."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        factor: Any = self.factor
+        if not isinstance(factor, bool) and isinstance(factor, Real):
+            with suppress(OverflowError):
+                object.__setattr__(self, "factor", float(factor))
+
+
 def base(changes: Iterable[Change], change: Change) -> tuple[Change, ...]:
     """What a run with `change` is compared with: the changes that there are, but for those that cover it."""
     return tuple(candidate for candidate in changes if not candidate.covers(change))
@@ -81,7 +95,7 @@ class Off(_InLayer):
 
 
 @dataclass(frozen=True)
-class Scale(_InLayer):
+class Scale(_Factor, _InLayer):
     head: int | None = None
     factor: float = 1.0
 
@@ -191,7 +205,7 @@ class Hide(Change):
 
 
 @dataclass(frozen=True)
-class Dim(Change):
+class Dim(_Factor, Change):
     token: int
     factor: float = 1.0
 

@@ -102,8 +102,6 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
     relevance = itself
     for layer in range(trace.n_layers):
         passed = (trace.attention(layer).double() * slopes.attention(layer).double()).clamp_min(0)
-        for head, factor in trace.changed_contexts(layer).items():
-            passed[head] *= factor or 0
         relevance = relevance + passed.mean(0) @ relevance
     reads = slopes.contexts[-1].abs().sum((0, 2)) > 0
     if not bool(reads.any()):
