@@ -45,7 +45,8 @@ class Change:
         return True
 
     def covers(self, other: Change) -> bool:
-        """Whether `other` does nothing more beside it."""
+        """Whether it is left out of the run that one with `other` is compared with: it leaves `other` nothing to do, or
+        is the same thing by another factor (a run with both multiplies them)."""
         return self == other
 
 
@@ -103,7 +104,6 @@ class Scale(_Factor, _InLayer):
         return layer == self.layer and self.factor != 1
 
     def covers(self, other: Change) -> bool:
-        """Another loudness of the same heads comes in its place."""
         if self.factor == 0 and Off(self.layer, self.head).covers(other):
             return True
         return isinstance(other, Scale) and (other.layer, other.head) == (self.layer, self.head)
@@ -217,7 +217,6 @@ class Dim(_Factor, Change):
         return self.factor != 1
 
     def covers(self, other: Change) -> bool:
-        """Another factor of the same token comes in its place."""
         if self.factor == 0 and Hide(self.token).covers(other):
             return True
         return isinstance(other, Dim) and other.token == self.token

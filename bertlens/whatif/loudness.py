@@ -15,10 +15,11 @@ from torch import Tensor
 
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import ANSWERS, LOUDNESS
+from ..errors import ModelError
 from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..measures.rows import Here
 from ..measures.vector_shares import pooled_shares
-from ..run.changes import Change, Scale, base
+from ..run.changes import Change, Off, Scale, base
 from ..trace.trace import Trace
 from .before_after import alike, answer_kind, cosine, named_answers, numbers_of
 from .reruns import check
@@ -47,11 +48,14 @@ def loudness_in_steps(
 ) -> Generator[None, None, Loudness]:
     """Yields before every batch but the first. target, position: as of `before_after.answers`.
 
-    Raises ModelError where the model has no answer, else like `Trace.rerun` and `targets.target_of`.
+    Raises ModelError where the model has no answer or the head's layer is off, else like `Trace.rerun` and `targets.target_of`.
     """
     check(here(), [Scale(layer, head)])
     kind = answer_kind(here())
     lead = None if target is None else target_of(here(), target, position)
+    silent = (Off(layer), Scale(layer, None, 0))
+    if any(change in silent for change in here().changes):
+        raise ModelError(phrases.LAYER_SILENT.format(layer=layer))
     earlier = base(here().changes, Scale(layer, head))
     if kind == "similarity":
         vectors: list[list[Tensor]] = []

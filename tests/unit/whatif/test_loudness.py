@@ -22,7 +22,7 @@ from unit.whatif.test_effects import CLASSES, HEAD, KEY, LAYER, lens_of, numbers
 THERE: dict[str, Any] = {
     "nothing": (),
     "this head": (whatif.off(0, 1), whatif.off(LAYER, HEAD)),
-    "its layer": (whatif.off(LAYER), whatif.dim(KEY, 0.5)),
+    "another layer": (whatif.off(LAYER - 1), whatif.dim(KEY, 0.5)),
     "its loudness": (whatif.scale(LAYER, HEAD, 0.3), whatif.hide(KEY)),
     "more": (whatif.scale(LAYER, None, 0.5), whatif.mean(LAYER, HEAD), whatif.cut(LAYER, HEAD, 3, KEY)),
 }
@@ -33,8 +33,8 @@ BARE = ("similarity", "embedding")  # answers without a name
     ("name", "there"),
     [
         *((name, "nothing") for name in CLASSES),
-        *(("words", "more"), ("labels", "its loudness"), ("embedding", "its layer")),
-        *(("similarity", "this head"), ("similarity", "its layer")),
+        *(("words", "more"), ("labels", "its loudness"), ("embedding", "this head")),
+        *(("similarity", "this head"), ("words", "another layer")),
     ],
 )
 def test_the_nine_are_runs_of_their_own(name: str, there: str) -> None:
