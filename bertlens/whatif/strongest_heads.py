@@ -122,9 +122,9 @@ def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads
 
 
 def estimated_effects(trace: Trace, about: Asked = FIRST_ANSWER) -> Tensor | None:
-    """(L, H, S): what each head's output at a token adds to the first number of the answer, to first order (see
-    `sweeps.slopes`), by one backward pass, made once of a run; None where the number has no slope. Raises like
-    `first_number`."""
+    """(L, H, S), of two texts one more as of `SweptNumber`: what each head's output at a token adds to the first number
+    of the answer, to first order (see `sweeps.slopes`), by one backward pass, made once of a run; None where the number
+    has no slope. Raises like `first_number`."""
     slopes = first_number(trace, about).swept.slopes
     return None if slopes is None else trace.kept(("slopes", about), slopes)
 
@@ -143,7 +143,7 @@ def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
                 effects += [(layer, head, effect) for (layer, head), effect in batch]
             yield share + (1 - share) * len(effects) / len(picked)
         strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:SHOWN]
-        rows = [-1 if slopes is None else _row(slopes[layer, head]) for layer, head, _ in strongest]
+        rows = [-1 if slopes is None else strongest_row(here(), slopes[layer, head]) for layer, head, _ in strongest]
         memo[about] = tuple(strongest), tuple(rows)
     return StrongestHeads(first_number(here(), about), *memo[about])
 
@@ -163,5 +163,7 @@ def _largest(trace: Trace, slopes: Tensor) -> list[Index]:
     return [_heads(trace)[n] for n in sorted(order)]
 
 
-def _row(slopes: Tensor) -> int:
-    return -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())
+def strongest_row(trace: Trace, slopes: Tensor) -> int:
+    """The token whose slope is largest, of a head's (as of `estimated_effects`); -1 where that is none of the trace."""
+    row = -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())
+    return row if row < trace.n_tokens else -1

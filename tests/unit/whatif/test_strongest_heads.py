@@ -16,7 +16,7 @@ from bertlens import Lens, whatif
 from bertlens.base.limits import LIMITS
 from bertlens.measures.gradients import gradients
 from bertlens.whatif import strongest_heads as strongest
-from bertlens.whatif import sweeps
+from bertlens.whatif import sweeps, swept_numbers
 from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets.answers.first_answer import heads_that_matter, shares
 from bertlens.widgets.first_head import opening
@@ -161,6 +161,30 @@ def test_the_opening_and_the_ranking_share_one_backward_pass(monkeypatch: pytest
     opening(trace)
     strongest_heads(trace)
     assert len(calls) == 1
+
+
+def test_slopes_of_tokens_that_the_pair_has_not_are_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = KINDS["similarity"][1]
+    lens = lens_of("similarity")
+    plain = lens.trace(*text)
+    estimated = swept_numbers.swept_number(plain, "similarity").estimated
+    assert estimated is not None and min(strongest_heads(plain).rows) >= 0
+    monkeypatch.setattr(swept_numbers, "pair_positions", lambda *args: {})  # as where a text alone is cut elsewhere
+    trace = lens.trace(*text)
+    number = swept_numbers.swept_number(trace, "similarity").estimated
+    assert number is not None
+    torch.testing.assert_close(number(), estimated())
+    assert set(strongest_heads(trace).rows) == {-1}
+    cell = opening(trace)
+    assert (cell["layer"], cell["head"]) == divmod(int(estimated().abs().argmax()), trace.n_heads)
+    assert (cell["query"], cell["key"]) == (None, None)
+
+
+def test_a_change_that_changes_nothing_leaves_no_slope() -> None:
+    trace = lens_of("embedding").trace(*KINDS["embedding"][1])
+    for change in (whatif.scale(0, 1, 1), whatif.dim(2, 1)):
+        assert strongest.first_number(trace.rerun(change)).swept.slopes is None
+    assert strongest.first_number(trace.rerun(whatif.off(0, 1))).swept.slopes is not None
 
 
 def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
