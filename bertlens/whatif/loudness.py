@@ -48,7 +48,8 @@ def loudness_in_steps(
 ) -> Generator[None, None, Loudness]:
     """Yields before every batch but the first. target, position: as of `before_after.answers`.
 
-    Raises ModelError where the model has no answer or the head's layer is off, else like `Trace.rerun` and `targets.target_of`.
+    Raises ModelError where the model has no answer or the head's layer is off, else like `Trace.rerun` and
+    `targets.target_of`.
     """
     check(here(), [Scale(layer, head)])
     kind = answer_kind(here())
