@@ -44,9 +44,9 @@ def heads_that_matter(
     return nothing | fields | {"heads": [*map(list, strongest.heads)], "rows": list(strongest.rows)}, {}
 
 
-def saved_heads(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
+def saved_heads(trace: Trace, target: str = "", target_at: int = -1, long: bool = False) -> Answer:
     """`heads_that_matter` as a saved page holds it."""
-    return heads_that_matter(trace, target, target_at, patience=math.inf)
+    return heads_that_matter(trace, target, target_at, long, math.inf)
 
 
 def _is_carried(trace: Trace) -> bool:
