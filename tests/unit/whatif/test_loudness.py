@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import torch
 from bertlens import whatif
 from bertlens.base.vocabulary.constants import LOUDNESS
 from bertlens.run.changes import base
-from bertlens.whatif import single_changes, sweeps
+from bertlens.whatif import before_after, single_changes, sweeps
+from bertlens.whatif import loudness as whatif_loudness
 from bertlens.whatif.before_after import answers
 from bertlens.widgets.answers import loudness_curve as answer
 from bertlens.widgets.answers.first_answer import saved_heads
@@ -77,6 +79,20 @@ def test_layers_before_the_head_are_not_computed_again(monkeypatch: pytest.Monke
     turns = [answer.loudness(other, 2, HEAD, patience=0) for _ in range(3)]
     assert [fields.get("again", False) for fields, _ in turns] == [True, True, False]
     np.testing.assert_allclose(turns[-1][1]["values"], whole, atol=1e-6)
+
+
+def test_of_a_vocabulary_only_what_is_shown_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, references, most = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1]), [], []
+
+    def counted(*args: Any) -> Any:
+        unit, outputs = before_after.numbers_of(*args)
+        references.extend(weakref.ref(row) for numbers in outputs for row in numbers.values())
+        most.append(sum(reference() is not None for reference in references))
+        return unit, outputs
+
+    monkeypatch.setattr(whatif_loudness, "numbers_of", counted)
+    assert answer.loudness(trace, LAYER, HEAD)[1]["values"].shape[0] == len(LOUDNESS) < len(most)
+    assert max(most) <= 2
 
 
 def test_no_answer_is_one_sentence() -> None:
