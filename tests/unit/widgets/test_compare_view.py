@@ -280,13 +280,14 @@ def test_a_saved_page_remembers_the_latest_alone(lens: Lens, monkeypatch: pytest
     for text in ("the cat", "the mat", "a cat", "the mat"):
         question(view, op="compared_with", other=["text", text, "", ""])
         question(view, op="compared_answers", other=["text", text, "", ""])
-    remembered = view._record.remembered
+    remembered = view._record.remembered  # what a page would hold, without writing one
     assert sorted((asked["op"], asked["other"][1]) for asked in remembered) == sorted(
         product(("compared_answers", "compared_with"), ("a cat", "the mat"))
     )
     monkeypatch.setitem(QUESTIONS, "gates", replace(QUESTIONS["gates"], remembered=2))
     for threshold in (0.1, 0.2, 0.3):
         question(view, op="gates", threshold=threshold, margin=0)
+    # the same: no page is written
     gates = [asked["threshold"] for asked in view._record.remembered if asked["op"] == "gates"]
     assert gates == [0.2, 0.3]
     assert not QUESTIONS["similar_pdf"].remembered and all(
