@@ -22,6 +22,7 @@ from ..trace.trace import Trace
 from .before_after import answer_kind, answers, span_chances
 from .reruns import check
 from .single_changes import work
+from .sweeps import Index, batches
 from .swept_numbers import SweptNumber, by_metric, swept_numbers
 from .targets import Target, name_of, numbers_at, target_of
 
@@ -107,7 +108,7 @@ def limit(trace: Trace, number: FirstNumber) -> str:
     if not within("effects", trace.n_tokens):
         return phrases.HEADS_LONG.format(tokens=trace.n_tokens)
     heads = trace.n_layers * trace.n_heads
-    if number.swept.sloped is None and work(trace, heads / 2) > ALONE_WORK:
+    if number.swept.slopes is None and work(trace, heads / 2) > ALONE_WORK:
         return phrases.HEADS_MANY.format(heads=heads)
     return ""
 
@@ -116,44 +117,55 @@ def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads
     """The eight heads that move the first number of the answer most by `sweeps.estimate`, each run without it.
 
     What a head changes is told from the run shown, or from that without what covers the change; heads that a change of
-    the run names are always among them. Where the number has no slope (an embedding compared with itself) every head is
-    run. Raises like `first_number` and `sweeps.estimate`.
+    the run names are the first to be run. Where the number has no slope (an embedding compared with itself) every head
+    is run. Raises like `first_number` and `sweeps.estimate`.
     """
-    return run_to_end(ranking(lambda: trace, first_number(trace, about), about))
+    return run_to_end(ranking(lambda: trace, about))
 
 
-def estimated_effects(trace: Trace) -> Tensor | None:
-    """(L, H, S): what each head's output at a token adds to the first number of the answer, to first order (see
-    `sweeps.slopes`), by one backward pass; None where the number has no slope. Raises like `first_number`."""
-    sloped = first_number(trace).swept.sloped
-    return None if sloped is None else sloped()
+def estimated_effects(trace: Trace, about: Asked = FIRST_ANSWER) -> Tensor | None:
+    """(L, H, S), of two texts one more as of `SweptNumber`: what each head's output at a token adds to the first number
+    of the answer, to first order (see `sweeps.slopes`), by one backward pass, made once of a run; None where the number
+    has no slope. Raises like `first_number`."""
+    slopes = first_number(trace, about).swept.slopes
+    return None if slopes is None else trace.kept(("slopes", about), slopes)
 
 
-def ranking(here: Here, number: FirstNumber, about: Asked) -> Generator[float, None, StrongestHeads]:
-    """`strongest_heads` in steps, each a share of the work; made once of a run."""
-    memo = here().kept("strongest heads", dict[Asked, StrongestHeads])
-    if about in memo:
-        return memo[about]
-    everyone = [*product(range(here().n_layers), range(here().n_heads))]
-    slopes = None if number.swept.sloped is None else number.swept.sloped()
-    picked = everyone
-    if slopes is not None:
-        sizes = slopes.sum(2).abs().nan_to_num(-1)
-        for change in here().changes:
-            layer, head = getattr(change, "layer", None), getattr(change, "head", None)
-            if layer is not None and head is not None:
-                sizes[layer, head] = torch.inf
-        picked = [everyone[n] for n in sizes.flatten().argsort(descending=True, stable=True)[:RUN].tolist()]
-        yield 0.3
-    effects: list[HeadChange] = []
-    for batch in number.swept.exact(picked):
-        effects += [(layer, head, effect) for (layer, head), effect in batch]
-        yield len(effects) / len(picked)
-    strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:SHOWN]
-    rows = [-1 if slopes is None else _row(slopes[layer, head]) for layer, head, _ in strongest]
-    memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows), len(effects))
-    return memo[about]
+def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
+    """`strongest_heads` in steps, each yields the share of the work that is done; made once of a run."""
+    memo = here().kept("strongest heads", dict[Asked, tuple[tuple[HeadChange, ...], tuple[int, ...], int]])
+    if about not in memo:
+        slopes, picked, share = estimated_effects(here(), about), _heads(here()), 0.0
+        if slopes is not None:
+            picked, share = _largest(here(), slopes), 0.3
+            yield share
+        effects: list[HeadChange] = []
+        for heads in batches(here(), picked):  # whole each: what is begun would keep its trace
+            for batch in first_number(here(), about).swept.exact(heads):
+                effects += [(layer, head, effect) for (layer, head), effect in batch]
+            yield share + (1 - share) * len(effects) / len(picked)
+        strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:SHOWN]
+        rows = [-1 if slopes is None else strongest_row(here(), slopes[layer, head]) for layer, head, _ in strongest]
+        memo[about] = tuple(strongest), tuple(rows), len(picked)
+    return StrongestHeads(first_number(here(), about), *memo[about])
 
 
-def _row(slopes: Tensor) -> int:
-    return -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())
+def _heads(trace: Trace) -> list[Index]:
+    return [*product(range(trace.n_layers), range(trace.n_heads))]
+
+
+def _largest(trace: Trace, slopes: Tensor) -> list[Index]:
+    """The eight heads to run, layer by layer."""
+    sizes = slopes.sum(2).abs().nan_to_num(-1)
+    for change in trace.changes:
+        layer, head = getattr(change, "layer", None), getattr(change, "head", None)
+        if layer is not None and head is not None:
+            sizes[layer, head] = torch.inf
+    order = sizes.flatten().argsort(descending=True, stable=True)[:RUN].tolist()
+    return [_heads(trace)[n] for n in sorted(order)]
+
+
+def strongest_row(trace: Trace, slopes: Tensor) -> int:
+    """The token whose slope is largest, of a head's (as of `estimated_effects`); -1 where that is none of the trace."""
+    row = -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())
+    return row if row < trace.n_tokens else -1

@@ -36,7 +36,7 @@ def heads_that_matter(
         if not long and (reason := limit(trace, number)):
             return nothing | fields | {"limit": reason}, {}
         of = ("strongest heads", about)
-        strongest = in_steps(trace, of, lambda here: ranking(here, number, about), patience)
+        strongest = in_steps(trace, of, lambda here: ranking(here, about), patience)
     except BertLensError as error:
         return nothing | {"why_not": str(error)}, {}
     if strongest is None:
@@ -45,9 +45,9 @@ def heads_that_matter(
     return nothing | fields | heads, {}
 
 
-def saved_heads(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
+def saved_heads(trace: Trace, target: str = "", target_at: int = -1, long: bool = False) -> Answer:
     """`heads_that_matter` as a saved page holds it."""
-    return heads_that_matter(trace, target, target_at, patience=math.inf)
+    return heads_that_matter(trace, target, target_at, long, math.inf)
 
 
 def _is_carried(trace: Trace) -> bool:

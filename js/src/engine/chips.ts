@@ -15,7 +15,8 @@ const index = (n: unknown, size: number): number => {
   return n as number;
 };
 const factor = (n: unknown): number => {
-  if (typeof n !== "number" || !Number.isFinite(n) || n < 0) throw new Error(phrases.NO_FACTOR({ factor: String(n) }));
+  if (typeof n !== "number" || !Number.isFinite(Math.fround(n)) || n < 0)
+    throw new Error(phrases.NO_FACTOR({ factor: String(n) }));
   return n;
 };
 const indexOrAll = (n: unknown, size: number) => (n === null || n === undefined ? null : index(n, size));
