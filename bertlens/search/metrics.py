@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEPTH = 100  # documents: further down nothing counts, so lists of other lengths compare
-GRADED = "nDCG@10, graded"
+GRADED = "graded nDCG@10"
 
 
 def dcg(gains: np.ndarray, depth: int) -> float:

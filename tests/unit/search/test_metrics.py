@@ -30,7 +30,7 @@ ORDER = {
 }
 IR_MEASURES = {  # 0.4.3, of these judgements and this order
     "nDCG@10": (0.7039180890341347, 0.5, 0.0),
-    "nDCG@10, graded": (0.42000399150792816, 0.5, 0.0),
+    "graded nDCG@10": (0.42000399150792816, 0.5, 0.0),
     "MRR@100": (1.0, 0.3333333333333333, 0.0),
     "MAP@100": (0.6388888888888888, 0.3333333333333333, 0.0),
     "recall@10": (0.6666666666666666, 1.0, 0.0),
@@ -76,7 +76,7 @@ def naive(order: list[str], grades: dict[str, int]) -> dict[str, float]:
     hits = [at for at, gain in enumerate(gains, 1) if gain and at <= 100]
     return {
         "nDCG@10": ndcg(lambda grade: float(grade > 0)),
-        "nDCG@10, graded": ndcg(float),
+        "graded nDCG@10": ndcg(float),
         "MRR@100": 1 / hits[0] if hits else 0.0,
         "MAP@100": sum((count + 1) / at for count, at in enumerate(hits)) / len(relevant),
         "recall@10": sum(at <= 10 for at in hits) / len(relevant),
@@ -113,7 +113,7 @@ def test_without_grades_there_is_one_ndcg_and_without_judgements_none() -> None:
     ids, texts = collection.passage_ids, collection.passages
     same = Collection(collection.query_ids, collection.queries, ids, texts, ids, plain)
     questions = metrics.by_question(lists, same)
-    assert "nDCG@10, graded" not in questions and questions["nDCG@10"].tolist() == pytest.approx(
+    assert "graded nDCG@10" not in questions and questions["nDCG@10"].tolist() == pytest.approx(
         IR_MEASURES["nDCG@10"], abs=1e-9
     )
     unjudged = Collection(collection.query_ids, collection.queries, ids, texts, ids, {})
