@@ -5,6 +5,7 @@ A relevant document has a grade above 0. Those that a list does not hold count a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,8 @@ def table(questions: pd.DataFrame, bm25: pd.DataFrame | None = None) -> pd.DataF
     mean over questions that are drawn as these were, in [0, 1], NaN for one question.
 
     bm25: the same of another list; then also its mean (bm25), the mean difference to it, paired by question
-    (difference), and the 95 % interval of that (difference_low, difference_high).
+    (difference), and the 95 % interval of that (difference_low, difference_high). attrs: for how many questions a
+    relevant document is first ("first") and among the first ten ("ten").
     """
     import pandas as pd
 
@@ -119,4 +121,29 @@ def table(questions: pd.DataFrame, bm25: pd.DataFrame | None = None) -> pd.DataF
             row |= {"bm25": bm25[measure].mean(), "difference": differences.mean()}
             row["difference_low"], row["difference_high"] = difference_interval(differences)
         rows.append(row | {"n": n})
-    return pd.DataFrame(rows)
+    means = pd.DataFrame(rows)
+    ranks = questions[f"MRR@{DEPTH}"]
+    means.attrs = {"first": int((ranks == 1).sum()), "ten": int((ranks >= 0.1).sum())}
+    return means
+
+
+def sentence(means: pd.DataFrame) -> str:
+    """What a `table` says: for how many questions a relevant document is first, and nDCG@10 beside that of BM25."""
+    row, counts = means.set_index("measure").loc["nDCG@10"], means.attrs
+    n = int(row["n"])
+    said = (
+        f"For {counts['first']:,} of {n:,} questions a relevant document is first, for {n - counts['ten']:,} none is "
+        f"among the first ten; nDCG@10 is {row['mean']:.3f}{_ends(row['low'], row['high'])}"
+    )
+    if "bm25" not in row:
+        return f"{said}."
+    word, low, high = "more", row["difference_low"], row["difference_high"]
+    if row["difference"] < 0:
+        word, low, high = "less", -high, -low
+    if not (low > 0):
+        return f"{said}, which cannot be told from the {row['bm25']:.3f} of BM25."
+    return f"{said}, {abs(row['difference']):.3f}{_ends(low, high)} {word} than the {row['bm25']:.3f} of BM25."
+
+
+def _ends(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f" ({low:.3f} to {high:.3f})"
