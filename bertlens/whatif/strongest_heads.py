@@ -48,11 +48,13 @@ class FirstNumber:
 @dataclass(frozen=True)
 class StrongestHeads:
     """heads: (layer, head, change of the number without it), exact, the largest change first. rows: of each head the
-    token whose row there moves the number most, to first order; -1 where there is no slope."""
+    token whose row there moves the number most, to first order; -1 where there is no slope. tried: heads that were
+    run."""
 
     number: FirstNumber
     heads: tuple[HeadChange, ...]
     rows: tuple[int, ...]
+    tried: int
 
 
 def first_number(trace: Trace, about: Asked = FIRST_ANSWER) -> FirstNumber:
@@ -149,7 +151,7 @@ def ranking(here: Here, number: FirstNumber, about: Asked) -> Generator[float, N
         yield len(effects) / len(picked)
     strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:SHOWN]
     rows = [-1 if slopes is None else _row(slopes[layer, head]) for layer, head, _ in strongest]
-    memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows))
+    memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows), len(effects))
     return memo[about]
 
 

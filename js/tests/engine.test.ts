@@ -1,10 +1,14 @@
 // The parts of a pass by themselves; what they make of a real model is tests/unit/export/test_engine.py's.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { headsThatMatter } from "../src/engine/answers/firstanswer";
 import { activate, addAndNorm, erf, halves } from "../src/engine/arithmetic";
-import { covers, factorOf, logarithmsOf, maskOf } from "../src/engine/changes";
-import { run } from "../src/engine/forward";
+import { type Change, covers, factorOf, logarithmsOf, maskOf } from "../src/engine/changes";
+import type { Fields } from "../src/engine/chips";
+import { cosine, pooled, run } from "../src/engine/forward";
 import { pack } from "../src/engine/pack";
 import { createProduct, MASKED, plainProduct } from "../src/engine/product";
+import type { Engine, Shown } from "../src/engine/runs";
+import type { Encoded } from "../src/engine/tokenizer";
 import { loadWeights, type Shape } from "../src/engine/weights";
 import { type Arrays, unpack } from "../src/kernel/wire";
 
@@ -223,4 +227,39 @@ test("more tokens than the model reads are refused", async () => {
   await expect(run(await tinyModel(), { ids: many, types: many }, [])).rejects.toThrow(
     "9 tokens, the model reads 8: shorten the text",
   );
+});
+
+test("the heads that matter to a pair take its first passes once, and of a head's run the layers from it on", async () => {
+  const weights = await tinyModel();
+  const multiply = vi.spyOn(weights.product, "multiply");
+  const encode = (text: string) => ({ ids: [...text].map(Number), types: [...text].map(() => 0) }) as Encoded;
+  const answer = { kind: "vectors", pooling: "mean", unit: "cosine", said: "", chance: "", one: false, names: [] };
+  const engine = { carried: { shape: SHAPE, answer, header: {} }, weights, encode } as unknown as Engine;
+  const texts: [string, string] = ["1234", "5678"];
+  const encoded = encode(texts.join(""));
+  const base = await run(weights, encoded, []);
+  const pass = await run(weights, encoded, [{ kind: "off", layer: 1, head: 0 }]);
+  multiply.mockClear();
+  const vector = async (text: string, changes: Change[]) => pooled(await run(weights, encode(text), changes));
+  const similarity = async (changes: Change[]) =>
+    cosine(await vector(texts[0], changes), await vector(texts[1], changes));
+  await similarity([]);
+  const twoPasses = multiply.mock.calls.length;
+  const shown = { texts, encoded, original: base, pass, id: "", catalogue: [], subject: "" } as unknown as Shown;
+  let clock = 0;
+  const now = vi.spyOn(performance, "now").mockImplementation(() => (clock += 40));
+  multiply.mockClear();
+  let fields: Fields = { again: true };
+  let turns = 0;
+  for (; fields.again; turns++) ({ fields } = await headsThatMatter(engine, shown, {}, new AbortController().signal));
+  now.mockRestore();
+  expect(turns).toBeGreaterThan(2);
+  // both runs of the answer, the run shown, that without its change; two heads of layer 0, two of layer 1
+  expect(multiply.mock.calls.length / twoPasses).toBeCloseTo(2 + 1 + 1 + 2 + 2 / 2, 6);
+  expect(fields.tried).toBe(4);
+  for (const [layer, head, change] of fields.heads as [number, number, number][]) {
+    const changes = pass.changes.filter((one) => one.kind === "off" && (one.layer !== layer || one.head !== head));
+    const expected = (await similarity([...changes, { kind: "off", layer, head }])) - (await similarity(changes));
+    expect(change).toBeCloseTo(expected, 5);
+  }
 });

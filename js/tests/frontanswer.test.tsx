@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 // The model's answer at the front: numbers between the nine runs, sentences of numbers that are shown, and a slider that
 // asks nothing while it is dragged.
+import { readFileSync } from "node:fs";
 import { signal } from "@preact/signals";
-import { render } from "preact";
+import { type ComponentChildren, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Answer } from "../src/front/answer";
 import { type Bar, stretchesOf, trackOf } from "../src/front/answerbars";
@@ -18,11 +19,12 @@ import {
   withoutPieces,
 } from "../src/front/claims";
 import { Loudness, pointed, stepped } from "../src/front/loudness";
+import { Sentence } from "../src/front/sentence/sentence";
 import { Strip } from "../src/front/strip";
-import { between, curveAt, factorOf, isExact } from "../src/state/frontanswers";
+import { between, curveAt, FrontAnswers, factorOf, isExact } from "../src/state/frontanswers";
 import type { Overview } from "../src/state/overview";
-import { createView, ViewContext } from "../src/state/view";
-import { bench, hello, overviewOf, pack, settled, TOKENS } from "./fake";
+import { createView, type View, ViewContext } from "../src/state/view";
+import { bench, hello, overviewOf, pack, settled, TOKENS, totals } from "./fake";
 
 const FACTORS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
 
@@ -45,6 +47,7 @@ describe("numbers between the nine", () => {
       }
     }
     expect(curveAt([0, 1], [0.2, 0.6], 0.25)).toBeCloseTo(0.3, 6);
+    expect(curveAt([0, 1], [0.2, 0.6], 3)).toBeCloseTo(0.6, 6);
   });
 });
 
@@ -56,6 +59,9 @@ it("knows how loud a head is in a run", () => {
   expect(factorOf(overview(change(1, { scale: [1, 2, 0.4] })), 1, 2)).toBe(0.4);
   expect(factorOf(overview(change(1, { scale: [1, 3, 0.4] })), 1, 2)).toBe(1);
   expect(factorOf(overview(change(1, { off: [1, 2] })), 1, 2)).toBe(0);
+  expect(factorOf(overview(change(1, { off: [1, null] })), 1, 2)).toBe(0);
+  const both = [change(1, { scale: [1, null, 0.5] }), change(2, { scale: [1, 2, 3] }), change(3, { label: "hidden" })];
+  expect(factorOf(overview(...both), 1, 2)).toBe(1.5);
 });
 
 const LOOK: Look = {
@@ -84,7 +90,7 @@ const EFFECT: Effect = {
   carrier: null,
   best: null,
 };
-const BEST = { head: "L2·H3", count: 8, change: 0.0121 };
+const BEST = { head: "L2·H3", tried: 8, change: 0.0121 };
 const louder = (effect: Partial<Effect>, look: Partial<Look> = {}) =>
   louderPieces({ ...EFFECT, ...effect }, { ...LOOK, ...look })
     .map(plain)
@@ -277,15 +283,23 @@ const ANSWERS = {
   ],
 };
 
+const show = (view: View, parts: ComponentChildren, element: Element) =>
+  render(
+    <ViewContext.Provider value={view}>
+      <FrontAnswers>{parts}</FrontAnswers>
+    </ViewContext.Provider>,
+    element,
+  );
+
 /** The front on a kernel that answers what it is asked. */
-async function front(changes: object[] = [], answers: object = ANSWERS) {
-  const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes }));
+async function front(changes: object[] = [], answers: object | null = ANSWERS, more: object = {}) {
+  const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes, ...more }));
   await hello(b);
   const view = createView(b.store, signal(false));
   view.synced.put({ view: "" });
   const element = document.createElement("div");
-  const parts = () => [<Claim key="c" />, <Loudness key="l" />, <Answer key="a" />, <Strip key="s" />];
-  render(<ViewContext.Provider value={view}>{parts()}</ViewContext.Provider>, element);
+  const parts = [<Claim key="c" />, <Loudness key="l" />, <Answer key="a" />, <Strip key="s" />];
+  show(view, parts, element);
   const wait = async (ms: number) => {
     await vi.advanceTimersByTimeAsync(ms);
     await settled();
@@ -294,8 +308,14 @@ async function front(changes: object[] = [], answers: object = ANSWERS) {
   return { b, view, element, wait, part, text: (name: string) => part(name).textContent!.replace(/\s+/g, " ").trim() };
 }
 
-const ofLoudness = (fields: object = {}) => {
-  const values = Float32Array.from(FACTORS.flatMap((s) => [0.2 + 0.4 * s, 0.1]));
+const VECTOR = { ...ANSWERS, kind: "embedding", unit: "cosine", choices: [] };
+const ofShares = (shares: number[]) => {
+  const packed = pack({ shares: { shape: [shares.length], data: Float32Array.from(shares) } });
+  const fields = { how: "pooling", said: "a mean", why_not: "", arrays: packed.index };
+  return [fields, [packed.data]] as [Record<string, unknown>, DataView[]];
+};
+const ofLoudness = (fields: object = {}, slope = 0.4) => {
+  const values = Float32Array.from(FACTORS.flatMap((s) => [0.6 + slope * (s - 1), 0.1]));
   const packed = pack({ values: { shape: [9, 2], data: values } });
   const rows = [
     [2, "dog"],
@@ -369,6 +389,113 @@ describe("the front", () => {
     expect(it.b.model.asked.length).toBe(before);
     expect(it.text("claim")).toContain("Without it, dog falls");
   });
+  const SCALED = change(1, { scale: [1, 2, 0.4], label: "L1·H2 at 0.4" });
+  /** The run that was asked for. */
+  async function arrives(it: Awaited<ReturnType<typeof front>>, changes: object[], more: object = {}) {
+    const about = { trace: `t${changes.length + 1}`, subject: "t1", layer: 1, head: 2, offers: {} };
+    it.b.model.set("overview", overviewOf(TOKENS, { ...about, changes, ...more }));
+    await it.wait(50);
+  }
+
+  it("shows the numbers that were dragged to until those of the run are here", async () => {
+    const it = await dragged();
+    it.view.page.target.value = "mat";
+    await it.wait(20);
+    const rows = [
+      [2, "mat", 0.1, 0.1],
+      [2, "dog", 0.6, 0.6],
+    ];
+    it.b.take("answers", { target: "mat" }).give({ ...ANSWERS, rows });
+    await it.wait(300);
+    it.b.take("loudness", { target: "mat" }).give(...ofLoudness());
+    await it.wait(20);
+    for (const [type, x] of [
+      ["pointerdown", 100],
+      ["pointermove", 40],
+      ["pointerup", 40],
+    ] as const)
+      await it.pointer(type, x);
+    const moved = [it.text("claim"), it.text("answer"), it.text("loudness")];
+    expect(moved[1]).toContain("dog 0.36");
+    it.b.take("change").give({});
+    await arrives(it, [SCALED]);
+    expect([it.text("claim"), it.text("answer"), it.text("loudness")]).toEqual(moved);
+    const after = rows.map(([at, name, before]) => [at, name, before, name === "dog" ? 0.35 : 0.11]);
+    it.b.take("answers", { target: "mat", trace: "t2" }).give({ ...ANSWERS, rows: after });
+    await it.wait(50);
+    expect([it.view.page.front.factor.value, it.text("answer").match(/dog ([\d.]+)/)![1]]).toEqual([null, "0.35"]);
+    expect(ops(it)).not.toContain("loudness"); // one curve for all strengths
+  });
+  it("takes a key that is pressed before the run of the last one is here", async () => {
+    const it = await dragged();
+    const press = async (key: string, ms: number) => {
+      it.track.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      await it.wait(ms);
+    };
+    await press("ArrowRight", 500);
+    const run = it.b.take("change");
+    expect(run.message.changes).toEqual([["scale", 1, 2, 1.1]]);
+    await press("ArrowRight", 100);
+    run.give({});
+    await arrives(it, [change(1, { scale: [1, 2, 1.1] })], { answers: ANSWERS });
+    expect(it.track.getAttribute("aria-valuenow")).toBe("1.2");
+    await it.wait(500);
+    expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 1.2]]);
+  });
+  it("undoes a run that is on its way, and what it did itself", async () => {
+    const it = await dragged();
+    for (const type of ["pointerdown", "pointerup"]) await it.pointer(type, 40);
+    const run = it.b.take("change");
+    it.part("loudness").querySelector("button")!.click();
+    run.give({});
+    await arrives(it, [SCALED, change(2, { label: "hidden" })], { answers: ANSWERS });
+    expect(it.b.take("change").message.changes).toEqual([2]);
+  });
+  it("is let go where another text comes, or all heads are unfolded", async () => {
+    const it = await dragged();
+    await it.pointer("pointerdown", 40);
+    it.view.page.allHeads.value = true;
+    await it.wait(20);
+    expect(it.view.page.front.factor.value).toBeNull();
+    it.view.page.allHeads.value = false;
+    await it.wait(20);
+    await it.pointer("pointerdown", 40);
+    expect(it.view.page.front.factor.value).toBe(0.4);
+    await arrives(it, [], { subject: "t9", trace: "t9", answers: ANSWERS });
+    await it.pointer("pointermove", 60);
+    expect(it.view.page.front.factor.value).toBeNull();
+  });
+  it("has no slider where the whole layer is louder or off, and stays on its track at three times", async () => {
+    for (const layer of [{ off: [1, null] }, { scale: [1, null, 0.5] }]) {
+      const it = await front([change(1, layer)]);
+      await it.wait(1200);
+      expect([it.part("loudness"), ops(it).includes("loudness")]).toEqual([null, false]);
+      expect(it.text("claim")).not.toContain("…");
+    }
+    const it = await front([change(1, { scale: [1, 2, 3] })]);
+    await it.wait(200);
+    it.b.take("loudness").give(...ofLoudness());
+    await it.wait(50);
+    const track = it.part("loudness").querySelector("[role=slider]")!;
+    const place = it.part("loudness").querySelector<HTMLElement>(".bl-knob")!.style.left;
+    expect([track.getAttribute("aria-valuenow"), place]).toEqual(["2", "100.00%"]);
+    expect(track.getAttribute("aria-valuetext")).toMatch(/^3\.00: dog/);
+  });
+  it("takes no heads of a run with a slider for those of the run without", async () => {
+    const heads = { ...HEADS, heads: [[0, 1, -0.4]] };
+    const it = await front([SCALED]);
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give(heads);
+    await it.wait(50);
+    await arrives(it, [], { trace: "t9", answers: ANSWERS });
+    await it.wait(1200);
+    it.b.take("heads_that_matter", { trace: "t9" }).give({ ...heads, heads: [[0, 2, -0.3]] });
+    await it.wait(50);
+    await arrives(it, [SCALED], { answers: ANSWERS });
+    await it.wait(1200);
+    expect(ops(it)).not.toContain("heads_that_matter"); // the list that is known stays
+    expect(it.text("strip")).toContain("L0·H2");
+  });
   it("takes one run for keys that follow one another", async () => {
     const it = await dragged();
     for (let n = 0; n < 4; n++) {
@@ -380,7 +507,7 @@ describe("the front", () => {
     expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 0.6]]);
     expect(ops(it)).not.toContain("change");
   });
-  it("takes another head's slider back, and the same head's change, and keeps other changes", async () => {
+  it("takes the same head's change back, and keeps other changes, which the curve holds too", async () => {
     const scaled = [
       change(1, { scale: [0, 0, 0.5], label: "L0·H0 at 0.5" }),
       change(2, { off: [1, 2], label: "L1·H2 off" }),
@@ -394,7 +521,7 @@ describe("the front", () => {
     expect(track.getAttribute("aria-valuenow")).toBe("0");
     track.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
     await it.wait(500);
-    expect(it.b.take("change").message.changes).toEqual([3, ["scale", 1, 2, 2]]);
+    expect(it.b.take("change").message.changes).toEqual([1, 3, ["scale", 1, 2, 2]]);
   });
   it("asks for the curve of the head that is chosen at last alone", async () => {
     const it = await front();
@@ -416,47 +543,91 @@ describe("the front", () => {
     expect(it.part("loudness")).toBeNull();
     expect(ops(it)).not.toContain("loudness");
   });
-  it("says that no head matters where none does", async () => {
+  it("has room for what comes, but where the heads stand below it, and a line above is no such room", async () => {
+    const it = await front([], null);
+    await it.wait(50);
+    const css = readFileSync("src/front/front.css", "utf8");
+    const [, selector] = css.match(/\.bertlens ([^{}]*)\{\s*min-height: 184px/)!;
+    const isRoomy = (part: string, unfolded: boolean) => {
+      const top = document.createElement("div");
+      top.innerHTML = `<div class="bl-front" data-unfolded="${unfolded}">${part}</div>`;
+      return top.querySelector(selector!.trim()) !== null;
+    };
+    const { outerHTML } = it.part("answer");
+    expect([isRoomy(outerHTML, false), isRoomy(outerHTML, true)]).toEqual([true, false]);
+    expect(isRoomy('<span class="bl-coming"></span>', false)).toBe(false);
+  });
+  const HEADS = { tried: 12, name: "dog", unit: "probability", before: 0.6, rows: [], limit: "", why_not: "" };
+  it("says that no head matters where none does, of those that were tried", async () => {
     const it = await front();
     await it.wait(1200);
-    it.b.take("heads_that_matter").give({
-      ...{
-        heads: [
-          [0, 1, 0.001],
-          [1, 1, -0.002],
-        ],
-        name: "dog",
-        unit: "probability",
-        before: 0.6,
-        limit: "",
-        why_not: "",
-      },
-    });
+    const heads = [
+      [0, 1, 0.001],
+      [1, 1, -0.002],
+    ];
+    it.b.take("heads_that_matter").give({ ...HEADS, heads });
+    it.b.take("loudness").give(...ofLoudness({}, 0.001));
     await it.wait(50);
-    expect(it.text("strip")).toContain("No head alone moves the answer by 0.01: of 2 tried, none does.");
+    expect(it.text("strip")).toContain("No head alone moves the answer by 0.01: of 12 tried, none does.");
+    expect(it.text("claim")).toContain("of 12 heads tried, L0·H1 moves it most");
   });
   it("names the heads, with the change of what is shown", async () => {
     const it = await front();
     await it.wait(1200);
-    it.b.take("heads_that_matter").give({
-      ...{
-        heads: [
-          [0, 1, -0.396],
-          [1, 2, 0.05],
-        ],
-        name: "dog",
-        unit: "probability",
-        before: 0.6,
-        limit: "",
-        why_not: "",
-      },
-    });
+    const heads = [
+      [0, 1, -0.396],
+      [1, 2, 0.05],
+    ];
+    it.b.take("heads_that_matter").give({ ...HEADS, heads });
     await it.wait(50);
     expect(it.text("strip")).toMatch(/L0·H1−0\.40.*L1·H2\+0\.05.*All 12 heads ▸$/);
-    expect(it.text("strip")).toContain("L1·H2: 2nd of 2 that were tried");
+    expect(it.text("strip")).toContain("L1·H2: 2nd of 12 that were tried");
     const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
     expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);
+  });
+  it("says of a head that looks at the neighbour what the arcs do, by the rows of its words", async () => {
+    const circle = (turn: number, size: number) =>
+      Float32Array.from(
+        TOKENS.flatMap((_, n) => [Math.cos, Math.sin].map((f) => size * f((2 * Math.PI * (n + turn)) / 5))),
+      );
+    const [q, k] = [circle(-1, 60), circle(0, 1)]; // every row looks at the one before
+    const slice = { S: 5, K: 5, d: 2, scaling: 0.5, mask: { kind: "full" } as const, q, k };
+    const lse = { shape: [5], data: totals(slice) };
+    const inputs = { q: { shape: [5, 2], data: q }, k: { shape: [5, 2], data: k }, lse };
+    const it = await front([], ANSWERS, { inputs, head_dim: 2, text: "the cat sat" });
+    await it.wait(50);
+    expect(it.text("claim")).toContain("L1·H2 lets words look at the word before (mean 1.00)");
+  });
+  it("says of a head that only what it may look at is much or little", async () => {
+    const looks = async (weights: number[]) => {
+      const it = await front();
+      await it.wait(1200);
+      it.b.take("heads_that_matter").give({ ...HEADS, heads: [[0, 1, -0.4]], rows: [2] });
+      await it.wait(50);
+      const row = Float32Array.from({ length: 3 * 4 * 5 }, (_, n) => weights[n % 5]!);
+      const packed = pack({ weight: { shape: [3, 4, 5], data: row } });
+      it.b.take("rows").give({ arrays: packed.index }, [packed.data]);
+      await it.wait(50);
+      return it.text("strip").includes("looks at sat");
+    };
+    expect(await looks([0.1, 0.1, 0.05, 0.7, 0.05])).toBe(true);
+    expect(await looks([0, 0.4, 0, 0.6, 0])).toBe(false); // of two that it sees
+  });
+  it("draws arcs alone anew while the slider is dragged: no word is measured", async () => {
+    const it = await front();
+    const element = document.createElement("div");
+    show(it.view, <Sentence />, element);
+    await it.wait(50);
+    const measured = vi.spyOn(Element.prototype, "getBoundingClientRect");
+    it.view.page.front.word.value = [1];
+    await it.wait(50);
+    expect(measured.mock.calls.length).toBeGreaterThan(0);
+    measured.mockClear();
+    it.view.page.front.factor.value = 0.4;
+    await it.wait(50);
+    expect(measured).not.toHaveBeenCalled();
+    measured.mockRestore();
   });
   it("unfolds all heads, and folds them away with what is open among them", async () => {
     const it = await front();
@@ -502,30 +673,34 @@ describe("the front", () => {
     expect(it.text("claim")).not.toMatch(/without/i);
     expect(it.text("answer")).toContain("was 0.60");
   });
+  it("asks about the mask that is pinned, until another text comes", async () => {
+    const rows = [
+      [2, "dog", 0.6, 0.6],
+      [3, "milk", 0.7, 0.7],
+    ];
+    const it = await front([], { ...ANSWERS, rows, places: [2, 3] });
+    await it.wait(200);
+    it.view.synced.put({ query: 3 });
+    await it.wait(50);
+    const { target, targetAt } = it.view.page;
+    expect([target.value, targetAt.value]).toEqual(["milk", 3]);
+    await arrives(it, [], { subject: "t9", trace: "t9", answers: ANSWERS });
+    expect([target.value, targetAt.value, it.text("answer").includes("dog 0.60")]).toEqual(["", -1, true]);
+  });
   it("splits a vector into its words' shares, which add up with the template's tokens", async () => {
     const rows = [[-1, "cosine", 1, 1]];
-    const it = await front([], { ...ANSWERS, kind: "embedding", unit: "cosine", rows, choices: [] });
+    const it = await front([], { ...VECTOR, rows });
     await it.wait(200);
-    const shares = Float32Array.from([0.2, 0.1, 0.4, 0.25, 0.05]);
-    const packed = pack({ shares: { shape: [5], data: shares } });
-    it.b.take("shares").give({ how: "pooling", said: "a mean", why_not: "", arrays: packed.index }, [packed.data]);
+    it.b.take("shares").give(...ofShares([0.2, 0.1, 0.4, 0.25, 0.05]));
     await it.wait(50);
     const names = [...it.part("answer").querySelectorAll("button")].map((one) => one.getAttribute("aria-label"));
     expect(names).toEqual(["cat, 0.40", "sat, 0.25", "the, 0.10", "[CLS] [SEP], 0.25"]);
   });
   it("says of a vector in a changed run nothing that is lost without the head", async () => {
     const rows = [[-1, "cosine", 1, 0.9]];
-    const it = await front([change(1, { label: "hidden" })], {
-      ...ANSWERS,
-      kind: "embedding",
-      unit: "cosine",
-      rows,
-      choices: [],
-    });
+    const it = await front([change(1, { label: "hidden" })], { ...VECTOR, rows });
     await it.wait(200);
-    const shares = Float32Array.from([0.2, 0.1, 0.4, 0.25, 0.05]);
-    const packed = pack({ shares: { shape: [5], data: shares } });
-    it.b.take("shares").give({ how: "pooling", said: "a mean", why_not: "", arrays: packed.index }, [packed.data]);
+    it.b.take("shares").give(...ofShares([0.2, 0.1, 0.4, 0.25, 0.05]));
     const values = Float32Array.from(FACTORS.map((s) => 0.8 + 0.1 * s));
     const nine = Float32Array.from(FACTORS.flatMap((s) => [0.2, 0.1, 0.4 * s, 0.25, 0.05]));
     const curve = pack({ values: { shape: [9, 1], data: values }, shares: { shape: [9, 5], data: nine } });
@@ -536,12 +711,42 @@ describe("the front", () => {
     expect(it.text("answer")).not.toMatch(/lost|gained/);
     expect(it.part("answer").querySelector("button")!.getAttribute("aria-label")).toBe("cat, 0.40");
   });
+  it("keeps a vector's shares until those of the run are here, on one track all along", async () => {
+    const answers = (cosine: number) => ({ ...VECTOR, rows: [[-1, "cosine", 1, cosine]] });
+    const it = await front([], answers(1));
+    await it.wait(200);
+    it.b.take("shares").give(...ofShares([0.2, 0.1, 0.4, 0.25, 0.05]));
+    const nine = Float32Array.from(FACTORS.flatMap((s) => [0.2, 0.1, 0.4 * s, 0.25, 0.05]));
+    const cosines = Float32Array.from(FACTORS.map((s) => 0.8 + 0.2 * s));
+    const curve = pack({ values: { shape: [9, 1], data: cosines }, shares: { shape: [9, 5], data: nine } });
+    const fields = { layer: 1, head: 2, factors: FACTORS, kind: "embedding", unit: "cosine", rows: [[-1, "cosine"]] };
+    it.b.take("loudness").give({ ...fields, why_not: "", arrays: curve.index }, [curve.data]);
+    await it.wait(50);
+    const labels = () => [...it.part("answer").querySelectorAll("button")].map((one) => one.getAttribute("aria-label"));
+    const width = () => it.part("answer").querySelectorAll<HTMLElement>("button .bl-stays")[1]!.style.width;
+    const wide = width();
+    const moves = () => it.part("answer").classList.contains("bl-moving");
+    for (const factor of [2, 0.4]) {
+      it.view.page.front.factor.value = factor;
+      await it.wait(20);
+      expect([width(), moves()]).toEqual([wide, true]);
+    }
+    const moved = labels();
+    expect(moved[0]).toMatch(/^cat, 0\.16; was 0\.40/);
+    await arrives(it, [SCALED], { answers: answers(0.88) });
+    expect(labels()).toEqual(moved);
+    it.b.take("shares", { trace: "t2" }).give(...ofShares([0.2, 0.1, 0.17, 0.25, 0.05]));
+    await it.wait(50);
+    expect([labels()[0], moves()]).toEqual(["cat, 0.17; was 0.40", false]);
+  });
   it("undoes what is dragged on a page without a kernel, which asks nothing", async () => {
     const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, answers: ANSWERS }));
     await hello(b, false);
     const view = createView(b.store, signal(false));
     const element = document.createElement("div");
-    render(<ViewContext.Provider value={view}>{[<Loudness key="l" />]}</ViewContext.Provider>, element);
+    show(view, [<Loudness key="l" />, <Answer key="a" />], element);
+    const bars = [...element.querySelectorAll<HTMLButtonElement>(".bl-answer-row")];
+    expect(bars.map(({ disabled }) => disabled)).toEqual([true, true]); // no other answer can be asked about
     await vi.advanceTimersByTimeAsync(50);
     b.take("loudness").give(...ofLoudness());
     await settled();

@@ -2,7 +2,7 @@
 // Where menus and tooltips stand: inside the window, at what they belong to, off what answers a click; what Escape closes.
 import { signal } from "@preact/signals";
 import { render } from "preact";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Explorer } from "../src/frame/explorer";
 import { type Box, besides, standing } from "../src/paint/standing";
 import { hideTip, showTip, Tooltip } from "../src/parts/tooltip";
@@ -84,6 +84,11 @@ describe("a tooltip", () => {
       return view.tip.value !== null;
     };
     expect([moved(41), moved(60)]).toEqual([false, true]);
+    button.dispatchEvent(new MouseEvent("click", { clientX: 40, clientY: 50, bubbles: true }));
+    host.dispatchEvent(new PointerEvent("pointermove", { clientX: 42, clientY: 50 }));
+    expect(moved(41)).toBe(false);
+    host.dispatchEvent(new PointerEvent("pointermove", { clientX: 90, clientY: 50 }));
+    expect(moved(41)).toBe(true); // it has come back
     hideTip(view);
     render(null, host);
   });
@@ -104,5 +109,24 @@ it("Escape closes the row behind ⋯, then the next one unpins", async () => {
   expect([view.page.more.value, view.synced.query.value]).toEqual([false, 2]);
   press();
   expect(view.synced.query.value).toBeNull();
+  render(null, host);
+});
+
+it("Alt with an arrow goes back, but in a field it moves the caret", async () => {
+  const host = document.createElement("div");
+  document.body.append(host);
+  const b = bench(overviewOf(TOKENS, { lens: true }), { parts: ["header", "atlas", "head"] });
+  await hello(b);
+  const view: View = createView(b.store, signal(false));
+  render(<Explorer view={view} />, host);
+  await settled();
+  const undo = vi.spyOn(view.history, "undo");
+  const isTaken = (selector: string) => {
+    const event = new KeyboardEvent("keydown", { key: "ArrowLeft", altKey: true, bubbles: true, cancelable: true });
+    host.querySelector(selector)!.dispatchEvent(event);
+    return [event.defaultPrevented, undo.mock.calls.length];
+  };
+  expect(isTaken("textarea")).toEqual([false, 0]);
+  expect(isTaken(".bertlens")).toEqual([true, 1]);
   render(null, host);
 });

@@ -29,6 +29,25 @@ it("an unknown word has what stands between its neighbours, a text that was cut 
   expect(wordsIn("the cat sat down", ["[CLS]", "the", "cat", "[SEP]"])).toEqual([null, "the", "cat", null]);
 });
 
+it("what comes after many unknown letters has its place", () => {
+  const thai = "แมวไม่ดื่มนมเพราะว่ามันเหนื่อยมากแล้ว";
+  expect(wordsIn(`The ${thai} cat sat.`, ["[CLS]", "the", "[UNK]", "cat", "sat", ".", "[SEP]"])).toEqual([
+    ...[null, "The", thai, "cat", "sat", ".", null],
+  ]);
+  const kanji = [..."猫牛乳飲疲寝起犬魚鳥虫木林森川山海空雲雨雪風火水土金"];
+  expect(wordsIn(`${kanji.join("")} cat`, [...kanji.map(() => "[UNK]"), "cat"])).toEqual([...kanji, "cat"]);
+});
+
+it("unknown words and marks have theirs, one by one", () => {
+  expect(wordsIn("the ก, ข; ⌘! sat", ["the", "[UNK]", "[UNK]", "[UNK]", "[UNK]", "[UNK]", "[UNK]", "sat"])).toEqual([
+    ...["the", "ก", ",", "ข", ";", "⌘", "!", "sat"],
+  ]);
+  expect(wordsIn("the 🜚-⌘ sat", ["the", "[UNK]", "sat"])).toEqual(["the", "🜚-⌘", "sat"]); // one of all
+  const count = 8192;
+  const places = placesOf("ก ".repeat(count), unitsOf(Array.from({ length: count }, () => "[UNK]")));
+  expect(places.map((place) => place?.start)).toEqual(Array.from({ length: count }, (_, n) => 2 * n));
+});
+
 it("words stay where the text is changed beside them, and grow with letters typed in them", () => {
   const text = "the cat was tired.";
   const tokens = ["the", "cat", "was", "tired", "."];

@@ -177,7 +177,8 @@ def test_the_moving_picture_is_light():
 def test_the_map_says_what_stands_in_each_folder():
     document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert layers.with_rooms(document) == document, "write it anew: python tests/layers.py"
-    assert len([path for path in (ROOT / "bertlens").iterdir() if path.name != "__pycache__"]) <= 25  # search is of the fourth round
+    entries = [path for path in (ROOT / "bertlens").iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 24 + 1  # the house's, and search
 
 
 def test_documents_name_files_that_are_there():

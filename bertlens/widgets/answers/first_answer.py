@@ -23,12 +23,12 @@ def heads_that_matter(
     """The heads that move the number of the answer's first bar most: see `whatif.strongest_heads`.
 
     Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head, change], exact, the largest
-    first; rows, of each the token whose row there moves it most, -1 where that is not known; limit, a sentence where
-    nothing was tried unasked (`long` asks), "" where it is done; why_not. Where it takes longer than `patience` (s):
-    "again", see turns.
+    first; rows, of each the token whose row there moves it most, -1 where that is not known; tried, how many heads were
+    run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it is done; why_not. Where it takes
+    longer than `patience` (s): "again", see turns.
     """
     nothing: dict[str, Any] = {"kind": "", "name": "", "position": -1, "unit": "", "before": math.nan}
-    nothing |= {"heads": [], "rows": [], "limit": "", "why_not": ""}
+    nothing |= {"heads": [], "rows": [], "tried": 0, "limit": "", "why_not": ""}
     about = asked_target(target, target_at)
     try:
         number = first_number(trace, about)
@@ -41,7 +41,8 @@ def heads_that_matter(
         return nothing | {"why_not": str(error)}, {}
     if strongest is None:
         return ask_again(trace, of)
-    return nothing | fields | {"heads": [*map(list, strongest.heads)], "rows": list(strongest.rows)}, {}
+    heads = {"heads": [*map(list, strongest.heads)], "rows": list(strongest.rows), "tried": strongest.tried}
+    return nothing | fields | heads, {}
 
 
 def saved_heads(trace: Trace, target: str = "", target_at: int = -1) -> Answer:

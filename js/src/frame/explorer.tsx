@@ -72,7 +72,10 @@ export function Explorer({ view }: { view: View }) {
         onFocusOut={() => hideTip(view)}
         onKeyDown={(event) => {
           event.stopPropagation(); // the host's shortcuts
-          if (event.altKey && !(event.target instanceof HTMLInputElement && event.target.type === "text")) {
+          if (
+            event.altKey &&
+            !(event.target as Element).closest("textarea, input:not([type=checkbox], [type=range])")
+          ) {
             const go = { ArrowLeft: history.undo, ArrowRight: history.redo }[event.key];
             if (go) event.preventDefault(); // the browser's own way back
             go?.();

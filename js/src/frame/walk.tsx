@@ -13,6 +13,8 @@ interface Spot {
   says: (view: View) => string;
 }
 
+const has = ({ root }: View, part: string) => root.current!.querySelector(part) !== null;
+
 const SPOTS: Spot[] = [
   {
     at: ".bl-sentence",
@@ -23,12 +25,19 @@ const SPOTS: Spot[] = [
   {
     at: ".bl-front-answer",
     title: "The answer",
-    says: () => "What the model answers, and how much of it is lost without this head.",
+    says: (view) => {
+      if (!has(view, ".bl-answer-row")) return "What a model answers stands here, where it answers anything.";
+      return `What the model answers${has(view, ".bl-lost") ? ", and how much of it is lost without this head" : ""}.`;
+    },
   },
   {
-    at: ".bl-heads-here",
+    at: ".bl-heads-here:has(.bl-open-heads)",
     title: "The heads",
-    says: () => "Those that matter most to the answer here, and behind the last button all of them.",
+    says: (view) => {
+      if (isUnfolded(view)) return "All of them stand below; the button folds them away again.";
+      if (!has(view, ".bl-head-chip")) return "Behind the button all of them.";
+      return "Those that matter most to the answer here, and behind the last button all of them.";
+    },
   },
   {
     at: ".bl-atlas",

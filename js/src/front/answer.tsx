@@ -1,15 +1,15 @@
 // The model's answer as bars: ink stays without the head, the accent is lost without it. A click asks about another answer.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { capital, headLabel } from "../paint/format";
 import { into } from "../parts/controls";
 import { Token, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { curveOf, type FrontAnswer, isLone, useFrontAnswer, useShares } from "../state/frontanswers";
+import { type FrontAnswer, isLone, useFront } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
-import { answerBars, type Bar, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
+import { answerBars, type Bar, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
 import { brief, short } from "./claims";
 
 const TITLES: Record<string, string> = {
@@ -28,15 +28,18 @@ const LEGENDS: Record<string, Partial<Record<Stretch["kind"], string>>> = {
 
 export function Answer() {
   const view = useView();
-  const front = useFrontAnswer();
-  const shares = useShares(front?.answers.kind ?? "");
+  const front = useFront();
   useSlot(view, front);
   if (!front) return <NoAnswer />;
   const { kind, unit, said: note, rows, choices } = front.answers;
-  const share = kind === "embedding" ? shares : null;
+  const share = front.shares;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
-    <section class="bl-front-answer" data-testid="answer" aria-label="The model’s answer">
+    <section
+      class={front.isDragged ? "bl-front-answer bl-moving" : "bl-front-answer"}
+      data-testid="answer"
+      aria-label="The model’s answer"
+    >
       <h3 title={capital(about)}>
         {isLone(front.answers) ? "The model’s score" : TITLES[kind]}
         {kind === "words" && front.answers.places.length > 0 && ` at ${front.lead.position}`}
@@ -62,7 +65,7 @@ function NoAnswer() {
   const why = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   return (
     <section
-      class={answer.state === "asking" ? "bl-front-answer bl-coming" : "bl-front-answer"}
+      class={answer.state === "asking" ? "bl-front-answer bl-room" : "bl-front-answer"}
       data-testid="answer"
       aria-label="The model’s answer"
     >
@@ -71,15 +74,22 @@ function NoAnswer() {
   );
 }
 
-/** A mask that the reader pins is the one whose words are shown. */
+/** A mask that the reader pins is the one whose words are shown, until another text comes. */
 function useSlot(view: View, front: FrontAnswer | null): void {
-  const { query, pinnedQuery } = view.focus;
+  const { focus, overview, page, link } = view;
+  const name = useRef("");
+  const { query, pinnedQuery } = focus;
   const pin = pinnedQuery && front?.answers.kind === "words" && front.answers.places.includes(query) ? query : null;
   useEffect(() => {
-    if (pin === null || !front || pin === front.lead.position) return;
-    const row = front.answers.rows.find(({ position }) => position === pin);
-    if (row) choose(view, row.name, pin);
+    if (pin === null || !front || pin === front.lead.position || !link.kernel.peek()) return;
+    name.current = front.answers.rows.find(({ position }) => position === pin)?.name ?? "";
+    if (name.current) choose(view, name.current, pin);
   }, [pin]);
+  const forget = () => {
+    if (name.current && page.target.peek() === name.current) choose(view, "");
+    name.current = "";
+  };
+  useLayoutEffect(() => forget, [overview.subject]);
 }
 
 /** The way to any other word or label. */
@@ -96,10 +106,8 @@ function OtherAnswer() {
 }
 
 function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
-  const { loudness, answers, factor } = front;
-  const curves =
-    answers.kind === "embedding" ? [] : answers.rows.map((row) => (loudness && curveOf(loudness, row)) ?? []);
-  const track = trackOf(bars, curves, isOpenEnded(answers) ? 0 : 1);
+  const { answers, factor } = front;
+  const track = trackOf(bars, curvesOf(front, bars), isOpenEnded(answers) ? 0 : 1);
   const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
   const legends = LEGENDS[factor === 1 && front.changeCount === 0 ? "head" : "change"]!;
   const legend = leadKinds.find((kind) => legends[kind]);
@@ -156,21 +164,20 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
   const isLive = link.kernel.value;
-  const canAct =
-    kind === "embedding"
-      ? hides && isLive
-      : front.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
+  const isChoice = front.answers.rows.length > 1 && ["words", "labels", "tags"].includes(kind);
+  const acts = kind === "embedding" ? hides : isChoice;
+  const needs = acts && !isLive ? `. ${link.needs.value}` : "";
   const title = hides
-    ? `${now.toFixed(4)}. Click: hide it from all heads${isLive ? "" : `. ${link.needs.value}`}`
-    : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}`;
+    ? `${now.toFixed(4)}. Click: hide it from all heads${needs}`
+    : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}${needs}`;
   const place = ([lo, hi]: [number, number], value: number) => percent((value - lo) / (hi - lo || 1));
   return (
     <button
       type="button"
       class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
-      aria-pressed={canAct && kind !== "embedding" ? lead : undefined}
-      disabled={!canAct}
+      aria-pressed={isChoice && isLive ? lead : undefined}
+      disabled={!acts || !isLive}
       title={title}
       onClick={act}
     >

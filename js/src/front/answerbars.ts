@@ -1,7 +1,7 @@
 // The answer as bars: which rows, how long each is, and which part of it the head holds.
 import { type TokenSide, units } from "../compute/grid";
 import type { AnswerRow } from "../state/effects";
-import { between, curveAt, curveOf, type FrontAnswer, type Shares } from "../state/frontanswers";
+import { between, curveAt, curveOf, type FrontAnswer, isExact, type Shares } from "../state/frontanswers";
 import { isAlike } from "./claims";
 
 const ROWS = 5;
@@ -49,7 +49,7 @@ export function answerBars(front: FrontAnswer): Bar[] {
       ...{ name: row.name, position: row.position, pieces: [], now },
       off: factor === 1 && changeCount === 0 ? at(0) : null,
       was: factor === 1 ? (changeCount > 0 ? row.before : null) : (at(1) ?? row.before),
-      about: isDragged && !loudness!.factors.includes(factor),
+      about: isDragged && !isExact(loudness!, factor),
     };
   });
   return bars.filter((bar) => bar !== null);
@@ -69,7 +69,7 @@ export function shareBars(front: FrontAnswer, side: TokenSide, { shares }: Share
   const ranked = wordShares(side, was ?? shares);
   const bar = (name: string, pieces: number[], markers = false): Bar => ({
     ...{ name, pieces, markers, position: -1, now: sum(now, pieces)!, off: sum(off, pieces), was: sum(was, pieces) },
-    about: isDragged && !loudness?.factors.includes(factor),
+    about: isDragged && !isExact(loudness!, factor),
   });
   const special = ranked.filter((one) => one.special).sort((a, b) => a.pieces[0]! - b.pieces[0]!);
   const names = [...new Set(special.map(({ label }) => label))].join(" ");
@@ -88,6 +88,16 @@ export function shareBars(front: FrontAnswer, side: TokenSide, { shares }: Share
         ]
       : []),
   ];
+}
+
+/** Of every bar its numbers at the nine strengths. */
+export function curvesOf({ answers, loudness }: FrontAnswer, bars: Bar[]): number[][] {
+  if (!loudness) return [];
+  if (answers.kind !== "embedding") return answers.rows.map((row) => curveOf(loudness, row) ?? []);
+  const { shares, factors } = loudness;
+  const width = (shares?.length ?? 0) / factors.length;
+  const sum = (at: number, pieces: number[]) => pieces.reduce((total, n) => total + shares![at * width + n]!, 0);
+  return shares ? bars.map(({ pieces }) => factors.map((_, at) => sum(at, pieces))) : [];
 }
 
 /** A stretch of a bar's track, in shares of its length. */

@@ -5,33 +5,26 @@ import { capital, headLabel } from "../paint/format";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
-import {
-  curveAt,
-  type FrontAnswer,
-  isExact,
-  isLone,
-  type Shares,
-  useFrontAnswer,
-  useHeadsThatMatter,
-  useShares,
-} from "../state/frontanswers";
+import { curveAt, type FrontAnswer, isExact, isLone, useFront, useHeads } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
 import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
-import { askerOf, wordsOf } from "./sentence/wordrow";
-
-const NEIGHBOURS = { before: "previous", after: "next" } as const;
-const MOST = 0.5; // of a head's attention that goes to one neighbour: it looks there from everywhere
+import { habitOf } from "./sentence/arcs";
+import { askerOf, isLongText, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
 
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
 
 const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
 
 /** The neighbour that a head looks at from most words, where this cell is an example of it. */
-function neighboursOf({ overview, shownHead }: View, step: number): Look["neighbours"] {
-  const side = step === -1 ? "before" : step === 1 ? "after" : null;
-  const share = side ? overview.statistic(shownHead.layer, shownHead.head, NEIGHBOURS[side]) : 0;
-  return side && share >= MOST ? { side, share } : null;
+function neighboursOf({ overview, shownHead }: View, words: Words, step: number): Look["neighbours"] {
+  if (!overview.square || isLongText(shownHead.weights)) return null;
+  const weights = wordWeights(shownHead.weights, words);
+  const rows = words.rows.map((_, n) => weights.values.row(n));
+  if (step !== habitOf(rows, words.markers)) return null;
+  const shares = rows.flatMap((row, n) => (words.markers[n] ? [] : [row[n + step] ?? 0]));
+  const share = shares.reduce((sum, weight) => sum + weight, 0) / shares.length;
+  return { side: step < 0 ? "before" : "after", share };
 }
 
 /** What the word that asks gives most to, as the arcs have it; in words for other measures than weight. */
@@ -61,19 +54,19 @@ function lookOf(view: View): Look | string {
     even: evenOf(shownHead, query, key),
     noun: nounOf(overview),
     itself: overview.square && at === to,
-    neighbours: overview.square ? neighboursOf(view, to - at) : null,
+    neighbours: neighboursOf(view, words, to - at),
   };
 }
 
 /** What the answer does, in numbers that are on the screen. */
-export function effectOf(view: View, front: FrontAnswer, shares: Shares | null, best: Best | null): Effect {
+export function effectOf(view: View, front: FrontAnswer, best: Best | null): Effect {
   const { overview, shownHead } = view;
-  const { answers, lead, loudness, curve, factor, isDragged, changeCount } = front;
+  const { answers, shares, lead, score, loudness, curve, factor, isDragged, changeCount } = front;
   const { kind, places } = answers;
   const { factors } = loudness!;
-  const exact = kind === "embedding" ? 1 - lead.after : lead.after;
   const silent = curveAt(factors, curve!, 0);
-  const [carrier] = shares ? wordShares(overview.queries, shares.shares).filter(({ special }) => !special) : [];
+  const split = shares?.state === "answered" && !shares.value.why_not ? shares.value.shares : null;
+  const carrier = split && wordShares(overview.queries, split).find(({ special }) => !special);
   return {
     ...{ kind, factor, changeCount, best, name: lead.name, lone: isLone(answers) },
     head: headLabel(shownHead.layer, shownHead.head),
@@ -84,27 +77,26 @@ export function effectOf(view: View, front: FrontAnswer, shares: Shares | null, 
           ? ` at ${lead.position}`
           : "",
     from: curveAt(factors, curve!, 1),
-    to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : exact,
+    to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : score,
     about: isDragged && !isExact(loudness!, factor),
     carrier: carrier ? { word: tokenWord(carrier.label), share: carrier.share } : null,
   };
 }
 
 /** Whether the run shown is the one that the curve is of: what else was done to this head is not in the curve. */
-const isOfCurve = ({ answers, lead, loudness, curve, runFactor: shown, isDragged }: FrontAnswer): boolean => {
-  if (isDragged || !isExact(loudness!, shown)) return true;
-  const score = answers.kind === "embedding" ? 1 - lead.after : lead.after;
-  return Math.abs(curveAt(loudness!.factors, curve!, shown) - score) < 0.002;
-};
+const isOfCurve = ({ score, loudness, curve, runFactor, isDragged }: FrontAnswer): boolean =>
+  isDragged ||
+  !isExact(loudness!, runFactor) ||
+  Math.abs(curveAt(loudness!.factors, curve!, runFactor) - score) < 0.002;
 
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
-function claimOf(view: View, front: FrontAnswer | null, shares: Shares | null, best: Best | null): (Piece[] | null)[] {
+function claimOf(view: View, front: FrontAnswer | null, best: Best | null): (Piece[] | null)[] {
   const look = lookOf(view);
   const looks = typeof look === "string" ? [capital(look)] : lookPieces(look);
   if (!front) return [looks, null];
   if (front.waits) return [looks, ["…"]];
   if (!front.curve) return [looks, front.refused ? [front.refused] : null];
-  const effect = effectOf(view, front, shares, best);
+  const effect = effectOf(view, front, best);
   if (!isOfCurve(front)) return [looks, null];
   if (front.factor === 1) return [looks, withoutPieces(effect)];
   const sentences = louderPieces(effect, typeof look === "string" ? null : look);
@@ -113,13 +105,11 @@ function claimOf(view: View, front: FrontAnswer | null, shares: Shares | null, b
 
 export function Claim() {
   const view = useView();
-  const front = useFrontAnswer();
-  const shares = useShares(front?.answers.kind ?? "");
-  const heads = useHeadsThatMatter();
-  const [top, count] = heads.state === "answered" ? [heads.value.heads[0], heads.value.heads.length] : [undefined, 0];
-  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], count } : null;
-  const split = shares?.state === "answered" && !shares.value.why_not ? shares.value : null;
-  const lines = claimOf(view, front, split, best);
+  const front = useFront();
+  const heads = useHeads();
+  const [top, tried] = heads.state === "answered" ? [heads.value.heads[0], heads.value.tried] : [undefined, 0];
+  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], tried } : null;
+  const lines = claimOf(view, front, best);
   const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null;
   return (
     <p class="bl-claim" data-testid="claim" aria-live={isMoving ? "off" : "polite"}>

@@ -75,7 +75,7 @@ export interface Effect {
 /** Of the heads that were switched off, the one that does most; `to`: the number without it. */
 export interface Best {
   head: string;
-  count: number;
+  tried: number;
   change: number;
 }
 
@@ -128,7 +128,7 @@ const carrierClause = ({ carrier }: Effect): Piece[] =>
 function nothing(effect: Effect): Piece[] | null {
   const { from, to, best, kind } = effect;
   if (!best || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
-  const peak: Piece[] = [{ number: String(best.count) }, " heads tried, ", { head: best.head }, " moves it most, to "];
+  const peak: Piece[] = [{ number: String(best.tried) }, " heads tried, ", { head: best.head }, " moves it most, to "];
   const end: Piece[] = [{ number: brief(from + best.change) }, "."];
   if (["words", "span"].includes(kind) && from < UNSURE)
     return ["The model is unsure: ", ...subjectOf(effect), " has ", { number: brief(from) }, "; of ", ...peak, ...end];

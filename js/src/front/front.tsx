@@ -1,4 +1,5 @@
 // The top of a view: the sentence with what the chosen head looks at, and beside it what the model answers.
+import { FrontAnswers } from "../state/frontanswers";
 import { useView } from "../state/view";
 import { Answer } from "./answer";
 import { Claim } from "./claim";
@@ -12,14 +13,16 @@ export function Front() {
   return (
     <div class="bl-front" data-unfolded={isUnfolded(view)}>
       <Sentence />
-      <div class="bl-front-row">
-        <div class="bl-front-claim">
-          <Claim />
-          <Loudness />
+      <FrontAnswers>
+        <div class="bl-front-row">
+          <div class="bl-front-claim">
+            <Claim />
+            <Loudness />
+          </div>
+          <Answer />
         </div>
-        <Answer />
-      </div>
-      <Strip />
+        <Strip />
+      </FrontAnswers>
     </div>
   );
 }

@@ -4,10 +4,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { headLabel } from "../paint/format";
 import { tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { curveAt, type FrontAnswer, isExact, isLone, isOfHead, useFrontAnswer } from "../state/frontanswers";
+import { curveAt, type FrontAnswer, factorOf, isExact, isLone, otherChanges, useFront } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
 import { brief, short } from "./claims";
+import { isUnfolded } from "./unfolded";
 
 const LOUDEST = 2;
 const SNAP = 0.04; // so near to 1 it is 1
@@ -27,16 +28,13 @@ export function stepped(key: string, factor: number): number | null {
   return { Home: 0, End: LOUDEST, Backspace: 1, Delete: 1 }[key] ?? null;
 }
 
-/** One exact run with the head so loud, instead of how loud it was before; other heads' sliders go back, unless kept. */
-export async function setLoudness(view: View, factor: number, keep: boolean): Promise<void> {
+/** One exact run with the head so loud, instead of how loud it was before: the other changes are in the curve too. */
+async function setLoudness(view: View, factor: number): Promise<void> {
   const { page, shownHead } = view;
   const { layer, head } = shownHead;
   const isDone = await put(view, (there) => {
-    const { changes } = view.overview;
-    const stays = changes.filter(
-      (one) => there.includes(one.id) && !isOfHead(one, layer, head) && (keep || !one.scale),
-    );
-    return [...stays.map(({ id }) => id), ...(factor === 1 ? [] : [["scale", layer, head, factor]])];
+    const stays = otherChanges(view.overview, layer, head).map(({ id }) => id);
+    return [...stays.filter((id) => there.includes(id)), ...(factor === 1 ? [] : [["scale", layer, head, factor]])];
   });
   if (!isDone) page.front.factor.value = null;
 }
@@ -47,38 +45,54 @@ const nameOf = ({ answers, lead }: FrontAnswer): string =>
 export function Loudness() {
   const view = useView();
   const { overview, shownHead, page, link } = view;
-  const front = useFrontAnswer();
+  const front = useFront();
   const track = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const isHeld = useRef(false);
+  const pending = useRef(0); // runs that are on their way
   const { layer, head } = shownHead;
   const { factor: dragged } = page.front;
+  const isOnScreen = Boolean(front?.curve) && !isUnfolded(view);
   useEffect(() => {
-    if (!isHeld.current) dragged.value = null; // the run that was asked for is here, or another one
-  }, [overview.trace, layer, head]);
-  useEffect(() => () => clearTimeout(timer.current), [overview.trace, layer, head]);
-  if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-coming" />;
-  if (!front || shownHead.layerMap || (front.refused && !front.curve)) return null;
+    const isComing =
+      isHeld.current || timer.current || pending.current > 1 || (front && front.run.trace !== overview.trace);
+    if (!isComing) dragged.value = null; // the run that was asked for is here with its answers, or another one
+  }, [front?.run.trace, overview.trace]);
+  const letGo = () => {
+    clearTimeout(timer.current);
+    timer.current = undefined;
+    isHeld.current = false;
+    dragged.value = null;
+  };
+  useEffect(() => letGo, [overview.subject, layer, head, isOnScreen]);
+  if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-room" />;
+  if (!front || (!front.curve && !front.waits)) return null;
   const { curve, loudness, factor, runFactor } = front;
   const isLive = link.kernel.value && !overview.offers.whatif;
-  const release = (keep: boolean) => {
+  const release = async () => {
+    timer.current = undefined;
     const to = dragged.peek();
-    if (to === null) return;
-    if (to === runFactor || !isLive) dragged.value = isLive ? null : to;
-    else setLoudness(view, to, keep);
+    if (to === null || !isLive) return;
+    if (to === factorOf(view.overview, layer, head) && pending.current === 0) {
+      dragged.value = null;
+      return;
+    }
+    pending.current++;
+    await setLoudness(view, to);
+    pending.current--;
   };
   const at = ({ clientX }: PointerEvent) => {
     const { left, width } = track.current!.getBoundingClientRect();
     dragged.value = pointed(clientX - left, width);
   };
-  const isBetween = loudness && factor !== runFactor && !isExact(loudness, factor);
-  const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : exactOf(front));
+  const isBetween = front.isDragged && !isExact(loudness!, factor);
+  const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : front.score);
   const text = value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(front)} ${brief(value)}`;
   const off = runFactor !== 1 || dragged.value !== null;
   return (
     <div class="bl-loudness" data-testid="loudness">
       <div class="bl-loudness-head">
-        <span id={`bl-loud-${overview.trace}`}>
+        <span>
           How loud is this head? {factor !== 1 && <b class="bl-number">{factor.toFixed(2)}</b>}
           {isBetween && <span class="bl-muted"> between two runs</span>}
         </span>
@@ -86,11 +100,12 @@ export function Loudness() {
           <button
             type="button"
             class="bl-link"
-            title={isLive || dragged.value !== null ? "As it was before" : link.needs.value}
+            title={isLive || dragged.value !== null ? "As the model has it" : link.needs.value}
             onClick={() => {
-              clearTimeout(timer.current);
-              if (dragged.peek() !== null) dragged.value = null;
-              if (runFactor !== 1 && isLive) undo(view);
+              letGo();
+              if (!isLive) return;
+              dragged.value = 1;
+              release();
             }}
           >
             Undo
@@ -105,26 +120,23 @@ export function Loudness() {
         aria-label={`How loud is ${headLabel(layer, head)}?`}
         aria-valuemin={0}
         aria-valuemax={LOUDEST}
-        aria-valuenow={factor}
+        aria-valuenow={Math.min(LOUDEST, factor)}
         aria-valuetext={text}
         aria-disabled={!curve}
         onPointerDown={(event) => {
           if (!curve || event.button !== 0) return;
           event.currentTarget.setPointerCapture(event.pointerId);
+          letGo();
           isHeld.current = true;
-          clearTimeout(timer.current);
           at(event);
         }}
         onPointerMove={(event) => isHeld.current && at(event)}
-        onPointerUp={({ shiftKey }) => {
+        onPointerUp={() => {
           if (!isHeld.current) return;
           isHeld.current = false;
-          release(shiftKey);
+          release();
         }}
-        onPointerCancel={() => {
-          isHeld.current = false;
-          dragged.value = null;
-        }}
+        onPointerCancel={letGo}
         onKeyDown={(event) => {
           if (!curve) return;
           if (event.key === "z" && (event.ctrlKey || event.metaKey)) {
@@ -137,8 +149,7 @@ export function Loudness() {
           event.preventDefault();
           dragged.value = to;
           clearTimeout(timer.current);
-          const { shiftKey } = event;
-          timer.current = setTimeout(() => release(shiftKey), KEY_PAUSE);
+          timer.current = setTimeout(release, KEY_PAUSE);
         }}
       >
         {curve && loudness && (
@@ -163,10 +174,6 @@ export function Loudness() {
   );
 }
 
-/** The number of the run shown. */
-const exactOf = ({ answers, lead }: FrontAnswer): number =>
-  answers.kind === "embedding" ? 1 - lead.after : lead.after;
-
 interface CurveProps {
   curve: number[];
   factors: number[];
@@ -181,7 +188,7 @@ const TOP = 26; // above the curve: its numbers
 
 function Curve({ curve, factors, factor, value, name, ours }: CurveProps) {
   const [lo, hi] = [Math.min(0, ...curve), Math.max(0.01, ...curve, value)];
-  const x = (at: number) => (WIDTH * at) / LOUDEST;
+  const x = (at: number) => (WIDTH * Math.min(LOUDEST, at)) / LOUDEST;
   const y = (number: number) => HEIGHT - ((HEIGHT - TOP) * (number - lo)) / (hi - lo);
   const path = (points: [number, number][]) =>
     points.map(([at, number]) => `${x(at)},${y(number).toFixed(2)}`).join(" L");

@@ -9,7 +9,7 @@ import { into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenWord } from "../parts/token";
-import { type HeadsThatMatter, useAnswers, useHeadsThatMatter } from "../state/frontanswers";
+import { type HeadsThatMatter, useAnswers, useHeads } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
@@ -48,10 +48,12 @@ function lookedAt(view: View, layer: number, head: number, row: number): Piece[]
   const K = overview.keyside.tokens.length;
   const at = (layer * overview.n_heads + head) * K;
   const cols = units(overview.keyside, true);
-  const numbers = unitValues(rows.value.weight.subarray(at, at + K), cols, false);
+  const weights = rows.value.weight.subarray(at, at + K);
+  const inSight = weights.reduce((count, weight) => count + Number(weight > 0), 0); // a key that is masked gets none
+  const numbers = unitValues(weights, cols, false);
   const to = largest(numbers, 1).positions[0] ?? -1;
   const key = cols[to];
-  if (!key || !isMuch(numbers[to]!, key.pieces.length / K)) return null;
+  if (!key || !isMuch(numbers[to]!, key.pieces.length / inSight)) return null;
   const name = tokenWord(key.label);
   if (overview.square && key.pieces[0] === query!.pieces[0]) return ["looks at itself"];
   return key.special ? ["rests on ", { mark: name }] : ["looks at ", { word: name }];
@@ -74,7 +76,7 @@ export function Strip() {
   const view = useView();
   const { overview, page } = view;
   const answers = useAnswers();
-  const heads = useHeadsThatMatter();
+  const heads = useHeads();
   const count = overview.n_layers * overview.n_heads;
   const matter = heads.state === "answered" ? heads.value : null;
   const list = matter && !matter.why_not ? matter.heads : [];
@@ -105,7 +107,7 @@ export function Strip() {
                 Find the heads that matter
               </button>
             ) : (
-              <span class="bl-muted">{noneWords(heads, answers?.why_not === "", list.length, isNothing)}</span>
+              <span class="bl-muted">{noneWords(heads, answers?.why_not === "", matter?.tried ?? 0, isNothing)}</span>
             )}
           </div>
         )}
@@ -116,12 +118,7 @@ export function Strip() {
 }
 
 /** What stands where there are no chips. */
-function noneWords(
-  heads: ReturnType<typeof useHeadsThatMatter>,
-  hasAnswer: boolean,
-  tried: number,
-  isNothing: boolean,
-) {
+function noneWords(heads: ReturnType<typeof useHeads>, hasAnswer: boolean, tried: number, isNothing: boolean) {
   if (isNothing) return `No head alone moves the answer by 0.01: of ${tried} tried, none does.`;
   if (!hasAnswer) return "";
   if (heads.state === "refused") return heads.reason;
@@ -157,7 +154,7 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
       )}
       {place > 0 && (
         <span class="bl-muted bl-heads-place">
-          {headLabel(layer, head)}: {ordinal(place + 1)} of {heads!.heads.length} that were tried
+          {headLabel(layer, head)}: {ordinal(place + 1)} of {heads!.tried} that were tried
         </span>
       )}
     </h3>

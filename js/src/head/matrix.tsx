@@ -5,7 +5,7 @@ import { edges, keyNorms, type Unit } from "../compute/grid";
 import type { Region } from "../compute/zoom";
 import { counted, px, share } from "../paint/format";
 import { visibleText } from "../paint/quotes";
-import { choicesOf, into, Select } from "../parts/controls";
+import { choicesOf, into, Select, useElementId } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels, usePaint } from "../parts/pixels";
@@ -210,7 +210,7 @@ export function CellGrid(
   const view = useView();
   const [rows, cols] = [view.grid.rows.length, view.grid.cols.length];
   const [focused, setFocused] = useState(false);
-  const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
+  const id = useElementId();
   const size = `${counted(rows)} queries by ${counted(cols)} keys, row = query, column = key`;
   return (
     <div

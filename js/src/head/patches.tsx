@@ -5,7 +5,7 @@ import type { Item, Unit } from "../compute/grid";
 import { largestSize } from "../compute/largest";
 import { paint as paintValues } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
-import { Segmented } from "../parts/controls";
+import { Segmented, useElementId } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
@@ -109,7 +109,7 @@ interface PatchGridProps {
 function PatchGrid({ patches, values, hi, isSeen, query, cell }: PatchGridProps) {
   const view = useView();
   const { rows, cols, tokens, picture } = patches;
-  const [id] = useState(() => `bl-patch-${Math.random().toString(36).slice(2)}`); // of this view alone
+  const id = useElementId();
   const scale = currentScale(view);
   const paint = useCallback(
     (out: Uint8ClampedArray) => {

@@ -17,6 +17,9 @@ interface ChoiceProps<T> {
   onChange: (value: T) => void;
 }
 
+/** An id that no other part of the document has: useId begins anew in every view. */
+export const useElementId = () => useState(() => `bl-${Math.random().toString(36).slice(2)}`)[0];
+
 /** What puts a chosen value into a signal. */
 export const into =
   <T,>(signal: Signal<T>) =>

@@ -6,11 +6,14 @@ import { besides, inSight } from "../paint/standing";
 import { useView, type View } from "../state/view";
 
 const STILL = 6; // px that a pointer moves while it clicks
+const NOWHERE = { x: Number.NaN, y: Number.NaN };
 
 /** Where a click answers: no tooltip covers it. */
 const ANSWERS = '.bl-words, .bl-asks, [role="tabpanel"], [data-testid="claim"], [data-testid="sentence"]';
 
-let clicked = { x: Number.NaN, y: Number.NaN };
+let clicked = NOWHERE; // until the pointer goes elsewhere
+
+const isStill = ({ clientX, clientY }: PointerEvent) => Math.hypot(clientX - clicked.x, clientY - clicked.y) < STILL;
 
 export function Tooltip() {
   const view = useView();
@@ -33,8 +36,15 @@ export function Tooltip() {
       clicked = { x: clientX, y: clientY };
       hideTip(view);
     };
+    const moved = (event: PointerEvent) => {
+      if (!isStill(event)) clicked = NOWHERE;
+    };
     root.current?.addEventListener("click", answered, true);
-    return () => root.current?.removeEventListener("click", answered, true);
+    root.current?.addEventListener("pointermove", moved, true);
+    return () => {
+      root.current?.removeEventListener("click", answered, true);
+      root.current?.removeEventListener("pointermove", moved, true);
+    };
   }, []);
   if (!balloon) return null;
   return (
@@ -47,7 +57,7 @@ export function Tooltip() {
 /** Show the tooltip of an element or of the pointer; without content it goes. After a click it waits for the next move. */
 export function showTip({ tip }: View, at: Element | PointerEvent, content: ComponentChildren): void {
   const isPointer = !(at instanceof Element);
-  if (isPointer && Math.hypot(at.clientX - clicked.x, at.clientY - clicked.y) < STILL) return;
+  if (isPointer && isStill(at)) return;
   const element = isPointer ? (at.currentTarget as Element) : at;
   const grid = (element.closest(".bl-scroll, svg") ?? element).getBoundingClientRect();
   const box = isPointer ? new DOMRect(at.clientX - 12, at.clientY - 12, 24, 24) : element.getBoundingClientRect();

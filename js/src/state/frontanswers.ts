@@ -1,6 +1,7 @@
 // What the front asks of the run shown: the answer at nine strengths of a head, the heads that matter most, what a vector
 // rests on; and the numbers between the nine.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext, createElement } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { type AnswerRow, type Answers, answersOf, targetOf } from "./effects";
 import type { Overview } from "./overview";
@@ -25,6 +26,7 @@ export interface HeadsThatMatter {
   name: string;
   unit: string;
   before: number;
+  tried: number; // how many were run
   rows: number[]; // of each the token whose row there moves the number most, -1 where that is not known
   limit: string; // why they are looked for on request only
   why_not: string;
@@ -49,7 +51,7 @@ const SHARES: Kind<Shares, "shares"> = { op: "shares", read: fieldsAndArrays };
 const HEAD_PAUSE = 120; // ms that a head is shown before its curve is asked for: who passes by asks nothing
 const TEXT_PAUSE = 1000; // ms of quiet before all heads are
 
-/** Which two of the nine a factor lies between, and how far from the first. */
+/** Which two of the nine a factor lies between, and how far from the first; beyond the last it is the last. */
 function place(factors: number[], factor: number): [n: number, way: number] {
   const end = factors.length - 1;
   const n = Math.max(
@@ -59,7 +61,7 @@ function place(factors: number[], factor: number): [n: number, way: number] {
       factors.findLastIndex((one) => one <= factor),
     ),
   );
-  return [n, (factor - factors[n]!) / (factors[n + 1]! - factors[n]!)];
+  return [n, Math.min(1, (factor - factors[n]!) / (factors[n + 1]! - factors[n]!))];
 }
 
 /** Numbers at a factor, on straight lines between the nine; `values` is (factors, width). */
@@ -93,11 +95,24 @@ export const curveAt = (factors: number[], curve: number[], factor: number): num
 export const isOfHead = ({ off, scale }: Overview["changes"][number], layer: number, head: number): boolean =>
   [off, scale].some((of) => of && of[0] === layer && of[1] === head);
 
-/** How loud a head is in the run shown: 1 as the model has it. */
-export function factorOf({ changes }: Overview, layer: number, head: number): number {
-  const change = changes.findLast((one) => isOfHead(one, layer, head));
-  return change ? (change.scale?.[2] ?? 0) : 1;
-}
+/** How loud a head is in the run shown, of a whole layer's changes too: 1 as the model has it. */
+export const factorOf = ({ changes }: Overview, layer: number, head: number): number =>
+  changes.reduce((factor, { off, scale }) => {
+    const [l, h] = off ?? scale ?? [];
+    return l === layer && (h ?? head) === head ? factor * (scale?.[2] ?? 0) : factor;
+  }, 1);
+
+/** How loud the head shown is: as it is dragged, else as in the run shown. */
+export const loudnessOf = ({ page, overview, shownHead: { layer, head } }: View): number =>
+  page.front.factor.value ?? factorOf(overview, layer, head);
+
+/** Whether it has a strength of its own: neither of a layer's map nor where its whole layer is louder or off. */
+const isAlone = ({ overview, shownHead: { layer, layerMap } }: View): boolean =>
+  !layerMap &&
+  !overview.changes.some(({ off, scale }) => {
+    const [l, h] = off ?? scale ?? [];
+    return l === layer && h === null;
+  });
 
 /** The changes of the run shown but for how loud this head is. */
 export const otherChanges = ({ changes }: Overview, layer: number, head: number) =>
@@ -113,29 +128,38 @@ function useQuiet(key: string, pause: number): boolean {
   return quiet === key;
 }
 
-/** The answers of the run shown, the last ones of this text while the next are on their way. */
-export function useAnswers(): Answers | null {
-  const view = useView();
-  const memo = useRef<{ subject: string; value: Answers } | null>(null);
-  const answer = answersOf(view);
-  const { subject } = view.overview;
-  if (answer.state === "answered") memo.current = { subject, value: answer.value };
-  return memo.current?.subject === subject ? memo.current.value : null;
+/** What is known of the run shown and that run; while more is coming, what was whole of the last run of this text. */
+function useLatest<T>(state: T, isComing: boolean): { run: Overview; state: T } {
+  const run = useView().overview;
+  const memo = useRef<{ run: Overview; state: T; isComing: boolean } | null>(null);
+  if (!isComing || !memo.current || memo.current.isComing || memo.current.run.subject !== run.subject)
+    memo.current = { run, state, isComing };
+  return memo.current;
 }
 
-/** A question that has one answer for each key, whichever run is shown: once it is here it is not asked again. */
+const contentOf = <T>(answer: Answer<T>): T | null => (answer.state === "answered" ? answer.value : null);
+
+/** The answers of the run shown, the last ones of this text while the next are on their way. */
+export function useAnswers(): Answers | null {
+  const answer = answersOf(useView());
+  return contentOf(useLatest(answer, answer.state === "asking").state);
+}
+
+/** A question that has one answer for each key, whichever run is shown: once it is here it is not asked again, nor while
+ * `similar` is the key of what is here. */
 function useOnce<T, Op extends "loudness" | "heads_that_matter">(
   kind: Kind<T, Op>,
   args: Record<string, unknown> | null,
   key: string,
   pause: number,
+  similar = key,
 ): Answer<T> {
   const { answers, overview, link } = useView();
   const memo = useRef<{ key: string; answer: Answer<T> } | null>(null);
   const quiet = useQuiet(key, link.kernel.value ? pause : 0);
   const reason = kind.needs && overview.offers[kind.needs];
   if (reason) return { state: "refused", reason };
-  if (memo.current?.key === key) return memo.current.answer;
+  if (memo.current && [key, similar].includes(memo.current.key)) return memo.current.answer;
   if (!args || !quiet) return { state: "asking" };
   const answer = answers.get(kind as Kind<T>, overview, args);
   if (answer.state === "answered") memo.current = { key, answer };
@@ -143,39 +167,36 @@ function useOnce<T, Op extends "loudness" | "heads_that_matter">(
 }
 
 /** What makes the run another one than that of a slider alone. */
-const baseKey = ({ subject, map, changes }: Overview, without: (change: Overview["changes"][number]) => boolean) =>
-  [subject, map, ...changes.filter((one) => !without(one)).map(({ label }) => label)].join("\n");
+const baseKey = ({ subject, map }: Overview, changes: Overview["changes"]) =>
+  [subject, map, ...changes.map(({ label }) => label)].join("\n");
 
-/** What is asked about, where the model gives an answer: null while that is not known, or where it gives none. */
-function targetOfAnswer(view: View) {
+/** What is asked about, where the model gives an answer: null before that is known, or where it gives none. */
+function useTarget() {
+  const view = useView();
   const answer = answersOf(view);
-  return answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
+  const target = answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;
+  return useLatest(target, answer.state === "asking").state;
 }
 
 /** The answer at every strength of the head shown. */
-export function useLoudness(): Answer<Loudness> {
+function useLoudness(): Answer<Loudness> {
   const view = useView();
-  const { layer, head, layerMap } = view.shownHead;
-  const target = targetOfAnswer(view);
-  const base = baseKey(view.overview, (one) => isOfHead(one, layer, head));
-  const args = target && !layerMap ? { layer, head, ...target } : null;
-  return useOnce(LOUDNESS, args, JSON.stringify([base, layer, head, target, Boolean(layerMap)]), HEAD_PAUSE);
+  const { layer, head } = view.shownHead;
+  const target = useTarget();
+  const base = baseKey(view.overview, otherChanges(view.overview, layer, head));
+  const args = target && isAlone(view) ? { layer, head, ...target } : null;
+  return useOnce(LOUDNESS, args, JSON.stringify([base, args, layer, head]), HEAD_PAUSE);
 }
 
-/** The heads that matter most to the answer, in the run without what sliders changed; of a long text on request. */
-export function useHeadsThatMatter(): Answer<HeadsThatMatter> {
+/** The heads that matter most to the answer; a slider that moves later changes them not. Of a long text on request. */
+function useHeadsThatMatter(): Answer<HeadsThatMatter> {
   const view = useView();
   const { overview, page } = view;
-  const target = targetOfAnswer(view);
+  const target = useTarget();
   const long = page.front.sought.value === overview.subject ? { long: true } : {};
-  const base = baseKey(overview, ({ scale }) => Boolean(scale));
-  return useOnce(HEADS, target && { ...target, ...long }, JSON.stringify([base, target, long]), TEXT_PAUSE);
-}
-
-/** What the vector of one text rests on, in the run shown. */
-export function useShares(kind: string): Answer<Shares> | null {
-  const { answers, overview } = useView();
-  return kind === "embedding" ? answers.get(SHARES, overview, {}) : null;
+  const plain = overview.changes.filter(({ scale }) => !scale);
+  const [key, similar] = [overview.changes, plain].map((of) => JSON.stringify([baseKey(overview, of), target, long]));
+  return useOnce(HEADS, target && { ...target, ...long }, key!, TEXT_PAUSE, similar);
 }
 
 /** Whether the answer is one number without a name of its own: a regression's. */
@@ -183,12 +204,15 @@ export const isLone = ({ kind, rows }: Answers): boolean => kind === "labels" &&
 
 /** What the front shows of the answer, for bars, sentence and slider alike. */
 export interface FrontAnswer {
+  run: Overview; // the one that all this is of
   answers: Answers;
+  shares: Answer<Shares> | null; // what a vector of one text rests on
   lead: AnswerRow; // the row that is asked about
+  score: number; // its number: of a vector how far it turned, 1 − cosine
   loudness: Loudness | null;
   curve: number[] | null; // of the lead at each factor
   factor: number; // as shown now
-  runFactor: number; // of the run shown
+  runFactor: number; // of the run
   isDragged: boolean;
   changeCount: number; // other changes of the run than how loud this head is
   waits: boolean;
@@ -196,23 +220,52 @@ export interface FrontAnswer {
 }
 
 /** Null before there is an answer, or where there is none. */
-export function useFrontAnswer(): FrontAnswer | null {
-  const { overview, shownHead, page } = useView();
-  const answers = useAnswers();
+function useFrontAnswer(): FrontAnswer | null {
+  const view = useView();
+  const { layer, head } = view.shownHead;
+  const now = answersOf(view);
+  const sharesNow = contentOf(now)?.kind === "embedding" ? view.answers.get(SHARES, view.overview, {}) : null;
+  const isComing = now.state === "asking" || sharesNow?.state === "asking";
+  const { run, state } = useLatest({ answers: contentOf(now), shares: sharesNow }, isComing);
   const answer = useLoudness();
-  const { layer, head, layerMap } = shownHead;
+  const { answers, shares } = state;
   const lead = answers?.rows[0];
   if (!answers || answers.why_not || !lead) return null;
-  const loudness = answer.state === "answered" && !answer.value.why_not ? answer.value : null;
+  const alone = isAlone(view);
+  const loudness = alone && answer.state === "answered" && !answer.value.why_not ? answer.value : null;
   const curve = loudness && curveOf(loudness, lead);
-  const runFactor = factorOf(overview, layer, head);
-  const factor = page.front.factor.value ?? runFactor;
-  const changeCount = otherChanges(overview, layer, head).length;
+  const runFactor = factorOf(run, layer, head);
+  const isDragged = curve !== null && view.page.front.factor.value !== null;
+  const factor = isDragged ? loudnessOf(view) : runFactor;
+  const changeCount = otherChanges(run, layer, head).length;
   const refused = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
-  const waits = !curve && !refused && !layerMap;
+  const waits = !curve && !refused && alone;
+  const score = answers.kind === "embedding" ? 1 - lead.after : lead.after;
   return {
-    ...{ answers, lead, loudness, curve, factor, runFactor: runFactor, changeCount: changeCount, waits },
-    isDragged: page.front.factor.value !== null,
+    run,
+    answers,
+    shares,
+    lead,
+    score,
+    loudness,
+    curve,
+    factor,
+    runFactor,
+    isDragged,
+    changeCount,
+    waits,
     refused,
   };
 }
+
+const FrontContext = createContext<FrontAnswer | null>(null);
+const HeadsContext = createContext<Answer<HeadsThatMatter>>({ state: "asking" });
+export const useFront = () => useContext(FrontContext);
+export const useHeads = () => useContext(HeadsContext);
+
+/** Asks once what several parts of the front show. */
+export const FrontAnswers = ({ children }: { children: ComponentChildren }) =>
+  createElement(HeadsContext.Provider, {
+    value: useHeadsThatMatter(),
+    children: createElement(FrontContext.Provider, { value: useFrontAnswer(), children }),
+  });

@@ -1,10 +1,9 @@
 // Whose change is asked: the model's first answer, or a label or word that a reader chooses.
 
 import { batch, useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
 import type { Read } from "../kernel/answers";
 import { quotation } from "../paint/quotes";
-import { Close, Select } from "../parts/controls";
+import { Close, Select, useElementId } from "../parts/controls";
 import { tokenWord } from "../parts/token";
 import { answersOf, targetOf, targetRefused } from "../state/effects";
 import { useView, type View } from "../state/view";
@@ -73,7 +72,7 @@ export function AnswerChoice() {
 function WordField({ choices }: { choices: string[] }) {
   const view = useView();
   const { answers, overview, page } = view;
-  const [wrong, id] = [useSignal({ typed: "", why: "" }), useId()];
+  const [wrong, id] = [useSignal({ typed: "", why: "" }), useElementId()];
   const put = (typed: string) => {
     const text = typed.trim();
     wrong.value = { typed: "", why: "" };

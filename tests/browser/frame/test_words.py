@@ -123,6 +123,8 @@ def test_thresholds_move_labels_on_a_saved_page(show_saved, pair):
 def test_given_weights_open_on_something_and_claim_no_vectors(show):
     seen = show(bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS).explore())
     expect(seen.root.get_by_role("tab", selected=True)).to_have_text("Gates")  # neurons were asked for: there are none
+    expect(seen.root.get_by_role("region", name="Sentence")).to_have_count(1)
+    expect(seen.root.get_by_role("region", name="Heads that matter most here")).to_have_count(0)  # no answer, all heads
     seen.more()
     expect(seen.root.locator(".bl-about-model")).to_contain_text("weights as they were given")
 

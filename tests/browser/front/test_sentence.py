@@ -74,6 +74,13 @@ def test_a_click_pins_a_word_and_another_or_escape_gives_it_back(show: Callable[
     seen.page.keyboard.press("Escape")
     expect(word(seen, "cat")).to_have_attribute("aria-pressed", "false")
     assert view.query is None
+    chip = seen.part("sentence").locator(".bl-chipmark").first
+    box = chip.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    for y in (middle - 11.5, middle + 11.5):  # 24 px are what a finger meets
+        seen.page.mouse.click(box["x"] + box["width"] / 2, y)
+        expect(chip).to_have_attribute("aria-pressed", "true" if y < middle else "false")
 
 
 def test_between_words_one_types_and_enter_runs(show: Callable[..., Seen], masked: bl.Lens) -> None:

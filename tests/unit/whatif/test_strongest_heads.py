@@ -84,6 +84,8 @@ def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_s
     every = -whatif.sweep(one, whatif.similarity(), progress=False)
     best = every.flatten().topk(8)
     assert [a * one.n_heads + b for a, b, _ in strongest_heads(one).heads] == best.indices.tolist()
+    assert heads_that_matter(trace, patience=60)[0]["tried"] == 8
+    assert heads_that_matter(one, patience=60)[0]["tried"] == every.numel() > 8
 
 
 def silenced(trace: Any, layer: int, head: int, word: int) -> torch.Tensor:

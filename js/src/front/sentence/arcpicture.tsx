@@ -1,6 +1,6 @@
 // The arcs over the sentence, drawn.
-import { useId } from "preact/hooks";
 import { share } from "../../paint/format";
+import { useElementId } from "../../parts/controls";
 import type { Arc, Numeral } from "./arcs";
 
 interface Props {
@@ -43,7 +43,7 @@ const Fade = ({ id, start, tip, opacity, crossing }: Arc & { id: string }) => (
 );
 
 export function Arcs({ behind, arcs, numbers, scene, asker, dense, pick }: Props) {
-  const id = useId();
+  const id = useElementId();
   return (
     <svg class="bl-arcs" aria-hidden="true">
       <defs>{arcs.map((arc) => arc.marker || <Fade key={arc.word} id={`${id}-${arc.word}`} {...arc} />)}</defs>

@@ -221,26 +221,18 @@ export function arcsOf(scene: Scene): { arcs: Arc[]; numbers: Numeral[] } {
 
 const inside = (x: number, half: number, width: number) => Math.max(half, Math.min(width - half, x));
 
-/** A head that does the same from most words: to the neighbour before (−1) or after (1), with what part of the weight. */
-export interface Habit {
-  step: -1 | 1;
-  part: number; // mean over the words
-}
+const MOSTLY = 0.5; // of the weight, mean over the words
 
-export const EVERY = 0.85; // part from which a habit is that of every word
-const MOSTLY = 0.5;
-
-/** The habit of a head, by the rows of its words; null where it has none. */
-export function habitOf(rows: ArrayLike<number>[], markers: boolean[]): Habit | null {
+/** Whether a head looks from most words at the neighbour before (−1) or after (1), by their rows; null: at neither. */
+export function habitOf(rows: ArrayLike<number>[], markers: boolean[]): -1 | 1 | null {
   const words = rows.map((_, n) => n).filter((n) => !markers[n]);
   if (words.length < 3) return null;
   const share = (step: number) => words.reduce((sum, n) => sum + (rows[n]![n + step] ?? 0), 0) / words.length;
-  const step = ([-1, 1] as const).find((one) => share(one) >= MOSTLY);
-  return step ? { step, part: share(step) } : null;
+  return ([-1, 1] as const).find((step) => share(step) >= MOSTLY) ?? null;
 }
 
 /** The arcs of all words to their neighbours but the asker's: what stands behind it. */
-export function habitArcs(scene: Scene, rows: ArrayLike<number>[], { step }: Habit): Arc[] {
+export function habitArcs(scene: Scene, rows: ArrayLike<number>[], step: -1 | 1): Arc[] {
   const { boxes, markers, asker, loudness, size, stroke } = scene;
   const lines = linesOf(boxes, size);
   return boxes.flatMap((box, word): Arc[] => {

@@ -59,7 +59,7 @@ export function useTyped(submitted: () => void) {
       view.overview.queries.tokens.length <= LIMITS.typed &&
       fields.every(({ value }) => isShort(value.value)) &&
       !(isApart.value && fields[1].value.value !== "");
-    const isOther = () => fields.some(({ value, shown }) => value.peek() !== shown.peek());
+    const isOther = () => view.running.peek() || fields.some(({ value, shown }) => value.peek() !== shown.peek()); // or will be, of a text under way
     const typing = createTyping({
       run: submit,
       runsAlone: () => runsAlone() && isOther() && fields[0].value.peek().trim() !== "",

@@ -6,15 +6,15 @@ import { Check, into } from "../../parts/controls";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
 import { isUnfolded } from "../unfolded";
-import { Arcs } from "./arcpicture";
-import { arcsOf, habitArcs, habitOf, type Scene } from "./arcs";
+import { arcsOf, habitOf, type Scene } from "./arcs";
 import { useTyped } from "./field";
+import { HeadArcs } from "./headarcs";
 import { useLayout, wordAt } from "./layout";
 import { charactersInSight } from "./lettering";
 import { Line, taps } from "./line";
 import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
-import { askerOf, isLongText, loudnessOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
+import { askerOf, isLongText, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
 const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
 const TO_TYPE = isTouch ? " Tap it twice to type." : " Click between words to type.";
@@ -28,7 +28,7 @@ export function Sentence() {
   const touched = useRef(false); // the last pointer was a finger
   const pins = useRef<{ query: number | null; key: number | null }>({ query: null, key: null }); // before a click
   const words = wordsOf(overview);
-  const { submitted } = usePins(view, words);
+  const { submitted, pinCell } = usePins(view, words);
   const typed = useTyped(submitted);
   const { fields, isApart, secondText, runsAlone } = typed;
   const live = link.kernel.value && overview.lens;
@@ -66,15 +66,17 @@ export function Sentence() {
   const habit = useMemo(() => {
     if (long || !overview.square) return null;
     const rows = words.rows.map((_, n) => weights.values.row(n));
-    const neighbour = habitOf(rows, words.markers);
-    return neighbour && { one: neighbour, rows };
+    const step = habitOf(rows, words.markers);
+    return step && { step, rows };
   }, [weights, words]);
-  const scene: Scene = {
-    ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: loudnessOf(view) },
-    ...{ size: type.size, room: type.room, gap: type.gap, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
-  };
-  const { arcs, numbers } = useMemo(() => arcsOf(scene), [boxes, asker, row, scene.loudness, type, width]);
-  const behind = habit ? habitArcs(scene, habit.rows, habit.one) : [];
+  const scene = useMemo(
+    (): Scene => ({
+      ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: 1 },
+      ...{ size: type.size, room: type.room, gap: type.gap, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
+    }),
+    [boxes, asker, row, type, width],
+  );
+  const numbers = useMemo(() => arcsOf(scene).numbers, [scene]); // as the model has it: words stay as they are in a drag
   const firstBox = boxes.findIndex(Boolean);
   const numbered = new Set(numbers.map(({ word }) => word));
   const marks = (word: number) => {
@@ -181,17 +183,10 @@ export function Sentence() {
             };
             return <Line key={n} {...shared} field={fields[n]!} focus={n === 1 && second.value && !hasPair} />;
           })}
-          <Arcs
-            {...{ behind, arcs, numbers, asker, dense: type.dense }}
-            scene={`${overview.subject} ${shownHead.layer} ${shownHead.head}`}
-            pick={(word) => {
-              page.tabChosen.value = true;
-              synced.put({
-                query: words.units[asker]!.pieces[0]!,
-                key: words.units[word]!.pieces[0]!,
-                view: "neurons",
-              });
-            }}
+          <HeadArcs
+            {...{ scene, habit, dense: type.dense }}
+            name={`${overview.subject} ${shownHead.layer} ${shownHead.head}`}
+            pick={(word) => pinCell(asker, word)}
           />
         </div>
         {stretch && (

@@ -8,6 +8,8 @@ export interface Place {
 }
 
 const UNKNOWN = /^[[<]unk[\]>]$/i;
+const REACH = 24; // letters between two words that stand in the text
+const MARKS = /[\p{P}$+<=>^`|~\p{Script=Han}]|[^\s\p{P}$+<=>^`|~\p{Script=Han}]+/gu; // as BERT splits what it does not know
 
 const plain = (text: string) =>
   text
@@ -35,27 +37,42 @@ export function placesOf(text: string, words: Unit[]): (Place | null)[] {
   const { letters, places } = lettersOf(text);
   let cursor = 0;
   let isSure = true; // all before has its place
-  const spots = words.map(({ label }): Place | null => {
-    const letter = plain(label);
-    const at = letter === "" ? -1 : letters.indexOf(letter, cursor);
-    if (at < 0 || (isSure && at > cursor + 24)) return null;
+  const absent = new Set<string>(); // from the cursor on
+  const isOfText = ({ special, label }: Unit) => !special || UNKNOWN.test(label);
+  const spots = words.map((word): Place | null => {
+    const letter = plain(word.label);
+    const at = letter === "" || absent.has(letter) ? -1 : letters.indexOf(letter, cursor);
+    if (at < 0) absent.add(letter);
+    if (at < 0 || (isSure && at > cursor + REACH)) {
+      isSure &&= !isOfText(word); // else what comes next may be anywhere behind it
+      return null;
+    }
     cursor = at + letter.length;
     isSure = true;
     return { start: places[at]!.start, end: places[cursor - 1]!.end };
   });
-  return spots.map((place, n) => {
-    if (place || (words[n]!.special && !UNKNOWN.test(words[n]!.label))) return place;
-    const [previous, next] = [spots.slice(0, n).findLast(Boolean), spots.slice(n + 1).find(Boolean)];
-    const [start, end] = [previous?.end ?? 0, next?.start ?? text.length];
-    const gap = text.slice(start, end);
-    const run = [...gap.matchAll(/\S+/g)];
-    const missing = words
-      .map((_, m) => m)
-      .filter((m) => !spots[m] && (!words[m]!.special || UNKNOWN.test(words[m]!.label)));
-    const begin = spots.findLastIndex((one, m) => m < n && one) + 1;
-    const match = run[missing.filter((m) => m >= begin).indexOf(n)];
-    return match ? { start: start + match.index, end: start + match.index + match[0].length } : null;
+  let [start, missing] = [0, [] as number[]];
+  const fill = (end: number) => {
+    const gap = missing.length > 0 ? text.slice(start, end) : "";
+    const [runs, marks] = [/\S+/g, MARKS].map((split) => [...gap.matchAll(split)]) as [
+      RegExpExecArray[],
+      RegExpExecArray[],
+    ];
+    const pieces = runs.length === missing.length ? runs : marks;
+    missing.forEach((word, n) => {
+      const piece = pieces[n];
+      spots[word] = piece ? { start: start + piece.index, end: start + piece.index + piece[0].length } : null;
+    });
+  };
+  words.forEach((word, n) => {
+    const spot = spots[n];
+    if (spot) {
+      fill(spot.start);
+      [start, missing] = [spot.end, []];
+    } else if (isOfText(word)) missing.push(n);
   });
+  fill(text.length);
+  return spots;
 }
 
 /** The places in a text that was changed since: words before and after the change stay, one that holds it grows. */

@@ -115,14 +115,5 @@ export function rowOf(weights: Grid, { units: list, rows, cols }: Words, asker: 
   return wide;
 }
 
-/** How loud the head is: as it is dragged, else as in the run shown. */
-export function loudnessOf({ page, overview, shownHead: { layer, head } }: View): number {
-  const isIt = ([l, h]: readonly [number, number | null, ...number[]]) => l === layer && (h === null || h === head);
-  const factors = overview.changes.flatMap(({ scale, off }) =>
-    scale && isIt(scale) ? [scale[2]] : off && isIt(off) ? [0] : [],
-  );
-  return page.front.factor.value ?? factors.at(-1) ?? 1;
-}
-
 /** Too long for a picture of all of its words' rows. */
 export const isLongText = ({ rows, cols }: Cells) => isLong(rows, cols) || cols > 512;

@@ -96,6 +96,7 @@ function Steps({ rows }: { rows: Row[] }) {
 
 const HEIGHT = 270;
 const BOTTOM = HEIGHT - MARGIN.bottom;
+const SHRUNK = 8; // so many layers are drawn smaller where there is no room, more of them scroll
 /** A layer's stations in the stream, left to right. */
 const STATIONS = ["cone_input", "cone_heads", "cone_concatenation", "cone_attention", "cone_output"];
 
@@ -144,7 +145,7 @@ function Cone({ rows }: { rows: Row[] }) {
     <div class="bl-scroll" role="region" aria-label="Cone index through the stream" tabIndex={0}>
       <Chart
         {...{ width, height: HEIGHT, x, y, dark }}
-        wide
+        wide={rows.length > SHRUNK}
         xLabel=""
         yLabel="I/n"
         label="Cone index through the stream"

@@ -1,7 +1,8 @@
 // The list of examples: only the rows in sight are drawn, so that ten thousand scroll as ten do.
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { number, px } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
+import { useElementId } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { type Column, type Examples, isWrong, rowAt, type State, valueAt } from "./examples";
 
@@ -32,7 +33,7 @@ const widthOf = (names: string[]) =>
 
 export function List({ examples, places, state, shown, rests, open }: Props) {
   const scroll = useRef<HTMLDivElement>(null);
-  const id = useId();
+  const id = useElementId();
   const [top, setTop] = useState(0);
   const height = scroll.current?.clientHeight || SEEN * ROW;
   const columns = examples.columns.filter(({ name }) => name !== "right");
