@@ -96,7 +96,7 @@ def from_json(path: str | Path, collection: Collection) -> pd.DataFrame:
     import pandas as pd
 
     name = Path(path).name
-    record = _record(path)
+    record = record_of(path)
     for kind, digest in _digests(collection).items():
         if record.get(kind) != digest:
             raise InputError(
@@ -114,7 +114,8 @@ def from_json(path: str | Path, collection: Collection) -> pd.DataFrame:
     return questions
 
 
-def _record(path: str | Path) -> dict[str, Any]:
+def record_of(path: str | Path) -> dict[str, Any]:
+    """What `to_json` wrote, its measures unread. Raises InputError for another file."""
     try:
         record = json.loads(text_of(path))
     except (ValueError, RecursionError):

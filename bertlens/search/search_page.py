@@ -1,4 +1,4 @@
-"""The page of a retrieval: how good it is, what fails, hubs and slices, as plain tables in one file that loads nothing."""
+"""The page of a retrieval: how good it is, what fails, hubs, slices; plain tables in one file that loads nothing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _quality(retrieval: Retrieval) -> Fields:
 def _failures(retrieval: Retrieval, texts: dict[str, str]) -> Fields:
     table = retrieval.failures()
     questions = dict(zip(retrieval.collection.query_ids, retrieval.collection.queries, strict=True))
-    widest = table.sort_values("gap", ascending=False, kind="stable").head(FAILURES)
+    widest = table.sort_values("gap", ascending=False, kind="stable", na_position="first").head(FAILURES)
     return {
         "said": failures_said(table),
         "kinds": [row | {"kind": _words(row["kind"])} for row in _records(failure_kinds(table))],
