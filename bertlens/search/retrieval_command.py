@@ -98,9 +98,8 @@ def question_table(search: Retrieval) -> pd.DataFrame:
 def _write(table: pd.DataFrame, path: Path) -> None:
     with replacing(path) as out:
         if path.suffix.lower() == ".csv":
-            for name in table.select_dtypes("object"):
-                table[name] = [inert(cell) if isinstance(cell, str) else cell for cell in table[name]]
-            out.write(table.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
+            plain = table.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
+            out.write(plain.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
             return
         try:
             table.to_parquet(out, index=False)
