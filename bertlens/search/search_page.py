@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from ..errors import BertLensError
 from ..export import pages
 from ..trace.provenance import made_with
 from . import metrics, slices
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .retrieval import Retrieval
 
 FAILURES = 200  # with the largest gap
+CONTRASTS = 5  # of these, about two seconds each
 HUBS = 20
 Fields = dict[str, Any]  # what a template is rendered with
 
@@ -58,7 +61,9 @@ def _quality(retrieval: Retrieval) -> Fields:
 def _failures(retrieval: Retrieval, texts: dict[str, str]) -> Fields:
     table = retrieval.failures()
     questions = dict(zip(retrieval.collection.query_ids, retrieval.collection.queries, strict=True))
-    widest = table.sort_values("gap", ascending=False, kind="stable", na_position="first").head(FAILURES)
+    rows = _records(table.sort_values("gap", ascending=False, kind="stable", na_position="first").head(FAILURES))
+    listed = [row for row in rows if not math.isnan(row["gap"])]
+    reasons = {row["query"]: _reason(retrieval, row) for row in listed[:CONTRASTS]}
     return {
         "said": failures_said(table),
         "kinds": [row | {"kind": _words(row["kind"])} for row in _records(failure_kinds(table))],
@@ -67,9 +72,18 @@ def _failures(retrieval: Retrieval, texts: dict[str, str]) -> Fields:
             row
             | {"question": questions[row["query"]], "kind": _words(row["kind"])}
             | {f"{side}_text": texts[row[side]] for side in ("wrong", "right")}
-            for row in _records(widest)
+            | {"reason": reasons.get(row["query"], "")}
+            for row in rows
         ],
     }
+
+
+def _reason(retrieval: Retrieval, row: Fields) -> str:
+    """What the contrast of a failure says, or why there is none."""
+    try:
+        return retrieval.contrast(row["query"], row["wrong"], row["right"]).said
+    except BertLensError as error:
+        return f"{error}."
 
 
 def _words(kind: str) -> str:

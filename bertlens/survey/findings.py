@@ -13,7 +13,7 @@ from ..measures.ranks import spearman
 from .intervals import LEVEL, NONE, difference_interval, mean_interval
 
 Interval: TypeAlias = Callable[[float], tuple[float, float]]  # level -> (low, high)
-LEAST = 1e-9  # a smaller p is not told
+LEAST, MOST = 1e-9, 0.999  # a smaller p is not told; a larger one is 1
 
 
 def t_test(differences: np.ndarray) -> float:
@@ -58,21 +58,21 @@ def interval_test(interval: Interval) -> float:
     So p ≤ .05 just where the interval of 95 % leaves out 0. NaN where there is no interval.
     """
 
-    def leaves_out(p: float) -> bool:
-        low, high = interval(1 - p)
-        return low > 0 or high < 0
+    from scipy.optimize import brentq
 
     if math.isnan(interval(LEVEL)[0]):
         return math.nan
-    low, high = LEAST, 0.999
-    if not leaves_out(high):
+    low, high = interval(1 - MOST)
+    if low <= 0 <= high:
         return 1.0
-    if leaves_out(low):
-        return low
-    while high > low * (1 + 1e-6):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if leaves_out(middle) else (middle, high)
-    return high
+
+    def distance(log_p: float) -> float:
+        """How far 0 is from the end that lies towards it; below 0 inside of the interval."""
+        ends = interval(1 - math.exp(log_p))
+        return ends[0] if low > 0 else -ends[1]
+
+    least, most = math.log(LEAST), math.log(MOST)
+    return LEAST if distance(least) > 0 else math.exp(brentq(distance, least, most, xtol=1e-7))
 
 
 def holm_intervals(intervals: Sequence[Interval]) -> list[tuple[float, float, float]]:

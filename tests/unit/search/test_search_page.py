@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from bertlens.search.failures import failure_kinds, failure_table, failures_said
+from bertlens.search.hubs import hubs, hubs_said
 
 from bertlens.cli import command_line as cli
+from bertlens.errors import ModelError
 from bertlens.search import metrics, paired, retrieval_command, search_page, slices
 from bertlens.search.bm25 import bm25
 from bertlens.search.collection import Collection
-from bertlens.search.failures import failure_kinds, failure_table, failures_said
-from bertlens.search.hubs import hubs, hubs_said
 from bertlens.search.ranked_lists import RankedLists
 from unit.tasks.test_page import HOSTILE, Tables
 
@@ -34,30 +36,40 @@ class Search:
     collection: Collection
     lists: RankedLists
     lens = SimpleNamespace(model_name="tiny <b>")
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
-    @cache
+    def _table(self, name: str, table: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        if name not in self.tables:
+            self.tables[name] = table()
+        return self.tables[name]
+
+    @property
+    def questions(self) -> pd.DataFrame:
+        return self._table("questions", lambda: metrics.by_question(self.lists, self.collection))
+
     def metrics(self) -> pd.DataFrame:
-        questions = metrics.by_question(self.lists, self.collection)
-        return metrics.table(questions, metrics.by_question(bm25(self.collection), self.collection))
+        beside = self._table("BM25", lambda: metrics.by_question(bm25(self.collection), self.collection))
+        return self._table("metrics", lambda: metrics.table(self.questions, beside))
 
-    @cache
     def slices(self) -> pd.DataFrame:
-        return slices.slices(metrics.by_question(self.lists, self.collection), self.collection)
+        return self._table("slices", lambda: slices.slices(self.questions, self.collection))
 
-    @cache
     def failures(self) -> pd.DataFrame:
-        return failure_table(self.collection, self.lists, None, None)
+        return self._table("failures", lambda: failure_table(self.collection, self.lists, None, None))
 
-    @cache
     def hubs(self) -> pd.DataFrame:
-        return hubs(self.collection, self.lists, draws=0)
+        return self._table("hubs", lambda: hubs(self.collection, self.lists, draws=0))
+
+    def contrast(self, query: str, wrong: str, right: str) -> Any:
+        if query == "q3":
+            raise ModelError("this model has no sum over words")
+        return SimpleNamespace(said=f"“a” of <i>{query}</i> prefers {wrong} to {right}.")
 
     def save(self, path: Path) -> Path:
-        questions = metrics.by_question(self.lists, self.collection)
-        return paired.to_json(path, questions, self.collection, self.lens.model_name)
+        return paired.to_json(path, self.questions, self.collection, self.lens.model_name)
 
     def against(self, before: pd.DataFrame) -> pd.DataFrame:
-        return paired.against(before, metrics.by_question(self.lists, self.collection))
+        return paired.against(before, self.questions)
 
 
 @cache
@@ -103,7 +115,14 @@ def test_the_tables_are_those_of_the_retrieval() -> None:
     assert [row[4] for row in kinds[1:]] == [number(chance) for chance in counts["chance"]]
     assert [row[7] for row in kinds[1:]] == counts["rule"].tolist()
     widest = table.sort_values("gap", ascending=False, kind="stable", na_position="first")
+    reasons = [row[0] for row in failures if len(row) == 1]
+    failures = [row for row in failures if len(row) > 1]
     assert len(table) >= 26 and [row[4] for row in failures[1:]] == [number(gap) for gap in widest["gap"]]
+    for reason, (_, r) in zip(
+        reasons, widest[widest["gap"].notna()].head(search_page.CONTRASTS).iterrows(), strict=True
+    ):
+        expected_reason = f"“a” of <i>{r['query']}</i> prefers {r['wrong']} to {r['right']}."
+        assert reason == ("this model has no sum over words." if r["query"] == "q3" else expected_reason)
     for row, (_, r) in zip(failures[1:], widest.iterrows(), strict=True):
         assert [cell.split()[0] for cell in row[:3]] == [r["query"], r["wrong"], r["right"]]
         assert row[3] == number(r["rank_right"], 0) and row[5] == r["kind"].replace("_", " ")
@@ -140,7 +159,8 @@ def test_the_largest_gaps_stand_on_the_page(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(search_page, "FAILURES", 5)
     search = searched()
     text = search_page.page(search)
-    assert len(Tables(text).tables[2]) == 6 and f"The largest gaps stand first: 5 of {len(search.failures())}." in text
+    assert len([row for row in Tables(text).tables[2] if len(row) > 1]) == 6
+    assert f"The largest gaps stand first: 5 of {len(search.failures())}, and below some of them what" in text
 
 
 def test_the_first_sentence_says_whether_bm25_is_worse() -> None:
