@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.ranking import is_nothing
 from ..measures.ranks import spearman
-from ..survey.intervals import difference_interval, mean_interval
+from .intervals import difference_interval, mean_interval
 
 
 def t_test(differences: np.ndarray) -> float:
