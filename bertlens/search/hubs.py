@@ -57,14 +57,14 @@ def hubs(collection: Collection, lists: RankedLists, *, draws: int = 1000, seed:
     queries = np.array(collection.judged if collection.grades else range(len(collection.queries)), dtype=np.int64)
     if not len(queries):
         raise InputError("no question has a relevant document: leave relevance out, and all questions count")
-    near = lists.rows[queries, :NEAREST]
-    lengths = (near >= 0).sum(1)
-    counted = (near >= 0) & ~_relevance(collection, queries, near)
+    nearest = lists.rows[queries, :NEAREST]
+    lengths = (nearest >= 0).sum(1)
+    eligible = (nearest >= 0) & ~_relevance(collection, queries, nearest)
     chances = np.minimum(TEN, lengths) / np.maximum(1, lengths)
     # (n,) of every place that counts: passage, question
-    at, _ = np.nonzero(counted)
-    passages, place = np.unique(near[counted], return_inverse=True)
-    times = np.bincount(place, weights=np.nonzero(counted)[1] < TEN, minlength=len(passages)).astype(np.int64)
+    at, _ = np.nonzero(eligible)
+    passages, place = np.unique(nearest[eligible], return_inverse=True)
+    times = np.bincount(place, weights=np.nonzero(eligible)[1] < TEN, minlength=len(passages)).astype(np.int64)
     totals = np.bincount(place, minlength=len(passages))
     p = _tails(times, totals, place, chances[at])
     table = pd.DataFrame(
@@ -74,7 +74,7 @@ def hubs(collection: Collection, lists: RankedLists, *, draws: int = 1000, seed:
             "questions": totals,
             "chance": np.bincount(place, weights=chances[at], minlength=len(passages)),
             "p": p,
-            "p_drawn": _drawn(times, counted, place, lengths, draws, seed),
+            "p_drawn": _drawn(times, eligible, place, lengths, draws, seed),
             "p_holm": holm(p, len(p)),
         }
     )
@@ -87,22 +87,23 @@ def hubs(collection: Collection, lists: RankedLists, *, draws: int = 1000, seed:
 
 def hubs_said(table: pd.DataFrame, names: int = 3) -> str:
     """How many hubs there are and the first of them, in a sentence or two."""
-    of = "questions that it is not relevant to" if table.attrs["judged"] else "questions"
-    family = f"{len(table):,} passages that are among the {NEAREST} nearest of {table.attrs['questions']:,} questions"
+    it, they = (f" that {name} not relevant to" if table.attrs["judged"] else "" for name in ("it is", "they are"))
+    total = f"{table.attrs['questions']:,} questions"
+    family = f"{len(table):,} passages that are among the {NEAREST} nearest of a question{they} ({total})"
     hits = table[table["hub"]]
     if not len(hits):
         return f"None of the {family} is a hub."
     named = "; ".join(
-        f"{isolate(row.passage)} is among the first {TEN} for {row.times:,} {of}, {row.chance:.1f} by chance"
+        f"{isolate(row.passage)} is among the first {TEN} for {row.times:,} questions{it}, {row.chance:.1f} by chance"
         for row in hits.head(names).itertuples()
     )
     return f"{len(hits):,} of the {family} {'is a hub' if len(hits) == 1 else 'are hubs'}: {named}."
 
 
-def _relevance(collection: Collection, queries: np.ndarray, near: np.ndarray) -> np.ndarray:
+def _relevance(collection: Collection, queries: np.ndarray, nearest: np.ndarray) -> np.ndarray:
     """(Q, K) bool whether the passage at each place is of a document that is relevant to the question."""
-    relevance = np.zeros(near.shape, dtype=bool)
-    for line, (query, rows) in enumerate(zip(queries.tolist(), near.tolist(), strict=True)):
+    relevance = np.zeros(nearest.shape, dtype=bool)
+    for line, (query, rows) in enumerate(zip(queries.tolist(), nearest.tolist(), strict=True)):
         if documents := collection.relevant(query):
             relevance[line] = [row >= 0 and collection.documents[row] in documents for row in rows]
     return relevance
@@ -121,21 +122,21 @@ def _tails(times: np.ndarray, totals: np.ndarray, place: np.ndarray, chances: np
 
 
 def _drawn(
-    times: np.ndarray, counted: np.ndarray, place: np.ndarray, lengths: np.ndarray, draws: int, seed: int
+    times: np.ndarray, eligible: np.ndarray, place: np.ndarray, lengths: np.ndarray, draws: int, seed: int
 ) -> np.ndarray:
     """(n,) how often `times` or more came in draws of TEN of each question's own nearest."""
     if not draws:
         return np.full(len(times), np.nan)
     generator = np.random.default_rng(seed)
-    passages = np.full(counted.shape, -1, dtype=np.int64)
-    passages[counted] = place
-    ended = np.arange(counted.shape[1]) >= lengths[:, None]
+    passages = np.full(eligible.shape, -1, dtype=np.int64)
+    passages[eligible] = place
+    ended = np.arange(eligible.shape[1]) >= lengths[:, None]
     reached = np.zeros(len(times), dtype=np.int64)
-    most = min(TEN, counted.shape[1]) - 1
+    end = min(TEN, eligible.shape[1])
     for _ in range(draws):
-        keys = generator.random(counted.shape, dtype=np.float32)
+        keys = generator.random(eligible.shape, dtype=np.float32)
         keys[ended] = 2.0
-        places = np.argpartition(keys, most, axis=1)[:, : most + 1]
+        places = np.argpartition(keys, end - 1, axis=1)[:, :end]
         sample = np.take_along_axis(passages, places, axis=1)
         reached += np.bincount(sample[sample >= 0], minlength=len(times)) >= times
     return (1 + reached) / (1 + draws)

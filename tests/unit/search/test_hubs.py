@@ -99,14 +99,15 @@ def test_a_planted_hub() -> None:
     first = table.iloc[0]
     assert first["p_drawn"] == 1 / 1001 and first["p_holm"] < 0.001 < 0.05 < first["p_drawn"] * len(table)
     assert hubs_said(table) == (
-        f"1 of the {len(table)} passages that are among the 100 nearest of 60 questions is a hub: p17 is among the "
-        f"first 10 for {first['times']} questions, {first['chance']:.1f} by chance."
+        f"1 of the {len(table)} passages that are among the 100 nearest of a question (60 questions) is a hub: p17 is "
+        f"among the first 10 for {first['times']} questions, {first['chance']:.1f} by chance."
     )
     # where it is the answer of each of them, it is none
     grades = {f"q{query}": {"p17": 1} for query in range(60)}
     table = hubs(collection(60, 300, grades), lists, draws=0)
     assert "p17" not in set(table["passage"]) and not table["hub"].any()
-    said = f"None of the {len(table)} passages that are among the 100 nearest of 60 questions is a hub."
+    said = f"None of the {len(table)} passages that are among the 100 nearest of a question that they are "
+    said += "not relevant to (60 questions) is a hub."
     assert hubs_said(table) == said and "10 best" in RULE and "100 nearest" in RULE
 
 
