@@ -223,7 +223,7 @@ def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None,
         assert isinstance(reading, TokensReading)
         if not any(reading.scored):
             raise ModelError(f"{lens.model_name} scores no token of text {name}: all of them are on its skip-list")
-        notes += side.notes(name)
+        notes += side.notes(f"Text {name}")
         if count := sum(reading.added):
             notes.append(f"{count} tokens are added to text {name}, and scored.")
         if count := len(reading.scored) - sum(reading.scored):
