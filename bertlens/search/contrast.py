@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InputError, check_lens
+from ..errors import InputError, SelectionError, check_lens
 from ..text.encoding import check_text
+from .cross_contrast import cross_contrast
 from .score_difference import TEXTS, Contrast, Tasks
 from .vector_contrast import vector_contrast
 
@@ -22,7 +23,9 @@ def contrast(
 
     tasks: None, "query" or "document" of the question and of both passages, as in `lens.encode`. of: "output" for words
     by the last layer, "input" for words by what went in, about three forward passes of each text; None is the one that
-    the pooling has (see `Similarity.of`). Raises InputError for anything else than texts.
+    the pooling has (see `Similarity.of`). Late interaction is split by the question's tokens. Of a cross-encoder the
+    difference is that of two logits, split by what went into both runs; tasks are none of its.
+    Raises InputError for anything else than texts, ModelError for a cross-encoder of several labels.
     """
     check_lens(lens)
     for text, name in zip((query, wrong, right), TEXTS, strict=True):
@@ -31,4 +34,8 @@ def contrast(
         check_text(text, name)
     if not isinstance(tasks, tuple | list) or len(tasks) != 2:
         raise InputError("tasks are two, of the question and of the passages: None, 'query' or 'document'")
+    if lens.sentences.crosses:
+        if of == "output":
+            raise SelectionError("a cross-encoder has no vectors: words are split by what went in, of='input'")
+        return cross_contrast(lens, (query, wrong, right))
     return vector_contrast(lens, (query, wrong, right), (tasks[0], tasks[1]), of)

@@ -93,20 +93,19 @@ class Side:
         return split(self.lens.sentences, self.reading, self.keep)
 
     def without_words(self) -> Iterator[Tensor]:
-        """(n, E) batches of W + 1 vectors: with all words, and without each. See `without`, `Similarity.effects`."""
-        return self.without([[], *self.words])
+        """(n, E) batches of W + 1 vectors: with all words, and without each, which no head sees and no pooling reads.
 
-    def without(self, sets: Sequence[Sequence[int]]) -> Iterator[Tensor]:
-        """(n, E) batches of a vector for each set of tokens, which no head sees and no pooling reads; places stay.
-
-        Raises ModelError for a model that hands out no queries and keys.
+        See `Similarity.effects`. Raises ModelError for a model that hands out no queries and keys.
         """
-        for states, keep in self.states_without(sets):
+        for states, keep in self.states_without([[], *self.words]):
             yield self.lens.sentences.vectors(states, keep)
 
     @torch.no_grad()
     def states_without(self, sets: Sequence[Sequence[int]]) -> Iterator[tuple[Tensor, Tensor]]:
-        """Batches of the last hidden states (n, S, D) without each set of tokens, and (n, S) what is pooled of them."""
+        """Batches: last hidden states (n, S, D), no head seeing each set of tokens, and (n, S) what is pooled of them.
+
+        Places stay. Raises ModelError for a model that hands out no queries and keys.
+        """
         trace = self.trace
         if not trace.has_neurons:
             raise ModelError(trace.why_no_neurons)
