@@ -7,7 +7,8 @@ from typing import Any
 from ..errors import InputError, SelectionError, check_lens
 from ..text.encoding import check_text
 from .cross_contrast import cross_contrast
-from .score_difference import TEXTS, Contrast, Tasks
+from .score_difference import Contrast, Tasks
+from .text_words import TEXTS
 from .vector_contrast import vector_contrast
 
 

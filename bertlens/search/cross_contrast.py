@@ -23,8 +23,8 @@ from ..sentences.text_pair import TOKENS
 from ..text.display import word_of
 from ..trace.trace import Trace
 from ..whatif.reruns import check as check_changes
-from .score_difference import TEXTS, Contrast, check_text_name, subject
-from .text_words import TextWords
+from .score_difference import Contrast
+from .text_words import TEXTS, TextWords, check_text_name, subject
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

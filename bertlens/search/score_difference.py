@@ -7,7 +7,7 @@ of the passages are two lists, of which each sums to its own score; they are sub
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,17 +16,16 @@ import numpy as np
 
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
-from ..errors import InputError, ModelError, SelectionError, excerpt
+from ..errors import InputError, ModelError
 from ..model.fingerprint import Fingerprint
+from ..run.changes import Change
 from ..sentences.encoders import SentenceLens
-from .text_words import TextWords
+from .text_words import TEXTS, TextWords, check_text_name, signed, subject
+from .word_runs import changed, without
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    from ..run.changes import Change
-
-TEXTS = ("query", "wrong", "right")
 Tasks = tuple[str | None, str | None]
 WORDS = 2  # of the question that a sentence names
 
@@ -195,6 +194,23 @@ class Contrast(ABC):
     def scores_changed(self, changes: Sequence[Change]) -> tuple[float, float]:
         """Both scores of the runs with changes. Raises SelectionError for changes of certain tokens."""
 
+    def without(
+        self,
+        word: str | None = None,
+        side: str = "wrong",
+        how: str = "hidden",
+        *,
+        n_random: int = 8,
+        frequencies: Mapping[str, int] | None = None,
+        seed: int = 0,
+    ) -> DataFrame:
+        """Both scores without a word of a text, beside other words of it: see `word_runs.without`."""
+        return without(self, word, side, how, n_random=n_random, frequencies=frequencies, seed=seed)
+
+    def rerun(self, *changes: Change) -> DataFrame:
+        """Both scores before and after the same changes of every run: see `word_runs.changed`."""
+        return changed(self, changes)
+
     @abstractmethod
     def rewritten(self, query: str | None = None, wrong: str | None = None, right: str | None = None) -> Contrast:
         """The contrast with other texts in the place of these; what is not given stays, and is not read again."""
@@ -215,19 +231,3 @@ class Contrast(ABC):
         scores = f"{self.scores[0]:.4f} and {self.scores[1]:.4f}, difference {self.difference:+.4f}"
         split = f" {self.why_not}." if self.why_not else ""
         return " ".join([f"Contrast({scores}.{split}", *self.notes]) + ")"
-
-
-def signed(numbers: Sequence[float]) -> list[str]:
-    """Numbers with their signs, and with the decimals that tell them from 0."""
-    return [("+" if number > 0 else "") + ranked([number])[0] for number in numbers]
-
-
-def subject(text: str) -> str:
-    """What a sentence calls a text."""
-    return {"query": "The question", "wrong": "The wrong passage", "right": "The right passage"}[text]
-
-
-def check_text_name(text: str) -> str:
-    if text not in TEXTS:
-        raise SelectionError(f"no text {excerpt(text)}: there are {', '.join(map(repr, TEXTS))}")
-    return text

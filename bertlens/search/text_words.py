@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..base.ranking import ranked
+from ..errors import SelectionError, excerpt
+
+TEXTS = ("query", "wrong", "right")
+
 
 def key_of(name: str) -> str:
     """What two occurrences of a word have in common: its letters and digits, small ones; "" of a mark."""
@@ -52,3 +57,19 @@ class TextWords:
     def sums(self, parts: np.ndarray) -> dict[str, float]:
         """What each word puts in wherever it stands, of parts (rows,)."""
         return {key: float(parts[rows].sum()) for key, rows in self.by_key.items()}
+
+
+def signed(numbers: Sequence[float]) -> list[str]:
+    """Numbers with their signs, and with the decimals that tell them from 0."""
+    return [("+" if number > 0 else "") + ranked([number])[0] for number in numbers]
+
+
+def subject(text: str) -> str:
+    """What a sentence calls a text."""
+    return {"query": "The question", "wrong": "The wrong passage", "right": "The right passage"}[text]
+
+
+def check_text_name(text: str) -> str:
+    if text not in TEXTS:
+        raise SelectionError(f"no text {excerpt(text)}: there are {', '.join(map(repr, TEXTS))}")
+    return text

@@ -16,15 +16,15 @@ from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..sentences.encoders import COSINE, DOT, MANHATTAN, SentenceLens
-from ..sentences.inputs import check_by
+from ..sentences.inputs import check_by, why_no_input
 from ..sentences.late_interaction import LateEncoder, LateSimilarity, TokensReading, late_notes
 from ..sentences.own_embedder import MANHATTAN_SUM
 from ..sentences.text_pair import Side
 from ..sentences.text_similarity import SPLITS, Similarity
-from ..sentences.token_parts import held_notes
+from ..sentences.token_parts import held_notes, no_sum
 from ..whatif.reruns import check as check_changes
-from .score_difference import TEXTS, Contrast, Tasks, check_text_name, subject
-from .text_words import TextWords
+from .score_difference import Contrast, Tasks
+from .text_words import TEXTS, TextWords, check_text_name, subject
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -48,9 +48,9 @@ class VectorContrast(Contrast):
         pair = self.pairs[0]
         if pair.function not in (COSINE, DOT):
             return MANHATTAN_SUM if pair.function == MANHATTAN else NO_DISTANCE
-        if self.of in pair.splits:
-            return ""
-        return pair.why_not or f"there is no split by {self.of}"
+        if self.of == "output":
+            return pair.why_not
+        return no_sum(self.lens.sentences) or next(filter(None, map(why_no_input, map(self._side, TEXTS))), "")
 
     @property
     def gap(self) -> float:
