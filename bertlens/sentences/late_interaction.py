@@ -5,7 +5,7 @@ Khattab and Zaharia 2020 (ColBERT), section 3.3: the score is Σᵢ maxⱼ qᵢ�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,15 @@ class LateEncoder(SentenceEncoder):
             scored=tuple(scored.tolist()),
             added=tuple(added.tolist()),
         )
+
+    def token_vectors(self, states: Tensor) -> Tensor:
+        """(N, S, E) of last hidden states (N, S, D): the vector of each token, scored or not."""
+        features: dict[str, Tensor] = {"token_embeddings": states}
+        with torch.no_grad():
+            for step in [*self.module][1:]:
+                if type(step).__name__ in ("Dense", "Normalize"):  # Dropout does nothing, the mask changes no vector
+                    features = step(features)
+        return features["token_embeddings"]
 
 
 def sentence_encoder(module: Any) -> SentenceEncoder:
@@ -217,20 +226,23 @@ def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None,
     """See `text_similarity.similarity`. Raises ModelError where the model scores no token of a text."""
     fingerprint = lens.borrowed.fingerprint()
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
-    notes: list[str] = []
-    for name, side in zip(SIDES, sides, strict=True):
-        reading = side.reading
-        assert isinstance(reading, TokensReading)
-        if not any(reading.scored):
-            raise ModelError(f"{lens.model_name} scores no token of text {name}: all of them are on its skip-list")
-        notes += side.notes(name)
-        if count := sum(reading.added):
-            notes.append(f"{count} tokens are added to text {name}, and scored.")
-        if count := len(reading.scored) - sum(reading.scored):
-            notes.append(f"{count} tokens of text {name} are not scored.")
+    notes = [note for name, side in zip(SIDES, sides, strict=True) for note in late_notes(side, f"Text {name}")]
     vectors = ([side.reading.vector] for side in sides)
     value = float(lens.sentences.similarity(*vectors)[0, 0])
     return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
+
+
+def late_notes(side: Side, subject: str) -> Iterator[str]:
+    """As `Side.notes`, and which tokens are scored. Raises ModelError where none is."""
+    reading, inside = side.reading, subject[0].lower() + subject[1:]
+    assert isinstance(reading, TokensReading)
+    if not any(reading.scored):
+        raise ModelError(f"{side.lens.model_name} scores no token of {inside}: all of them are on its skip-list")
+    yield from side.notes(subject)
+    if count := sum(reading.added):
+        yield f"{count} tokens are added to {inside}, and scored."
+    if count := len(reading.scored) - sum(reading.scored):
+        yield f"{count} tokens of {inside} are not scored."
 
 
 def _tokens(lens: SentenceLens, ids: Sequence[int]) -> list[str]:
