@@ -3,19 +3,19 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { capital, headLabel } from "../paint/format";
 import { into } from "../parts/controls";
-import { Token, tokenText, tokenWord } from "../parts/token";
+import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
 import { type FrontAnswer, isLone, useFront } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
-import { answerBars, type Bar, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
+import { answerBars, type Bar, barRows, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
 import { brief, short } from "./claims";
 
 const TITLES: Record<string, string> = {
   words: "The model’s guesses",
   labels: "The model’s label",
-  tags: "The words’ tags",
+  tags: "The tag of",
   span: "The model’s answer",
   similarity: "How alike",
   embedding: "Its vector rests on",
@@ -31,7 +31,7 @@ export function Answer() {
   const front = useFront();
   useSlot(view, front);
   if (!front) return <NoAnswer />;
-  const { kind, unit, said: note, rows, choices } = front.answers;
+  const { kind, unit, said: note, choices } = front.answers;
   const share = front.shares;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
@@ -43,6 +43,7 @@ export function Answer() {
       <h3 title={capital(about)}>
         {isLone(front.answers) ? "The model’s score" : TITLES[kind]}
         {kind === "words" && front.answers.places.length > 0 && ` at ${front.lead.position}`}
+        {kind === "tags" && ` ${tokenQuote(view.overview.queries.tokens[front.lead.position]!)}`}
       </h3>
       {kind !== "embedding" ? (
         <Bars front={front} bars={answerBars(front)} />
@@ -54,7 +55,7 @@ export function Answer() {
         <Bars front={front} bars={shareBars(front, view.overview.queries, share.value)} />
       )}
       {note && <p class="bl-answer-note">{note}</p>}
-      {(kind === "words" || choices.length > rows.length) && <OtherAnswer />}
+      {(kind === "words" || choices.length > barRows(front).length) && <OtherAnswer />}
     </section>
   );
 }
@@ -74,15 +75,16 @@ function NoAnswer() {
   );
 }
 
-/** A mask that the reader pins is the one whose words are shown, until another text comes. */
+/** A mask or a tagged token that the reader pins is the one whose answers are shown, until another text comes. */
 function useSlot(view: View, front: FrontAnswer | null): void {
   const { focus, overview, page, link } = view;
   const name = useRef("");
   const { query, pinnedQuery } = focus;
-  const pin = pinnedQuery && front?.answers.kind === "words" && front.answers.places.includes(query) ? query : null;
+  const pin = pinnedQuery && front?.answers.places.includes(query) ? query : null;
   useEffect(() => {
     if (pin === null || !front || pin === front.lead.position || !link.kernel.peek()) return;
-    name.current = front.answers.rows.find(({ position }) => position === pin)?.name ?? "";
+    const { rows, places, tags } = front.answers;
+    name.current = tags?.[places.indexOf(pin)] ?? rows.find(({ position }) => position === pin)?.name ?? "";
     if (name.current) choose(view, name.current, pin);
   }, [pin]);
   const forget = () => {
@@ -148,18 +150,11 @@ interface OneBarProps {
 
 function OneBar({ front, bar, track, lead }: OneBarProps) {
   const view = useView();
-  const { overview, shownHead, link } = view;
+  const { shownHead, link } = view;
   const { kind, unit } = front.answers;
-  const { name, position, pieces, now, was, about, markers } = bar;
+  const { name, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
-  const label =
-    kind === "similarity"
-      ? "both texts"
-      : isLone(front.answers)
-        ? "score"
-        : kind === "tags"
-          ? `${overview.queries.tokens[position]}: ${name}`
-          : name;
+  const label = kind === "similarity" ? "both texts" : isLone(front.answers) ? "score" : name;
   const isOurs = kind === "similarity" || isLone(front.answers); // the name is no word of the model's
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
