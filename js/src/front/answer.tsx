@@ -1,11 +1,11 @@
 // The model's answer as bars: ink stays without the head, the accent is lost without it. A click asks about another answer.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { capital, headLabel } from "../paint/format";
+import { capital, counted, headLabel, signed } from "../paint/format";
 import { into } from "../parts/controls";
 import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { type FrontAnswer, isLone, useFront } from "../state/frontanswers";
+import { type FrontAnswer, isLone, type Unrelated, useFront, useUnrelated } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
@@ -109,7 +109,9 @@ function OtherAnswer() {
 
 function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
   const { answers, factor } = front;
-  const track = trackOf(bars, curvesOf(front, bars), isOpenEnded(answers) ? 0 : 1);
+  const unrelated = useUnrelated(answers.kind);
+  const band = unrelated ? [unrelated.low, unrelated.high] : [];
+  const track = trackOf(bars, [...curvesOf(front, bars), band], isOpenEnded(answers) ? 0 : 1);
   const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
   const legends = LEGENDS[factor === 1 && front.changeCount === 0 ? "head" : "change"]!;
   const legend = leadKinds.find((kind) => legends[kind]);
@@ -117,8 +119,12 @@ function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
   return (
     <div class={longest > 9 ? "bl-bars bl-long-names" : "bl-bars"}>
       {bars.map((bar, n) => (
-        <OneBar key={`${bar.position} ${bar.name} ${bar.pieces[0]}`} {...{ front, bar, track, lead: n === 0 }} />
+        <OneBar
+          key={`${bar.position} ${bar.name} ${bar.pieces[0]}`}
+          {...{ front, bar, track, unrelated, lead: n === 0 }}
+        />
       ))}
+      {unrelated && <UnrelatedWords {...unrelated} />}
       <p class="bl-bars-legend">
         {legend && (
           <>
@@ -141,14 +147,28 @@ function spoken({ name, now, off, was }: Bar, head: string): string {
   return `${tokenWord(name)}, ${short(now)}${before}${without}`;
 }
 
+/** What the band behind a similarity is. */
+function UnrelatedWords({ n, pairs, low, median, high }: Unrelated) {
+  return (
+    <p
+      class="bl-bars-legend"
+      data-testid="unrelated"
+      title={`Of ${counted(pairs)} pairs of ${n} unrelated English sentences 5 % are below ${signed(low, 2)}, half below ${signed(median, 2)}, 5 % above ${signed(high, 2)}: in the model without changes`}
+    >
+      <span class="bl-unrelated" /> {n} unrelated sentences: {signed(low, 2)} to {signed(high, 2)}
+    </p>
+  );
+}
+
 interface OneBarProps {
   front: FrontAnswer;
   bar: Bar;
   track: [number, number];
+  unrelated: Unrelated | null;
   lead: boolean;
 }
 
-function OneBar({ front, bar, track, lead }: OneBarProps) {
+function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
   const view = useView();
   const { shownHead, link } = view;
   const { kind, unit } = front.answers;
@@ -166,6 +186,10 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
     ? `${now.toFixed(4)}. Click: hide it from all heads${needs}`
     : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}${needs}`;
   const place = ([lo, hi]: [number, number], value: number) => percent((value - lo) / (hi - lo || 1));
+  const stretchStyle = (from: number, to: number) => ({
+    left: place(track, from),
+    right: percent(1 - (to - track[0]) / (track[1] - track[0] || 1)),
+  });
   return (
     <button
       type="button"
@@ -179,6 +203,7 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
       <span class="bl-answer-name">{isOurs || markers ? label : <Token text={label} />}</span>{" "}
       <span class="bl-answer-number bl-number">{short(now)}</span>{" "}
       <span class="bl-answer-track">
+        {unrelated && <span class="bl-unrelated" style={stretchStyle(unrelated.low, unrelated.high)} />}
         {stretchesOf(bar, track, lead).map((stretch) => (
           <span
             key={stretch.kind}
