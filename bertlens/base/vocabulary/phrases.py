@@ -63,8 +63,6 @@ HEADS_MANY = "Which of {heads} heads matter takes a run for each: it is tried on
 
 # --- the numbers of an answer that heads are switched off for ---
 
-ONE_TEXT = "Unrelated texts are compared where the answer is the similarity of two."
-UNRELATED_LONG = "Reading {texts} unrelated texts takes a while: bl.similarity(lens, a, b).baseline compares them."
 NO_VECTOR = "{model} answers with no vector of the text"
 POOLED = (
     "Each token’s part of the vector, along the vector: its state times its weight in the pooling. They add up to 1."

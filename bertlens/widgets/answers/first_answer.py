@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 from ...base.limits import BAND_WORK
-from ...base.vocabulary import phrases
 from ...errors import BertLensError
 from ...measures.vector_shares import vector_shares
 from ...trace.trace import Trace
@@ -85,12 +84,13 @@ def unrelated(trace: Trace) -> Answer:
 
     try:
         if answer_kind(trace) != "similarity":
-            return {"why_not": phrases.ONE_TEXT}, {}
+            return {"why_not": "unrelated texts are compared where the answer is the similarity of two"}, {}
         lens: Any = trace.lens
         if not baseline.is_known(lens, ALIKE):
             tokens = sum(len(text.split()) + 4 for text in baseline.TEXTS)  # of pieces and of the template, about
             if single_changes.work(trace, tokens / trace.n_tokens) > BAND_WORK:
-                return {"why_not": phrases.UNRELATED_LONG.format(texts=len(baseline.TEXTS))}, {}
+                many = f"reading {len(baseline.TEXTS)} unrelated texts takes a while"
+                return {"why_not": f"{many}: bl.similarity(lens, a, b).baseline compares them"}, {}
         numbers = asdict(baseline.baseline(lens, math.nan, ALIKE))
     except BertLensError as error:
         return {"why_not": str(error)}, {}

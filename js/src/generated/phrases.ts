@@ -45,8 +45,6 @@ export const EMBEDDING_ALIKE = "cosine of the embedding with the one before";
 export const EMBEDDING_TURNED = "how far the text’s vector turns";
 export const HEADS_LONG = ({ tokens }: Filled<"tokens">): string => `Which heads matter in a text of ${tokens} tokens takes a while: it is tried on request.`;
 export const HEADS_MANY = ({ heads }: Filled<"heads">): string => `Which of ${heads} heads matter takes a run for each: it is tried on request.`;
-export const ONE_TEXT = "Unrelated texts are compared where the answer is the similarity of two.";
-export const UNRELATED_LONG = ({ texts }: Filled<"texts">): string => `Reading ${texts} unrelated texts takes a while: bl.similarity(lens, a, b).baseline compares them.`;
 export const NO_VECTOR = ({ model }: Filled<"model">): string => `${model} answers with no vector of the text`;
 export const POOLED = "Each token’s part of the vector, along the vector: its state times its weight in the pooling. They add up to 1.";
 export const EMBEDDING_KEPT = "cosine with the embedding before";

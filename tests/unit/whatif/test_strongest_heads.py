@@ -173,7 +173,7 @@ def test_unrelated_texts_are_read_as_the_two_that_are_shown(monkeypatch: pytest.
     question = QUESTIONS["unrelated"]
     assert [*question.carried(run.original, [])] == []
     monkeypatch.setattr(first_answer, "BAND_WORK", 1)
-    assert first_answer.unrelated(run)[0]["why_not"].startswith("Reading 48 unrelated texts takes a while")
+    assert first_answer.unrelated(run)[0]["why_not"].startswith("reading 48 unrelated texts takes a while")
     monkeypatch.undo()
     fields, _ = first_answer.unrelated(run)
     states = [lens.trace(text).output.last_hidden_state[0].double().mean(0) for text in TEXTS]
