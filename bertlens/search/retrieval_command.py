@@ -15,7 +15,7 @@ from ..lens import Lens
 from . import metrics, paired
 from .bm25 import bm25
 from .reading import texts
-from .retrieval import Retrieval, retrieval
+from .retrieval_run import Retrieval, retrieval
 from .search_page import page
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from bertlens.search.failures import failure_kinds, failure_table, failures_said
-from bertlens.search.hubs import hubs, hubs_said
 
 from bertlens.cli import command_line as cli
 from bertlens.errors import ModelError
 from bertlens.search import metrics, paired, retrieval_command, search_page, slices
 from bertlens.search.bm25 import bm25
 from bertlens.search.collection import Collection
+from bertlens.search.failures import failure_kinds, failure_table, failures_said
+from bertlens.search.hubs import hubs, hubs_said
 from bertlens.search.ranked_lists import RankedLists
 from unit.tasks.test_page import HOSTILE, Tables
 
