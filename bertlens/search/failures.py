@@ -135,11 +135,20 @@ def _beside_chance(holds: np.ndarray, failed: Cases) -> dict[str, Any]:
 
 def _among_all(is_hub: np.ndarray, fails: np.ndarray) -> dict[str, Any]:
     """The numbers of hubs: how many of the failures among all judged questions with one first, (Q,) bool each."""
-    from scipy.stats import hypergeom
-
-    n = int(is_hub[fails].sum())
-    p = float(hypergeom.sf(n - 1, len(fails), is_hub.sum(), fails.sum()))
+    n, total, count, size = (int(x) for x in (is_hub[fails].sum(), len(fails), is_hub.sum(), fails.sum()))
+    p = _drawn_together(n, count, size, total)
     return _counts(is_hub[fails]) | {"chance": _share(is_hub), "p": p}
+
+
+def _drawn_together(n: int, count: int, size: int, total: int) -> float:
+    """P(X ≥ n), X how many of `count` are among `size` that are drawn of `total`: Fisher's exact test, one-sided."""
+    from scipy.special import gammaln
+
+    def ways(of: int, k: np.ndarray | int) -> np.ndarray:
+        return gammaln(of + 1) - gammaln(np.add(k, 1)) - gammaln(np.subtract(of + 1, k))
+
+    k = np.arange(max(n, size - (total - count)), min(count, size) + 1)
+    return min(1.0, float(np.exp(ways(count, k) + ways(total - count, size - k) - ways(total, size)).sum()))
 
 
 def _counts(holds: np.ndarray) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -226,7 +227,7 @@ def test_a_hub_stands_in_the_place_of_right_passages() -> None:
     questions, passages = generator.normal(size=(2, 60, 64))
     passages = np.r_[3 * questions + passages, generator.normal(size=(240, 64))]  # the first sixty are the right ones
     passages[100] = 0
-    lists = ranked(np.c_[questions, np.full(60, 9.0)], np.c_[passages, np.arange(300) == 100])
+    lists = ranked(np.c_[questions, np.where(np.arange(60) < 40, 9.0, 4.0)], np.c_[passages, np.arange(300) == 100])
     world, _ = planted([f"t{n}" for n in range(300)], [[0]], [f"t{n}" for n in range(60)])
     table = failure_table(world, lists, None, None)
     hits = int((lists.rows[:, 0] == 100).sum())
@@ -234,6 +235,8 @@ def test_a_hub_stands_in_the_place_of_right_passages() -> None:
     kinds = failure_kinds(table).set_index("kind")
     assert kinds.loc["hub", "n"] == hits and kinds.loc["hub", "chance"] == pytest.approx(hits / 60)
     assert np.isnan(kinds.loc["hub", "answered"])
+    n = len(table)  # of the sixty; the hub is wrong wherever it is first
+    assert hits <= n < 60 and kinds.loc["hub", "p"] == pytest.approx(math.comb(60 - hits, n - hits) / math.comb(60, n))
 
 
 def test_the_best_passage_of_a_document_counts() -> None:
