@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,17 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from torch import Tensor
 
-from ..base.arrays_file import Autosave
-from ..base.atomic import claimed
-from ..base.interrupts import stoppable
 from ..base.paths import as_path
-from ..base.progress import bar, is_watched
-from ..errors import BertLensError, ModelError, check_batch, check_lens
+from ..errors import ModelError, check_batch, check_lens
 from ..lens import Lens
 from ..sentences.encoders import NO_VECTORS, WINDOW
 from ..sentences.late_interaction import LateEncoder
 from ..sentences.similarity_matrix import check_texts
 from . import vectors_file
+from .long_work import complete
 
 STEPS = 127  # of an int8 row to each side of 0
 Matrix: TypeAlias = tuple[np.ndarray, np.ndarray]  # of a text: (n, E) its rows, (n,) their scales, of float32 (0,)
@@ -119,42 +115,19 @@ def encoded(
         if path is not None and ready:
             vectors_file.write(path, about, ready, [matrices[digest] for digest in ready], int8, is_late)
 
-    with ExitStack() as stack:
-        if path is not None:
-            stack.enter_context(claimed(path))
-            stack.enter_context(stoppable())
-        autosave = Autosave(save)
-        progress_bar = stack.enter_context(bar(len(missing), "text", "vectors", progress))
-        try:
-            for window in _windows(missing, WINDOW * batch_size):
-                vectors_of = lens.sentences.encode(
-                    [missing[digest] for digest in window], task, None, batch_size, False
-                )
-                matrices |= zip(window, _matrices(vectors_of, int8, lens.model_name), strict=True)
-                progress_bar.update(len(window))
-                autosave()
-        except KeyboardInterrupt:
-            save()
-            if path is None or is_watched():
-                raise
-            count = sum(digest in matrices for digest in digests)
-            raise BertLensError(
-                f"stopped: {count:,} of {len(texts):,} texts have their vectors in {path}; the same call goes on"
-            ) from None
-        save()
+    def encode(window: Sequence[bytes]) -> list[Matrix]:
+        vectors = lens.sentences.encode([missing[digest] for digest in window], task, None, batch_size, False)
+        return _matrices(vectors, int8, lens.model_name)
+
+    # long texts first, and always in this order: a run that goes on has the batches that it would have had
+    order = sorted(missing, key=lambda digest: len(missing[digest]), reverse=True)
+    complete(matrices, order, encode, WINDOW * batch_size, path, save, "text", "vectors", progress)
     texts_in_order = [matrices[digest] for digest in digests]
     if path is None:
         return _joined(texts_in_order, int8, is_late)
     matrices.clear()
     del texts_in_order
     return _read(path, about)[1]
-
-
-def _windows(missing: dict[bytes, str], size: int) -> Iterator[list[bytes]]:
-    """Texts that are encoded together, long ones first: a run that goes on has the batches that it would have had."""
-    order = sorted(missing, key=lambda digest: len(missing[digest]), reverse=True)
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
 
 
 def _matrices(vectors: Any, int8: bool, name: str) -> list[Matrix]:
