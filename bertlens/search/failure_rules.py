@@ -13,10 +13,10 @@ import numpy as np
 
 from ..text.plain_words import words_of
 from .collection import Collection
+from .hubs import NEAREST, TEN
 from .near_duplicates import RUN, incidence, near_duplicates
 from .ranked_lists import RankedLists
 
-TEN = 10
 FREQUENT = 0.1  # of the passages: a word that more of them hold is a frequent one
 SAMPLE = 10_000  # passages, evenly spaced, in which words are counted
 TWICE = 2
@@ -38,7 +38,10 @@ RULES = {
         f"The first stage had a right document among its first {TEN}, and the second stage has all right ones further "
         "down than that."
     ),
-    "hub": "The wrong passage is a hub by the rule of the table of hubs.",
+    "hub": (
+        f"The wrong passage is a hub: it is among the {TEN} best, for questions that it is not relevant to, more often "
+        f"than it would be if each question drew {TEN} of its {NEAREST} nearest passages at random."
+    ),
     "no_word": (
         "Question and right passage share no rarer word: none but words that more than a tenth "
         "of the passages hold, and more than one."

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.ranking import ranked
 from ..errors import InputError, check_lens
-from ..sentences.encoders import SentenceLens
+from ..lens import Lens
 from ..survey.findings import holm
 from ..survey.intervals import count_interval
 from .collection import Collection
+from .exact_search import search
 from .failure_rules import (
     OTHERS,
     RULES,
@@ -27,6 +30,7 @@ from .failure_rules import (
 from .hubs import FOUND, at_least, hubs
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
+from .vectors import PassageVectors, encoded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +39,12 @@ NONE = "none"  # the kind of a failure for which no rule holds
 
 
 def failures(
-    lens: SentenceLens, collection: Collection, lists: RankedLists, *, first_lists: RankedLists | None = None
+    lens: Lens,
+    collection: Collection,
+    lists: RankedLists,
+    *,
+    first_lists: RankedLists | None = None,
+    vectors: PassageVectors | None = None,
 ) -> pd.DataFrame:
     """DataFrame, a row for each judged question whose first document is not relevant, in the order of the questions.
 
@@ -43,10 +52,13 @@ def failures(
     the list has none, of the right ones with the largest grade the first by id. rank_right: the rank of its document;
     score_wrong, score_right and gap, the first less the second; NaN where the list has no right one. kind: the first
     of RULES that holds, "none" where none does; and a bool column for each rule. `failure_kinds` counts them beside
-    chance. first_lists: those of the first stage, without which no second stage has lost anything.
+    chance. first_lists: those of the first stage, without which no second stage has lost anything. vectors: of the
+    passages; with them a question whose list has no right one is searched to the end, and none is NaN.
     Raises InputError where no question has a relevant passage.
     """
     check_lens(lens)
+    if vectors is not None:
+        lists = _to_the_end(lens, collection, lists, vectors)
     return failure_table(collection, lists, first_lists, PassageLimit(lens))
 
 
@@ -81,6 +93,28 @@ def failure_table(
         "kinds": [{"kind": name} | kinds[name] for name in RULES if name in kinds],
     }
     return failure
+
+
+@dataclass(frozen=True, eq=False)
+class LongerLists(RankedLists):
+    """Lists of which some hold all passages."""
+
+    searches: Mapping[int, tuple[np.ndarray, np.ndarray]]  # question -> (P,) int64 passages, (P,) float64 scores
+
+    def passages(self, query: int) -> np.ndarray:
+        return self.searches[query][0] if query in self.searches else super().passages(query)
+
+
+def _to_the_end(lens: Lens, collection: Collection, lists: RankedLists, vectors: PassageVectors) -> RankedLists:
+    """The lists, those of judged questions without a right document to the last passage."""
+    queries = [q for q in collection.judged if not collection.relevant(q).keys() & {*lists.documents(q, collection)}]
+    if not queries:
+        return lists
+    query_vectors = encoded(lens, [collection.queries[query] for query in queries], "query", progress=False)
+    table = search(query_vectors, vectors, lens.sentences.function, collection.passage_order, len(vectors))
+    return LongerLists(
+        lists.rows, lists.scores, dict(zip(queries, zip(table.rows, table.scores, strict=True), strict=True))
+    )
 
 
 def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
@@ -135,11 +169,20 @@ def _beside_chance(holds: np.ndarray, failed: Cases) -> dict[str, Any]:
 
 def _among_all(is_hub: np.ndarray, fails: np.ndarray) -> dict[str, Any]:
     """The numbers of hubs: how many of the failures among all judged questions with one first, (Q,) bool each."""
-    from scipy.stats import hypergeom
-
-    n = int(is_hub[fails].sum())
-    p = float(hypergeom.sf(n - 1, len(fails), is_hub.sum(), fails.sum()))
+    n, total, count, size = (int(x) for x in (is_hub[fails].sum(), len(fails), is_hub.sum(), fails.sum()))
+    p = _drawn_together(n, count, size, total)
     return _counts(is_hub[fails]) | {"chance": _share(is_hub), "p": p}
+
+
+def _drawn_together(n: int, count: int, size: int, total: int) -> float:
+    """P(X ≥ n), X how many of `count` are among `size` that are drawn of `total`: Fisher's exact test, one-sided."""
+    from scipy.special import gammaln
+
+    def ways(of: int, k: np.ndarray | int) -> np.ndarray:
+        return gammaln(of + 1) - gammaln(np.add(k, 1)) - gammaln(np.subtract(of + 1, k))
+
+    k = np.arange(max(n, size - (total - count)), min(count, size) + 1)
+    return min(1.0, float(np.exp(ways(count, k) + ways(total - count, size - k) - ways(total, size)).sum()))
 
 
 def _counts(holds: np.ndarray) -> dict[str, Any]:
@@ -157,10 +200,8 @@ def _rows(collection: Collection, lists: RankedLists, failed: Cases, columns: di
     import pandas as pd
 
     right, lines = failed.right[:, 0], failed.queries
-    hits = lists.rows[lines] == right[:, None]
-    listed = hits.any(1)
-    score_right = np.where(listed, lists.scores[lines, hits.argmax(1)], math.nan)
     score_wrong = lists.scores[lines, 0]
+    score_right = np.array([_score(lists, *pair) for pair in zip(lines.tolist(), right.tolist(), strict=True)])
     rules = {name: columns.get(name, np.zeros(len(lines), dtype=bool)) for name in RULES}
     holds = np.column_stack([*rules.values(), np.ones(len(lines), dtype=bool)])
     kinds = np.array([*RULES, NONE], dtype=object)
@@ -169,7 +210,7 @@ def _rows(collection: Collection, lists: RankedLists, failed: Cases, columns: di
             "query": [collection.query_ids[query] for query in lines],
             "wrong": [collection.passage_ids[row] for row in failed.wrong],
             "right": [collection.passage_ids[row] for row in right],
-            "rank_right": np.where(listed, failed.ranks[:, 0], math.nan),
+            "rank_right": np.where(np.isnan(score_right), math.nan, failed.ranks[:, 0]),
             "score_wrong": score_wrong,
             "score_right": score_right,
             "gap": score_wrong - score_right,
@@ -177,3 +218,11 @@ def _rows(collection: Collection, lists: RankedLists, failed: Cases, columns: di
             **rules,
         }
     )
+
+
+def _score(lists: RankedLists, query: int, passage: int) -> float:
+    """NaN where the list has it not."""
+    longer = lists.searches.get(query) if isinstance(lists, LongerLists) else None
+    scores = lists.scores[query] if longer is None else longer[1]
+    hits = np.flatnonzero(lists.passages(query) == passage)
+    return float(scores[hits[0]]) if len(hits) else math.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -15,12 +16,14 @@ import pytest
 import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.search.collection import Collection
+from bertlens.search.exact_search import search
 from bertlens.search.failure_rules import RULES
 from bertlens.search.failures import failure_kinds, failure_table, failures, failures_said
 from bertlens.search.hubs import at_least
 from bertlens.search.ranked_lists import RankedLists
+from bertlens.search.vectors import encoded
 from unit.search.test_hubs import names, ranked
-from unit.tiny_encoders import encoder
+from unit.tiny_encoders import encoder, words
 
 FREQUENT = [f"often{n}" for n in range(8)]
 
@@ -226,7 +229,7 @@ def test_a_hub_stands_in_the_place_of_right_passages() -> None:
     questions, passages = generator.normal(size=(2, 60, 64))
     passages = np.r_[3 * questions + passages, generator.normal(size=(240, 64))]  # the first sixty are the right ones
     passages[100] = 0
-    lists = ranked(np.c_[questions, np.full(60, 9.0)], np.c_[passages, np.arange(300) == 100])
+    lists = ranked(np.c_[questions, np.where(np.arange(60) < 40, 9.0, 4.0)], np.c_[passages, np.arange(300) == 100])
     world, _ = planted([f"t{n}" for n in range(300)], [[0]], [f"t{n}" for n in range(60)])
     table = failure_table(world, lists, None, None)
     hits = int((lists.rows[:, 0] == 100).sum())
@@ -234,6 +237,8 @@ def test_a_hub_stands_in_the_place_of_right_passages() -> None:
     kinds = failure_kinds(table).set_index("kind")
     assert kinds.loc["hub", "n"] == hits and kinds.loc["hub", "chance"] == pytest.approx(hits / 60)
     assert np.isnan(kinds.loc["hub", "answered"])
+    n = len(table)  # of the sixty; the hub is wrong wherever it is first
+    assert hits <= n < 60 and kinds.loc["hub", "p"] == pytest.approx(math.comb(60 - hits, n - hits) / math.comb(60, n))
 
 
 def test_the_best_passage_of_a_document_counts() -> None:
@@ -246,6 +251,26 @@ def test_the_best_passage_of_a_document_counts() -> None:
     table = failure_table(world, RankedLists(rows, lists.scores), None, None)
     assert len(table) == 0 and failures_said(table) == "0 of 1 judged questions have a wrong document first."
     assert np.isnan(failure_kinds(table)["share"]).all()
+
+
+def test_a_list_without_a_right_passage_is_searched_to_its_end() -> None:
+    lens = bl.Lens(encoder())
+    passages = [words(6 + n % 5, n) for n in range(40)]
+    world, _ = planted(passages, [[0]] * 8, passages[:8])
+    world = dataclasses.replace(world, grades={f"q{n}": {f"p{(n + 9) % 40}": 1, f"p{n + 20}": 2} for n in range(8)})
+    vectors = encoded(lens, world.passages, "document", progress=False)
+    queries = encoded(lens, world.queries, "query", progress=False)
+    lists = search(queries, vectors, "cosine", world.passage_order, depth=3)
+    ended = failures(lens, world, lists).set_index("query")
+    table = failures(lens, world, lists, vectors=vectors).set_index("query")
+    assert ended["rank_right"].isna().sum() >= 4 and not table["rank_right"].isna().any()
+    scores = lens.model.similarity(lens.model.encode_query(world.queries), lens.model.encode_document(world.passages))
+    for name, row in table.iterrows():
+        n = int(str(name)[1:])
+        order = scores[n].argsort(descending=True).tolist()
+        rank, right = min((order.index(place), place) for place in ((n + 9) % 40, n + 20))
+        assert (row["wrong"], row["right"], row["rank_right"]) == (f"p{order[0]}", f"p{right}", rank + 1)
+        assert row["gap"] == pytest.approx(float(scores[n, order[0]] - scores[n, right]), abs=1e-5)
 
 
 def test_refused() -> None:
