@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
+from ..base.atomic import text_or_path
 from ..errors import BertLensError
 from ..export import pages
 from ..trace.provenance import made_with
@@ -24,8 +26,16 @@ HUBS = 20
 Fields = dict[str, Any]  # what a template is rendered with
 
 
-def page(retrieval: Retrieval) -> str:
-    """The text of the page."""
+@overload
+def page(retrieval: Retrieval) -> str: ...
+
+
+@overload
+def page(retrieval: Retrieval, path: Path) -> Path: ...
+
+
+def page(retrieval: Retrieval, path: Path | None = None) -> str | Path:
+    """The text of the page; with a path, where it was written. Raises ExportError where it cannot be."""
     collection = retrieval.collection
     texts = dict(zip(collection.passage_ids, collection.passages, strict=True))
     hubs = retrieval.hubs()
@@ -44,7 +54,7 @@ def page(retrieval: Retrieval) -> str:
         },
         "slices": _slices(retrieval.slices()) if collection.judged else None,
     }
-    return pages.render("retrieval.jinja", **fields, made=made_with())
+    return text_or_path(pages.render("retrieval.jinja", **fields, made=made_with()), path)
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:

@@ -10,16 +10,17 @@ import numpy as np
 
 from ..base.quotes import isolate
 from ..errors import InputError, excerpt
+from ..sentences.encoders import SentenceLens
 from ..survey.findings import holm_intervals
 from ..survey.intervals import group_interval, share_interval
 from ..text.plain_words import words_of
 from .bm25 import passage_frequencies, word_counts
 from .collection import Collection
+from .failure_rules import ReadingLimit
+from .passage_limits import PassageLimit
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from .passage_limits import PassageLimit
 
 FEWEST = 10  # questions in a slice, and outside of it
 OF_QUARTERS = 4 * FEWEST  # questions; of fewer, halves
@@ -27,19 +28,26 @@ RIGHT = "right passages"
 
 
 def slices(
-    questions: pd.DataFrame, collection: Collection, limit: PassageLimit | None = None, measure: str = "nDCG@10"
+    lens: SentenceLens, collection: Collection, questions: pd.DataFrame, measure: str = "nDCG@10"
 ) -> pd.DataFrame:
     """DataFrame(kind, slice, n, mean, low, high, outside, difference, difference_low, difference_high, p, finding).
 
     questions: a table of `metrics.by_question`. A row a slice of these: quarters (below 40 questions halves, one of
     which stands for both) by the length of the question, by the length of its right passages (the median of them), and
-    by its rarest word (in how many passages it stands; 0 for one that is in none); with a limit, whether a right
-    passage is longer than what the model reads. Lengths are in words. mean: of the measure, with its 95 % interval
+    by its rarest word (in how many passages it stands; 0 for one that is in none); and those of which a right passage
+    is longer than what the model reads. Lengths are in words. mean: of the measure, with its 95 % interval
     over questions; outside: the mean of the other questions; difference: mean − outside, its interval and p are
     Holm's over the slices (`survey.findings.holm_intervals`), finding: p ≤ .05. Slices of fewer than 10 questions,
     inside or outside, are left out. What goes with a slice need not be what makes it so: long questions may be other
     questions. Raises InputError for a measure that is not there.
     """
+    return slice_table(collection, questions, PassageLimit(lens), measure)
+
+
+def slice_table(
+    collection: Collection, questions: pd.DataFrame, limit: ReadingLimit | None, measure: str = "nDCG@10"
+) -> pd.DataFrame:
+    """See `slices`. Without a limit no passage is cut."""
     import pandas as pd
 
     if measure not in questions.columns:
@@ -80,7 +88,7 @@ def sentence(table: pd.DataFrame) -> str:
     return f"In {clause} {measure} differs from that of the other questions{named and ': '}{named} (Holm, 5 %)."
 
 
-def _slices(collection: Collection, limit: PassageLimit | None) -> Iterator[tuple[str, str, np.ndarray]]:
+def _slices(collection: Collection, limit: ReadingLimit | None) -> Iterator[tuple[str, str, np.ndarray]]:
     """(kind, name, (n,) bool) of each slice of the judged questions."""
     judged = collection.judged
     words = [words_of(collection.queries[query]) for query in judged]
@@ -109,7 +117,7 @@ def _right_passages(collection: Collection) -> list[list[int]]:
     ]
 
 
-def _is_cut(collection: Collection, limit: PassageLimit, query: int, right: list[int]) -> bool:
+def _is_cut(collection: Collection, limit: ReadingLimit, query: int, right: list[int]) -> bool:
     texts = [collection.passages[row] for row in right]
     return limit.excerpts(texts, limit.room(collection.queries[query])) != texts
 
