@@ -52,6 +52,9 @@ LIMITS: dict[str, Limit] = {
 # 7 to 10 s on one core; BERT-base to 24 tokens, MiniLM as far as "carried" goes.
 ALONE_WORK = 2e11
 
+# For the band behind the similarity of two texts: 48 sentences. 2 s on one core; BERT-base, MiniLM eight times over.
+BAND_WORK = 6e10
+
 # Characters of a text, which are counted before anything is tokenised
 TEXT_CHARACTERS = 1_000_000  # at most: tokenizers take some 60 bytes for each, before anything can be cut
 PAGE_TEXT_CHARACTERS = 100_000  # that the page sends

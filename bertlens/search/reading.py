@@ -309,7 +309,7 @@ def _check_questions(names: list[str], judgements: Grades) -> None:
     if strangers and unjudged:
         way = "leave out what the other side lacks; questions without ids are counted from 1"
         if judgements.keys() <= {str(number) for number in range(1, len(names) + 1)}:
-            way = f"numbers up to {len(names):,} may be places: bl.search.reading.texts(queries) counts the questions"
+            way = f"numbers up to {len(names):,} may be places: bl.search.texts(queries) counts the questions"
         raise InputError(
             f"judgements and questions do not fit: judged and not asked {_share(strangers, judgements)}, asked and not "
             f"judged {_share(unjudged, names)}; {way}"

@@ -14,7 +14,7 @@ from ..export.arrays import inert
 from ..lens import Lens
 from . import metrics, paired
 from .reading import texts
-from .retrieval import Retrieval, retrieval
+from .retrieval_run import Retrieval, retrieval
 from .search_page import page
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from .hubs import RULE, hubs_said
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .retrieval import Retrieval
+    from .retrieval_run import Retrieval
 
 FAILURES = 200  # with the largest gap
 CONTRASTS = 5  # of these, about two seconds each

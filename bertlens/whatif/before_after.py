@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
 from ..base.vocabulary import phrases
+from ..base.vocabulary.constants import CHOICES
 from ..measures.predictions import (
     UNITS,
     change_apart,
@@ -60,7 +62,9 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
     target: a label or a word that is asked about, the first row then; where, as of `targets.target_of`.
 
     Words, labels and spans with their probability as in `Trace.predictions` (a regression with its output); of token
-    classifiers the k tokens whose own label's probability changed most. Encoders: the similarity of both texts, each
+    classifiers k tokens with their own label, first the target's, else that of the first token whose label is not the
+    commonest of the text, then those whose own label's probability changed most; and last the other labels of the
+    first token, the best before first, up to 20. Encoders: the similarity of both texts, each
     run alone with the changes; of one text, or where a change is of tokens that neither text alone has together, the
     cosine of the embedding with that of the original run (1 before). Raises ModelError where the model has no answer.
     """
@@ -136,7 +140,7 @@ def named_answers(
     kind: str, trace: Trace, before: Numbers, after: Numbers, k: int, target: Target | None = None
 ) -> list[NamedAnswer]:
     """Which answers are shown of two outputs' numbers, as in `answers`: the target first."""
-    pairs = ((place, number) for place, number in _NAMED[kind](trace, before, after, k))
+    pairs = _NAMED[kind](trace, before, after, k, None if target is None else target.position)
     rows = [NamedAnswer(place, number, *_name(kind, trace, place, number)) for place, number in pairs]
     if target is None:
         return rows
@@ -152,15 +156,25 @@ def _name(kind: str, trace: Trace, place: int, number: int) -> tuple[int, str]:
     return place, name_of(trace, kind, number, place)
 
 
-def _best(_trace: Trace, before: Numbers, after: Numbers, k: int) -> list[tuple[int, int]]:
+Place: TypeAlias = tuple[int, int]  # as `numbers_of` has an answer: its place, its number
+
+
+def _best(_trace: Trace, before: Numbers, after: Numbers, k: int, _at: int | None = None) -> list[Place]:
     return [(place, n) for place in before for n in _either(before[place], after[place], k)]
 
 
-def _tags(trace: Trace, before: Numbers, after: Numbers, k: int) -> list[tuple[int, int]]:
-    positions = (~trace.special_mask).nonzero()[:, 0].tolist()
-    tags = {at: int(before[at].argmax()) for at in positions}
-    change = {at: abs(float(after[at][tag] - before[at][tag])) for at, tag in tags.items()}
-    return [(at, tags[at]) for at in sorted(sorted(positions, key=lambda at: -change[at])[:k])]
+def _tags(trace: Trace, before: Numbers, after: Numbers, k: int, at: int | None) -> list[Place]:
+    tags = {int(n): int(before[int(n)].argmax()) for n in (~trace.special_mask).nonzero()[:, 0]}
+    if at is None:
+        if not tags:
+            return []
+        [(commonest, _)] = Counter(tags.values()).most_common(1)
+        at = next((place for place, tag in tags.items() if tag != commonest), min(tags))
+    tag = int(before[at].argmax())
+    change = {n: abs(float(after[n][own] - before[n][own])) for n, own in tags.items() if n != at}
+    others = sorted(sorted(change, key=lambda n: -change[n])[: k - 1])
+    rest = [n for n in _either(before[at], after[at], CHOICES) if n != tag]
+    return [(at, tag), *((n, tags[n]) for n in others), *((at, n) for n in rest[: CHOICES - 1])]
 
 
 def spans(trace: Trace) -> Tensor:
@@ -176,11 +190,11 @@ def span_chances(trace: Trace, output: Any) -> Tensor:
     return (start[:, None] * end[None]).masked_fill(~spans(trace), 0).flatten()
 
 
-def _best_spans(trace: Trace, before: Numbers, after: Numbers, k: int) -> list[tuple[int, int]]:
+def _best_spans(trace: Trace, before: Numbers, after: Numbers, k: int, _at: int | None) -> list[Place]:
     return _best(trace, before, after, min(k, int(spans(trace).sum())))
 
 
-_NAMED: dict[str, Callable[[Trace, Numbers, Numbers, int], list[tuple[int, int]]]] = {
+_NAMED: dict[str, Callable[[Trace, Numbers, Numbers, int, int | None], list[Place]]] = {
     "words": _best,
     "labels": _best,
     "tags": _tags,

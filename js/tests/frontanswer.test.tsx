@@ -361,6 +361,41 @@ describe("the front", () => {
     expect(it.text("answer")).toContain("lost without this head");
     expect(ops(it)).toContain("heads_that_matter");
   });
+  it("has a bar for every tag of one token, and a word that is pinned is asked about by its own", async () => {
+    const rows = [
+      [2, "B-PER", 0.7, 0.7],
+      [1, "O", 0.9, 0.9],
+      [2, "O", 0.2, 0.2],
+      [2, "B-LOC", 0.1, 0.1],
+    ];
+    const choices = ["O", "B-PER", "B-LOC"];
+    const tags = { ...ANSWERS, kind: "tags", choices, rows, places: [1, 2, 3], tags: ["O", "B-PER", "B-LOC"] };
+    const it = await front([], tags);
+    await it.wait(20);
+    const bars = [...it.part("answer").querySelectorAll(".bl-answer-row")].map((bar) => bar.textContent);
+    expect(bars).toEqual(["B-PER 0.70 ", "O 0.20 ", "B-LOC 0.10 "]);
+    expect(it.text("answer")).toMatch(/^The tag of “cat”/);
+    it.view.synced.put({ query: 3, key: null });
+    await it.wait(20);
+    expect(it.b.take("answers").message).toMatchObject({ target: "B-LOC", target_at: 3 });
+  });
+  it("shows unrelated texts behind the similarity of two, where the kernel has them", async () => {
+    const rows = [[-1, "similarity of the two texts", 0.36, 0.36]];
+    const it = await front([], { ...ANSWERS, kind: "similarity", unit: "cosine", choices: [], rows });
+    await it.wait(900);
+    expect(ops(it)).not.toContain("unrelated"); // after a second of quiet
+    await it.wait(200);
+    expect(it.part("unrelated")).toBeNull();
+    it.b.take("unrelated").give({ n: 48, pairs: 1128, low: -0.05, median: 0.06, high: 0.209, why_not: "" });
+    await it.wait(20);
+    expect(it.text("unrelated")).toBe("48 unrelated sentences: −0.05 to 0.21");
+    expect(it.part("unrelated").getAttribute("title")).toMatch(/1,128 pairs .* 5 % above 0\.21/);
+    const { left, right } = it.part("answer").querySelector<HTMLElement>(".bl-answer-track > .bl-unrelated")!.style;
+    expect([left, right]).toEqual(["0.00%", `${(100 * (1 - 0.259 / 1.05)).toFixed(2)}%`]);
+    const other = await front([], ANSWERS);
+    await other.wait(1300);
+    expect(ops(other)).not.toContain("unrelated");
+  });
   it("asks nothing while it is dragged, and once for one run when it is let go", async () => {
     const it = await dragged();
     const before = it.b.model.asked.length;

@@ -1,11 +1,13 @@
-"""What the first answer of a view rests on: the heads that matter most to it, the tokens of a text's vector."""
+"""What the first answer of a view rests on: heads that matter, tokens of a vector; and unrelated texts beside two."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
+from ...base.limits import BAND_WORK
 from ...errors import BertLensError
 from ...measures.vector_shares import vector_shares
 from ...trace.trace import Trace
@@ -15,6 +17,8 @@ from ...whatif.strongest_heads import first_number, limit, ranking
 from ..records import Answer, Selection
 from ..turns import PATIENCE, ask_again, in_steps
 from .whatif import asked_target, carried_target
+
+ALIKE = (None, None)  # both texts are read as the view reads them, neither as a query
 
 
 def heads_that_matter(
@@ -68,6 +72,41 @@ def carried_with_target(trace: Trace, selection: Selection) -> Iterator[dict[str
     """With the target that the view is set to, of such a text."""
     if _is_carried(trace):
         yield from carried_target(trace, selection)
+
+
+def unrelated(trace: Trace) -> Answer:
+    """How similar unrelated texts are to the model, unchanged: beside the similarity of the two that are shown.
+
+    Fields: n, pairs, low, median, high as of `sentences.baseline.Baseline`; why_not, a sentence where the answer is no
+    similarity of two texts, or the model is so large that 48 sentences take more than about 2 s and nobody has asked.
+    """
+    from ...sentences import baseline  # no other view reads texts
+
+    try:
+        if answer_kind(trace) != "similarity":
+            return {"why_not": "unrelated texts are compared where the answer is the similarity of two"}, {}
+        lens: Any = trace.lens
+        if not baseline.is_known(lens, ALIKE):
+            tokens = sum(len(text.split()) + 4 for text in baseline.TEXTS)  # of pieces and of the template, about
+            if single_changes.work(trace, tokens / trace.n_tokens) > BAND_WORK:
+                many = f"reading {len(baseline.TEXTS)} unrelated texts takes a while"
+                return {"why_not": f"{many}: bl.similarity(lens, a, b).baseline compares them"}, {}
+        numbers = asdict(baseline.baseline(lens, math.nan, ALIKE))
+    except BertLensError as error:
+        return {"why_not": str(error)}, {}
+    return {name: numbers[name] for name in ("n", "pairs", "low", "median", "high")} | {"why_not": ""}, {}
+
+
+def carried_unrelated(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Where they were compared."""
+    from ...sentences import baseline
+
+    try:
+        lens: Any = trace.lens
+        if lens is not None and answer_kind(trace) == "similarity" and baseline.is_known(lens, ALIKE):
+            yield {}
+    except BertLensError:
+        pass
 
 
 def shares(trace: Trace) -> Answer:

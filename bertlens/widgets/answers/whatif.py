@@ -41,7 +41,7 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
 
     Fields: kind, unit, said (beside the number), rows as [position, name, before, after], that of the target first,
     metrics as [name, label, unit], why_not; choices: names that may be asked about, of words the likeliest; places:
-    where, if there are several.
+    where, if there are several; of tags also tags: the own label of the token at each place.
     Raises InputError or ModelError for a target that this run has not.
     """
     name, position = asked_target(target, target_at)
@@ -69,8 +69,15 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
         return {"choices": names, "places": places if len(places) > 1 else []}
     if kind == "labels" and is_lone(trace):
         return {"choices": [], "places": []}
-    places = (~trace.special_mask).nonzero()[:, 0].tolist() if kind == "tags" else []
-    return {"choices": labels_of(trace)[:MOST_LABELS] if kind in ("labels", "tags") else [], "places": places}
+    if kind not in ("labels", "tags"):
+        return {"choices": [], "places": []}
+    labels = labels_of(trace)
+    fields: dict[str, Any] = {"choices": labels[:MOST_LABELS], "places": []}
+    if kind == "tags":
+        places = (~trace.special_mask).nonzero()[:, 0].tolist()
+        tags = trace.original.record.output.logits[0].argmax(-1).tolist()
+        fields |= {"places": places, "tags": [labels[tags[at]] for at in places]}
+    return fields
 
 
 def moved(trace: Trace, patience: float = PATIENCE) -> Answer:

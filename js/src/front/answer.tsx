@@ -1,21 +1,21 @@
 // The model's answer as bars: ink stays without the head, the accent is lost without it. A click asks about another answer.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { capital, headLabel } from "../paint/format";
+import { capital, counted, headLabel, signed } from "../paint/format";
 import { into } from "../parts/controls";
-import { Token, tokenText, tokenWord } from "../parts/token";
+import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { type FrontAnswer, isLone, useFront } from "../state/frontanswers";
+import { type FrontAnswer, isLone, type Unrelated, useFront, useUnrelated } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
-import { answerBars, type Bar, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
+import { answerBars, type Bar, barRows, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
 import { brief, short } from "./claims";
 
 const TITLES: Record<string, string> = {
   words: "The model’s guesses",
   labels: "The model’s label",
-  tags: "The words’ tags",
+  tags: "The tag of",
   span: "The model’s answer",
   similarity: "How alike",
   embedding: "Its vector rests on",
@@ -31,7 +31,7 @@ export function Answer() {
   const front = useFront();
   useSlot(view, front);
   if (!front) return <NoAnswer />;
-  const { kind, unit, said: note, rows, choices } = front.answers;
+  const { kind, unit, said: note, choices } = front.answers;
   const share = front.shares;
   const about = share?.state === "answered" ? share.value.said : `${unit}${note && `, ${note}`}`;
   return (
@@ -43,6 +43,7 @@ export function Answer() {
       <h3 title={capital(about)}>
         {isLone(front.answers) ? "The model’s score" : TITLES[kind]}
         {kind === "words" && front.answers.places.length > 0 && ` at ${front.lead.position}`}
+        {kind === "tags" && ` ${tokenQuote(view.overview.queries.tokens[front.lead.position]!)}`}
       </h3>
       {kind !== "embedding" ? (
         <Bars front={front} bars={answerBars(front)} />
@@ -54,7 +55,7 @@ export function Answer() {
         <Bars front={front} bars={shareBars(front, view.overview.queries, share.value)} />
       )}
       {note && <p class="bl-answer-note">{note}</p>}
-      {(kind === "words" || choices.length > rows.length) && <OtherAnswer />}
+      {(kind === "words" || choices.length > barRows(front).length) && <OtherAnswer />}
     </section>
   );
 }
@@ -74,15 +75,16 @@ function NoAnswer() {
   );
 }
 
-/** A mask that the reader pins is the one whose words are shown, until another text comes. */
+/** A mask or a tagged token that the reader pins is the one whose answers are shown, until another text comes. */
 function useSlot(view: View, front: FrontAnswer | null): void {
   const { focus, overview, page, link } = view;
   const name = useRef("");
   const { query, pinnedQuery } = focus;
-  const pin = pinnedQuery && front?.answers.kind === "words" && front.answers.places.includes(query) ? query : null;
+  const pin = pinnedQuery && front?.answers.places.includes(query) ? query : null;
   useEffect(() => {
     if (pin === null || !front || pin === front.lead.position || !link.kernel.peek()) return;
-    name.current = front.answers.rows.find(({ position }) => position === pin)?.name ?? "";
+    const { rows, places, tags } = front.answers;
+    name.current = tags?.[places.indexOf(pin)] ?? rows.find(({ position }) => position === pin)?.name ?? "";
     if (name.current) choose(view, name.current, pin);
   }, [pin]);
   const forget = () => {
@@ -107,7 +109,9 @@ function OtherAnswer() {
 
 function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
   const { answers, factor } = front;
-  const track = trackOf(bars, curvesOf(front, bars), isOpenEnded(answers) ? 0 : 1);
+  const unrelated = useUnrelated(answers.kind);
+  const band = unrelated ? [unrelated.low, unrelated.high] : [];
+  const track = trackOf(bars, [...curvesOf(front, bars), band], isOpenEnded(answers) ? 0 : 1);
   const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
   const legends = LEGENDS[factor === 1 && front.changeCount === 0 ? "head" : "change"]!;
   const legend = leadKinds.find((kind) => legends[kind]);
@@ -115,8 +119,12 @@ function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
   return (
     <div class={longest > 9 ? "bl-bars bl-long-names" : "bl-bars"}>
       {bars.map((bar, n) => (
-        <OneBar key={`${bar.position} ${bar.name} ${bar.pieces[0]}`} {...{ front, bar, track, lead: n === 0 }} />
+        <OneBar
+          key={`${bar.position} ${bar.name} ${bar.pieces[0]}`}
+          {...{ front, bar, track, unrelated, lead: n === 0 }}
+        />
       ))}
+      {unrelated && <UnrelatedWords {...unrelated} />}
       <p class="bl-bars-legend">
         {legend && (
           <>
@@ -139,27 +147,34 @@ function spoken({ name, now, off, was }: Bar, head: string): string {
   return `${tokenWord(name)}, ${short(now)}${before}${without}`;
 }
 
+/** What the band behind a similarity is. */
+function UnrelatedWords({ n, pairs, low, median, high }: Unrelated) {
+  return (
+    <p
+      class="bl-bars-legend"
+      data-testid="unrelated"
+      title={`Of ${counted(pairs)} pairs of ${n} unrelated English sentences 5 % are below ${signed(low, 2)}, half below ${signed(median, 2)}, 5 % above ${signed(high, 2)}: in the model without changes`}
+    >
+      <span class="bl-unrelated" /> {n} unrelated sentences: {signed(low, 2)} to {signed(high, 2)}
+    </p>
+  );
+}
+
 interface OneBarProps {
   front: FrontAnswer;
   bar: Bar;
   track: [number, number];
+  unrelated: Unrelated | null;
   lead: boolean;
 }
 
-function OneBar({ front, bar, track, lead }: OneBarProps) {
+function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
   const view = useView();
-  const { overview, shownHead, link } = view;
+  const { shownHead, link } = view;
   const { kind, unit } = front.answers;
-  const { name, position, pieces, now, was, about, markers } = bar;
+  const { name, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
-  const label =
-    kind === "similarity"
-      ? "both texts"
-      : isLone(front.answers)
-        ? "score"
-        : kind === "tags"
-          ? `${overview.queries.tokens[position]}: ${name}`
-          : name;
+  const label = kind === "similarity" ? "both texts" : isLone(front.answers) ? "score" : name;
   const isOurs = kind === "similarity" || isLone(front.answers); // the name is no word of the model's
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
@@ -171,6 +186,10 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
     ? `${now.toFixed(4)}. Click: hide it from all heads${needs}`
     : `${now.toFixed(4)} (${unit})${about ? ", between two runs" : ""}${needs}`;
   const place = ([lo, hi]: [number, number], value: number) => percent((value - lo) / (hi - lo || 1));
+  const stretchStyle = (from: number, to: number) => ({
+    left: place(track, from),
+    right: percent(1 - (to - track[0]) / (track[1] - track[0] || 1)),
+  });
   return (
     <button
       type="button"
@@ -184,6 +203,7 @@ function OneBar({ front, bar, track, lead }: OneBarProps) {
       <span class="bl-answer-name">{isOurs || markers ? label : <Token text={label} />}</span>{" "}
       <span class="bl-answer-number bl-number">{short(now)}</span>{" "}
       <span class="bl-answer-track">
+        {unrelated && <span class="bl-unrelated" style={stretchStyle(unrelated.low, unrelated.high)} />}
         {stretchesOf(bar, track, lead).map((stretch) => (
           <span
             key={stretch.kind}

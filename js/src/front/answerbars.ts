@@ -5,6 +5,7 @@ import { between, curveAt, curveOf, type FrontAnswer, isExact, type Shares } fro
 import { isAlike } from "./claims";
 
 const ROWS = 5;
+const TAGS = 9; // as many as four kinds of name have in a text
 
 /** One bar. */
 export interface Bar {
@@ -30,10 +31,12 @@ export const wordShares = (side: TokenSide, shares: Shares["shares"]) =>
 /** The rows that are shown: the one that is asked about, then as the model's own run ranks them; the best now is there. */
 export function barRows({ answers, lead }: FrontAnswer): AnswerRow[] {
   const { kind, rows } = answers;
-  const candidates = kind === "words" ? rows.filter(({ position }) => position === lead.position) : rows;
-  const list = candidates.slice(0, ROWS);
+  const candidates = ["words", "tags"].includes(kind)
+    ? rows.filter(({ position }) => position === lead.position)
+    : rows;
+  const list = candidates.slice(0, kind === "tags" ? TAGS : ROWS);
   const best = candidates.reduce((a, b) => (b.after > a.after ? b : a));
-  return kind === "tags" || list.includes(best) ? list : [...list.slice(0, -1), best];
+  return list.includes(best) ? list : [...list.slice(0, -1), best];
 }
 
 /** The bars of an answer. While its slider is dragged they are those of its curves. */

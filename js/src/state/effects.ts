@@ -24,6 +24,7 @@ export interface Answers {
   metrics: { name: string; label: string; unit: string }[];
   choices: string[]; // labels or words that may be asked about
   places: number[]; // masks or tokens where, if there are several
+  tags?: string[]; // of a classifier of tokens: the own label at each place
   why_not: string;
 }
 

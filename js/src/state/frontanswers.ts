@@ -40,6 +40,19 @@ export interface Shares {
   shares: Float32Array | Float64Array; // (S)
 }
 
+/** How similar unrelated texts are: 5 % of the pairs of n are below `low`, 5 % above `high`. */
+export interface Unrelated {
+  n: number;
+  pairs: number;
+  low: number;
+  median: number;
+  high: number;
+}
+
+const UNRELATED: Kind<Unrelated | null, "unrelated"> = {
+  op: "unrelated",
+  read: ({ fields }) => (fields.why_not ? null : (fields as unknown as Unrelated)),
+};
 const LOUDNESS: Kind<Loudness, "loudness"> = { op: "loudness", needs: "whatif", read: fieldsAndArrays };
 const HEADS: Kind<HeadsThatMatter, "heads_that_matter"> = {
   op: "heads_that_matter",
@@ -256,6 +269,15 @@ function useFrontAnswer(): FrontAnswer | null {
     waits,
     refused,
   };
+}
+
+/** Beside the similarity of two texts those of unrelated ones, where they are here or cheap; else null. */
+export function useUnrelated(kind: string): Unrelated | null {
+  const { answers, overview, link } = useView();
+  const isQuiet = useQuiet(overview.subject, TEXT_PAUSE) || !link.kernel.value;
+  const isAsked = kind === "similarity" && isQuiet;
+  const answer: Answer<Unrelated | null> = isAsked ? answers.get(UNRELATED, overview, {}) : { state: "asking" };
+  return contentOf(useLatest(answer, answer.state === "asking").state);
 }
 
 const FrontContext = createContext<FrontAnswer | null>(null);

@@ -160,7 +160,9 @@ function AnswerSlopes({ answers }: { answers: Answers }) {
   const { kind, unit, rows } = answers;
   const { overview } = useView();
   const positions = kind === "words" ? [...new Set(rows.map(({ position }) => position))].slice(0, 3) : [-1];
-  const named = rows.map((row) =>
+  const isFirstThere = ({ position }: AnswerRow, n: number) => rows.findIndex((one) => one.position === position) === n;
+  const shownRows = kind === "tags" ? rows.filter(isFirstThere) : rows; // the first token has rows of its other labels
+  const named = shownRows.map((row) =>
     isOfVectors(kind)
       ? { ...row, name: unit }
       : kind === "tags"
@@ -184,7 +186,7 @@ function AnswerSlopes({ answers }: { answers: Answers }) {
           />
         </div>
       ))}
-      {kind === "tags" && <p class="bl-muted">{tagsWords(rows)}</p>}
+      {kind === "tags" && <p class="bl-muted">{tagsWords(shownRows)}</p>}
     </Section>
   );
 }

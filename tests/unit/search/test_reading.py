@@ -215,7 +215,7 @@ def test_numbers_of_questions_that_match_by_accident_are_refused(tmp_path: Path)
         collection(path, TEXTS, judged)
     assert str(error.value) == (
         "judgements and questions do not fit: judged and not asked 1 of 4 ('3'), asked and not judged 1 of 4 ('8'); "
-        "numbers up to 4 may be places: bl.search.reading.texts(queries) counts the questions"
+        "numbers up to 4 may be places: bl.search.texts(queries) counts the questions"
     )
     read = collection(texts(path), TEXTS, judged)
     assert content(read)[0] == {str(number): f"question {number}" for number in range(1, 5)} and len(read.judged) == 4

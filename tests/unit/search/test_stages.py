@@ -68,7 +68,7 @@ def test_lists_are_deeper_where_passages_are_of_few_documents() -> None:
     made = ranked(lens, by_document, depth=6, **QUIET).lists
     depths = set()
     for question, row in enumerate(plain.rows):
-        enough = [depth for depth in (6, 24, 30) if len({documents[place] for place in row[:depth]}) >= 3][0]
+        enough = next(depth for depth in (6, 24, 30) if len({documents[place] for place in row[:depth]}) >= 3)
         depths.add(enough)
         assert made.passages(question).tolist() == row[:enough].tolist()
         assert np.isnan(made.scores[question, enough:]).all() and not np.isnan(made.scores[question, :enough]).any()

@@ -15,9 +15,11 @@ import bertlens as bl
 from bertlens import Lens, whatif
 from bertlens.base.limits import LIMITS
 from bertlens.measures.gradients import gradients
+from bertlens.sentences.unrelated import TEXTS
 from bertlens.whatif import strongest_heads as strongest
 from bertlens.whatif import sweeps, swept_numbers
 from bertlens.whatif.strongest_heads import strongest_heads
+from bertlens.widgets.answers import first_answer
 from bertlens.widgets.answers.first_answer import heads_that_matter, shares
 from bertlens.widgets.first_head import opening
 from bertlens.widgets.questions import QUESTIONS
@@ -215,3 +217,22 @@ def test_a_saved_page_holds_them_of_a_short_text_with_its_target(monkeypatch: py
         chosen = Selection(((0, 0),), settings={"target": "sat"})
         assert [*question.carried_shown(trace, chosen)] == [{"target": "sat"}] * count
         assert question.saved is not None and (count == 0 or len(question.saved(trace)[0]["heads"]) == 8)
+
+
+def test_unrelated_texts_are_read_as_the_two_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    lens = lens_of("similarity", num_hidden_layers=2)
+    run = lens.trace(*PAIR).rerun(whatif.off(0))
+    question = QUESTIONS["unrelated"]
+    assert [*question.carried(run.original, [])] == []
+    monkeypatch.setattr(first_answer, "BAND_WORK", 1)
+    assert first_answer.unrelated(run)[0]["why_not"].startswith("reading 48 unrelated texts takes a while")
+    monkeypatch.undo()
+    fields, _ = first_answer.unrelated(run)
+    states = [lens.trace(text).output.last_hidden_state[0].double().mean(0) for text in TEXTS]
+    vectors = torch.nn.functional.normalize(torch.stack(states), dim=1)
+    pairs = [float(vectors[i] @ vectors[j]) for i in range(len(TEXTS)) for j in range(i)]
+    assert (fields["n"], fields["pairs"], fields["why_not"]) == (48, len(pairs), "")
+    wanted = torch.tensor(pairs, dtype=torch.float64).quantile(torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64))
+    assert [fields[name] for name in ("low", "median", "high")] == pytest.approx(wanted.tolist(), abs=1e-5)
+    assert [*question.carried(run.original, [])] == [{}]
+    assert "two" in first_answer.unrelated(lens.trace(PAIR[0]))[0]["why_not"]

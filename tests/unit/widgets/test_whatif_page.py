@@ -174,9 +174,23 @@ def test_answers_and_sweeps_of_every_kind(kind: str) -> None:
         [row] = found.rows
         assert (row.before, row.after) == pytest.approx([of.predictions()["logit"][0] for of in (trace, run)], abs=1e-6)
     elif kind == "tags":
-        table = trace.predictions(k=1).set_index("position")
-        for row in found.rows:
-            assert (row.name, row.before) == pytest.approx(tuple(table.loc[row.position][["label", "probability"]]))
+        before, after = (of.output.logits[0].double().softmax(-1) for of in (trace, run))
+        labels = [f"LABEL_{n}" for n in range(3)]
+        tags = before.argmax(-1)
+        words = (~trace.special_mask).nonzero()[:, 0].tolist()
+        count = tags[words].bincount(minlength=3)
+        first = next((at for at in words if count[tags[at]] < count.max()), words[0])
+        change = {at: -abs(float(after[at, tags[at]] - before[at, tags[at]])) for at in words if at != first}
+        others = sorted(sorted(change, key=change.__getitem__)[:3])
+        ranked = before[first].argsort(descending=True).tolist()
+        wanted = [(first, ranked[0]), *((at, int(tags[at])) for at in others), *((first, n) for n in ranked[1:])]
+        for row, (at, n) in zip(found.rows, wanted, strict=True):
+            assert (row.position, row.name) == (at, labels[n])
+            assert (row.before, row.after) == pytest.approx((float(before[at, n]), float(after[at, n])), abs=1e-9)
+        fields = page.answers(run, labels[ranked[2]], others[0])[0]
+        assert fields["rows"][0][:2] == [others[0], labels[ranked[2]]] and len(fields["rows"]) == 1 + 1 + 4 + 2 - 1
+        assert {name for at, name, *_ in fields["rows"] if at == others[0]} == set(labels)
+        assert fields["tags"] == [labels[tags[at]] for at in fields["places"]] and fields["places"] == words
     for name, one in swept_numbers(trace).items():
         values = np.full((trace.n_layers, trace.n_heads), np.nan)
         for layer in range(trace.n_layers):

@@ -35,7 +35,8 @@ export async function answersOf(engine: Engine, shown: Run, name = "", at?: numb
       answer.choices = best(logits, CHOICES).map((n) => nameOf(engine, shown, n, places[0]!));
     } else answer.choices = isLone(engine) ? [] : engine.carried.answer.names;
     if (kind === "tags" || (kind === "words" && places.length > 1)) answer.places = places;
-    return { ...answer, kind, rows };
+    const tags = places.map((place) => nameOf(engine, shown, best(pairAt(engine, shown, place)[0], 1)[0]!, place));
+    return { ...answer, kind, rows, ...(kind === "tags" ? { tags } : {}) };
   } catch (error) {
     return { ...nothing, why_not: (error as Error).message };
   }
@@ -49,32 +50,51 @@ const pairAt = (engine: Engine, { original, pass }: Run, place: number) =>
 export function namedAnswers(engine: Engine, shown: Run, target: Target | null): Target[] {
   const places = placesOf(engine, shown);
   const isTags = engine.carried.answer.kind === "tags";
-  const rows = isTags ? ofTags(engine, shown, places) : ofPlaces(engine, shown, places);
+  const rows = isTags ? ofTags(engine, shown, places, target?.position) : ofPlaces(engine, shown, places);
   const isTheSame = (row: Target) => row.position === target?.position && row.name === target.name;
   return target ? [target, ...rows.filter((row) => !isTheSame(row))] : rows;
 }
 
+/** The best of either, those before first. */
+const eitherOf = (pair: [Float64Array, Float64Array], count: number) => [
+  ...new Set(pair.flatMap((numbers) => best(numbers, count))),
+];
+
 /** The best of either at each place, the best before first. */
 function ofPlaces(engine: Engine, shown: Run, places: number[]): Target[] {
   return places.flatMap((position) => {
-    const [base, variant] = pairAt(engine, shown, position);
-    const ids = [...new Set([...best(base, ANSWERS), ...best(variant, ANSWERS)])];
+    const ids = eitherOf(pairAt(engine, shown, position), ANSWERS);
     return ids.map((number) => ({ position, number, name: nameOf(engine, shown, number, position) }));
   });
 }
 
-/** Of the tokens whose own label's number changed most. */
-function ofTags(engine: Engine, shown: Run, places: number[]): Target[] {
-  const rows = places.map((position) => {
+/** The own label of a token, of those whose own label's number changed most, and the other labels of the first. */
+function ofTags(engine: Engine, shown: Run, places: number[], at?: number): Target[] {
+  const rowOf = (position: number) => {
     const [base, variant] = pairAt(engine, shown, position);
     const number = best(base, 1)[0]!;
     const change = Math.abs(variant[number]! - base[number]!);
     return { position, number, name: nameOf(engine, shown, number, position), change };
-  });
-  return [...rows]
+  };
+  const rows = places.map(rowOf);
+  const countOf = (number: number) => rows.filter((row) => row.number === number).length;
+  const commonest = rows.reduce(
+    (most, { number }) => (countOf(number) > countOf(most) ? number : most),
+    rows[0]?.number ?? -1,
+  );
+  const lead = at === undefined ? (rows.find(({ number }) => number !== commonest) ?? rows[0]) : rowOf(at);
+  if (!lead) return [];
+  const others = rows
+    .filter(({ position }) => position !== lead.position)
     .sort((a, b) => b.change - a.change)
-    .slice(0, ANSWERS)
+    .slice(0, ANSWERS - 1)
     .sort((a, b) => a.position - b.position);
+  const { position } = lead;
+  const numbers = eitherOf(pairAt(engine, shown, position), CHOICES).filter((number) => number !== lead.number);
+  const rest = numbers
+    .slice(0, CHOICES - 1)
+    .map((number) => ({ position, number, name: nameOf(engine, shown, number, position) }));
+  return [lead, ...others, ...rest];
 }
 
 /** Of a text the cosine of its vector with that of the run without changes; of two texts their similarity. */

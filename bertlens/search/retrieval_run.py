@@ -7,14 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.atomic import text_file
 from ..base.paths import as_path
 from ..errors import InputError, check_batch, check_lens, check_number, excerpt
 from ..lens import Lens
 from . import bm25, failures, hubs, metrics, paired, slices
 from .collection import Collection
-from .contrast import Contrast, contrast
+from .contrast import contrast
+from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
 from .reading import collection
+from .score_difference import Contrast
 from .search_page import page
 from .stages import Stages, ranked
 
@@ -63,21 +66,15 @@ class Retrieval:
     def slices(self) -> DataFrame:
         """The measures for short and long questions and passages, cut passages, rare words. See `slices.slices`."""
         self._check_judged()
-        return slices.slices(self.lens, self.collection, self.by_question)
+        return slices.slices(self.by_question, self.collection, PassageLimit(self.lens))
 
     def failures(self) -> DataFrame:
         """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failures`."""
         self._check_judged()
-        return failures.failures(
-            self.lens, self.collection, self.lists, first_lists=self.stages.first_lists, hubs=self.hubs()
-        )
+        return failures.failures(self.lens, self.collection, self.lists, first_lists=self.stages.first_lists)
 
     def hubs(self) -> DataFrame:
         """How often each passage stands among ten for questions that it is not relevant to. See `hubs.hubs`."""
-        return self._hubs
-
-    @cached_property
-    def _hubs(self) -> DataFrame:
         return hubs.hubs(self.collection, self.lists)
 
     def ranking(self, query: str | int, k: int = 10) -> DataFrame:
@@ -111,7 +108,9 @@ class Retrieval:
         second = self._passage(right) if right is not None else self._best_right(at)
         texts = self.collection.passages
         if first == second:
-            raise InputError(f"passage {self.collection.passage_ids[first]!r} cannot be laid beside itself: name right=")
+            raise InputError(
+                f"passage {self.collection.passage_ids[first]!r} cannot be laid beside itself: name right="
+            )
         return contrast(self.lens, self.collection.queries[at], texts[first], texts[second])
 
     def against(self, before: Retrieval | str | Path) -> DataFrame:
@@ -120,7 +119,9 @@ class Retrieval:
 
         Raises InputError for another collection.
         """
-        scores = before.by_question if isinstance(before, Retrieval) else paired.from_json(as_path(before), self.collection)
+        scores = (
+            before.by_question if isinstance(before, Retrieval) else paired.from_json(as_path(before), self.collection)
+        )
         return paired.against(scores, self.by_question)
 
     def save(self, path: str | Path) -> Path:
@@ -129,7 +130,7 @@ class Retrieval:
 
     def to_html(self, path: str | Path) -> Path:
         """Write all tables as one page that needs no kernel and no network. Raises ExportError."""
-        return page(self, as_path(path))
+        return text_file(page(self), path)
 
     def _check_judged(self) -> None:
         if not self.collection.judged:
