@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import replacing
+from ..base.atomic import replacing, text_file
 from ..base.outputs import check_outputs, sign
 from ..errors import InputError
 from ..export.arrays import inert
@@ -66,7 +66,7 @@ def run(
         search.save(numbers)
         said = metrics.sentence(search.metrics())
     if kind == ".html":
-        page(search, output)
+        text_file(page(search), output)
         sign(output, "retrieval")
     elif is_table:
         _write(question_table(search), output)

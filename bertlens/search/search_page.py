@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import text_or_path
 from ..errors import BertLensError
 from ..export import pages
 from ..trace.provenance import made_with
@@ -26,16 +24,8 @@ HUBS = 20
 Fields = dict[str, Any]  # what a template is rendered with
 
 
-@overload
-def page(retrieval: Retrieval) -> str: ...
-
-
-@overload
-def page(retrieval: Retrieval, path: Path) -> Path: ...
-
-
-def page(retrieval: Retrieval, path: Path | None = None) -> str | Path:
-    """The text of the page; with a path, where it was written. Raises ExportError where it cannot be."""
+def page(retrieval: Retrieval) -> str:
+    """The text of the page."""
     collection = retrieval.collection
     texts = dict(zip(collection.passage_ids, collection.passages, strict=True))
     hubs = retrieval.hubs()
@@ -54,7 +44,7 @@ def page(retrieval: Retrieval, path: Path | None = None) -> str | Path:
         },
         "slices": _slices(retrieval.slices()) if collection.judged else None,
     }
-    return text_or_path(pages.render("retrieval.jinja", **fields, made=made_with()), path)
+    return pages.render("retrieval.jinja", **fields, made=made_with())
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:

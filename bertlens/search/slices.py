@@ -10,14 +10,12 @@ import numpy as np
 
 from ..base.quotes import isolate
 from ..errors import InputError, excerpt
-from ..sentences.encoders import SentenceLens
 from ..survey.findings import holm_intervals
 from ..survey.intervals import group_interval, share_interval
 from ..text.plain_words import words_of
 from .bm25 import passage_frequencies, word_counts
 from .collection import Collection
 from .failure_rules import ReadingLimit
-from .passage_limits import PassageLimit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,26 +26,19 @@ RIGHT = "right passages"
 
 
 def slices(
-    lens: SentenceLens, collection: Collection, questions: pd.DataFrame, measure: str = "nDCG@10"
+    questions: pd.DataFrame, collection: Collection, limit: ReadingLimit | None = None, measure: str = "nDCG@10"
 ) -> pd.DataFrame:
     """DataFrame(kind, slice, n, mean, low, high, outside, difference, difference_low, difference_high, p, finding).
 
     questions: a table of `metrics.by_question`. A row a slice of these: quarters (below 40 questions halves, one of
     which stands for both) by the length of the question, by the length of its right passages (the median of them), and
-    by its rarest word (in how many passages it stands; 0 for one that is in none); and those of which a right passage
-    is longer than what the model reads. Lengths are in words. mean: of the measure, with its 95 % interval
+    by its rarest word (in how many passages it stands; 0 for one that is in none); with a limit, those of which a right
+    passage is longer than what the model reads. Lengths are in words. mean: of the measure, with its 95 % interval
     over questions; outside: the mean of the other questions; difference: mean − outside, its interval and p are
     Holm's over the slices (`survey.findings.holm_intervals`), finding: p ≤ .05. Slices of fewer than 10 questions,
     inside or outside, are left out. What goes with a slice need not be what makes it so: long questions may be other
     questions. Raises InputError for a measure that is not there.
     """
-    return slice_table(collection, questions, PassageLimit(lens), measure)
-
-
-def slice_table(
-    collection: Collection, questions: pd.DataFrame, limit: ReadingLimit | None, measure: str = "nDCG@10"
-) -> pd.DataFrame:
-    """See `slices`. Without a limit no passage is cut."""
     import pandas as pd
 
     if measure not in questions.columns:

@@ -56,7 +56,7 @@ class Search:
         return self._table("metrics", lambda: metrics.table(self.by_question, beside))
 
     def slices(self) -> pd.DataFrame:
-        return self._table("slices", lambda: slices.slice_table(self.collection, self.by_question, None))
+        return self._table("slices", lambda: slices.slices(self.by_question, self.collection))
 
     def failures(self) -> pd.DataFrame:
         return self._table("failures", lambda: failure_table(self.collection, self.lists, None, None))

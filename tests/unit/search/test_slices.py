@@ -14,7 +14,7 @@ import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.search.collection import Collection
 from bertlens.search.passage_limits import PassageLimit
-from bertlens.search.slices import FEWEST, sentence, slice_table, slices
+from bertlens.search.slices import FEWEST, sentence, slices
 from bertlens.survey.intervals import share_interval
 from unit import tiny
 
@@ -69,7 +69,7 @@ def test_slices_hold_what_their_names_say() -> None:
     of = collection(60)
     questions = scores(of)
     limit: Any = FirstWords(40)
-    table = slice_table(of, questions, limit)
+    table = slices(questions, of, limit)
     texts = dict(zip(of.query_ids, of.queries, strict=True))
     sets = [set(text.split()) for text in of.passages]
     counts = {
@@ -97,14 +97,14 @@ def test_slices_hold_what_their_names_say() -> None:
         assert row.finding == (row.p <= 0.05) == (row.difference_low > 0 or row.difference_high < 0)
     assert {*table["kind"]} == {*counts} and (table["slice"] == "one or more of them cut").sum() == 1
     assert covered["question"] == set(questions.index)  # quarters are all of them
-    assert "one or more of them cut" not in [*slice_table(of, questions, None)["slice"]]
+    assert "one or more of them cut" not in [*slices(questions, of)["slice"]]
 
 
 def test_what_a_model_reads_of_passages_is_its_own() -> None:
     of = collection(60)
     lens = bl.Lens(tiny.bert(), tiny.wordpiece(model_max_length=40))
-    table = slices(lens, of, scores(of))
     limit = PassageLimit(lens)
+    table = slices(scores(of), of, limit)
     inside = [limit.excerpts(right(of, query), 38) != right(of, query) for query in scores(of).index]
     cut = table[table["slice"] == "one or more of them cut"]
     assert 10 <= sum(inside) <= 50 and cut["n"].tolist() == [sum(inside)]
@@ -115,7 +115,7 @@ def test_a_planted_weakness_is_found_and_said() -> None:
     questions = scores(of)
     long_ones = [len(of.queries[at].split()) > 9 for at in of.judged]
     questions["nDCG@10"] *= np.where(long_ones, 0.3, 1)
-    table = slice_table(of, questions, None)
+    table = slices(questions, of)
     best = table.loc[table["p"].idxmin()]
     assert best["kind"] == "question" and best["slice"].startswith("more than") and best["finding"]
     said = sentence(table)
@@ -126,16 +126,16 @@ def test_a_planted_weakness_is_found_and_said() -> None:
 @pytest.mark.parametrize(("runs", "most"), [(6, 2), pytest.param(200, 16, marks=pytest.mark.long)])
 def test_chance_makes_few_findings(runs: int, most: int) -> None:
     of = collection(100)
-    alarms = sum(bool(slice_table(of, scores(of, seed), None)["finding"].any()) for seed in range(runs))
+    alarms = sum(bool(slices(scores(of, seed), of)["finding"].any()) for seed in range(runs))
     assert alarms <= most
 
 
 def test_few_questions_are_halved_and_too_few_have_no_slices() -> None:
     of = collection(30)
-    table = slice_table(of, scores(of), None)
+    table = slices(scores(of), of)
     assert len(table) == table["kind"].nunique() and (2 * table["n"] >= 30 - 5).all()
     assert "In none of 3 slices nDCG@10 differs" in sentence(table)
     few = collection(15)
-    assert sentence(slice_table(few, scores(few), None)) == "No slice has 10 questions inside and 10 outside."
+    assert sentence(slices(scores(few), few)) == "No slice has 10 questions inside and 10 outside."
     with pytest.raises(InputError, match="no measure 'precision': there are nDCG@10"):
-        slice_table(few, scores(few), None, "precision")
+        slices(scores(few), few, measure="precision")
