@@ -157,7 +157,7 @@ RETRIEVAL = (
     argument("--column", metavar="NAME", help="column of the texts of a table (default: text; title before it)"),
     argument("--document", metavar="NAME", help="column of the document of each passage (default: document)"),
     argument("--first-stage", metavar="MODEL", help="whose first 100 passages a cross-encoder scores"),
-    argument("--vectors", type=path, metavar="FILE", help="keep the vectors here, and use them again"),
+    argument("--vectors", type=path, metavar="FILE", help="where vectors are kept (default: beside the corpus)"),
     argument("--int8", action="store_true", help="vectors in 8 bits: a quarter of the memory, less exact"),
     argument("--batch-size", type=int, default=32, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--check", type=path, metavar="OLD.json", help="status 1 where a measure fell against an earlier run"),

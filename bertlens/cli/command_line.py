@@ -289,7 +289,7 @@ def retrieval(arguments: argparse.Namespace) -> int:
         arguments.corpus,
         arguments.output,
         load_first=None if first is None else lambda: load_lens(first),
-        file=arguments.vectors,
+        keep=arguments.vectors or True,
         force=arguments.force,
         **{name: getattr(arguments, name) for name in names},
     )

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import replacing
+from ..base.atomic import replacing, text_file
 from ..base.outputs import check_outputs, sign
 from ..errors import InputError
 from ..export.arrays import inert
 from ..lens import Lens
 from . import metrics, paired
-from .bm25 import bm25
 from .reading import texts
 from .retrieval_run import Retrieval, retrieval
 from .search_page import page
@@ -59,23 +58,21 @@ def run(
     questions = texts(queries) if in_order else queries
     first = None if load_first is None else load_first()
     search = retrieval(load(), questions, corpus, relevance, first_stage=first, **options)
-    if check is not None or kind != ".html":
+    if kind != ".html":
         search.metrics()  # refuses a collection without judgements
-    earlier = None if check is None else paired.from_json(check, search.collection)
+    comparison = None if check is None else search.against(check)
     said = f"{len(search.collection.queries):,} questions, none of them judged"
     if search.collection.judged:
         search.save(numbers)
         said = metrics.sentence(search.metrics())
     if kind == ".html":
-        with replacing(output) as out:
-            out.write(page(search).encode("utf-8", "replace"))
+        text_file(page(search), output)
         sign(output, "retrieval")
     elif is_table:
         _write(question_table(search), output)
     print(f"{output}: {search.lens.model_name}. {said}")
-    if earlier is None:
+    if comparison is None:
         return 0
-    comparison = search.against(earlier)
     fell = bool(comparison["falls"].any())
     print(f"Against {check}: {paired.sentence(comparison)}", file=sys.stderr if fell else sys.stdout)
     return int(fell)
@@ -86,8 +83,8 @@ def question_table(search: Retrieval) -> pd.DataFrame:
     import pandas as pd
 
     collection = search.collection
-    now = metrics.by_question(search.lists, collection)
-    beside = metrics.by_question(bm25(collection), collection).add_prefix("BM25 ")
+    now = search.by_question
+    beside = metrics.by_question(search.bm25_lists, collection).add_prefix("BM25 ")
     questions = dict(zip(collection.query_ids, collection.queries, strict=True))
     head = pd.DataFrame({HEAD[1]: [questions[name] for name in now.index]}, index=now.index)
     return (

@@ -15,11 +15,10 @@ from ..survey.intervals import group_interval, share_interval
 from ..text.plain_words import words_of
 from .bm25 import passage_frequencies, word_counts
 from .collection import Collection
+from .failure_rules import ReadingLimit
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from .passage_limits import PassageLimit
 
 FEWEST = 10  # questions in a slice, and outside of it
 OF_QUARTERS = 4 * FEWEST  # questions; of fewer, halves
@@ -27,13 +26,13 @@ RIGHT = "right passages"
 
 
 def slices(
-    questions: pd.DataFrame, collection: Collection, limit: PassageLimit | None = None, measure: str = "nDCG@10"
+    questions: pd.DataFrame, collection: Collection, limit: ReadingLimit | None = None, measure: str = "nDCG@10"
 ) -> pd.DataFrame:
     """DataFrame(kind, slice, n, mean, low, high, outside, difference, difference_low, difference_high, p, finding).
 
     questions: a table of `metrics.by_question`. A row a slice of these: quarters (below 40 questions halves, one of
     which stands for both) by the length of the question, by the length of its right passages (the median of them), and
-    by its rarest word (in how many passages it stands; 0 for one that is in none); with a limit, whether a right
+    by its rarest word (in how many passages it stands; 0 for one that is in none); with a limit, those of which a right
     passage is longer than what the model reads. Lengths are in words. mean: of the measure, with its 95 % interval
     over questions; outside: the mean of the other questions; difference: mean − outside, its interval and p are
     Holm's over the slices (`survey.findings.holm_intervals`), finding: p ≤ .05. Slices of fewer than 10 questions,
@@ -80,7 +79,7 @@ def sentence(table: pd.DataFrame) -> str:
     return f"In {clause} {measure} differs from that of the other questions{named and ': '}{named} (Holm, 5 %)."
 
 
-def _slices(collection: Collection, limit: PassageLimit | None) -> Iterator[tuple[str, str, np.ndarray]]:
+def _slices(collection: Collection, limit: ReadingLimit | None) -> Iterator[tuple[str, str, np.ndarray]]:
     """(kind, name, (n,) bool) of each slice of the judged questions."""
     judged = collection.judged
     words = [words_of(collection.queries[query]) for query in judged]
@@ -109,7 +108,7 @@ def _right_passages(collection: Collection) -> list[list[int]]:
     ]
 
 
-def _is_cut(collection: Collection, limit: PassageLimit, query: int, right: list[int]) -> bool:
+def _is_cut(collection: Collection, limit: ReadingLimit, query: int, right: list[int]) -> bool:
     texts = [collection.passages[row] for row in right]
     return limit.excerpts(texts, limit.room(collection.queries[query])) != texts
 

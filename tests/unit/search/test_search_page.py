@@ -44,15 +44,19 @@ class Search:
         return self.tables[name]
 
     @property
-    def questions(self) -> pd.DataFrame:
+    def bm25_lists(self) -> RankedLists:
+        return bm25(self.collection)
+
+    @property
+    def by_question(self) -> pd.DataFrame:
         return self._table("questions", lambda: metrics.by_question(self.lists, self.collection))
 
     def metrics(self) -> pd.DataFrame:
-        beside = self._table("BM25", lambda: metrics.by_question(bm25(self.collection), self.collection))
-        return self._table("metrics", lambda: metrics.table(self.questions, beside))
+        beside = self._table("BM25", lambda: metrics.by_question(self.bm25_lists, self.collection))
+        return self._table("metrics", lambda: metrics.table(self.by_question, beside))
 
     def slices(self) -> pd.DataFrame:
-        return self._table("slices", lambda: slices.slices(self.questions, self.collection))
+        return self._table("slices", lambda: slices.slices(self.by_question, self.collection))
 
     def failures(self) -> pd.DataFrame:
         return self._table("failures", lambda: failure_table(self.collection, self.lists, None, None))
@@ -66,10 +70,10 @@ class Search:
         return SimpleNamespace(said=f"“a” of <i>{query}</i> prefers {wrong} to {right}.")
 
     def save(self, path: Path) -> Path:
-        return paired.to_json(path, self.questions, self.collection, self.lens.model_name)
+        return paired.to_json(path, self.by_question, self.collection, self.lens.model_name)
 
-    def against(self, before: pd.DataFrame) -> pd.DataFrame:
-        return paired.against(before, self.questions)
+    def against(self, before: Path) -> pd.DataFrame:
+        return paired.against(paired.from_json(before, self.collection), self.by_question)
 
 
 @cache

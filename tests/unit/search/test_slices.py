@@ -10,10 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.search.collection import Collection
+from bertlens.search.passage_limits import PassageLimit
 from bertlens.search.slices import FEWEST, sentence, slices
 from bertlens.survey.intervals import share_interval
+from unit import tiny
 
 WORDS = [f"w{at}" for at in range(400)]
 
@@ -95,6 +98,16 @@ def test_slices_hold_what_their_names_say() -> None:
     assert {*table["kind"]} == {*counts} and (table["slice"] == "one or more of them cut").sum() == 1
     assert covered["question"] == set(questions.index)  # quarters are all of them
     assert "one or more of them cut" not in [*slices(questions, of)["slice"]]
+
+
+def test_what_a_model_reads_of_passages_is_its_own() -> None:
+    of = collection(60)
+    lens = bl.Lens(tiny.bert(), tiny.wordpiece(model_max_length=40))
+    limit = PassageLimit(lens)
+    table = slices(scores(of), of, limit)
+    inside = [limit.excerpts(right(of, query), 38) != right(of, query) for query in scores(of).index]
+    cut = table[table["slice"] == "one or more of them cut"]
+    assert 10 <= sum(inside) <= 50 and cut["n"].tolist() == [sum(inside)]
 
 
 def test_a_planted_weakness_is_found_and_said() -> None:
