@@ -28,6 +28,7 @@ GROUPS = [
         "length",
         "sources",
         "sentences",
+        "search",
         "whatif",
         "compare",
         "survey",

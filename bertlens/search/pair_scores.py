@@ -28,7 +28,7 @@ def pair_scores(
     encoder = lens.sentences
     assert isinstance(encoder, SentenceEncoder)
     scores: dict[bytes, float] = {}
-    if file is not None and file.exists():
+    if file is not None and file.is_file():
         with FILE.open(file, lens.borrowed.identity()) as (_, arrays):
             scores = dict(zip(map(bytes, arrays["digests"]), arrays["scores"].tolist(), strict=True))
     texts = {_digest(pair): pair for pair in pairs}

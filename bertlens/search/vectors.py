@@ -21,6 +21,7 @@ from . import vectors_file
 from .long_work import complete
 
 STEPS = 127  # of an int8 row to each side of 0
+UNSCALED = np.empty(0, np.float32)
 Matrix: TypeAlias = tuple[np.ndarray, np.ndarray]  # of a text: (n, E) its rows, (n,) their scales, of float32 (0,)
 
 
@@ -49,8 +50,11 @@ class PassageVectors:
 
     def numbers(self, places: slice | np.ndarray, dtype: Any = np.float64) -> np.ndarray:
         """(n, E) rows as numbers of this type. In float64 they are what the vectors are, exactly."""
-        rows = self.rows[places]
-        return rows.astype(dtype, copy=False) if self.scales is None else self.scales[places, None].astype(dtype) * rows
+        if self.scales is None:
+            return self.rows[places].astype(dtype, copy=False)
+        rows = self.rows[places].astype(dtype)
+        rows *= self.scales[places, None].astype(dtype)
+        return rows
 
     def matrix(self, text: int) -> np.ndarray:
         """(n, E) float64 of one text: a row, of late interaction one a token."""
@@ -101,7 +105,7 @@ def encoded(
     if path is not None:
         about = lens.borrowed.identity() | {"task": task, "prompt": lens.sentences.prompt(task, None)}
         about["type of numbers"] = "int8" if int8 else "float32"
-        if path.exists():
+        if path.is_file():
             saved_digests, saved = _read(path, about)
             if saved_digests == digests:
                 return saved
@@ -139,7 +143,7 @@ def _matrices(vectors: Any, int8: bool, name: str) -> list[Matrix]:
         matrices = [matrix.float().cpu().numpy() for matrix in vectors]
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ModelError(f"{name} makes vectors that are no numbers (NaN or infinite): its weights may be damaged")
-    return [_rounded(matrix) if int8 else (matrix, np.empty(0, np.float32)) for matrix in matrices]
+    return [_rounded(matrix) if int8 else (matrix, UNSCALED) for matrix in matrices]
 
 
 def _rounded(rows: np.ndarray) -> Matrix:
@@ -159,7 +163,7 @@ def _split(vectors: PassageVectors) -> Iterator[Matrix]:
     """Of each text, as parts of the arrays."""
     for text in range(len(vectors)):
         span = vectors.span(text, text + 1)
-        yield vectors.rows[span], np.empty(0, np.float32) if vectors.scales is None else vectors.scales[span]
+        yield vectors.rows[span], UNSCALED if vectors.scales is None else vectors.scales[span]
 
 
 def _read(path: Path, about: dict[str, Any]) -> tuple[list[bytes], PassageVectors]:

@@ -122,9 +122,10 @@ def test_a_passage_without_scored_tokens_is_last() -> None:
     queries = drawn([2, 3], False, 1)
     for function in LATE:
         rows, scores = loop(queries, passages, function, np.arange(4), 4)
-        lists = search(queries, passages, function, np.arange(4))
-        np.testing.assert_array_equal(lists.rows, rows)
-        np.testing.assert_allclose(lists.scores, scores, rtol=1e-13)
+        for block in (1, 2, None):
+            lists = search(queries, passages, function, np.arange(4), block=block)
+            np.testing.assert_array_equal(lists.rows, rows)
+            np.testing.assert_allclose(lists.scores, scores, rtol=1e-13)
         assert rows[:, 2:].tolist() == [[1, 3], [1, 3]]
 
 

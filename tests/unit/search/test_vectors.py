@@ -252,3 +252,5 @@ def test_what_has_no_vectors_is_refused_in_a_sentence(tmp_path: Path) -> None:
         encoded(bl.Lens(broken), TEXTS, "document", **PASSES)
     with pytest.raises(InputError, match="make it first"):
         encoded(bl.Lens(encoder()), TEXTS, "document", file=tmp_path / "no" / "vectors.safetensors", **PASSES)
+    with pytest.raises(InputError, match="is a folder: name a file in it"):
+        encoded(bl.Lens(encoder()), TEXTS, "document", file=tmp_path, **PASSES)
