@@ -206,13 +206,13 @@ export function useFrontAnswer(): FrontAnswer | null {
   const loudness = answer.state === "answered" && !answer.value.why_not ? answer.value : null;
   const curve = loudness && curveOf(loudness, lead);
   const runFactor = factorOf(overview, layer, head);
-  const factor = page.front.factor.value ?? runFactor;
+  const dragged = curve && page.front.factor.value; // along the curve; without it, of another head
   const changeCount = otherChanges(overview, layer, head).length;
   const refused = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   const waits = !curve && !refused && !layerMap;
   return {
-    ...{ answers, lead, loudness, curve, factor, runFactor: runFactor, changeCount: changeCount, waits },
-    isDragged: page.front.factor.value !== null,
+    ...{ answers, lead, loudness, curve, runFactor, changeCount, waits },
+    ...{ factor: dragged ?? runFactor, isDragged: dragged !== null },
     refused,
   };
 }
