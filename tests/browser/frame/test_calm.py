@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.widgets.first_head import opening
+from unit.tasks.classifier import lens_of
 
 TEXTS = ("The cat did not drink the milk because it was sour.", "My sister threw it away.")
 FONTS = {"as it is": "normal", "narrow": "-0.05em", "wide": "0.06em"}
@@ -47,10 +48,14 @@ def opened(show, view, width, font="as it is", **options):
 
 
 @pytest.mark.parametrize("font", FONTS)
-@pytest.mark.parametrize("kind", ["one text", "two texts", "a mask"])
+@pytest.mark.parametrize("kind", ["one text", "two texts", "a mask", "a label"])
 def test_the_first_screen_is_calm(show, view, kind, font):
-    masked = kind == "a mask"
-    first = bl.Lens.embedded(mlm=True).trace(MASKED).explore() if masked else view(*TEXTS[: 1 + (kind == "two texts")])
+    first = {
+        "one text": lambda: view(TEXTS[0]),
+        "two texts": lambda: view(*TEXTS),
+        "a mask": lambda: bl.Lens.embedded(mlm=True).trace(MASKED).explore(),
+        "a label": lambda: lens_of(classes=5).trace("the cat sat on the mat because it was warm").explore(),
+    }[kind]()
     seen = opened(show, first, 968, font, folded=True)
     expect(seen.part("strip").locator("[data-strip-head]")).to_have_count(6)
     for width, highest in HEIGHTS.items():

@@ -40,10 +40,8 @@ class Clicks:
         self.clicks += 1
 
     def write(self, target: Locator, text: str) -> None:
-        if target.evaluate("field => field.tagName === 'TEXTAREA'"):
-            self.enter(target)  # words lie under the sentence's field
-        else:
-            self.click(target)
+        is_sentence = target.evaluate("field => field.matches('.bl-stage textarea')")
+        self.click(self.seen.gap() if is_sentence else target)
         target.fill(text)
 
     def choose(self, label: str, value: str, within: Locator | None = None) -> None:
