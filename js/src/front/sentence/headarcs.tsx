@@ -9,14 +9,13 @@ interface Props {
   scene: Scene; // with the head as in the model
   habit: { step: -1 | 1; rows: ArrayLike<number>[] } | null; // see habitOf
   name: string; // of another they are drawn anew
-  dense: boolean; // lines of small type
   pick: (word: number) => void; // a number was clicked
 }
 
-export function HeadArcs({ scene, habit, name, dense, pick }: Props) {
+export function HeadArcs({ scene, habit, name, pick }: Props) {
   const loudness = loudnessOf(useView());
   const loud = useMemo(() => ({ ...scene, loudness }), [scene, loudness]);
   const { arcs, numbers } = useMemo(() => arcsOf(loud), [loud]);
   const behind = habit ? habitArcs(loud, habit.rows, habit.step) : [];
-  return <Arcs {...{ behind, arcs, numbers, asker: scene.asker, dense, scene: name, pick }} />;
+  return <Arcs {...{ behind, arcs, numbers, asker: scene.asker, scene: name, pick }} />;
 }
