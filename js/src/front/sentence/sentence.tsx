@@ -1,7 +1,7 @@
 // The sentence: a text field whose words are buttons, and over them what the chosen head looks at.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Check, into } from "../../parts/controls";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
@@ -57,6 +57,9 @@ export function Sentence() {
   useEffect(() => {
     front.word.value = null; // of another text
   }, [overview.subject]);
+  useLayoutEffect(() => {
+    front.boxes.value = boxes;
+  }, [boxes]);
   const asker = askerOf(view, words);
   const weights = wordWeights(shownHead.weights, words);
   const row = useMemo(() => rowOf(weights, words, asker), [weights, words, asker]);
