@@ -2,7 +2,7 @@
 import type { Box } from "./sentence/arcs";
 
 const BEND = 8; // radius
-const BELOW = 6; // the token, where the line turns
+const BELOW = 5; // the token, where the line turns
 const CLEAR = 3; // of text on either side
 
 /** Where it begins, and the line that the bars begin at. */
