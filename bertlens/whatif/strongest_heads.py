@@ -116,7 +116,7 @@ def limit(trace: Trace, number: FirstNumber) -> str:
 def runs(trace: Trace, number: FirstNumber) -> int:
     """How many runs of the whole model `ranking` takes, about: of a head those of its layer and later ones, half of
     them; a backward pass with its forward pass is three."""
-    return trace.n_layers * trace.n_heads // 2 if number.swept.sloped is None else 3 + RUN // 2
+    return trace.n_layers * trace.n_heads // 2 if number.swept.slopes is None else 3 + RUN // 2
 
 
 def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads:
