@@ -113,6 +113,12 @@ def limit(trace: Trace, number: FirstNumber) -> str:
     return ""
 
 
+def runs(trace: Trace, number: FirstNumber) -> int:
+    """How many runs of the whole model `ranking` takes, about: of a head those of its layer and later ones, half of
+    them; a backward pass with its forward pass is three."""
+    return trace.n_layers * trace.n_heads // 2 if number.swept.sloped is None else 3 + RUN // 2
+
+
 def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads:
     """The eight heads that move the first number of the answer most by `sweeps.estimate`, each run without it.
 

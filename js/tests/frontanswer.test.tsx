@@ -20,7 +20,7 @@ import {
 } from "../src/front/claims";
 import { Loudness, pointed, stepped } from "../src/front/loudness";
 import { Sentence } from "../src/front/sentence/sentence";
-import { Strip } from "../src/front/strip";
+import { Strip, timeWords } from "../src/front/strip";
 import { between, curveAt, FrontAnswers, factorOf, isExact } from "../src/state/frontanswers";
 import type { Overview } from "../src/state/overview";
 import { createView, type View, ViewContext } from "../src/state/view";
@@ -658,6 +658,57 @@ describe("the front", () => {
     };
     expect(await looks([0.1, 0.1, 0.05, 0.7, 0.05])).toBe(true);
     expect(await looks([0, 0.4, 0, 0.6, 0])).toBe(false); // of two that it sees
+  });
+  it("previews the head of a chip from the rows that are here, and asks nothing", async () => {
+    const it = await front([], ANSWERS, { text: "the cat sat" });
+    it.view.synced.text.value = "the cat sat";
+    const element = document.createElement("div");
+    show(it.view, <Sentence />, element);
+    await it.wait(1200);
+    it.b.take("loudness").give(...ofLoudness());
+    it.b.take("heads_that_matter").give({ ...HEADS, heads: [[0, 1, -0.4]], rows: [1] });
+    await it.wait(50);
+    const row = Float32Array.from({ length: 3 * 4 * 5 }, (_, n) => [0.1, 0.1, 0.05, 0.7, 0.05][n % 5]!);
+    const packed = pack({ weight: { shape: [3, 4, 5], data: row } });
+    it.b.take("rows", { query: 1 }).give({ arrays: packed.index }, [packed.data]);
+    await it.wait(50);
+    const [before, count] = [it.text("claim"), it.b.model.asked.length];
+    const chip = it.part("strip").querySelector<HTMLElement>("[data-strip-head]")!;
+    for (const [enter, leave] of [
+      [new PointerEvent("pointerenter"), new PointerEvent("pointerleave")],
+      [new FocusEvent("focus"), new FocusEvent("blur")],
+    ] as const) {
+      vi.spyOn(chip, "matches").mockReturnValue(true); // :focus-visible
+      chip.dispatchEvent(enter);
+      await it.wait(50);
+      expect(it.text("claim")).toBe("In L0·H1, the looks at sat (0.70). Without it, dog falls from 0.60 to 0.20.");
+      expect(it.part("claim").getAttribute("aria-live")).toBe("off");
+      expect(element.querySelector(".bl-asker")?.textContent).toBe("the");
+      chip.dispatchEvent(leave);
+      await it.wait(50);
+      expect(it.text("claim")).toBe(before);
+    }
+    expect(it.b.model.asked.length).toBe(count);
+    expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([1, 2]);
+    chip.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "touch" }));
+    await it.wait(50);
+    expect(it.text("claim")).toBe(before);
+  });
+  it("says how long the heads of a long text take, by the run before", async () => {
+    expect([timeWords(7, 400), timeWords(72, 2500), timeWords(7, Number.POSITIVE_INFINITY), timeWords(0, 9)]).toEqual([
+      ", about 3 s",
+      ", about 3 min",
+      "",
+      "",
+    ]);
+    const it = await front();
+    it.view.run("the cat sat", "");
+    await it.wait(500);
+    it.b.take("trace").give({});
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give({ ...HEADS, heads: [], tried: 0, limit: "it is long", runs: 7 });
+    await it.wait(50);
+    expect(it.text("strip")).toMatch(/Find the heads that matter, about 4 s/);
   });
   it("draws arcs alone anew while the slider is dragged: no word is measured", async () => {
     const it = await front();

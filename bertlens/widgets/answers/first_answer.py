@@ -13,7 +13,7 @@ from ...measures.vector_shares import vector_shares
 from ...trace.trace import Trace
 from ...whatif import single_changes
 from ...whatif.before_after import answer_kind
-from ...whatif.strongest_heads import first_number, limit, ranking
+from ...whatif.strongest_heads import first_number, limit, ranking, runs
 from ..records import Answer, Selection
 from ..turns import PATIENCE, ask_again, in_steps
 from .whatif import asked_target, carried_target
@@ -28,17 +28,17 @@ def heads_that_matter(
 
     Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head, change], exact, the largest
     first; rows, of each the token whose row there moves it most, -1 where that is not known; tried, how many heads were
-    run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it is done; why_not. Where it takes
-    longer than `patience` (s): "again", see turns.
+    run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it is done; runs, about how many runs
+    of the whole model that takes, 0 where it is done; why_not. Where it takes longer than `patience` (s): "again", see turns.
     """
     nothing: dict[str, Any] = {"kind": "", "name": "", "position": -1, "unit": "", "before": math.nan}
-    nothing |= {"heads": [], "rows": [], "tried": 0, "limit": "", "why_not": ""}
+    nothing |= {"heads": [], "rows": [], "tried": 0, "limit": "", "runs": 0, "why_not": ""}
     about = asked_target(target, target_at)
     try:
         number = first_number(trace, about)
         fields = {name: getattr(number, name) for name in ("kind", "name", "position", "unit", "before")}
         if not long and (reason := limit(trace, number)):
-            return nothing | fields | {"limit": reason}, {}
+            return nothing | fields | {"limit": reason, "runs": runs(trace, number)}, {}
         of = ("strongest heads", about)
         strongest = in_steps(trace, of, lambda here: ranking(here, about), patience)
     except BertLensError as error:

@@ -310,7 +310,7 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
 const QUESTIONS: Record<string, { asks: (weight: string) => string; hint: string }> = {
   neurons: { asks: (weight) => `How is ${weight} computed?`, hint: "q · k, score, softmax" },
   why: { asks: () => "Why does it look there?", hint: "words, positions, earlier layers" },
-  matter: { asks: () => "Does it matter?", hint: "switch it off, see the answer" },
+  matter: { asks: () => "Does it matter?", hint: "the answer without it" },
 };
 
 /** A tab's name; under a head a question, about the weight that is in focus where it can be quoted. */

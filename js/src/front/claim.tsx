@@ -5,12 +5,20 @@ import { capital, headLabel } from "../paint/format";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
-import { curveAt, type FrontAnswer, isExact, isLone, useFront, useHeads } from "../state/frontanswers";
+import {
+  curveAt,
+  type FrontAnswer,
+  type HeadsThatMatter,
+  isExact,
+  isLone,
+  useFront,
+  useHeads,
+} from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
 import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
 import { habitOf } from "./sentence/arcs";
-import { askerOf, isLongText, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
+import { askerOf, isLongText, type PreviewRow, previewOf, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
 
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
 
@@ -28,18 +36,17 @@ function neighboursOf({ overview, shownHead }: View, words: Words, step: number)
 }
 
 /** What the word that asks gives most to, as the arcs have it; in words for other measures than weight. */
-function lookOf(view: View): Look | string {
+function lookOf(view: View, words: Words, preview: PreviewRow | null): Look | string {
   const { overview, shownHead, focus, page } = view;
   const { layer, head, layerMap, measure, values } = shownHead;
-  const words = wordsOf(overview);
   const { rows, cols } = words;
-  const hovered = page.front.word.value;
+  const hovered = preview ?? page.front.word.value;
   const has = (n: number) => (unit: Unit) => unit.pieces.includes(n);
-  const at = askerOf(view, words);
+  const at = preview?.asker ?? askerOf(view, words);
   const query = rows[at]!;
-  const numbers = grid(layerMap?.values ?? values, [query], cols).values.row(0);
-  const name = headLabel(layer, head);
-  if (layerMap || measure !== "weight") {
+  const numbers = preview?.weights ?? grid(layerMap?.values ?? values, [query], cols).values.row(0);
+  const name = preview ? headLabel(preview.layer, preview.head) : headLabel(layer, head);
+  if (!preview && (layerMap || measure !== "weight")) {
     const words = mostWords(view, { to: false, unit: query, units: cols, values: numbers });
     return layerMap ? words : `In ${name}, ${words}`;
   }
@@ -90,13 +97,26 @@ const isOfCurve = ({ score, loudness, curve, runFactor, isDragged }: FrontAnswer
   Math.abs(curveAt(loudness!.factors, curve!, runFactor) - score) < 0.002;
 
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
-function claimOf(view: View, front: FrontAnswer | null, best: Best | null): (Piece[] | null)[] {
-  const look = lookOf(view);
+function claimOf(
+  view: View,
+  front: FrontAnswer | null,
+  heads: HeadsThatMatter | null,
+  preview: PreviewRow | null,
+): (Piece[] | null)[] {
+  const look = lookOf(view, wordsOf(view.overview), preview);
   const looks = typeof look === "string" ? [capital(look)] : lookPieces(look);
   if (!front) return [looks, null];
   if (front.waits) return [looks, ["…"]];
   if (!front.curve) return [looks, front.refused ? [front.refused] : null];
+  const top = heads?.heads[0];
+  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], tried: heads.tried } : null;
   const effect = effectOf(view, front, best);
+  if (preview) {
+    const [, , change] = heads?.heads.find(([l, h]) => l === preview.layer && h === preview.head) ?? [];
+    if (change === undefined || view.overview.changes.length > 0) return [looks, null];
+    const numbers = { from: heads!.before, to: heads!.before + change, factor: 1, about: false };
+    return [looks, withoutPieces({ ...effect, ...numbers, best: null, carrier: null })];
+  }
   if (!isOfCurve(front)) return [looks, null];
   if (front.factor === 1) return [looks, withoutPieces(effect)];
   const sentences = louderPieces(effect, typeof look === "string" ? null : look);
@@ -107,10 +127,9 @@ export function Claim() {
   const view = useView();
   const front = useFront();
   const heads = useHeads();
-  const [top, tried] = heads.state === "answered" ? [heads.value.heads[0], heads.value.tried] : [undefined, 0];
-  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], tried } : null;
-  const lines = claimOf(view, front, best);
-  const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null;
+  const preview = previewOf(view, wordsOf(view.overview));
+  const lines = claimOf(view, front, heads.state === "answered" ? heads.value : null, preview);
+  const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null || preview !== null;
   return (
     <p class="bl-claim" data-testid="claim" aria-live={isMoving ? "off" : "polite"}>
       {lines.map((line, n) => (

@@ -6,6 +6,7 @@ import { Claim } from "./claim";
 import { Loudness } from "./loudness";
 import { Sentence } from "./sentence/sentence";
 import { Strip } from "./strip";
+import { Thread } from "./thread";
 import { isUnfolded } from "./unfolded";
 
 export function Front() {
@@ -20,6 +21,7 @@ export function Front() {
             <Loudness />
           </div>
           <Answer />
+          <Thread />
         </div>
         <Strip />
       </FrontAnswers>

@@ -1,5 +1,6 @@
 // The heads that matter most to the answer here, each with its picture and what it does; and the way to all of them.
 
+import { useEffect } from "preact/hooks";
 import { Thumbnail } from "../atlas/headbutton";
 import { useSentences } from "../atlas/headvalues";
 import { units } from "../compute/grid";
@@ -104,7 +105,7 @@ export function Strip() {
                 title={view.link.kernel.value ? matter.limit : view.link.needs.value}
                 onClick={() => into(page.front.sought)(overview.subject)}
               >
-                Find the heads that matter
+                Find the heads that matter{timeWords(matter.runs ?? 0, view.spent.value)}
               </button>
             ) : (
               <span class="bl-muted">{noneWords(heads, answers?.why_not === "", matter?.tried ?? 0, isNothing)}</span>
@@ -115,6 +116,13 @@ export function Strip() {
       </div>
     </section>
   );
+}
+
+/** How long so many runs take where one took some ms; "" where that is not known. */
+export function timeWords(runs: number, ms: number): string {
+  const seconds = (runs * ms) / 1000;
+  if (!(seconds > 0) || !Number.isFinite(seconds)) return "";
+  return seconds < 90 ? `, about ${Math.ceil(seconds)} s` : `, about ${Math.round(seconds / 60)} min`;
 }
 
 /** What stands where there are no chips. */
@@ -171,7 +179,16 @@ interface ChipProps {
 
 /** One head: a click shows it. */
 function Chip({ layer, head, change, matter, row }: ChipProps) {
-  const { overview, shownHead, synced } = useView();
+  const { overview, shownHead, synced, page } = useView();
+  const { preview } = page.front;
+  const isMine = () => preview.peek()?.layer === layer && preview.peek()?.head === head;
+  const leave = () => {
+    if (isMine()) preview.value = null;
+  };
+  const enter = () => {
+    preview.value = { layer, head, row };
+  };
+  useEffect(() => leave, []);
   const isShown = shownHead.layer === layer && shownHead.head === head && !shownHead.layerMap;
   const { before, heads } = matter;
   const difference = shownDifference(before, before + change);
@@ -183,6 +200,10 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
       aria-pressed={isShown}
       data-strip-head={`${layer}-${head}`}
       title={`${signed(change, 4)} (${matter.unit})`}
+      onPointerEnter={({ pointerType }) => pointerType !== "touch" && enter()}
+      onPointerLeave={leave}
+      onFocus={({ currentTarget }) => currentTarget.matches(":focus-visible") && enter()}
+      onBlur={leave}
       onClick={() => synced.put({ layer, head, layer_map: "", ...(row < 0 ? {} : { query: row, key: null }) })}
     >
       <span class="bl-head-picture">

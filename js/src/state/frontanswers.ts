@@ -29,6 +29,7 @@ export interface HeadsThatMatter {
   tried: number; // how many were run
   rows: number[]; // of each the token whose row there moves the number most, -1 where that is not known
   limit: string; // why they are looked for on request only
+  runs?: number; // of the whole model that this takes, about
   why_not: string;
 }
 

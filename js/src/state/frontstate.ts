@@ -1,14 +1,25 @@
 // State of the sentence and its answer, of this page alone: see front/front.tsx.
 import { type Signal, signal } from "@preact/signals";
+import type { Box } from "../front/sentence/arcs";
+
+export interface Preview {
+  layer: number;
+  head: number;
+  row: number; // the token that asks, -1: the one that asks now
+}
 
 export interface FrontState {
   factor: Signal<number | null>; // how loud the shown head is while its slider is dragged; null: as in the run shown
   word: Signal<number[] | null>; // tokens of the word under the pointer or the focus; null: of the one that is pinned
+  boxes: Signal<(Box | null)[]>; // where the sentence's words stand, in its stage
+  preview: Signal<Preview | null>; // a head whose chip is under the pointer or the focus
   sought: Signal<string>; // the long text whose heads that matter are looked for on request
 }
 
 export const createFront = (): FrontState => ({
   factor: signal(null),
   word: signal(null),
+  boxes: signal([]),
+  preview: signal(null),
   sought: signal(""),
 });

@@ -17,6 +17,7 @@ export interface Store {
   grown: Grown;
   link: Link;
   running: ReadonlySignal<boolean>; // a text is on its way
+  spent: ReadonlySignal<number>; // ms that the last text took, infinite before there was one
   /** Ask for something that is not kept. After `patience` ms the page says that there is no answer; a later one still counts. */
   request(
     op: string,
@@ -39,6 +40,7 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
       : ask(model, op, fields, until, link.load);
   const answers = new Answers(send, link, limit);
   const runs = signal(0);
+  const spent = signal(Number.POSITIVE_INFINITY);
   const running = computed(() => runs.value > 0);
   const request: Store["request"] = (op, fields, patience = 10 * PATIENCE, tired = () => undefined) => {
     const reply = send(op, fields);
@@ -59,7 +61,11 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
     await request(op, fields, 10 * PATIENCE, stop).finally(stop);
   };
   return {
-    ...{ synced, answers, shownHead, grown, link, running, request, show },
-    run: (text, text_pair) => show("trace", { text, text_pair }),
+    ...{ synced, answers, shownHead, grown, link, running, spent, request, show },
+    run: async (text, text_pair) => {
+      const start = performance.now();
+      await show("trace", { text, text_pair });
+      spent.value = performance.now() - start;
+    },
   };
 }

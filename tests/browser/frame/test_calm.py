@@ -128,6 +128,30 @@ def test_so_they_are_in_the_window_that_jupyterlab_leaves(show, view):
         expect(seen.tab(tab)).to_be_in_viewport(ratio=1)
 
 
+MOVES = """root => root.getAnimations({ subtree: true })
+    .map((one) => [one.animationName, one.effect.getComputedTiming().endTime])"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_how_unfolds_in_place_as_the_steps_of_present(show, view, motion):
+    seen = opened(show, view(*TEXTS), 968)
+    seen.page.emulate_media(reduced_motion=motion)
+    seen.page.evaluate(
+        """() => new MutationObserver(() => {
+        const steps = document.querySelector("[data-testid=steps]");
+        if (steps) window.moves ??= (MOVES)(steps);
+    }).observe(document.body, { subtree: true, childList: true })""".replace("MOVES", MOVES)
+    )
+    seen.tab("Neurons").click()
+    titles = seen.part("steps").locator("h4")
+    expect(titles).to_have_text(["Query and key", "q · k", "The score", "The exponential", "The softmax"])
+    for title in titles.all():
+        expect(title).to_be_in_viewport(ratio=1)
+    moves = seen.page.evaluate("window.moves")
+    seen.page.emulate_media(reduced_motion="no-preference")
+    assert [end <= 250 for _, end in moves] == ([True] if motion == "no-preference" else []), moves
+
+
 def test_the_menu_of_questions_stays_while_one_searches(show, view):
     seen = opened(show, view(*TEXTS), 968)
     menu = seen.finder()

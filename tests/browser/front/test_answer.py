@@ -59,6 +59,26 @@ def becomes(seen: Seen, view: Any, changes: tuple[Any, ...]) -> None:
     assert view.trace.changes == changes
 
 
+FALLS = """isBelow => {
+    const of = name => [...document.querySelectorAll(name)].map(one => one.getBoundingClientRect());
+    const [[line], [mask], tracks] = [of(".bl-thread path"), of(".bl-mask"), of(".bl-answer-track")];
+    if (!line || !mask || tracks.length < 5) return false;
+    const reaches = x => Math.min(...[line.left, line.right].map(end => Math.abs(end - x))) < 2;
+    const isDown = line.top > mask.bottom - 4 && line.bottom >= tracks.at(-1).bottom;
+    return isDown && reaches((mask.left + mask.right) / 2) && reaches(tracks[0].left) && (line.width < 2) === isBelow;
+}"""
+
+
+def test_a_line_falls_from_the_mask_to_the_bars(show: Any, masked: Trace) -> None:
+    """Straight where the bars can begin below it, else aside; at 900 px there is no room for it."""
+    lens: Any = masked.lens
+    for text, is_below in ((TEXT, True), ("[MASK] is the capital of France, and it lies on the river Seine.", False)):
+        seen = show(lens.trace(text).explore(), folded=True, width=1000)
+        seen.page.wait_for_function(FALLS, arg=is_below)
+    seen.page.set_viewport_size({"width": 900, "height": 800})
+    expect(seen.root.locator(".bl-thread path")).to_have_count(0)
+
+
 def test_the_gesture(show: Any, masked: Trace) -> None:
     view = masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT)
     seen = show(view, folded=True)

@@ -102,6 +102,14 @@ def test_equal_pairs_have_equal_scores_and_stand_by_id() -> None:
         assert [place for place in row if place in (3, 6, 7, 8, 9, 10)] == [10, 9, 8, 7, 6, 3]
 
 
+def test_pairs_of_one_score_stand_by_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    cross = bl.Lens(crossed())
+    monkeypatch.setattr(cross.sentences, "predict", lambda pairs, batch_size: torch.zeros(len(pairs)))
+    made = ranked(cross, collection(), first_stage=bl.Lens(encoder()), depth=10, **QUIET)
+    assert made.lists.rows.tolist() == [sorted(row, reverse=True) for row in made.first_lists.rows.tolist()]
+    assert made.lists.rows.tolist() != made.first_lists.rows.tolist()
+
+
 def test_a_second_stage_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, cross = bl.Lens(encoder()), bl.Lens(crossed())
     given: dict[str, Any] = {"first_stage": first, "file": tmp_path / "corpus.safetensors", "batch_size": 4} | QUIET

@@ -88,7 +88,7 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   const { target = "", target_at, long } = question;
   const { pass } = shown;
   const nothing = { kind: "", name: "", position: -1, unit: "", before: Number.NaN };
-  const empty = { ...nothing, heads: [], rows: [], tried: 0, limit: "", why_not: "" };
+  const empty = { ...nothing, heads: [], rows: [], tried: 0, limit: "", runs: 0, why_not: "" };
   const memo = progressOf.get(pass) ?? new Map<string, Progress>();
   progressOf.set(pass, memo);
   const name = JSON.stringify([target, target_at ?? -1]);
@@ -101,10 +101,10 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   }
   memo.set(name, progress);
   const { lead, effects } = progress;
-  const limited = (limit: string) => ({ fields: { ...empty, ...lead.fields, limit } });
-  if (!long && pass.tokens > LIMITS.effects) return limited(phrases.HEADS_LONG({ tokens: pass.tokens }));
   const [layers, heads] = perHead(engine.carried);
   const count = layers * heads;
+  const limited = (limit: string) => ({ fields: { ...empty, ...lead.fields, limit, runs: count >> 1 } });
+  if (!long && pass.tokens > LIMITS.effects) return limited(phrases.HEADS_LONG({ tokens: pass.tokens }));
   const begin = performance.now();
   while (effects.length < count && performance.now() - begin < PATIENCE) {
     const since = performance.now();

@@ -40,18 +40,15 @@ const isShort = (text: string) => text.length <= 6 * LIMITS.typed && text.split(
 /** Both fields, how what they hold is run, and whether it runs as one types. */
 export function useTyped(submitted: () => void) {
   const view = useView();
-  const { synced, link, run, page } = view;
+  const { synced, link, run, spent, page } = view;
   const isApart = useComputed(() => view.overview.apart && !page.together.value);
   const secondText = useComputed(() => (isApart.value ? page.similarTo.value.b : synced.text_pair.value));
   const fields: [Field, Field] = [useField(synced.text), useField(secondText)];
-  const spent = useSignal(Number.POSITIVE_INFINITY); // ms of the last run
   const [[submit, typing, runsAlone]] = useState(() => {
     const submit = async () => {
       const [a, b] = fields.map(({ value }) => value.peek()) as [string, string];
-      const start = performance.now();
       submitted();
       await (isApart.peek() ? runApart(view, a, b) : run(a, b));
-      spent.value = performance.now() - start;
     };
     const runsAlone = () =>
       link.kernel.value &&

@@ -1,22 +1,24 @@
 // The arcs of the head shown, as loud as it is: while its slider is dragged they alone are drawn again.
 import { useMemo } from "preact/hooks";
-import { loudnessOf } from "../../state/frontanswers";
+import { factorOf, loudnessOf } from "../../state/frontanswers";
 import { useView } from "../../state/view";
 import { Arcs } from "./arcpicture";
 import { arcsOf, habitArcs, type Scene } from "./arcs";
+import type { PreviewRow } from "./wordrow";
 
 interface Props {
   scene: Scene; // with the head as in the model
   habit: { step: -1 | 1; rows: ArrayLike<number>[] } | null; // see habitOf
+  preview: PreviewRow | null; // of another head, which the scene is of
   name: string; // of another they are drawn anew
-  dense: boolean; // lines of small type
   pick: (word: number) => void; // a number was clicked
 }
 
-export function HeadArcs({ scene, habit, name, dense, pick }: Props) {
-  const loudness = loudnessOf(useView());
+export function HeadArcs({ scene, habit, preview, name, pick }: Props) {
+  const view = useView();
+  const loudness = preview ? factorOf(view.overview, preview.layer, preview.head) : loudnessOf(view);
   const loud = useMemo(() => ({ ...scene, loudness }), [scene, loudness]);
   const { arcs, numbers } = useMemo(() => arcsOf(loud), [loud]);
   const behind = habit ? habitArcs(loud, habit.rows, habit.step) : [];
-  return <Arcs {...{ behind, arcs, numbers, asker: scene.asker, dense, scene: name, pick }} />;
+  return <Arcs {...{ behind, arcs, numbers, asker: scene.asker, scene: name, pick }} />;
 }

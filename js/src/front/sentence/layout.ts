@@ -19,7 +19,7 @@ function boxesOf(stage: HTMLElement, count: number, size: number): (Box | null)[
     const [up, down] = isMark
       ? [10, 10]
       : word.classList.contains("bl-mask")
-        ? [0.52 * size, 0.5 * size]
+        ? [0.52 * size, rects[0].height / scale / 2 - 0.02 * size] // of its frame
         : [0.4 * size, 0.44 * size];
     boxes[Number(word.dataset.n)] = { left, right, top: middle - up, bottom: middle + down };
   }

@@ -1,7 +1,7 @@
 // The sentence: a text field whose words are buttons, and over them what the chosen head looks at.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Check, into } from "../../parts/controls";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
@@ -14,7 +14,7 @@ import { charactersInSight } from "./lettering";
 import { Line, taps } from "./line";
 import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
-import { askerOf, isLongText, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
+import { askerOf, isLongText, previewOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
 const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
 const TO_TYPE = isTouch ? " Tap it twice to type." : " Click between words to type.";
@@ -56,10 +56,19 @@ export function Sentence() {
   const { front } = page;
   useEffect(() => {
     front.word.value = null; // of another text
+    front.preview.value = null;
   }, [overview.subject]);
-  const asker = askerOf(view, words);
+  useLayoutEffect(() => {
+    front.boxes.value = boxes;
+  }, [boxes]);
+  const preview = previewOf(view, words);
+  const asker = preview?.asker ?? askerOf(view, words);
   const weights = wordWeights(shownHead.weights, words);
-  const row = useMemo(() => rowOf(weights, words, asker), [weights, words, asker]);
+  const previewKey = preview && `${preview.layer} ${preview.head}`;
+  const row = useMemo(
+    () => rowOf(preview?.weights ?? weights.values.row(asker), words),
+    [weights, words, asker, previewKey],
+  );
   const pinned = view.focus.pinnedQuery
     ? words.rows.findIndex(({ pieces }) => pieces.includes(view.focus.query))
     : null;
@@ -72,7 +81,7 @@ export function Sentence() {
   const scene = useMemo(
     (): Scene => ({
       ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: 1 },
-      ...{ size: type.size, room: type.room, gap: type.gap, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
+      ...{ size: type.size, room: type.room, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
     }),
     [boxes, asker, row, type, width],
   );
@@ -184,9 +193,9 @@ export function Sentence() {
             return <Line key={n} {...shared} field={fields[n]!} focus={n === 1 && second.value && !hasPair} />;
           })}
           <HeadArcs
-            {...{ scene, habit, dense: type.dense }}
-            name={`${overview.subject} ${shownHead.layer} ${shownHead.head}`}
-            pick={(word) => pinCell(asker, word)}
+            {...{ scene, preview, habit: preview ? null : habit }}
+            name={`${overview.subject} ${previewKey ?? `${shownHead.layer} ${shownHead.head}`}`}
+            pick={(word) => preview || pinCell(asker, word)}
           />
         </div>
         {stretch && (

@@ -3,6 +3,7 @@ import { type Grid, grid, type TokenSide, type Unit, units } from "../../compute
 import { type Cells, isLong } from "../../compute/windows";
 import { written } from "../../head/running";
 import type { Overview } from "../../state/overview";
+import { rowsOf, unitValues } from "../../state/rows";
 import type { View } from "../../state/view";
 import { type Place, placesOf } from "./wordplaces";
 
@@ -106,9 +107,33 @@ export function wordWeights(weights: Cells, { rows, cols }: Words): Grid {
   return now;
 }
 
+/** A row of a head that is not the one shown. */
+export interface PreviewRow {
+  layer: number;
+  head: number;
+  asker: number; // its word
+  weights: Float32Array; // over the columns
+}
+
+/** The head whose chip is pointed at, from the rows that the page has of all heads; null for the one shown, and until
+ * they are here. */
+export function previewOf(view: View, words: Words): PreviewRow | null {
+  const { page, overview, shownHead } = view;
+  const preview = page.front.preview.value;
+  if (!preview || shownHead.layerMap) return null;
+  const { layer, head, row } = preview;
+  if (layer === shownHead.layer && head === shownHead.head) return null;
+  const asker = row < 0 ? askerOf(view, words, null) : words.rows.findIndex(({ pieces }) => pieces.includes(row));
+  const rows = words.rows[asker] && rowsOf(view, overview, words.rows[asker]);
+  if (rows?.state !== "answered") return null;
+  const K = overview.keyside.tokens.length;
+  const at = (layer * overview.n_heads + head) * K;
+  const weights = unitValues(rows.value.weight.subarray(at, at + K), words.cols, false);
+  return weights.some(Number.isNaN) ? null : { layer, head, asker, weights };
+}
+
 /** The row of a word over all units of the picture. */
-export function rowOf(weights: Grid, { units: list, rows, cols }: Words, asker: number): Float32Array {
-  const row = weights.values.row(asker);
+export function rowOf(row: Float32Array, { units: list, rows, cols }: Words): Float32Array {
   if (rows === cols) return row;
   const wide = new Float32Array(list.length);
   wide.set(row, rows.length);
