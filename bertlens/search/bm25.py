@@ -79,12 +79,12 @@ def _best(scores: np.ndarray, collection: Collection, depth: int) -> np.ndarray:
     if len(rows) > depth and not collection.has_documents:  # all that may be among them, ties too
         rows = rows[scores[rows] >= -np.partition(-scores[rows], depth - 1)[depth - 1]]
     rows = rows[np.lexsort((collection.passage_order[rows], -scores[rows]))]
-    seen = {collection.documents[row] for row in rows[:depth]}
+    documents = {collection.documents[row] for row in rows[:depth]}
     further: list[int] = []
     for row in rows[depth:]:
-        if len(seen) >= DEPTH:
+        if len(documents) >= DEPTH:
             break
-        if collection.documents[row] not in seen:
-            seen.add(collection.documents[row])
+        if collection.documents[row] not in documents:
+            documents.add(collection.documents[row])
             further.append(row)
     return np.concatenate([rows[:depth], np.array(further, dtype=rows.dtype)])

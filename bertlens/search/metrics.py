@@ -131,18 +131,18 @@ def sentence(means: pd.DataFrame) -> str:
     """What a `table` says: for how many questions a relevant document is first, and nDCG@10 beside that of BM25."""
     row, counts = means.set_index("measure").loc["nDCG@10"], means.attrs
     n = int(row["n"])
-    said = (
+    clause = (
         f"For {counts['first']:,} of {n:,} questions a relevant document is first, for {n - counts['ten']:,} none is "
         f"among the first ten; nDCG@10 is {row['mean']:.3f}{_ends(row['low'], row['high'])}"
     )
     if "bm25" not in row:
-        return f"{said}."
+        return f"{clause}."
     word, low, high = "more", row["difference_low"], row["difference_high"]
     if row["difference"] < 0:
         word, low, high = "less", -high, -low
     if not (low > 0):
-        return f"{said}, which cannot be told from the {row['bm25']:.3f} of BM25."
-    return f"{said}, {abs(row['difference']):.3f}{_ends(low, high)} {word} than the {row['bm25']:.3f} of BM25."
+        return f"{clause}, which cannot be told from the {row['bm25']:.3f} of BM25."
+    return f"{clause}, {abs(row['difference']):.3f}{_ends(low, high)} {word} than the {row['bm25']:.3f} of BM25."
 
 
 def _ends(low: float, high: float) -> str:

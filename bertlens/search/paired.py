@@ -65,8 +65,8 @@ def sentence(table: pd.DataFrame) -> str:
                        for r in moved.itertuples())  # fmt: skip
             clauses.append(f"{len(moved)} {word}: {', '.join(numbers)}")
     n, questions = len(table), f"{table['n'].iloc[0]:,} questions"
-    said = "; ".join(clauses) or "none fell and none rose by more than chance gives"
-    return f"Of {n} measures on {questions}, {said} (paired, Holm, 5 %)."
+    movement = "; ".join(clauses) or "none fell and none rose by more than chance gives"
+    return f"Of {n} measures on {questions}, {movement} (paired, Holm, 5 %)."
 
 
 def _signed(number: float) -> str:

@@ -56,21 +56,21 @@ def run(
     if check is not None:
         paired.record_of(check)
     questions = texts(queries) if in_order else queries
-    first = None if load_first is None else load_first()
-    search = retrieval(load(), questions, corpus, relevance, first_stage=first, **options)
+    first_stage = None if load_first is None else load_first()
+    search = retrieval(load(), questions, corpus, relevance, first_stage=first_stage, **options)
     if kind != ".html":
         search.metrics()  # refuses a collection without judgements
     comparison = None if check is None else search.against(check)
-    said = f"{len(search.collection.queries):,} questions, none of them judged"
+    quality = f"{len(search.collection.queries):,} questions, none of them judged"
     if search.collection.judged:
         search.save(numbers)
-        said = metrics.sentence(search.metrics())
+        quality = metrics.sentence(search.metrics())
     if kind == ".html":
         text_file(page(search), output)
         sign(output, "retrieval")
     elif is_table:
         _write(question_table(search), output)
-    print(f"{output}: {search.lens.model_name}. {said}")
+    print(f"{output}: {search.lens.model_name}. {quality}")
     if comparison is None:
         return 0
     fell = bool(comparison["falls"].any())
@@ -84,11 +84,13 @@ def question_table(search: Retrieval) -> pd.DataFrame:
 
     collection = search.collection
     now = search.by_question
-    beside = metrics.by_question(search.bm25_lists, collection).add_prefix("BM25 ")
+    by_words = metrics.by_question(search.bm25_lists, collection).add_prefix("BM25 ")
     questions = dict(zip(collection.query_ids, collection.queries, strict=True))
     head = pd.DataFrame({HEAD[1]: [questions[name] for name in now.index]}, index=now.index)
     return (
-        pd.concat([head, now, beside, search.failures().set_index("query")], axis=1).rename_axis("query").reset_index()
+        pd.concat([head, now, by_words, search.failures().set_index("query")], axis=1)
+        .rename_axis("query")
+        .reset_index()
     )
 
 

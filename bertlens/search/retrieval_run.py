@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -200,10 +203,11 @@ def retrieval(
     first 100 of `first_stage`, a Lens of an encoder, anew. queries, corpus, relevance, column, document: as of
     `reading.collection`: files, folders of BEIR, tables, lists. Without relevance there are no measures and failures.
 
-    The passages' vectors are kept in a file beside the corpus, where that is a file or a folder, and made again only
-    where a text or the model changed; keep: False for none, or the file. int8: kept as a byte a number, a quarter of
-    the room; scores are of the rounded ones. After Ctrl-C the same call goes on. progress: a bar after two seconds.
-    The 200 best of each question are listed, by score, then by id; scores are the model's own similarity, in float64.
+    The passages' vectors are kept in a file beside the corpus, where that is a file or a folder, one for each model,
+    and made again only where a text or the model changed; keep: False for none, or the file. int8: kept as a byte a
+    number, a quarter of the room; scores are of the rounded ones. After Ctrl-C the same call goes on. progress: a bar
+    after two seconds. The 200 best of each question are listed, by score, then by id; scores are the model's own
+    similarity, in float64.
 
     Raises InputError for ids that do not fit each other and for texts that cannot be read, ModelError for a
     cross-encoder without a first stage, or of several labels.
@@ -215,7 +219,7 @@ def retrieval(
         lens,
         texts,
         first_stage=first_stage,
-        file=_file(keep, corpus),
+        file=_file(keep, corpus, [lens, *([first_stage] if first_stage else [])], int8),
         int8=int8,
         batch_size=batch_size,
         progress=progress,
@@ -223,11 +227,14 @@ def retrieval(
     return Retrieval(lens, texts, stages, first_stage)
 
 
-def _file(keep: bool | str | Path, corpus: Any) -> Path | None:
-    """Where vectors are kept: beside a corpus that is a file, in one that is a folder."""
+def _file(keep: bool | str | Path, corpus: Any, lenses: Sequence[Lens], int8: bool) -> Path | None:
+    """Where vectors are kept: beside a corpus that is a file, in one that is a folder; another file for each model, so
+    that two can be compared."""
     if not isinstance(keep, bool):
         return as_path(keep)
     if not keep or not isinstance(corpus, str | Path):
         return None
     path = as_path(corpus)
-    return path / f"bertlens{ENDING}" if path.is_dir() else path.with_name(path.name + ENDING)
+    about = json.dumps([int8, *(lens.borrowed.identity() for lens in lenses)], sort_keys=True)
+    ending = f".{hashlib.sha256(about.encode()).hexdigest()[:8]}{ENDING}"
+    return path / f"bertlens{ending}" if path.is_dir() else path.with_name(path.name + ending)

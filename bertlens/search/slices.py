@@ -53,9 +53,9 @@ def slices(
     ends = holm_intervals([partial(_interval, *side) for side in sides])
     rows = []
     for (kind, name, _), (inside, outside), (low, high, p) in zip(groups, sides, ends, strict=True):
-        own = (len(inside), inside.mean(), *share_interval(inside, np.ones(len(inside))))
+        mean = (len(inside), inside.mean(), *share_interval(inside, np.ones(len(inside))))
         rows.append(
-            (kind, name, *own, outside.mean(), inside.mean() - outside.mean(), low, high, p, low > 0 or high < 0)
+            (kind, name, *mean, outside.mean(), inside.mean() - outside.mean(), low, high, p, low > 0 or high < 0)
         )
     difference = ["difference", "difference_low", "difference_high", "p", "finding"]
     table = pd.DataFrame(rows, columns=["kind", "slice", "n", "mean", "low", "high", "outside", *difference])
@@ -120,13 +120,13 @@ def _parts(kind: str, counts: np.ndarray, unit: str) -> Iterator[tuple[str, str,
     quantiles = [0.25, 0.5, 0.75] if len(counts) >= OF_QUARTERS else [0.5]
     edges = [int(edge) for edge in np.unique(np.floor(np.quantile(counts, quantiles))) if edge < counts.max()]
     number = np.searchsorted(edges, counts)
-    for part in range(len(edges) + 1 if len(edges) > 1 else len(edges)):
-        if part == len(edges):
+    for place in range(len(edges) + 1 if len(edges) > 1 else len(edges)):
+        if place == len(edges):
             name = f"more than {edges[-1]}"
-        elif not part:
+        elif not place:
             name = f"at most {edges[0]}"
         else:
-            first, last = edges[part - 1] + 1, edges[part]
-            name = f"{first} to {last}" if first < last else f"{last}"
+            low, high = edges[place - 1] + 1, edges[place]
+            name = f"{low} to {high}" if low < high else f"{high}"
         text = unit.format(name)
-        yield kind, text.removesuffix("s") if name.split()[-1] == "1" else text, number == part
+        yield kind, text.removesuffix("s") if name.split()[-1] == "1" else text, number == place

@@ -57,7 +57,6 @@ def interval_test(interval: Interval) -> float:
 
     So p ≤ .05 just where the interval of 95 % leaves out 0. NaN where there is no interval.
     """
-
     from scipy.optimize import brentq
 
     if math.isnan(interval(LEVEL)[0]):
@@ -71,8 +70,11 @@ def interval_test(interval: Interval) -> float:
         ends = interval(1 - math.exp(log_p))
         return ends[0] if low > 0 else -ends[1]
 
-    least, most = math.log(LEAST), math.log(MOST)
-    return LEAST if distance(least) > 0 else math.exp(brentq(distance, least, most, xtol=1e-7))
+    return (
+        LEAST
+        if distance(math.log(LEAST)) > 0
+        else math.exp(brentq(distance, math.log(LEAST), math.log(MOST), xtol=1e-7))
+    )
 
 
 def holm_intervals(intervals: Sequence[Interval]) -> list[tuple[float, float, float]]:

@@ -8,10 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.search import bm25 as bm25_file
 from bertlens.search import metrics
@@ -208,3 +211,29 @@ def test_cranfield_has_the_numbers_of_its_readme(data: Path, monkeypatch: pytest
     for query, expected in zip(sample, naive_bm25(collection, sample), strict=True):
         names = [collection.passage_ids[row] for row in lists.passages(query)]
         assert names == [name for name, _ in expected[:200]]
+
+
+@pytest.mark.data
+@pytest.mark.long
+@pytest.mark.timeout(1200)  # minutes, where other work runs beside it
+def test_the_embedded_model_has_the_numbers_of_the_readme(data: Path, embedded_lens: Any, tmp_path: Path) -> None:
+    """Texts cut at 180 words; of its vectors, scores in a float64 loop; and a second run that makes none of them."""
+    of = cranfield.collection(data, 180)
+    passages = dict(zip(of.passage_ids, of.passages, strict=True))
+    sources = (list(of.queries), passages, {name: dict(grades) for name, grades in of.grades.items()})
+    run = bl.retrieval(embedded_lens, *sources, keep=tmp_path / "vectors", progress=False)
+    means = run.metrics().set_index("measure")["mean"]
+    assert means[["nDCG@10", "graded nDCG@10"]].round(3).tolist() == [0.516, 0.506]
+    assert len(run.failures()) == 71 and (run.by_question["recall@10"] == 0).sum() == 15
+    assert "For 154 of 225 questions a relevant document is first, for 15 none" in metrics.sentence(run.metrics())
+    assert run.stages.vectors is not None and run.stages.query_vectors is not None
+    vectors = [numbers.numbers(slice(None)) for numbers in (run.stages.query_vectors, run.stages.vectors)]
+    for query in range(0, 225, 9):
+        question = vectors[0][query]
+        cosines = [
+            float(question @ row) / math.sqrt(float(question @ question) * float(row @ row)) for row in vectors[1]
+        ]
+        order = sorted(range(1400), key=lambda row: (-cosines[row], int(of.passage_ids[row])))[:200]
+        assert run.lists.rows[query].tolist() == order
+    again = bl.retrieval(embedded_lens, *sources, keep=tmp_path / "vectors", progress=False)
+    pd.testing.assert_frame_equal(again.by_question, run.by_question, check_exact=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -93,7 +94,8 @@ def test_vectors_stand_beside_a_corpus_that_is_a_file(tmp_path: Path, monkeypatc
     corpus.write_text("".join(json.dumps({"_id": name, "text": text}) + "\n" for name, text in CORPUS.items()))
     lens = bl.Lens(model())
     first = bl.retrieval(lens, QUERIES, corpus, RELEVANCE, progress=False)
-    assert [path.name for path in tmp_path.iterdir() if path != corpus] == ["corpus.jsonl.vectors.safetensors"]
+    (file,) = (path.name for path in tmp_path.iterdir() if path != corpus)
+    assert re.fullmatch(r"corpus\.jsonl\.[0-9a-f]{8}\.vectors\.safetensors", file)
     passages = []
     encode = type(lens.sentences).encode
     monkeypatch.setattr(
@@ -108,6 +110,11 @@ def test_vectors_stand_beside_a_corpus_that_is_a_file(tmp_path: Path, monkeypatc
     assert (again.lists.rows == first.lists.rows).all()
     none = bl.retrieval(lens, QUERIES, corpus, RELEVANCE, keep=False, progress=False)
     assert len(passages) == 40 and (none.lists.rows == first.lists.rows).all()
+    other = bl.Lens(tiny_encoders.encoder(mode="max"))  # and back to the first, as two models are compared
+    for lens_of_run, size in ((other, 40), (lens, 0), (other, 0)):
+        passages.clear()
+        run = bl.retrieval(lens_of_run, QUERIES, corpus, RELEVANCE, progress=False)
+        assert len(passages) == size and len(run.against(first)) == len(run.metrics())
 
 
 def test_a_run_is_compared_with_what_an_earlier_one_saved(tmp_path: Path):
