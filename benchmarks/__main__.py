@@ -28,6 +28,7 @@ GROUPS = [
         "length",
         "sources",
         "sentences",
+        "contrast",
         "whatif",
         "compare",
         "survey",
