@@ -58,7 +58,7 @@ def test_late_interaction_by_token_of_the_question(function: str) -> None:
         len(marks) == 2 and not marks["part"].any() and "2 tokens of the right passage are not scored." in found.notes
     )
     assert found.named in W and found.named.isalpha() and "of the question prefer" in found.said
-    with pytest.raises(ModelError, match="split by the tokens of the question, not by layers"):
+    with pytest.raises(ModelError, match="layers have no parts of them"):
         found.by("layer")
     with pytest.raises(ModelError, match="take words out of it with how='deleted'"):
         found.scores_without("query", [[4]])
@@ -80,6 +80,11 @@ def test_late_interaction_without_a_word() -> None:
         vectors = model[1].linear(model[0].model(**inputs).last_hidden_state[0]).double()
     vectors = torch.nn.functional.normalize(vectors, dim=-1)[~np.isin(names, ["warm", "cat", "."])]
     expected = sum(max(float(i @ j) for j in vectors) for i in model.encode_query(Q).double())
+    for of in ("query", "passages"):
+        for name in ("layer", "head", "kind"):
+            sums = found.by(name, of).sum()  # type: ignore[call-arg]
+            np.testing.assert_allclose(sums, [*found.scores, found.difference], atol=1e-5)
+    assert abs(found.by("head").loc["L1·H2"]).min() > 0
     table = found.without("warm", "right", n_random=0)
     assert table["right"][1] == pytest.approx(expected, abs=1e-5)
     assert table["right"][1] != pytest.approx(found.scores[1], abs=1e-4) and table["wrong"][1] == found.scores[0]
