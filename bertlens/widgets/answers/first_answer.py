@@ -29,7 +29,8 @@ def heads_that_matter(
     Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head, change], exact, the largest
     first; rows, of each the token whose row there moves it most, -1 where that is not known; tried, how many heads were
     run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it is done; runs, about how many runs
-    of the whole model that takes, 0 where it is done; why_not. Where it takes longer than `patience` (s): "again", see turns.
+    of the whole model that takes, 0 where it is done; why_not. Where it takes longer than `patience` (s): "again", see
+    turns.
     """
     nothing: dict[str, Any] = {"kind": "", "name": "", "position": -1, "unit": "", "before": math.nan}
     nothing |= {"heads": [], "rows": [], "tried": 0, "limit": "", "runs": 0, "why_not": ""}
@@ -101,8 +102,9 @@ def carried_unrelated(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str
     """Where they were compared."""
     from ...sentences import baseline
 
+    lens: Any = trace.lens
     try:
-        if trace.lens is not None and answer_kind(trace) == "similarity" and baseline.is_known(trace.lens, ALIKE):
+        if lens is not None and answer_kind(trace) == "similarity" and baseline.is_known(lens, ALIKE):
             yield {}
     except BertLensError:
         pass

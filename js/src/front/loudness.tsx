@@ -118,6 +118,7 @@ export function Loudness() {
         role="slider"
         tabIndex={curve ? 0 : -1}
         aria-label={`How loud is ${headLabel(layer, head)}?`}
+        aria-describedby={page.front.claimId}
         aria-valuemin={0}
         aria-valuemax={LOUDEST}
         aria-valuenow={Math.min(LOUDEST, factor)}

@@ -144,11 +144,13 @@ def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: 
     monkeypatch.setitem(LIMITS, "effects", LIMITS["effects"].__class__(4, "", ""))
     fields, _ = heads_that_matter(trace)
     assert fields["heads"] == [] and "8 tokens" in fields["limit"] and fields["limit"].endswith("on request.")
-    assert heads_that_matter(trace, long=True, patience=60)[0]["heads"]
+    assert fields["runs"] == 3 + 8 / 2
+    outcome = heads_that_matter(trace, long=True, patience=60)[0]
+    assert outcome["heads"] and outcome["runs"] == 0
     monkeypatch.undo()
     monkeypatch.setattr(strongest, "ALONE_WORK", 1)
     fields, _ = heads_that_matter(lens_of("embedding").trace("the cat sat"))
-    assert fields["heads"] == [] and "12 heads" in fields["limit"]
+    assert fields["heads"] == [] and "12 heads" in fields["limit"] and fields["runs"] == 12 / 2
     unmasked, _ = heads_that_matter(lens_of("words").trace("the cat"))
     assert "masked" in unmasked["why_not"] and unmasked["heads"] == []
     given = bl.Trace.from_attentions(trace.attention(0)[None].numpy(), trace.tokens)
