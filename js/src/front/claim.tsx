@@ -12,6 +12,7 @@ import {
   type HeadsThatMatter,
   isExact,
   isLone,
+  isSureOf,
   useFront,
   useHeads,
 } from "../state/frontanswers";
@@ -97,6 +98,7 @@ export function effectOf(view: View, front: FrontAnswer, best: Best | null): Eff
     from: curveAt(factors, curve!, 1),
     to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : score,
     about: isDragged && !isExact(loudness!, factor),
+    sure: isSureOf(front),
     carrier: carrier ? { word: tokenWord(carrier.label), share: carrier.share } : null,
   };
 }
@@ -120,8 +122,11 @@ function claimOf(
   if (front.waits) return [looks, ["…"]];
   if (!front.curve) return [looks, front.refused ? [front.refused] : null];
   const top = heads?.heads[0];
-  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], tried: heads.tried } : null;
-  const effect = effectOf(view, front, best);
+  const best = top && {
+    ...{ head: headLabel(top[0], top[1]), change: top[2], tried: heads.tried },
+    least: heads.before + Math.min(...heads.heads.map(([, , change]) => change)),
+  };
+  const effect = effectOf(view, front, best ?? null);
   if (preview) {
     const [, , change] = heads?.heads.find(([l, h]) => l === preview.layer && h === preview.head) ?? [];
     if (change === undefined || view.overview.changes.length > 0) return [looks, null];

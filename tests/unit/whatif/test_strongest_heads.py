@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import Lens, whatif
+from bertlens.base.generators import run_to_end
 from bertlens.base.limits import LIMITS
 from bertlens.sentences.unrelated import TEXTS
 from bertlens.whatif import strongest_heads as strongest
@@ -88,6 +91,18 @@ def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_s
     assert [a * one.n_heads + b for a, b, _ in strongest_heads(one).heads] == best.indices.tolist()
     assert heads_that_matter(trace, patience=60)[0]["tried"] == 8
     assert heads_that_matter(one, patience=60)[0]["tried"] == every.numel() > 8
+
+
+def test_a_probability_near_to_1_is_told_by_its_log_odds() -> None:
+    trace = mlm().trace("Paris is the capital of [MASK].")
+    number = strongest_heads(trace).number
+    heads = [(0, 0, -0.01), (0, 1, 0.009), (0, 2, -0.002)]
+    steps = SimpleNamespace(sloped=None, exact=lambda _: [[((layer, head), change) for layer, head, change in heads]])
+    for before, order in ((0.5, [0, 1, 2]), (0.985, [1, 0, 2])):
+        trace.kept("strongest heads", dict).clear()
+        of = replace(number, unit="probability", before=before, swept=steps)
+        outcome = run_to_end(strongest.ranking(lambda: trace, of, strongest.FIRST_ANSWER))
+        assert outcome.heads == tuple(heads[n] for n in order)  # the changes stay those of the probability
 
 
 def silenced(trace: Any, layer: int, head: int, word: int) -> torch.Tensor:
