@@ -1,14 +1,12 @@
 // Changes as a page asks for them and is told of them, in the words of bertlens/whatif/chips.py.
 
 import * as phrases from "../generated/phrases";
+import { NEEDS_PYTHON } from "../kernel/needs";
 import { headLabel } from "../paint/format";
 import { quotation } from "../paint/quotes";
 import type { Change } from "./changes";
 
 export type Fields = Record<string, unknown>;
-
-/** Of what an engine does not do. */
-export const NEEDS_PYTHON = "This needs Python, which this page does not hold: open the notebook.";
 
 const index = (n: unknown, size: number): number => {
   if (!Number.isInteger(n) || (n as number) < 0 || (n as number) >= size) throw new Error("no such part of this run");

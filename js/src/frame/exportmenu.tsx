@@ -1,9 +1,9 @@
 // Export menu: figures of what is shown as SVG and PNG, its numbers as CSV, the whole view as a page of its own.
 
 import { signal } from "@preact/signals";
-import { NEEDS_PYTHON } from "../engine/chips";
 import { download, fileName, pngFromSvg } from "../export/download";
 import { shadesOf } from "../head/running";
+import { NEEDS_PYTHON } from "../kernel/needs";
 import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { lessonOf } from "../state/lesson";

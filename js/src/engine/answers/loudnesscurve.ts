@@ -1,8 +1,9 @@
 // The answer over how loud a head is, each an exact run of the layers from the head's on: as bertlens/whatif/loudness.py.
 import * as phrases from "../../generated/phrases";
 import { LOUDNESS } from "../../generated/vocabulary";
+import { NEEDS_PYTHON } from "../../kernel/needs";
 import { baseOf, isSilent, type Scale } from "../changes";
-import { type Fields, NEEDS_PYTHON } from "../chips";
+import type { Fields } from "../chips";
 import { cosine, type Pass, run } from "../forward";
 import { type Answering, answerOf, type Engine, onTop, type Shown } from "../runs";
 import type { Encoded } from "../tokenizer";
