@@ -29,6 +29,7 @@ GROUPS = [
         "sources",
         "sentences",
         "search",
+        "contrast",
         "whatif",
         "compare",
         "survey",

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..text.plain_words import words_of
+from ..text.plain_words import PAIRS, words_of
 from .collection import Collection
 from .metrics import DEPTH
 from .ranked_lists import RankedLists
 
 K1, B = 1.2, 0.75
-SAID = f"BM25 with k1 {K1:g}, b {B:g} and Lucene’s idf, over lower-cased words: no stemming, no list of stop words"
+SAID = (
+    f"BM25 with k1 {K1:g}, b {B:g} and Lucene’s idf, over lower-cased words ({PAIRS}): no stemming, no list of stop "
+    "words"
+)
 CELLS = 4_000_000  # scores at a time
 
 
@@ -50,7 +53,8 @@ def bm25(collection: Collection, depth: int = 200) -> RankedLists:
 
     The score is Σ over the words of the question, each as often as it stands there, of idf · tf / (tf + k1 (1 − b + b ·
     length / mean length)), with idf = ln(1 + (N − n + .5) / (n + .5)) where n of N passages have the word. Robertson
-    et al. 1994, as Lucene has it; words as of `words_of`. A passage without a word of the question is in no list.
+    and Zaragoza 2009, with Lucene's idf; words as of `words_of`. A passage without a word of the question is in no
+    list.
     """
     places: dict[str, int] = {}
     counts = word_counts(collection.passages, places, grows=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from ..base.atomic import text_file
 from ..base.paths import as_path
 from ..errors import InputError, check_batch, check_lens, check_number, excerpt
 from ..lens import Lens
+from ..text.plain_words import words_of
 from . import bm25, failures, hubs, metrics, paired, slices
 from .collection import Collection
 from .contrast import contrast
@@ -58,6 +60,11 @@ class Retrieval:
         self._check_judged()
         return metrics.by_question(self.lists, self.collection)
 
+    @cached_property
+    def frequencies(self) -> dict[str, int]:
+        """Word, without case, -> in how many passages it stands: for `Contrast.without(frequencies=)`."""
+        return dict(Counter(word for text in self.collection.passages for word in {*words_of(text)}))
+
     def metrics(self) -> DataFrame:
         """nDCG@10 with binary and with graded gains, MRR, MAP and recall: the mean over questions with its interval,
         beside BM25 on the same questions and the paired difference. See `metrics.table`.
@@ -74,7 +81,10 @@ class Retrieval:
     def failures(self) -> DataFrame:
         """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failures`."""
         self._check_judged()
-        return failures.failures(self.lens, self.collection, self.lists, first_lists=self.stages.first_lists)
+        stages = self.stages
+        return failures.failures(
+            self.lens, self.collection, stages.lists, first_lists=stages.first_lists, vectors=stages.vectors
+        )
 
     def hubs(self) -> DataFrame:
         """How often each passage stands among ten for questions that it is not relevant to. See `hubs.hubs`."""

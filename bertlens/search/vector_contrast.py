@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 NO_DISTANCE = "the difference of two distances is no sum over words"
 TIME = "Its pooling reads one token: words are split by what went in, about three forward passes of each text."
-NO_LAYERS = "late interaction is split by the tokens of the question, not by layers, heads and kinds"
 ADDED = "the model adds tokens to this query, which its run here has not: take words out of it with how='deleted'"
 BY_INPUT = "Words are split by what went in, about three forward passes of each text."
 
@@ -176,9 +175,6 @@ class LateContrast(VectorContrast):
         from pandas import Series
 
         return Series({}, dtype=float)
-
-    def by(self, name: str, of: str = "query") -> DataFrame:
-        raise ModelError(NO_LAYERS)
 
     def words(self, text: str) -> TextWords:
         side = self._side(check_text_name(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import product
@@ -13,7 +14,7 @@ from torch import Tensor
 from ..base.generators import run_to_end
 from ..base.limits import ALONE_WORK, within
 from ..base.vocabulary import phrases
-from ..base.vocabulary.constants import ANSWERS
+from ..base.vocabulary.constants import ANSWERS, SURE
 from ..errors import ModelError
 from ..measures.metrics import Metric, Read, similarity
 from ..measures.predictions import is_lone
@@ -28,6 +29,7 @@ from .targets import Target, name_of, numbers_at, target_of
 
 RUN = 8  # heads that are run, the first by the estimate
 SHOWN = 8
+FINEST = 1e-12  # of a probability from 1
 HeadChange: TypeAlias = tuple[int, int, float]
 Asked: TypeAlias = tuple[str | None, int | None]  # a target and where, as of `targets.target_of`
 FIRST_ANSWER: Asked = (None, None)
@@ -48,9 +50,9 @@ class FirstNumber:
 
 @dataclass(frozen=True)
 class StrongestHeads:
-    """heads: (layer, head, change of the number without it), exact, the largest change first. rows: of each head the
-    token whose row there moves the number most, to first order; -1 where there is no slope. tried: heads that were
-    run."""
+    """heads: (layer, head, change of the number without it), exact, the largest change first, of a probability above
+    .97 that of its log-odds. rows: of each head the token whose row there moves the number most, to first order; -1
+    where there is no slope. tried: heads that were run."""
 
     number: FirstNumber
     heads: tuple[HeadChange, ...]
@@ -116,7 +118,7 @@ def limit(trace: Trace, number: FirstNumber) -> str:
 def runs(trace: Trace, number: FirstNumber) -> int:
     """How many runs of the whole model `ranking` takes, about: of a head those of its layer and later ones, half of
     them; a backward pass with its forward pass is three."""
-    return trace.n_layers * trace.n_heads // 2 if number.swept.sloped is None else 3 + RUN // 2
+    return trace.n_layers * trace.n_heads // 2 if number.swept.slopes is None else 3 + RUN // 2
 
 
 def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads:
@@ -150,7 +152,8 @@ def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
             for batch in first_number(here(), about).swept.exact(heads):
                 effects += [(layer, head, effect) for (layer, head), effect in batch]
             yield share + (1 - share) * len(effects) / len(picked)
-        strongest = sorted(effects, key=lambda effect: -abs(effect[2]))[:SHOWN]
+        number = first_number(here(), about)
+        strongest = sorted(effects, key=lambda effect: -_size(number, effect[2]))[:SHOWN]
         rows = [-1 if slopes is None else strongest_row(here(), slopes[layer, head]) for layer, head, _ in strongest]
         memo[about] = tuple(strongest), tuple(rows), len(picked)
     return StrongestHeads(first_number(here(), about), *memo[about])
@@ -175,3 +178,14 @@ def strongest_row(trace: Trace, slopes: Tensor) -> int:
     """The token whose slope is largest, of a head's (as of `estimated_effects`); -1 where that is none of the trace."""
     row = -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())
     return row if row < trace.n_tokens else -1
+
+
+def _size(number: FirstNumber, change: float) -> float:
+    if number.unit != "probability" or number.before <= SURE:
+        return abs(change)
+    return abs(_log_odds(number.before + change) - _log_odds(number.before))
+
+
+def _log_odds(p: float) -> float:
+    inside = max(FINEST, min(1 - FINEST, p))
+    return math.log(inside / (1 - inside))

@@ -89,8 +89,10 @@ const EFFECT: Effect = {
   changeCount: 0,
   carrier: null,
   best: null,
+  sure: false,
 };
-const BEST = { head: "L2·H3", tried: 8, change: 0.0121 };
+const BEST = { head: "L2·H3", tried: 8, change: 0.0121, least: 0.04 };
+const BEST_OF_SURE = { ...BEST, change: -0.0081, least: 0.9741 };
 const louder = (effect: Partial<Effect>, look: Partial<Look> = {}) =>
   louderPieces({ ...EFFECT, ...effect }, { ...LOOK, ...look })
     .map(plain)
@@ -149,6 +151,19 @@ const WITHOUT: [Partial<Effect>, string][] = [
     { from: 0.98, to: 0.978, best: { ...BEST, change: -0.0121 } },
     "No single head matters here: cat has 0.98; of 8 heads tried, L2·H3 moves it most, to 0.97.",
   ],
+  [
+    { sure: true, from: 0.9822, to: 0.981, best: BEST_OF_SURE },
+    "No single head matters here: without any of the 8 tried, cat stays above 0.97.",
+  ],
+  [
+    { sure: true, from: 0.9921, to: 0.9502, best: BEST_OF_SURE },
+    "Without it, cat falls from 0.99 to 0.95; its log-odds fall from 4.83 to 2.95.",
+  ],
+  [
+    { sure: true, from: 0.9921, to: 0.9931, best: null },
+    "Without it, cat stays at 0.99; its log-odds rise from 4.83 to 4.97.",
+  ],
+  [{ sure: true, from: 0.9921, to: 0.4502, best: null }, "Without it, cat falls from 0.99 to 0.45."],
 ];
 const LOUDER: [Partial<Effect>, Partial<Look>, string][] = [
   [{ factor: 0 }, {}, "With L5·H7 silent, cat falls from 0.66 to 0.27. It still looks at cat, but passes nothing on."],
@@ -220,8 +235,12 @@ describe("a claim", () => {
           ? Object.values(value).flatMap(flat)
           : [];
     const numbers = inputs.flatMap(flat);
-    const { from, best } = { from: 0, best: null, ...inputs[0] } as unknown as Effect;
-    const rounded = [...numbers, from + (best?.change ?? 0)].map((value) => value.toFixed(2).replace("-", "−"));
+    const { from, to, best, sure } = { from: 0, best: null, ...inputs[0] } as unknown as Effect;
+    const odds = sure ? [from, to].map((p) => Math.log(p) - Math.log1p(-p)) : [];
+    const bound = sure && best ? [best.least - 0.005] : [];
+    const rounded = [...numbers, ...odds, ...bound, from + (best?.change ?? 0)].map((value) =>
+      value.toFixed(2).replace("-", "−"),
+    );
     for (const [number] of text.matchAll(/−?\d+\.\d+/g)) expect([...rounded, "0.01"], number).toContain(number); // 0.01 bounds what is less
   });
   it("shows the difference of what is shown", () => {
@@ -420,6 +439,33 @@ describe("the front", () => {
     await it.wait(50);
     expect(it.text("answer")).toContain("dog 0.60");
     expect(it.text("claim")).toMatch(/L1·H3 .* …$/);
+  });
+  it("is described by the claim, which is spoken once a drag has ended", async () => {
+    const it = await dragged();
+    await it.wait(600);
+    expect(it.track.getAttribute("aria-describedby")).toBe(it.part("claim").id);
+    const spoken: string[] = [];
+    const heard = new MutationObserver(() => {
+      if (it.text("claim-spoken") !== (spoken.at(-1) ?? "")) spoken.push(it.text("claim-spoken"));
+    });
+    heard.observe(it.part("claim-spoken"), { characterData: true, childList: true, subtree: true });
+    const opening = it.text("claim");
+    expect(it.text("claim-spoken")).toBe("");
+    await it.pointer("pointerdown", 100);
+    for (const x of [80, 60, 40]) await it.pointer("pointermove", x);
+    await it.wait(900);
+    expect(spoken).toEqual([]);
+    await it.pointer("pointermove", 100);
+    await it.pointer("pointerup", 100);
+    await it.wait(900);
+    expect([it.text("claim"), spoken]).toEqual([opening, []]); // nothing has changed
+    it.view.page.front.word.value = [1];
+    await it.wait(900);
+    it.view.page.front.word.value = null;
+    it.view.synced.put({ query: 1, key: null });
+    await it.wait(900);
+    expect(spoken).toEqual([it.text("claim")]);
+    heard.disconnect();
   });
   it("asks nothing where it ends as it began", async () => {
     const it = await dragged();
@@ -682,7 +728,6 @@ describe("the front", () => {
       chip.dispatchEvent(enter);
       await it.wait(50);
       expect(it.text("claim")).toBe("In L0·H1, the looks at sat (0.70). Without it, dog falls from 0.60 to 0.20.");
-      expect(it.part("claim").getAttribute("aria-live")).toBe("off");
       expect(element.querySelector(".bl-asker")?.textContent).toBe("the");
       chip.dispatchEvent(leave);
       await it.wait(50);
@@ -709,6 +754,34 @@ describe("the front", () => {
     it.b.take("heads_that_matter").give({ ...HEADS, heads: [], tried: 0, limit: "it is long", runs: 7 });
     await it.wait(50);
     expect(it.text("strip")).toMatch(/Find the heads that matter, about 4 s/);
+  });
+  it("tells the log-odds of a probability near to 1: on its curve, in its claim, of its heads", async () => {
+    const rows = [
+      [2, "dog", 0.99, 0.99],
+      [2, "mat", 0.004, 0.004],
+    ];
+    const it = await front([], { ...ANSWERS, rows });
+    await it.wait(1200);
+    const values = Float32Array.from(FACTORS.flatMap((s) => [0.95 + 0.04 * Math.min(1, s), 0.004]));
+    const packed = pack({ values: { shape: [9, 2], data: values } });
+    it.b.take("loudness").give({ ...ofLoudness()[0], arrays: packed.index }, [packed.data]);
+    const heads = [
+      [1, 2, -0.04],
+      [0, 1, 0.005],
+      [0, 3, -0.003],
+    ];
+    it.b.take("heads_that_matter").give({ ...HEADS, before: 0.99, heads });
+    await it.wait(50);
+    const odds = (p: number) => Math.log(p / (1 - p)).toFixed(2);
+    expect(it.text("claim")).toContain(
+      `Without it, dog falls from 0.99 to 0.95; its log-odds fall from ${odds(0.99)} to ${odds(0.95)}.`,
+    );
+    expect(it.text("loudness")).toContain(`in log-odds, ln p / (1 − p)${odds(0.95)}${odds(0.99)}dog ${odds(0.99)}`);
+    const told = (change: number) => (Math.log((0.99 + change) / (0.01 - change)) - Math.log(99)).toFixed(2);
+    expect(it.text("strip")).toMatch(/and how dog moves without them, in log-odds/);
+    expect(it.text("strip")).toContain(`L1·H2${told(-0.04).replace("-", "−")}`);
+    expect(it.text("strip")).toContain(`L0·H1+${told(0.005)}`);
+    expect(it.text("answer")).toContain("dog 0.99");
   });
   it("draws arcs alone anew while the slider is dragged: no word is measured", async () => {
     const it = await front();
@@ -743,7 +816,6 @@ describe("the front", () => {
     await it.wait(20);
     expect(it.text("claim")).toMatch(/^In L1·H2, the (looks|rests) .*\(0\.\d\d\)\. Without/);
     expect(it.text("claim")).toContain(second);
-    expect(it.part("claim").getAttribute("aria-live")).toBe("off");
   });
   it("says why there is no curve, and keeps the bars", async () => {
     const it = await front();

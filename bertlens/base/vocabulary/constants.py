@@ -36,6 +36,7 @@ MIXING_METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")  
 
 ANSWERS, CHOICES = 5, 20  # that are shown; words to choose from
 LOUDNESS = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2)  # of a head, at which the answer is run
+SURE = 0.97  # a probability above it changes little whatever moves it: its log-odds are told
 NAMED_ANSWERS = ("words", "labels", "span")  # kinds of answer that have a name
 
 # --- two runs beside each other ---

@@ -29,7 +29,8 @@ def heads_that_matter(
     Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head, change], exact, the largest
     first; rows, of each the token whose row there moves it most, -1 where that is not known; tried, how many heads were
     run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it is done; runs, about how many runs
-    of the whole model that takes, 0 where it is done; why_not. Where it takes longer than `patience` (s): "again", see turns.
+    of the whole model that takes, 0 where it is done; why_not. Where it takes longer than `patience` (s): "again", see
+    turns.
     """
     nothing: dict[str, Any] = {"kind": "", "name": "", "position": -1, "unit": "", "before": math.nan}
     nothing |= {"heads": [], "rows": [], "tried": 0, "limit": "", "runs": 0, "why_not": ""}

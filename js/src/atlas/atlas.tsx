@@ -6,6 +6,7 @@ import { GATES, type HeadName, MEASURES } from "../generated/vocabulary";
 import { counted, meanOf, upTo } from "../paint/format";
 import { Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
+import { describeAll } from "../parts/phrasing";
 import type { HeadValue } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { useView } from "../state/view";
@@ -14,6 +15,8 @@ import { type Gates, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
 import { changeColour, type Says, useHeadValue, useSentences } from "./headvalues";
 
+const ALL_HEADS =
+  "Of a head's weight, mean over the rows of this text. Evenly: what rows would give that are even over all they see. A neighbour: the one before, or the one after.";
 const HEADS_PER_ROW = 12; // sorted heads in a row
 
 /** The layers and heads to show: all, or those that the include arguments name. */
@@ -66,6 +69,7 @@ export function Atlas() {
           <FindHeads counts={countsOf(gates, allHeads)} value={stat} />
         </Deferred>
       </header>
+      {measure === "weight" && <AllHeads heads={allHeads} />}
       {stat && (changeName || page.atlasFill.value) && (
         <p class="bl-muted bl-colours" data-testid="colours">
           colour: {stat.label}
@@ -76,6 +80,19 @@ export function Atlas() {
         <Grid {...{ layers, heads, names, stat, by, labels, says }} />
       </div>
     </section>
+  );
+}
+
+/** The whole picture in a sentence. */
+function AllHeads({ heads }: { heads: HeadName[] }) {
+  const { overview } = useView();
+  const words = describeAll(overview, heads);
+  return (
+    words && (
+      <p class="bl-muted bl-all-heads" data-testid="all-heads" title={ALL_HEADS}>
+        {words}
+      </p>
+    )
   );
 }
 

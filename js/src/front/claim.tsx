@@ -1,4 +1,5 @@
 // Two sentences that join the head and the answer: where it looks, and what happens without it.
+import { useEffect, useRef, useState } from "preact/hooks";
 import { grid, type Unit } from "../compute/grid";
 import { evenOf, mostWords } from "../head/cellwords";
 import { capital, headLabel } from "../paint/format";
@@ -11,15 +12,26 @@ import {
   type HeadsThatMatter,
   isExact,
   isLone,
+  isSureOf,
   useFront,
   useHeads,
 } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
-import { type Best, type Effect, type Look, lookPieces, louderPieces, type Piece, withoutPieces } from "./claims";
+import {
+  type Best,
+  type Effect,
+  type Look,
+  lookPieces,
+  louderPieces,
+  type Piece,
+  plain,
+  withoutPieces,
+} from "./claims";
 import { habitOf } from "./sentence/arcs";
 import { askerOf, isLongText, type PreviewRow, previewOf, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
 
+const SPOKEN_AFTER = 500; // ms
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
 
 const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
@@ -86,6 +98,7 @@ export function effectOf(view: View, front: FrontAnswer, best: Best | null): Eff
     from: curveAt(factors, curve!, 1),
     to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : score,
     about: isDragged && !isExact(loudness!, factor),
+    sure: isSureOf(front),
     carrier: carrier ? { word: tokenWord(carrier.label), share: carrier.share } : null,
   };
 }
@@ -109,8 +122,11 @@ function claimOf(
   if (front.waits) return [looks, ["…"]];
   if (!front.curve) return [looks, front.refused ? [front.refused] : null];
   const top = heads?.heads[0];
-  const best = top ? { head: headLabel(top[0], top[1]), change: top[2], tried: heads.tried } : null;
-  const effect = effectOf(view, front, best);
+  const best = top && {
+    ...{ head: headLabel(top[0], top[1]), change: top[2], tried: heads.tried },
+    least: heads.before + Math.min(...heads.heads.map(([, , change]) => change)),
+  };
+  const effect = effectOf(view, front, best ?? null);
   if (preview) {
     const [, , change] = heads?.heads.find(([l, h]) => l === preview.layer && h === preview.head) ?? [];
     if (change === undefined || view.overview.changes.length > 0) return [looks, null];
@@ -130,14 +146,37 @@ export function Claim() {
   const preview = previewOf(view, wordsOf(view.overview));
   const lines = claimOf(view, front, heads.state === "answered" ? heads.value : null, preview);
   const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null || preview !== null;
+  const isComing = view.running.value || Boolean(front?.waits);
   return (
-    <p class="bl-claim" data-testid="claim" aria-live={isMoving ? "off" : "polite"}>
-      {lines.map((line, n) => (
-        <span key={n} class={n > 0 && front?.refused ? "bl-claim-line bl-refused" : "bl-claim-line"}>
-          {line && <Pieces pieces={line} />}{" "}
-        </span>
-      ))}
-    </p>
+    <>
+      <p class="bl-claim" data-testid="claim" id={view.page.front.claimId}>
+        {lines.map((line, n) => (
+          <span key={n} class={n > 0 && front?.refused ? "bl-claim-line bl-refused" : "bl-claim-line"}>
+            {line && <Pieces pieces={line} />}{" "}
+          </span>
+        ))}
+      </p>
+      <Spoken text={isMoving || isComing ? null : lines.map((line) => plain(line ?? [])).join(" ")} />
+    </>
+  );
+}
+
+/** What a screen reader hears: each change once, when it has been there for a moment; null: it is on its way. */
+function Spoken({ text }: { text: string | null }) {
+  const [spoken, setSpoken] = useState("");
+  const previous = useRef<string | null>(null); // what the view opened with is read, not told
+  useEffect(() => {
+    if (text === null) return;
+    const timer = setTimeout(() => {
+      if (previous.current !== null && text !== previous.current) setSpoken(text);
+      previous.current = text;
+    }, SPOKEN_AFTER);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <span class="bl-hidden" role="status" data-testid="claim-spoken">
+      {spoken}
+    </span>
   );
 }
 

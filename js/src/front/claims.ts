@@ -1,5 +1,6 @@
 // The sentences between the head and the answer, from numbers that are on the screen: pieces of text, so that words,
 // heads and numbers can look like what they are.
+import { logOdds } from "../compute/logodds";
 import { signed } from "../paint/format";
 import { isMuch } from "../parts/phrasing";
 
@@ -70,6 +71,7 @@ export interface Effect {
   changeCount: number; // other changes of the run
   carrier: { word: string; share: number } | null; // the word that holds most of a vector
   best: Best | null;
+  sure: boolean; // a probability near to 1, whose log-odds are told
 }
 
 /** Of the heads that were switched off, the one that does most; `to`: the number without it. */
@@ -77,6 +79,7 @@ export interface Best {
   head: string;
   tried: number;
   change: number;
+  least: number; // the number without any of them is at least this
 }
 
 const LITTLE = 0.02; // a change of the answer below it is none to speak of
@@ -94,18 +97,19 @@ function subjectOf({ kind, lone, name, where }: Effect): Piece[] {
 export const isAlike = (from: number, to: number): boolean => brief(from) === brief(to);
 
 /** "falls from 0.66 to 0.27". */
-function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to" | "about">): Piece[] {
+function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to" | "about">, areMany = false): Piece[] {
+  const s = areMany ? "" : "s";
   const [start, end] = [brief(from), brief(to)];
   const guess = about ? "≈ " : "";
   if (start === end)
     return [
       ...subject,
-      start.startsWith("less") ? " stays below " : ` stays at ${guess}`,
+      start.startsWith("less") ? ` stay${s} below ` : ` stay${s} at ${guess}`,
       { number: start.replace("less than ", "") },
     ];
   return [
     ...subject,
-    to < from ? " falls from " : " rises from ",
+    to < from ? ` fall${s} from ` : ` rise${s} from `,
     { number: start },
     ` to ${guess}`,
     { number: end, strong: true },
@@ -118,8 +122,17 @@ function turns(effect: Effect): Piece[] {
   return [`the vector turns by ${effect.about ? "≈ " : ""}`, { number: brief(effect.to), strong: true }];
 }
 
+const FAR = 0.9; // a probability that falls below it is seen to fall
+
+/** "; its log-odds fall from 5.20 to 4.12", where two decimals of a probability near to 1 say little. */
+function oddsClause({ sure, from, to, about }: Effect): Piece[] {
+  if (!sure || to < FAR) return [];
+  const [start, end] = [from, to].map(logOdds) as [number, number];
+  return moves(["; its log-odds"], { from: start, to: end, about }, true);
+}
+
 const verbPhrase = (effect: Effect): Piece[] =>
-  effect.kind === "embedding" ? turns(effect) : moves(subjectOf(effect), effect);
+  effect.kind === "embedding" ? turns(effect) : [...moves(subjectOf(effect), effect), ...oddsClause(effect)];
 
 const carrierClause = ({ carrier }: Effect): Piece[] =>
   carrier ? [" ", { word: carrier.word }, " carries ", { number: brief(carrier.share) }, " of it."] : [];
@@ -132,6 +145,18 @@ function nothing(effect: Effect): Piece[] | null {
   const end: Piece[] = [{ number: brief(from + best.change) }, "."];
   if (["words", "span"].includes(kind) && from < UNSURE)
     return ["The model is unsure: ", ...subjectOf(effect), " has ", { number: brief(from) }, "; of ", ...peak, ...end];
+  if (effect.sure) {
+    const bound = (Math.ceil(100 * Math.min(best.least, from)) - 1) / 100;
+    const without: Piece[] = ["without any of the ", { number: String(best.tried) }, " tried, "];
+    return [
+      "No single head matters here: ",
+      ...without,
+      ...subjectOf(effect),
+      " stays above ",
+      { number: brief(bound) },
+      ".",
+    ];
+  }
   return [
     "No single head matters here: ",
     ...subjectOf(effect),

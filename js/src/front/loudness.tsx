@@ -1,10 +1,20 @@
 // How loud the head is: a slider whose track is the curve of the answer. While it is dragged nothing is asked: the nine
 // runs are here. Let go, one exact run is.
 import { useEffect, useRef } from "preact/hooks";
+import { logOdds } from "../compute/logodds";
 import { headLabel } from "../paint/format";
 import { tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
-import { curveAt, type FrontAnswer, factorOf, isExact, isLone, otherChanges, useFront } from "../state/frontanswers";
+import {
+  curveAt,
+  type FrontAnswer,
+  factorOf,
+  isExact,
+  isLone,
+  isSureOf,
+  otherChanges,
+  useFront,
+} from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
 import { brief, short } from "./claims";
@@ -87,7 +97,11 @@ export function Loudness() {
   };
   const isBetween = front.isDragged && !isExact(loudness!, factor);
   const value = curve && (dragged.value !== null ? curveAt(loudness!.factors, curve, factor) : front.score);
-  const text = value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(front)} ${brief(value)}`;
+  const isInOdds = isSureOf(front);
+  const scaled = (number: number) => (isInOdds ? logOdds(number) : number);
+  const odds = isInOdds && value !== null ? `, log-odds ${brief(logOdds(value))}` : "";
+  const text =
+    value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(front)} ${brief(value)}${odds}`;
   const off = runFactor !== 1 || dragged.value !== null;
   return (
     <div class="bl-loudness" data-testid="loudness">
@@ -95,6 +109,12 @@ export function Loudness() {
         <span>
           How loud is this head? {factor !== 1 && <b class="bl-number">{factor.toFixed(2)}</b>}
           {isBetween && <span class="bl-muted"> between two runs</span>}
+          {isInOdds && (
+            <span class="bl-muted" title="ln p / (1 − p): near to 1 a probability changes little whatever moves it">
+              {" "}
+              in log-odds, ln p / (1 − p)
+            </span>
+          )}
         </span>
         {off && (
           <button
@@ -118,6 +138,7 @@ export function Loudness() {
         role="slider"
         tabIndex={curve ? 0 : -1}
         aria-label={`How loud is ${headLabel(layer, head)}?`}
+        aria-describedby={page.front.claimId}
         aria-valuemin={0}
         aria-valuemax={LOUDEST}
         aria-valuenow={Math.min(LOUDEST, factor)}
@@ -155,10 +176,10 @@ export function Loudness() {
         {curve && loudness && (
           <Curve
             {...{
-              curve,
+              curve: curve.map(scaled),
               factors: loudness.factors,
               factor,
-              value: value!,
+              value: scaled(value!),
               name: nameOf(front),
               ours: nameOf(front) !== front.lead.name,
             }}

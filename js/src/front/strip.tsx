@@ -5,6 +5,7 @@ import { Thumbnail } from "../atlas/headbutton";
 import { useSentences } from "../atlas/headvalues";
 import { units } from "../compute/grid";
 import { largest } from "../compute/largest";
+import { isSure, toldChange } from "../compute/logodds";
 import { headLabel, percent, px, signed } from "../paint/format";
 import { into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
@@ -71,6 +72,9 @@ export const shortened = (lead: string, name: string, noun: string): Piece[] => 
     .replace(/^(spreads|picks).*/, "looks at many"),
 ];
 
+/** A change as it is told: of a probability near to 1 that of its log-odds. */
+const toldOf = ({ unit, before }: HeadsThatMatter, change: number) => toldChange(unit, before, change);
+
 const ordinal = (n: number) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
 
 export function Strip() {
@@ -81,7 +85,9 @@ export function Strip() {
   const count = overview.n_layers * overview.n_heads;
   const matter = heads.state === "answered" ? heads.value : null;
   const list = matter && !matter.why_not ? matter.heads : [];
-  const isNothing = list.length > 0 && list.every(([, , change]) => Math.abs(change) < 0.005);
+  const sizeOf = ([, , change]: HeadsThatMatter["heads"][number]) => Math.abs(toldOf(matter!, change));
+  const isInOdds = matter !== null && isSure(matter.unit, matter.before);
+  const isNothing = list.length > 0 && list.every((one) => sizeOf(one) < (isInOdds ? 0.05 : 0.005));
   return (
     <section class="bl-heads-here" data-testid="strip" aria-label="Heads that matter most here">
       {answers && !answers.why_not && <Heading heads={isNothing || list.length === 0 ? null : matter} />}
@@ -108,11 +114,13 @@ export function Strip() {
                 Find the heads that matter{timeWords(matter.runs ?? 0, view.spent.value)}
               </button>
             ) : (
-              <span class="bl-muted">{noneWords(heads, answers?.why_not === "", matter?.tried ?? 0, isNothing)}</span>
+              <span class="bl-muted">
+                {noneWords(heads, answers?.why_not === "", matter?.tried ?? 0, isNothing, isInOdds)}
+              </span>
             )}
           </div>
         )}
-        {!isUnfoldedForGood(view) && <AllHeads count={count} heads={list} />}
+        {!isUnfoldedForGood(view) && <AllHeads count={count} heads={list} sizeOf={sizeOf} />}
       </div>
     </section>
   );
@@ -126,8 +134,15 @@ export function timeWords(runs: number, ms: number): string {
 }
 
 /** What stands where there are no chips. */
-function noneWords(heads: ReturnType<typeof useHeads>, hasAnswer: boolean, tried: number, isNothing: boolean) {
-  if (isNothing) return `No head alone moves the answer by 0.01: of ${tried} tried, none does.`;
+function noneWords(
+  heads: ReturnType<typeof useHeads>,
+  hasAnswer: boolean,
+  tried: number,
+  isNothing: boolean,
+  isInOdds: boolean,
+) {
+  const amount = isInOdds ? "the log-odds of the answer by 0.1" : "the answer by 0.01";
+  if (isNothing) return `No head alone moves ${amount}: of ${tried} tried, none does.`;
   if (!hasAnswer) return "";
   if (heads.state === "refused") return heads.reason;
   if (heads.state === "answered") return heads.value.why_not;
@@ -158,6 +173,7 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
           {" "}
           and how <Pieces pieces={[word]} />
           {verb} without them
+          {isSure(heads.unit, heads.before) && ", in log-odds"}
         </span>
       )}
       {place > 0 && (
@@ -191,8 +207,9 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
   useEffect(() => leave, []);
   const isShown = shownHead.layer === layer && shownHead.head === head && !shownHead.layerMap;
   const { before, heads } = matter;
-  const difference = shownDifference(before, before + change);
-  const peak = Math.max(...heads.map(([, , one]) => Math.abs(one)));
+  const told = toldOf(matter, change);
+  const difference = told === change ? shownDifference(before, before + change) : told;
+  const peak = Math.max(...heads.map(([, , one]) => Math.abs(toldOf(matter, one))));
   return (
     <button
       type="button"
@@ -211,9 +228,9 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
       </span>
       <b>{headLabel(layer, head)}</b>
       <span class="bl-head-change">
-        <span class="bl-stretch" style={{ width: px(Math.max(2, (BAR * Math.abs(change)) / peak)) }} />
+        <span class="bl-stretch" style={{ width: px(Math.max(2, (BAR * Math.abs(told)) / peak)) }} />
         <span class="bl-number">
-          {difference > 0 && "+"}
+          {difference >= 0.005 && "+"}
           {signed(difference, 2)}
         </span>
       </span>
@@ -224,13 +241,19 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
   );
 }
 
+interface AllHeadsProps {
+  count: number;
+  heads: HeadsThatMatter["heads"];
+  sizeOf: (head: HeadsThatMatter["heads"][number]) => number;
+}
+
 /** The way to the atlas, with the heads that were tried as its picture. */
-function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["heads"] }) {
+function AllHeads({ count, heads, sizeOf }: AllHeadsProps) {
   const view = useView();
   const { overview, shownHead } = view;
   const isOpen = isUnfolded(view);
   const { n_layers, n_heads } = overview;
-  const peak = Math.max(...heads.map(([, , change]) => Math.abs(change)), 1e-9);
+  const peak = Math.max(...heads.map(sizeOf), 1e-9);
   return (
     <button type="button" class="bl-open-heads" aria-expanded={isOpen} onClick={() => fold(view, isOpen)}>
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
@@ -241,7 +264,7 @@ function AllHeads({ count, heads }: { count: number; heads: HeadsThatMatter["hea
             y={layer}
             width={1}
             height={1}
-            fill-opacity={0.15 + (0.75 * Math.abs(change)) / peak}
+            fill-opacity={0.15 + (0.75 * sizeOf([layer, head, change])) / peak}
           />
         ))}
         <rect class="bl-on" x={shownHead.head} y={shownHead.layer} width={1} height={1} />

@@ -147,6 +147,7 @@ export const MIXING_METHODS = ["attn-w", "attnres-w", "attn-n", "attnres-n", "at
 export const ANSWERS = 5;
 export const CHOICES = 20;
 export const LOUDNESS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2] as const;
+export const SURE = 0.97;
 export const NAMED_ANSWERS = ["words", "labels", "span"] as const;
 export const SINK = 1e-05;
 export const COMPARED_UNITS = 128;

@@ -2,6 +2,7 @@
 // rests on; and the numbers between the nine.
 import { type ComponentChildren, createContext, createElement } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { isSure } from "../compute/logodds";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { type AnswerRow, type Answers, answersOf, targetOf } from "./effects";
 import type { Overview } from "./overview";
@@ -215,6 +216,10 @@ function useHeadsThatMatter(): Answer<HeadsThatMatter> {
 
 /** Whether the answer is one number without a name of its own: a regression's. */
 export const isLone = ({ kind, rows }: Answers): boolean => kind === "labels" && rows.length === 1;
+
+/** Whether the answer is a probability so near to 1 that its log-odds are told. */
+export const isSureOf = ({ answers, loudness, curve }: FrontAnswer): boolean =>
+  !isLone(answers) && curve !== null && isSure(answers.unit, curveAt(loudness!.factors, curve, 1));
 
 /** What the front shows of the answer, for bars, sentence and slider alike. */
 export interface FrontAnswer {

@@ -1,6 +1,13 @@
 // State of the sentence and its answer, of this page alone: see front/front.tsx.
 import { type Signal, signal } from "@preact/signals";
-import type { Box } from "../front/sentence/arcs";
+
+/** Where a word stands. */
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
 
 export interface Preview {
   layer: number;
@@ -8,7 +15,10 @@ export interface Preview {
   row: number; // the token that asks, -1: the one that asks now
 }
 
+let count = 0; // of views in the document
+
 export interface FrontState {
+  claimId: string; // of the sentence that says what is shown: words and slider are described by it
   factor: Signal<number | null>; // how loud the shown head is while its slider is dragged; null: as in the run shown
   word: Signal<number[] | null>; // tokens of the word under the pointer or the focus; null: of the one that is pinned
   boxes: Signal<(Box | null)[]>; // where the sentence's words stand, in its stage
@@ -17,6 +27,7 @@ export interface FrontState {
 }
 
 export const createFront = (): FrontState => ({
+  claimId: `bl-claim-${++count}`,
   factor: signal(null),
   word: signal(null),
   boxes: signal([]),

@@ -105,12 +105,16 @@ def test_words_by_what_went_in(mode: str) -> None:
 @pytest.mark.parametrize("name", ["layer", "head", "kind"])
 @pytest.mark.parametrize("of", ["query", "passages"])
 def test_layers_heads_and_kinds_are_splits_of_their_own(name: str, of: str) -> None:
-    found = contrast(bl.Lens(encoder()), Q, W, R)
+    lens = bl.Lens(encoder())
+    found = contrast(lens, Q, W, R)
     table = found.by(name, of)  # type: ignore[call-arg]
     for column, total in zip(("wrong", "right", "difference"), (*found.scores, found.difference), strict=True):
         assert table[column].sum() == pytest.approx(total, abs=1e-6)
     assert {"layer": "L1", "head": "L1·H3", "kind": "position"}[name] in table.index
     np.testing.assert_array_equal(table["difference"], table["wrong"] - table["right"])
+    for column, passage in (("wrong", W), ("right", R)):
+        pair = bl.similarity(lens, Q, passage, ("query", "document")).by(name)["a" if of == "query" else "b"]
+        np.testing.assert_allclose(table[column], pair, atol=1e-9)
     if name == "head":
         by_layer = found.by("layer", of)  # type: ignore[call-arg]
         layer = [row for row in table.index if row.startswith("L0")]
@@ -170,7 +174,7 @@ def sentence(lens: bl.Lens, *texts: str) -> tuple[Any, str]:
 def test_the_sentence_says_what_the_lists_say() -> None:
     """Which words of the question prefer the wrong passage, what answers them, and whether the right one has it."""
     lens, lacks, has, none = bl.Lens(encoder()), 0, 0, 0
-    for query, wrong, right in [(Q, W, R), (Q, W, "it was"), (Q, "warm cats", W)]:
+    for query, wrong, right in [(Q, W, R), (Q, R, W), (Q, "warm cats", W)]:
         found, said = sentence(lens, query, wrong, right)
         table = found.query[found.query["word"].str.isalpha()].groupby("word", sort=False)["difference"].sum()
         best = table[table > 0].nlargest(2)

@@ -24,12 +24,12 @@ Q, W, R = (
 )
 
 
-def late(expansion: Any = None, **settings: Any) -> Any:
+def late(expansion: Any = None, skip: tuple[str, ...] = (".", ","), **settings: Any) -> Any:
     torch.manual_seed(3)
     steps = [
         base.Transformer(folder(), query_expansion=expansion),
         base.Dense(32, 12, bias=False, activation_function=None, module_input_name="token_embeddings"),
-        multi.MultiVectorMask([".", ","]),
+        multi.MultiVectorMask([*skip]),
         base.Normalize(module_input_name="token_embeddings"),
     ]
     return st.MultiVectorEncoder(modules=steps, device="cpu", prompts=PROMPTS, **settings)
@@ -58,7 +58,7 @@ def test_late_interaction_by_token_of_the_question(function: str) -> None:
         len(marks) == 2 and not marks["part"].any() and "2 tokens of the right passage are not scored." in found.notes
     )
     assert found.named in W and found.named.isalpha() and "of the question prefer" in found.said
-    with pytest.raises(ModelError, match="split by the tokens of the question, not by layers"):
+    with pytest.raises(ModelError, match="layers have no parts of them"):
         found.by("layer")
     with pytest.raises(ModelError, match="take words out of it with how='deleted'"):
         found.scores_without("query", [[4]])
@@ -66,19 +66,31 @@ def test_late_interaction_by_token_of_the_question(function: str) -> None:
         contrast(bl.Lens(model), Q, W, R, of="input")
 
 
-def test_late_interaction_with_nothing_changed_is_as_it_was() -> None:
-    model = late()
+def test_late_interaction_without_a_word() -> None:
+    """Masked by hand, positions as they were; neither the word nor the skip-list is matched by a token."""
+    model = late(skip=("cat", "."))
     found = contrast(bl.Lens(model), Q, W, R)
     for text, version in zip(("query", "wrong", "right"), (Q, W, R), strict=True):
         np.testing.assert_allclose(found.scores_without(text, [[]])[0], found.scores, atol=1e-5)
         np.testing.assert_allclose(found.scores_of(text, [version])[0], found.scores, atol=1e-5)
+    inputs = model.tokenizer(PROMPTS["document"] + R, return_tensors="pt")
+    names = np.array(model.tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]))
+    inputs["attention_mask"][0, np.flatnonzero(names == "warm")] = 0
+    with torch.no_grad():
+        vectors = model[1].linear(model[0].model(**inputs).last_hidden_state[0]).double()
+    vectors = torch.nn.functional.normalize(vectors, dim=-1)[~np.isin(names, ["warm", "cat", "."])]
+    expected = sum(max(float(i @ j) for j in vectors) for i in model.encode_query(Q).double())
+    for of in ("query", "passages"):
+        for name in ("layer", "head", "kind"):
+            sums = found.by(name, of).sum()  # type: ignore[call-arg]
+            np.testing.assert_allclose(sums, [*found.scores, found.difference], atol=1e-5)
+    assert abs(found.by("head").loc["L1·H2"]).min() > 0
+    table = found.without("warm", "right", n_random=0)
+    assert table["right"][1] == pytest.approx(expected, abs=1e-5)
+    assert table["right"][1] != pytest.approx(found.scores[1], abs=1e-4) and table["wrong"][1] == found.scores[0]
     np.testing.assert_allclose(found.scores_changed([whatif.scale(0, 1, 1.0)]), found.scores, atol=1e-5)
     changed = found.scores_changed([whatif.off(0, 1)])
     assert abs(np.subtract(changed, found.scores)).min() > 1e-4
-    shorter = found.scores_without(
-        "wrong", [[], [4, 5, 6]]
-    )  # a passage can but lose by what is hidden of its best ones
-    assert shorter[1, 0] != shorter[0, 0] and shorter[1, 1] == found.scores[1]
 
 
 def test_a_cross_encoder_has_the_difference_of_two_logits() -> None:

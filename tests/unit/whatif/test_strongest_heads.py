@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -93,6 +95,19 @@ def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_s
     assert [a * one.n_heads + b for a, b, _ in strongest_heads(one).heads] == best.indices.tolist()
     assert heads_that_matter(trace, patience=60)[0]["tried"] == 8
     assert heads_that_matter(one, patience=60)[0]["tried"] == every.numel() > 8
+
+
+def test_a_probability_near_to_1_is_told_by_its_log_odds(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = mlm().trace("Paris is the capital of [MASK].")
+    number = strongest_heads(trace).number
+    heads = [(0, 0, -0.01), (0, 1, 0.009), (0, 2, -0.002)]
+    steps = SimpleNamespace(slopes=None, exact=lambda run: [[(h[:2], h[2]) for h in heads if h[:2] in run]])
+    for before, order in ((0.5, [0, 1, 2]), (0.985, [1, 0, 2])):
+        trace.kept("strongest heads", dict).clear()
+        of = replace(number, unit="probability", before=before, swept=steps)
+        monkeypatch.setattr(strongest, "first_number", lambda *_, of=of: of)
+        outcome = strongest_heads(trace)
+        assert outcome.heads == tuple(heads[n] for n in order)  # the changes stay those of the probability
 
 
 def silenced(trace: Any, layer: int, head: int, word: int) -> torch.Tensor:
@@ -196,11 +211,13 @@ def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: 
     monkeypatch.setitem(LIMITS, "effects", LIMITS["effects"].__class__(4, "", ""))
     fields, _ = heads_that_matter(trace)
     assert fields["heads"] == [] and "8 tokens" in fields["limit"] and fields["limit"].endswith("on request.")
-    assert heads_that_matter(trace, long=True, patience=60)[0]["heads"]
+    assert fields["runs"] == 3 + 8 / 2
+    outcome = heads_that_matter(trace, long=True, patience=60)[0]
+    assert outcome["heads"] and outcome["runs"] == 0
     monkeypatch.undo()
     monkeypatch.setattr(strongest, "ALONE_WORK", 1)
     fields, _ = heads_that_matter(lens_of("embedding").trace("the cat sat"))
-    assert fields["heads"] == [] and "12 heads" in fields["limit"]
+    assert fields["heads"] == [] and "12 heads" in fields["limit"] and fields["runs"] == 12 / 2
     unmasked, _ = heads_that_matter(lens_of("words").trace("the cat"))
     assert "masked" in unmasked["why_not"] and unmasked["heads"] == []
     given = bl.Trace.from_attentions(trace.attention(0)[None].numpy(), trace.tokens)

@@ -1,5 +1,6 @@
 // What the first answer rests on: the heads that matter most to it, the tokens of a text's vector. As
 // bertlens/widgets/answers/first_answer.py, but that there is no estimate here: every head is run.
+import { toldChange } from "../../compute/logodds";
 import * as phrases from "../../generated/phrases";
 import { LIMITS } from "../../generated/vocabulary";
 import { baseOf, type Change } from "../changes";
@@ -116,7 +117,9 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
     if (!long && (progress.ms / effects.length) * count > MOST) return limited(phrases.HEADS_MANY({ heads: count }));
     return { fields: { again: true, done: effects.length / count } };
   }
-  const strongest = [...effects].sort((a, b) => Math.abs(b[2]) - Math.abs(a[2])).slice(0, SHOWN);
+  const { unit, before } = lead.fields as { unit: string; before: number };
+  const size = ([, , change]: Effect) => Math.abs(toldChange(unit, before, change));
+  const strongest = [...effects].sort((a, b) => size(b) - size(a)).slice(0, SHOWN);
   const rows = strongest.map(() => -1);
   return { fields: { ...empty, ...lead.fields, heads: strongest, rows, tried: count } };
 };

@@ -92,6 +92,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
     role: "button" as const,
     tabIndex: word === stop ? 0 : -1,
     "aria-pressed": word === pinned,
+    "aria-describedby": view.page.front.claimId,
     ...marks(word),
   });
   const chips = (list: number[]) =>
@@ -153,6 +154,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         ref={area}
         rows={1}
         aria-label={LABELS[n]}
+        aria-describedby={view.page.front.claimId}
         placeholder={HINTS[n]}
         value={content}
         disabled={disabled}
