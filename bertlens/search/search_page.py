@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import BertLensError
 from ..export import pages
+from ..lens import Lens
 from ..trace.provenance import made_with
 from . import metrics, slices
 from .bm25 import SAID
+from .collection import Collection
 from .failures import failure_kinds, failures_said
 from .hubs import RULE, hubs_said
+from .score_difference import Contrast
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from .retrieval_run import Retrieval
 
 FAILURES = 200  # with the largest gap
 CONTRASTS = 5  # of these, about two seconds each
@@ -24,7 +25,27 @@ HUBS = 20
 Fields = dict[str, Any]  # what a template is rendered with
 
 
-def page(retrieval: Retrieval) -> str:
+class RetrievalTables(Protocol):
+    """What a page shows of a `Retrieval`, which writes it."""
+
+    @property
+    def lens(self) -> Lens: ...
+
+    @property
+    def collection(self) -> Collection: ...
+
+    def metrics(self) -> pd.DataFrame: ...
+
+    def slices(self) -> pd.DataFrame: ...
+
+    def failures(self) -> pd.DataFrame: ...
+
+    def hubs(self) -> pd.DataFrame: ...
+
+    def contrast(self, query: str, wrong: str, right: str) -> Contrast: ...
+
+
+def page(retrieval: RetrievalTables) -> str:
     """The text of the page."""
     collection = retrieval.collection
     texts = dict(zip(collection.passage_ids, collection.passages, strict=True))
@@ -52,13 +73,13 @@ def _records(table: pd.DataFrame) -> list[Fields]:
     return records
 
 
-def _quality(retrieval: Retrieval) -> Fields:
+def _quality(retrieval: RetrievalTables) -> Fields:
     means = retrieval.metrics()
     rows = [row | {"about": metrics.MEASURES[row["measure"]][1]} for row in _records(means)]
     return {"said": metrics.sentence(means), "rows": rows, "bm25": SAID if "bm25" in means else ""}
 
 
-def _failures(retrieval: Retrieval, texts: dict[str, str]) -> Fields:
+def _failures(retrieval: RetrievalTables, texts: dict[str, str]) -> Fields:
     table = retrieval.failures()
     questions = dict(zip(retrieval.collection.query_ids, retrieval.collection.queries, strict=True))
     rows = _records(table.sort_values("gap", ascending=False, kind="stable", na_position="first").head(FAILURES))
@@ -78,7 +99,7 @@ def _failures(retrieval: Retrieval, texts: dict[str, str]) -> Fields:
     }
 
 
-def _reason(retrieval: Retrieval, row: Fields) -> str:
+def _reason(retrieval: RetrievalTables, row: Fields) -> str:
     """What the contrast of a failure says, or why there is none."""
     try:
         return retrieval.contrast(row["query"], row["wrong"], row["right"]).said
