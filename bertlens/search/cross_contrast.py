@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..errors import BertLensError, ModelError, check_index
+from ..errors import BertLensError, InputError, ModelError, check_index
 from ..measures import metrics, sources
 from ..measures.attribution import Attribution, linearised
 from ..measures.words import units
@@ -174,13 +174,15 @@ def cross_contrast(
     lens: SentenceLens, texts: tuple[str, str, str], traces: Sequence[Trace | None] = (None, None)
 ) -> CrossContrast:
     """See `contrast`. traces: of pairs that are read already. Raises ModelError for a cross-encoder that has several
-    labels, or makes its score of something else than its classifier's logit."""
+    labels, or makes its score of something else than its classifier's logit, InputError for an empty passage."""
     encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
     assert isinstance(encoder, SentenceEncoder)
     if lens.borrowed.why_no_answer:
         raise ModelError(f"no contrast of two logits: {lens.borrowed.why_no_answer}")
     read = []
     for trace, passage in zip(traces, texts[1:], strict=True):
+        if not passage:
+            raise InputError("a cross-encoder reads pairs, and an empty passage makes none: leave it out")
         if trace is None:
             trace = lens.trace_batch([(texts[0], passage)], truncation=True)[0]
             logits = trace.record.output.logits

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..base.quotes import isolate, quotation
+from ..base.ranking import is_nothing
 from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
 from ..measures.words import grouped
 from ..run.changes import Change
@@ -66,8 +67,9 @@ def without(
     word: None is the one that the split names (`Contrast.named_in`), before any run. how: "hidden" or "deleted".
     A row each, the first with all words: draw ("none", "named" or "asked", "random", "as frequent"), word, times (how
     often it stands there), the scores wrong and right, their difference, and turned: whether the other passage is first
-    then. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by how often they stand in
-    the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs: "said", a sentence.
+    then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by
+    how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs:
+    "said", a sentence.
     Raises InputError for a word that the text has not, SelectionError for another text or way, ModelError where the
     split names none, or nothing can be hidden.
     """
@@ -98,7 +100,10 @@ def without(
         }
     )
     table["difference"] = table["wrong"] - table["right"]
-    table["turned"] = table["difference"] * table["difference"].iloc[0] < 0
+    orders = [
+        0 if is_nothing(gap, max(map(abs, contrast.scores))) else math.copysign(1, gap) for gap in table["difference"]
+    ]
+    table["turned"] = [order * orders[0] < 0 for order in orders]
     table.attrs["said"] = sentence(table, side, how)
     return table
 
@@ -111,10 +116,10 @@ def sentence(table: DataFrame, text: str, how: str) -> str:
     place = subject(text)[0].lower() + subject(text)[1:]
     said = f"With {quotation(word)} {how} in {place} the order {verb} ({numbers})"
     counts = []
-    for draw, name in ((RANDOM, "random words"), (FREQUENT, "words as frequent")):
+    for draw, name in ((RANDOM, "a random word"), (FREQUENT, "one as frequent")):
         rows = table[table["draw"] == draw]
         if len(rows):
-            counts.append(f"with one of {len(rows)} {name} in {int(rows['turned'].sum())}")
+            counts.append(f"with {name} in {int(rows['turned'].sum())} of {len(rows)}")
     return f"{said}; {', '.join(counts)}." if counts else f"{said}."
 
 

@@ -165,6 +165,8 @@ def test_what_a_cross_encoder_cannot_be_asked() -> None:
     lens = bl.Lens(crossed())
     with pytest.raises(BertLensError, match="a cross-encoder has no vectors: words are split by what went in"):
         contrast(lens, Q, W, R, of="output")
+    with pytest.raises(BertLensError, match="an empty passage makes none: leave it out"):
+        contrast(lens, Q, "", R)
     with pytest.raises(ModelError, match="gives 3 labels to a pair, not one score to rank by"):
         contrast(bl.Lens(crossed(3)), Q, W, R)
     with pytest.raises(ModelError, match="the question is cut otherwise beside either passage"):

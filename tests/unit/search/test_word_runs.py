@@ -117,11 +117,13 @@ def test_the_order_turns_where_the_sign_does_and_the_sentence_says_so() -> None:
             verbs.add(verb)
             random, frequent = (int(table[table["draw"] == draw]["turned"].sum()) for draw in ("random", "as frequent"))
             assert table.attrs["said"] == (
-                f"With “{word}” {how} in the wrong passage the order {verb} ({numbers}); with one of 2 random words in "
-                f"{random}, with one of 2 words as frequent in {frequent}."
+                f"With “{word}” {how} in the wrong passage the order {verb} ({numbers}); with a random word in "
+                f"{random} of 2, with one as frequent in {frequent} of 2."
             )
     assert found.without("sat", n_random=0).attrs["said"].endswith(").")
-    assert verbs
+    assert verbs == {"turns", "stays"}
+    alike = contrast(bare(), Q, W, W)  # one score: there is no order that could turn
+    assert not alike.without("sat", n_random=9)["turned"].any()
 
 
 def test_a_head_off_changes_both_scores() -> None:
