@@ -206,22 +206,24 @@ function useSight(isOpen: boolean) {
   const { visits } = page; // none where a document is opened
   const begin = useRef<HTMLDivElement>(null);
   const show = (element: Element | null | undefined) => element?.scrollIntoView({ block: "nearest" });
+  const isSeen = useRef(false);
   useEffect(() => {
-    if (visits.value > 0) show(begin.current);
+    if (visits.value === 0) return;
+    show(begin.current);
+    isSeen.current = true;
   }, [visits.value]);
   useEffect(() => {
     if (!isOpen) return;
-    let isSeen = false;
     const sight = new IntersectionObserver(
       ([entry]) => {
-        isSeen = entry!.isIntersecting;
+        isSeen.current = entry!.isIntersecting;
       },
       { threshold: 0.9 },
     );
     const size = new ResizeObserver(() => {
-      if (!isSeen || visits.peek() === 0) return;
+      if (!isSeen.current || visits.peek() === 0) return;
       show(begin.current);
-      show(root.current!.querySelector("textarea:focus")); // who types sees it
+      show(root.current?.querySelector("textarea:focus")); // who types sees it
     });
     sight.observe(begin.current!);
     for (const part of [root.current!, ...root.current!.querySelectorAll(".bl-front, .bl-main")]) size.observe(part);
