@@ -52,12 +52,13 @@ class StrongestHeads:
     """heads: (layer, head, change of the number without it), exact, the largest change first, of a probability above
     .97 that of its log-odds. rows: of each head the
     token whose row there moves the number most, to first order; -1 where there is no slope. tried: heads that were
-    run."""
+    run. changes: (L, H) float64, exact where the head was run, elsewhere to first order."""
 
     number: FirstNumber
     heads: tuple[HeadChange, ...]
     rows: tuple[int, ...]
     tried: int
+    changes: Tensor
 
 
 def first_number(trace: Trace, about: Asked = FIRST_ANSWER) -> FirstNumber:
@@ -160,7 +161,11 @@ def ranking(here: Here, number: FirstNumber, about: Asked) -> Generator[float, N
         yield len(effects) / len(picked)
     strongest = sorted(effects, key=lambda effect: -_size(number, effect[2]))[:SHOWN]
     rows = [-1 if slopes is None else _row(slopes[layer, head]) for layer, head, _ in strongest]
-    memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows), len(effects))
+    shape = here().n_layers, here().n_heads
+    changes = torch.full(shape, torch.nan, dtype=torch.float64) if slopes is None else slopes.sum(2).double().cpu()
+    for layer, head, effect in effects:
+        changes[layer, head] = effect
+    memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows), len(effects), changes)
     return memo[about]
 
 
