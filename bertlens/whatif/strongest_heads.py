@@ -52,12 +52,14 @@ class FirstNumber:
 class StrongestHeads:
     """heads: (layer, head, change of the number without it), exact, the largest change first, of a probability above
     .97 that of its log-odds. rows: of each head the token whose row there moves the number most, to first order; -1
-    where there is no slope. tried: heads that were run."""
+    where there is no slope. tried: heads that were run. changes: (L, H) float64, exact where the head was run,
+    elsewhere to first order; NaN where there is no slope."""
 
     number: FirstNumber
     heads: tuple[HeadChange, ...]
     rows: tuple[int, ...]
     tried: int
+    changes: Tensor
 
 
 def first_number(trace: Trace, about: Asked = FIRST_ANSWER) -> FirstNumber:
@@ -141,7 +143,7 @@ def estimated_effects(trace: Trace, about: Asked = FIRST_ANSWER) -> Tensor | Non
 
 def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
     """`strongest_heads` in steps, each yields the share of the work that is done; made once of a run."""
-    memo = here().kept("strongest heads", dict[Asked, tuple[tuple[HeadChange, ...], tuple[int, ...], int]])
+    memo = here().kept("strongest heads", dict[Asked, tuple[tuple[HeadChange, ...], tuple[int, ...], int, Tensor]])
     if about not in memo:
         slopes, picked, share = estimated_effects(here(), about), _heads(here()), 0.0
         if slopes is not None:
@@ -155,7 +157,11 @@ def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
         number = first_number(here(), about)
         strongest = sorted(effects, key=lambda effect: -_size(number, effect[2]))[:SHOWN]
         rows = [-1 if slopes is None else strongest_row(here(), slopes[layer, head]) for layer, head, _ in strongest]
-        memo[about] = tuple(strongest), tuple(rows), len(picked)
+        shape = here().n_layers, here().n_heads
+        changes = torch.full(shape, torch.nan, dtype=torch.float64) if slopes is None else slopes.sum(2).double().cpu()
+        for layer, head, effect in effects:
+            changes[layer, head] = effect
+        memo[about] = tuple(strongest), tuple(rows), len(picked), changes
     return StrongestHeads(first_number(here(), about), *memo[about])
 
 

@@ -20,8 +20,8 @@ import {
 } from "../src/front/claims";
 import { Loudness, pointed, stepped } from "../src/front/loudness";
 import { Sentence } from "../src/front/sentence/sentence";
-import { Strip, timeWords } from "../src/front/strip";
-import { between, curveAt, FrontAnswers, factorOf, isExact } from "../src/state/frontanswers";
+import { mapCells, mapWords, Strip, timeWords } from "../src/front/strip";
+import { between, curveAt, FrontAnswers, factorOf, type HeadsThatMatter, isExact } from "../src/state/frontanswers";
 import type { Overview } from "../src/state/overview";
 import { createView, type View, ViewContext } from "../src/state/view";
 import { bench, hello, overviewOf, pack, settled, TOKENS, totals } from "./fake";
@@ -782,6 +782,34 @@ describe("the front", () => {
     expect(it.text("strip")).toContain(`L1·H2${told(-0.04).replace("-", "−")}`);
     expect(it.text("strip")).toContain(`L0·H1+${told(0.005)}`);
     expect(it.text("answer")).toContain("dog 0.99");
+  });
+  it("maps all heads: what was run as it was, the others as they are estimated, and says which", async () => {
+    const it = await front();
+    await it.wait(1200);
+    const heads = [
+      [1, 2, -0.4],
+      [0, 1, 0.1],
+    ];
+    const estimates = Float32Array.from({ length: 12 }, (_, n) => (n === 0 ? 0.2 : n === 11 ? -0.9 : 0));
+    const packed = pack({ changes: { shape: [3, 4], data: estimates } });
+    it.b.take("heads_that_matter").give({ ...HEADS, heads, tried: 2, arrays: packed.index }, [packed.data]);
+    await it.wait(50);
+    const button = it.part("strip").querySelector(".bl-open-heads")!;
+    const dark = [...button.querySelectorAll("rect:not(.bl-on)")].map((cell) =>
+      Number(cell.getAttribute("fill-opacity")),
+    );
+    const wanted = [0.375, 0.3375, 0, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.75];
+    for (const [n, one] of dark.entries()) expect(one).toBeCloseTo(wanted[n]!, 5);
+    expect([dark.length, button.getAttribute("title")]).toEqual([
+      12,
+      "The darker, the more the answer moves without the head: of 2 heads as they were run, of the other 10 as one backward pass estimates it",
+    ]);
+    const all = { ...HEADS, heads: heads as HeadsThatMatter["heads"], tried: 12 };
+    expect(mapWords(all, 12)).toMatch(/: each of 12 was run$/);
+    expect(mapCells({ ...all, changes: estimates }, 4, 12)[0]).toBeCloseTo(0.15 + 0.375, 6);
+    const sure = { ...all, heads: [all.heads[0]!], tried: 1, before: 0.99, changes: estimates.map((one) => one / 100) };
+    const size = Math.log(0.59 / 0.41) - Math.log(99);
+    expect(mapCells(sure, 4, 12)[0]).toBeCloseTo((0.75 * 0.002) / (0.99 * 0.01) / Math.abs(size), 4);
   });
   it("draws arcs alone anew while the slider is dragged: no word is measured", async () => {
     const it = await front();

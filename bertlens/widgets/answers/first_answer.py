@@ -29,7 +29,8 @@ def heads_that_matter(
     Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head, change], exact, the largest
     first; rows, of each the token whose row there moves it most, -1 where that is not known; tried, how many heads were
     run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it is done; runs, about how many runs
-    of the whole model that takes, 0 where it is done; why_not. Where it takes longer than `patience` (s): "again", see
+    of the whole model that takes, 0 where it is done; why_not. Array, where it is done: changes (L, H) float32, of the
+    heads tried exact, of the others to first order. Where it takes longer than `patience` (s): "again", see
     turns.
     """
     nothing: dict[str, Any] = {"kind": "", "name": "", "position": -1, "unit": "", "before": math.nan}
@@ -47,7 +48,7 @@ def heads_that_matter(
     if strongest is None:
         return ask_again(trace, of)
     heads = {"heads": [*map(list, strongest.heads)], "rows": list(strongest.rows), "tried": strongest.tried}
-    return nothing | fields | heads, {}
+    return nothing | fields | heads, {"changes": strongest.changes.float()}
 
 
 def saved_heads(trace: Trace, target: str = "", target_at: int = -1, long: bool = False) -> Answer:

@@ -82,7 +82,6 @@ export function Strip() {
   const { overview, page } = view;
   const answers = useAnswers();
   const heads = useHeads();
-  const count = overview.n_layers * overview.n_heads;
   const matter = heads.state === "answered" ? heads.value : null;
   const list = matter && !matter.why_not ? matter.heads : [];
   const sizeOf = ([, , change]: HeadsThatMatter["heads"][number]) => Math.abs(toldOf(matter!, change));
@@ -120,7 +119,7 @@ export function Strip() {
             )}
           </div>
         )}
-        {!isUnfoldedForGood(view) && <AllHeads count={count} heads={list} sizeOf={sizeOf} />}
+        {!isUnfoldedForGood(view) && <AllHeads matter={list.length > 0 ? matter : null} />}
       </div>
     </section>
   );
@@ -241,35 +240,51 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
   );
 }
 
-interface AllHeadsProps {
-  count: number;
-  heads: HeadsThatMatter["heads"];
-  sizeOf: (head: HeadsThatMatter["heads"][number]) => number;
-}
-
-/** The way to the atlas, with the heads that were tried as its picture. */
-function AllHeads({ count, heads, sizeOf }: AllHeadsProps) {
+/** The way to the atlas, with what the answer does without each head as its picture. */
+function AllHeads({ matter }: { matter: HeadsThatMatter | null }) {
   const view = useView();
   const { overview, shownHead } = view;
   const isOpen = isUnfolded(view);
   const { n_layers, n_heads } = overview;
-  const peak = Math.max(...heads.map(sizeOf), 1e-9);
+  const count = n_layers * n_heads;
   return (
-    <button type="button" class="bl-open-heads" aria-expanded={isOpen} onClick={() => fold(view, isOpen)}>
+    <button
+      type="button"
+      class="bl-open-heads"
+      aria-expanded={isOpen}
+      title={matter ? mapWords(matter, count) : undefined}
+      onClick={() => fold(view, isOpen)}
+    >
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
-        {heads.map(([layer, head, change]) => (
-          <rect
-            key={`${layer}-${head}`}
-            x={head}
-            y={layer}
-            width={1}
-            height={1}
-            fill-opacity={0.15 + (0.75 * sizeOf([layer, head, change])) / peak}
-          />
-        ))}
+        {matter &&
+          mapCells(matter, n_heads, count).map((opacity, n) => (
+            <rect key={n} x={n % n_heads} y={Math.floor(n / n_heads)} width={1} height={1} fill-opacity={opacity} />
+          ))}
         <rect class="bl-on" x={shownHead.head} y={shownHead.layer} width={1} height={1} />
       </svg>
       All {count} heads {isOpen ? "▾" : "▸"}
     </button>
   );
+}
+
+/** What is exact in the map and what is estimated. */
+export const mapWords = ({ tried, changes }: HeadsThatMatter, count: number): string => {
+  const darker = "The darker, the more the answer moves without the head";
+  if (tried >= count) return `${darker}: each of ${count} was run`;
+  if (!changes) return `${darker}: of ${tried} that were run`;
+  return `${darker}: of ${tried} heads as they were run, of the other ${count - tried} as one backward pass estimates it`;
+};
+
+/** How dark each head is, 0 to 1: what was run is at least seen, and no estimate is darker than the largest of these. */
+export function mapCells(matter: HeadsThatMatter, n_heads: number, count: number): number[] {
+  const { heads, tried, before, unit, changes } = matter;
+  const peak = Math.max(...heads.map(([, , change]) => Math.abs(toldOf(matter, change))), 1e-9);
+  const slope = isSure(unit, before) ? 1 / (before * (1 - before) + 1e-9) : 1; // of log-odds
+  const exact = new Map(heads.map(([layer, head, change]) => [layer * n_heads + head, change]));
+  return Array.from({ length: count }, (_, n) => {
+    const change = exact.get(n) ?? changes?.[n] ?? Number.NaN;
+    if (Number.isNaN(change)) return 0;
+    if (exact.has(n) || tried >= count) return 0.15 + 0.75 * Math.min(1, Math.abs(toldOf(matter, change)) / peak);
+    return 0.75 * Math.min(1, Math.abs(change * slope) / peak);
+  });
 }

@@ -28,6 +28,7 @@ export interface HeadsThatMatter {
   unit: string;
   before: number;
   tried: number; // how many were run
+  changes?: Float32Array; // (L·H) of the heads that were run exact, of the others to first order
   rows: number[]; // of each the token whose row there moves the number most, -1 where that is not known
   limit: string; // why they are looked for on request only
   runs?: number; // of the whole model that this takes, about

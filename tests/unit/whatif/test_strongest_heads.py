@@ -9,6 +9,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers as tf
@@ -89,11 +90,16 @@ def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_s
     outcome = strongest_heads(trace)
     assert {head[:2] for head in outcome.heads} == largest
     assert outcome.heads[0][:2] == (5, 7) and outcome.number.name == "cat"
+    exact = {head[:2]: head[2] for head in outcome.heads}
+    slopes = whatif.estimate(trace, whatif.probability("cat"))
+    for (layer, head), change in np.ndenumerate(outcome.changes.numpy()):
+        assert change == pytest.approx(exact.get((layer, head), float(slopes[layer, head])), abs=1e-5)  # float32
     one = lens_of("embedding").trace(*KINDS["embedding"][1])
     every = -whatif.sweep(one, whatif.similarity(), progress=False)
     best = every.flatten().topk(8)
     assert [a * one.n_heads + b for a, b, _ in strongest_heads(one).heads] == best.indices.tolist()
     assert heads_that_matter(trace, patience=60)[0]["tried"] == 8
+    assert torch.equal(strongest_heads(one).changes, every.double())
     assert heads_that_matter(one, patience=60)[0]["tried"] == every.numel() > 8
 
 

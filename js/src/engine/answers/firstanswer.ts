@@ -122,7 +122,9 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   const size = ([, , change]: Effect) => Math.abs(toldChange(unit, before, change));
   const strongest = [...effects].sort((a, b) => size(b) - size(a)).slice(0, SHOWN);
   const rows = strongest.map(() => -1);
-  return { fields: { ...empty, ...lead.fields, heads: strongest, rows, tried: count } };
+  const changes = Float32Array.from(effects, ([, , change]) => change);
+  const answer = { ...empty, ...lead.fields, heads: strongest, rows, tried: count };
+  return answerOf(answer, { changes: [changes, [layers, heads]] });
 };
 
 /** Of a vector that is the mean of all tokens; what reads single tokens takes a gradient. */
