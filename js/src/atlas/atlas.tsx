@@ -85,11 +85,15 @@ export function Atlas() {
 
 /** The whole picture in a sentence. */
 function AllHeads({ heads, by }: { heads: HeadName[]; by: Measure }) {
-  const { overview } = useView();
-  const words = describeAll(overview, heads);
+  const words = describeAll(useView().overview, heads);
   return (
-    <p class="bl-muted bl-all-heads" data-testid="all-heads" title={words && ALL_HEADS}>
-      {words && by !== "weight" ? `By weight: ${words}` : words}
+    <p
+      class="bl-muted bl-all-heads"
+      style={{ visibility: by === "weight" ? undefined : "hidden" }} // it is of weights; its room stays
+      data-testid="all-heads"
+      title={words && ALL_HEADS}
+    >
+      {words}
     </p>
   );
 }
