@@ -46,15 +46,15 @@ describe("all heads together", () => {
     });
     const [names, n] = [specialNames(decodeOverview(overviewOf(TOKENS))).replace(", ", " and "), heads.length];
     expect(said(rows, EVEN)).toBe(
-      `3 of the ${n} heads rest on ${names} (half or more; evenly 0.14), 2 look at a neighbour (0.07).`,
+      `3 of ${n} rest on ${names} (half or more; evenly 0.14), 2 look at a neighbour (0.07).`,
     );
     expect(said(rows, {}, {}, heads.slice(4))).toBe(
-      `None of the ${n - 4} heads rests on ${names} (half or more), 2 look at a neighbour.`,
+      `None of ${n - 4} rests on ${names} (half or more), 2 look at a neighbour.`,
     );
   });
   it("are not told where half is hardly more than even, where some are to come, and where there is one", () => {
     const rows = () => ({ special: 0.8, previous: 0.1, next: 0.1 });
-    expect(said(rows, EVEN)).toMatch(/^\d+ of the/);
+    expect(said(rows, EVEN)).toMatch(/^\d+ of \d+ rest/);
     expect(said(rows, { ...EVEN, special: 0.3 })).toBe("");
     expect(said(rows, EVEN, { pending: [1] })).toBe("");
     expect(said(rows, EVEN, {}, heads.slice(0, 1))).toBe("");

@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { sorted } from "../compute/sorted";
-import { GATES, type HeadName, MEASURES } from "../generated/vocabulary";
+import { GATES, type HeadName, MEASURES, type Measure } from "../generated/vocabulary";
 import { counted, meanOf, upTo } from "../paint/format";
 import { Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
@@ -65,11 +65,11 @@ export function Atlas() {
       <header class="bl-panel-head">
         <h3>{allHeads.length === 1 ? "1 head" : `${counted(allHeads.length)} heads`}</h3>
         {measure !== "weight" && <span class="bl-muted">{MEASURES[measure].symbol}</span>}
+        <AllHeads heads={allHeads} by={measure} />
         <Deferred instead={<span class="bl-button bl-wait">Find heads that … ▾</span>}>
           <FindHeads counts={countsOf(gates, allHeads)} value={stat} />
         </Deferred>
       </header>
-      {measure === "weight" && <AllHeads heads={allHeads} />}
       {stat && (changeName || page.atlasFill.value) && (
         <p class="bl-muted bl-colours" data-testid="colours">
           colour: {stat.label}
@@ -84,15 +84,17 @@ export function Atlas() {
 }
 
 /** The whole picture in a sentence. */
-function AllHeads({ heads }: { heads: HeadName[] }) {
-  const { overview } = useView();
-  const words = describeAll(overview, heads);
+function AllHeads({ heads, by }: { heads: HeadName[]; by: Measure }) {
+  const words = describeAll(useView().overview, heads);
   return (
-    words && (
-      <p class="bl-muted bl-all-heads" data-testid="all-heads" title={ALL_HEADS}>
-        {words}
-      </p>
-    )
+    <p
+      class="bl-muted bl-all-heads"
+      style={{ visibility: by === "weight" ? undefined : "hidden" }} // it is of weights; its room stays
+      data-testid="all-heads"
+      title={words && ALL_HEADS}
+    >
+      {words}
+    </p>
   );
 }
 

@@ -39,6 +39,7 @@ const variables = (theme: Theme) =>
     ["--serif", SERIF],
     ...Object.entries(INKS[theme]).map(([name, colour]) => [`--${name}`, colour]),
   ]);
+const NO_WORDS = { "--serif": "var(--sans)" }; // of a protein: serif is for words
 const COLOURS = { light: variables("light"), dark: variables("dark") };
 
 export function Explorer({ view }: { view: View }) {
@@ -61,7 +62,7 @@ export function Explorer({ view }: { view: View }) {
         role="group"
         aria-label="bertlens"
         tabIndex={-1} // a click on what is no control leaves the keys here, not with the host
-        style={{ outline: "none", ...COLOURS[themeOf(dark)] }}
+        style={{ outline: "none", ...COLOURS[themeOf(dark)], ...(view.overview.spans.length > 0 ? NO_WORDS : {}) }}
         data-theme={themeOf(dark)}
         data-state={link.now.value.state}
         data-lm-suppress-shortcuts="true" // in JupyterLab

@@ -171,7 +171,7 @@ export function describeAll(overview: Overview, heads: HeadName[]): string {
   const [resting, near] = [count(name), count("previous", "next")];
   const verb = (n: number, word: string) => `${word}${n < 2 ? "s" : ""}`;
   const many = (n: number) => (n ? counted(n) : "none");
-  const lead = `${many(resting)} of the ${counted(heads.length)} heads ${verb(resting, "rest")} on ${place}`;
+  const lead = `${many(resting)} of ${counted(heads.length)} ${verb(resting, "rest")} on ${place}`;
   const neighbour = `${many(near)} ${verb(near, "look")} at a neighbour${evenly(evenNear, " (")}${evenNear > 0 ? ")" : ""}`;
   return capital(`${lead} (half or more${evenly(evenRest, "; evenly ")}), ${neighbour}.`);
 }
