@@ -147,7 +147,6 @@ def test_ids_are_taken_as_they_were_given_and_named_as_far_as_there_is_room():
 
 
 def test_runs_of_two_collections_are_not_compared():
-    others = {name: documents for name, documents in RELEVANCE.items()} | {"q0": {"p7": 1}}
-    other = bl.retrieval(bl.Lens(model()), QUERIES, CORPUS, others, progress=False)
+    other = bl.retrieval(bl.Lens(model()), QUERIES, CORPUS, RELEVANCE | {"q0": {"p7": 1}}, progress=False)
     with pytest.raises(InputError, match="the earlier run is of another collection, its judgements are not these"):
         search().against(other)
