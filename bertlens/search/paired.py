@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ def to_json(path: str | Path, questions: pd.DataFrame, collection: Collection, m
     record = {
         "bertlens_retrieval": FORMAT,
         "model": model,
-        **_digests(collection),
+        **digests(collection),
         "measures": {name: questions[name].to_dict() for name in questions.columns},
         "by": signature("retrieval"),
     }
@@ -97,11 +97,7 @@ def from_json(path: str | Path, collection: Collection) -> pd.DataFrame:
 
     name = Path(path).name
     record = record_of(path)
-    for kind, digest in _digests(collection).items():
-        if record.get(kind) != digest:
-            raise InputError(
-                f"{name} is of another collection, its {kind} are not these: compare runs of one collection"
-            )
+    check_same(name, record, collection)
     ids = [collection.query_ids[query] for query in collection.judged]
     try:
         columns = {measure: [float(shares[query]) for query in ids] for measure, shares in record["measures"].items()}
@@ -125,7 +121,16 @@ def record_of(path: str | Path) -> dict[str, Any]:
     return record
 
 
-def _digests(collection: Collection) -> dict[str, str]:
+def check_same(name: str, record: Mapping[str, Any], collection: Collection) -> None:
+    """Raises InputError where the `digests` in a record are of another collection than this."""
+    for kind, digest in digests(collection).items():
+        if record.get(kind) != digest:
+            raise InputError(
+                f"{name} is of another collection, its {kind} are not these: compare runs of one collection"
+            )
+
+
+def digests(collection: Collection) -> dict[str, str]:
     """What a comparison needs to be the same."""
     judged = collection.judged
     grades = {collection.query_ids[query]: collection.relevant(query) for query in judged}

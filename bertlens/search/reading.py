@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..base.paths import as_path
 from ..errors import InputError, excerpt
+from ..text.encoding import check_text
 from ..text.table_files import table_file
 from ..text.tables import Table, check_names, place_of, table_of
 from ..text.texts import WAY, entries
@@ -163,6 +164,7 @@ def _passages(source: Any, fields: Fields, notes: list[str]) -> list[Passage]:
             raise InputError(f"{place} {fault}: give texts, {{id: text}}, or rows with ids and texts")
         if isinstance(title, str) and not _begins(text, title):
             text = f"{title} {text}".rstrip()
+        check_text(text, place)
         passages.append(Passage(place, fields.id(record, "id"), fields.id(record, "document"), text))
     if not passages:
         raise InputError(f"there are no {fields.what}: give one or more")
@@ -214,7 +216,9 @@ def _records(source: Any, fields: Fields) -> Iterator[tuple[str, Any]]:
     if isinstance(source, str | Path):
         records = _of_file(as_path(source, fields.what), fields)
     elif isinstance(source, Mapping) and source and all(isinstance(cell, str | Mapping) for cell in source.values()):
-        records = ((f"{name!r} of {fields.what}", {**_row(cell, fields), "_id": name}) for name, cell in source.items())
+        records = (
+            (f"{excerpt(name)} of {fields.what}", {**_row(cell, fields), "_id": name}) for name, cell in source.items()
+        )
     elif (table := table_of(source)) is not None:
         records = _of_table(table, fields)
     elif isinstance(source, set | frozenset):
@@ -268,12 +272,12 @@ def _judgements(relevance: Any) -> Grades:
             raise InputError(f"{place} is no judgement: {JUDGED.way}")
         try:
             grade = float(cell)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             grade = math.nan
         if not grade.is_integer():
             raise InputError(f"{place}: a grade is a whole number, not {excerpt(cell)}")
         if judgements.setdefault(question, {}).setdefault(document, int(grade)) != grade:
-            raise InputError(f"{place}: document {document!r} has two grades for question {question!r}")
+            raise InputError(f"{place}: document {excerpt(document)} has two grades for question {excerpt(question)}")
     if not any(grade > 0 for grades in judgements.values() for grade in grades.values()):
         raise InputError("no document is judged relevant, by a grade above 0: leave relevance= out")
     return judgements
@@ -298,7 +302,7 @@ def _of_dictionary(relevance: Mapping[Any, Any]) -> Iterator[Judgement]:
             documents = [documents]
         grades = documents.items() if isinstance(documents, Mapping) else ((document, 1) for document in documents)
         for document, grade in grades:
-            yield f"relevance of question {question!r}", as_id(question), as_id(document), grade
+            yield f"relevance of question {excerpt(question)}", as_id(question), as_id(document), grade
 
 
 def _check_questions(names: list[str], judgements: Grades) -> None:
@@ -328,7 +332,7 @@ def _grades(judgements: Grades, questions: list[Passage], passages: list[Passage
         notes.append("Judgements are of passages: a document has the best grade of its own.")
     if lacks := [name for name in relevant if name not in homes]:
         raise InputError(
-            f"the corpus lacks relevant documents, {_share(lacks, relevant)}; it has {_examples([*homes])}: "
+            f"the corpus lacks relevant documents, {_share(lacks, relevant)}; it has {examples([*homes])}: "
             "give the corpus that was judged, or leave these judgements out"
         )
     by_document: Grades = {}
@@ -348,8 +352,9 @@ def _grades(judgements: Grades, questions: list[Passage], passages: list[Passage
 
 
 def _share(names: Sequence[str], total: Sized) -> str:
-    return f"{len(names):,} of {len(total):,} ({_examples(names)})"
+    return f"{len(names):,} of {len(total):,} ({examples(names)})"
 
 
-def _examples(names: Sequence[str]) -> str:
+def examples(names: Sequence[str]) -> str:
+    """The first ids of several, each as far as a sentence has room for it."""
     return ", ".join(map(excerpt, names[:EXAMPLES])) + (", …" if len(names) > EXAMPLES else "")

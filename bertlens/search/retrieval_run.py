@@ -21,7 +21,7 @@ from .collection import Collection
 from .contrast import contrast
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
-from .reading import collection
+from .reading import as_id, collection, examples
 from .score_difference import Contrast
 from .search_page import page
 from .stages import Stages, ranked
@@ -92,7 +92,7 @@ class Retrieval:
 
     def ranking(self, query: str | int, k: int = 10) -> DataFrame:
         """The k best passages of a question, by its id: rank, passage, document, score, grade (NaN where none was
-        given), text. Raises InputError for an id that is not there."""
+        given), text. Raises InputError for an id that is not there and a k below 1."""
         from pandas import DataFrame
 
         at = self._query(query)
@@ -121,9 +121,9 @@ class Retrieval:
         second = self._passage(right) if right is not None else self._best_right(at)
         texts = self.collection.passages
         if first == second:
-            raise InputError(
-                f"passage {self.collection.passage_ids[first]!r} cannot be laid beside itself: name right="
-            )
+            ids = self.collection.passage_ids
+            way = "name right=" if right is not None or wrong is not None else "a relevant one is first, name wrong="
+            raise InputError(f"passage {excerpt(ids[first])} cannot be laid beside itself: {way}")
         return contrast(self.lens, self.collection.queries[at], texts[first], texts[second])
 
     def against(self, before: Retrieval | str | Path) -> DataFrame:
@@ -132,10 +132,10 @@ class Retrieval:
 
         Raises InputError for another collection.
         """
-        scores = (
-            before.by_question if isinstance(before, Retrieval) else paired.from_json(as_path(before), self.collection)
-        )
-        return paired.against(scores, self.by_question)
+        if not isinstance(before, Retrieval):
+            return paired.against(paired.from_json(as_path(before), self.collection), self.by_question)
+        paired.check_same("the earlier run", paired.digests(before.collection), self.collection)
+        return paired.against(before.by_question, self.by_question)
 
     def save(self, path: str | Path) -> Path:
         """Write the measures of each question as JSON, for `against` and `--check`. Raises ExportError."""
@@ -162,8 +162,8 @@ class Retrieval:
         rows = (row for row in [*ranked_rows, *range(len(self.collection.passages))])
         place = next((row for row in rows if self.collection.documents[row] in relevant), None)
         if place is None:
-            name = self.collection.query_ids[query]
-            raise InputError(f"no relevant passage is known for question {name!r}: name one by right=")
+            name = excerpt(self.collection.query_ids[query])
+            raise InputError(f"no relevant passage is known for question {name}: name one by right=")
         return place
 
     def __repr__(self) -> str:
@@ -177,10 +177,9 @@ class Retrieval:
 def _place(ids: tuple[str, ...], name: str | int, what: str) -> int:
     """Where an id stands. Raises InputError, with examples, for one that is not there."""
     try:
-        return ids.index(str(name))
+        return ids.index(as_id(name))
     except ValueError:
-        examples = ", ".join(map(repr, ids[:3]))
-        raise InputError(f"no {what} {excerpt(name)} in this collection: there are {examples}, …") from None
+        raise InputError(f"no {what} {excerpt(name)} in this collection: there are {examples(ids)}") from None
 
 
 def retrieval(

@@ -135,3 +135,25 @@ def test_a_cross_encoder_scores_the_first_stage_anew():
     table = both.ranking("q0", 40)
     np.testing.assert_allclose(table["score"], np.sort(own)[::-1], atol=1e-5)
     assert both.stages.first_lists is not None
+
+
+def test_ids_are_taken_as_they_were_given_and_named_as_far_as_there_is_room():
+    long = "q" * 500
+    lens = bl.Lens(model())
+    ranked = bl.retrieval(lens, {" a 1 ": "cat", long: "mat"}, {" p ": "a cat", "r": "mat"}, {" a 1 ": ["r"]})
+    assert ranked.ranking(" a 1 ").equals(ranked.ranking("a 1"))
+    assert ranked.contrast(" a 1 ", " p ", "r").texts[1] == "a cat"
+    for ask in (lambda: ranked.ranking("x"), lambda: ranked.contrast(long), lambda: ranked.ranking(long[1:])):
+        with pytest.raises(InputError) as refusal:
+            ask()
+        assert len(str(refusal.value)) < 200
+    right = ranked.ranking("a 1")["passage"][0]
+    judged = bl.retrieval(lens, {"a 1": "cat"}, {"p": "a cat", "r": "mat"}, {"a 1": [right]})
+    with pytest.raises(InputError, match="a relevant one is first, name wrong="):
+        judged.contrast("a 1")
+
+
+def test_runs_of_two_collections_are_not_compared():
+    other = bl.retrieval(bl.Lens(model()), QUERIES, CORPUS, RELEVANCE | {"q0": {"p7": 1}}, progress=False)
+    with pytest.raises(InputError, match="the earlier run is of another collection, its judgements are not these"):
+        search().against(other)
