@@ -128,6 +128,7 @@ def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
     finding: p_holm ≤ .05. answered: of "cut" and "no_word", in which share of the questions with a right document first
     the rule holds for its passage, NaN without such: a right passage shares words with its question that one drawn
     at random does not, so what cutting costs is told by this one.
+    Raises InputError for another table.
     """
     import pandas as pd
 
