@@ -1,6 +1,7 @@
 // Geometry of the arcs over a sentence.
 import { describe, expect, it } from "vitest";
-import { arcsOf, type Box, habitArcs, habitOf, linesOf, type Scene } from "../src/front/sentence/arcs";
+import { arcsOf, habitArcs, habitOf, linesOf, type Scene } from "../src/front/sentence/arcs";
+import type { Box } from "../src/state/frontstate";
 
 /** Words of some widths in lines of a page; `turned`: from right to left. */
 function laid(widths: number[], turned = false, page = 900, height = 40): Box[] {

@@ -1,5 +1,5 @@
 // The line from the token whose answer is shown to the answer's bars: geometry alone, in pixels.
-import type { Box } from "./sentence/arcs";
+import type { Box } from "../state/frontstate";
 
 const BEND = 8; // radius
 const BELOW = 5; // the token, where the line turns

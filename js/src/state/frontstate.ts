@@ -1,6 +1,13 @@
 // State of the sentence and its answer, of this page alone: see front/front.tsx.
 import { type Signal, signal } from "@preact/signals";
-import type { Box } from "../front/sentence/arcs";
+
+/** Where a word stands. */
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
 
 export interface Preview {
   layer: number;

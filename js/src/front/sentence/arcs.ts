@@ -1,12 +1,6 @@
 // Arcs over the words of a text, from the word that asks to those that it looks at: geometry alone, in pixels.
 
-/** Where a word stands. */
-export interface Box {
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-}
+import type { Box } from "../../state/frontstate";
 
 export interface Scene {
   boxes: (Box | null)[]; // of the words; null: out of sight

@@ -1,7 +1,7 @@
 // Where the words of the sentence stand, and how large they are set: measured as they are drawn.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Box } from "./arcs";
+import type { Box } from "../../state/frontstate";
 import { fittedType, type Lettering } from "./lettering";
 import type { Words } from "./wordrow";
 
