@@ -28,6 +28,8 @@ GROUPS = [
         "length",
         "sources",
         "sentences",
+        "search",
+        "contrast",
         "whatif",
         "compare",
         "survey",

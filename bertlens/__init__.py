@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .reports import Report as Report
     from .reports import ReportView as ReportView
     from .reports import report as report
+    from .search import Retrieval as Retrieval
+    from .search import retrieval as retrieval
     from .sentences.passages import rank as rank
     from .sentences.text_similarity import Similarity as Similarity
     from .sentences.text_similarity import similarity as similarity

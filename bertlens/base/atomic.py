@@ -44,8 +44,11 @@ def text_or_path(text: str, path: str | Path | None) -> str | Path:
 
     Raises ExportError where it cannot be written.
     """
-    if path is None:
-        return text
+    return text if path is None else text_file(text, path)
+
+
+def text_file(text: str, path: str | Path) -> Path:
+    """Where `text` was written. Raises ExportError where it cannot be."""
     with replacing(path) as out:
         out.write(text.encode("utf-8", "replace"))
     return as_path(path)

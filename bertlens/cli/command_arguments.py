@@ -140,6 +140,29 @@ TASK = (
     SEED,
     FORCE,
 )
+RETRIEVAL = (
+    argument("corpus", type=path, help="a folder as BEIR has it; or passages: a table, .jsonl, .txt, TREC, .I/.W"),
+    argument(
+        "-o",
+        "--output",
+        type=path,
+        required=True,
+        metavar="PAGE.html",
+        help="and PAGE-numbers.json; or a table of the questions (.csv, .parquet), or .json",
+    ),
+    MODEL,
+    argument("--queries", type=path, metavar="FILE", help="questions (default: those of the folder)"),
+    argument("--relevance", type=path, metavar="FILE", help="judgements: a table, or TREC's (default: the folder's)"),
+    argument("--in-order", action="store_true", help="number the questions 1, 2, … in their order, as judgements may"),
+    argument("--column", metavar="NAME", help="column of the texts of a table (default: text; title before it)"),
+    argument("--document", metavar="NAME", help="column of the document of each passage (default: document)"),
+    argument("--first-stage", metavar="MODEL", help="whose first 100 passages a cross-encoder scores"),
+    argument("--vectors", type=path, metavar="FILE", help="where vectors are kept (default: beside the corpus)"),
+    argument("--int8", action="store_true", help="vectors in 8 bits: a quarter of the memory, less exact"),
+    argument("--batch-size", type=int, default=32, metavar="N", help="texts run together (default: %(default)s)"),
+    argument("--check", type=path, metavar="OLD.json", help="status 1 where a measure fell against an earlier run"),
+    FORCE,
+)
 TRAIN_SARS_COV_2 = (
     argument("--data", type=path, required=True, metavar="PATH", help="labelled spike genes"),
     argument("-o", "--output", type=path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"),

@@ -1,7 +1,7 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
 one that carries its model, `handout` lessons for print, `results` collects what a class did in a lesson, `survey` takes
 statistics of every head over a corpus, `report` says what of the papers holds on a model, `task` how good a classifier
-is on labelled data, `train-mlm` and `train-sars-cov-2` train models.
+is on labelled data, `retrieval` how good an encoder is at search, `train-mlm` and `train-sars-cov-2` train models.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -32,6 +32,7 @@ from .command_arguments import (
     HTML,
     REPORT,
     RESULTS,
+    RETRIEVAL,
     SURVEY,
     TASK,
     TRAIN_MLM,
@@ -103,6 +104,14 @@ def parser() -> argparse.ArgumentParser:
         help="how good a classifier is on labelled data, and which heads it needs: one page",
         description="Run labelled examples through a classifier and write one page of tables: scores with intervals, "
         "labels and guesses, the heads and MLPs that the task needs, where it is wrong and what it then rests on.",
+    )
+    command(
+        retrieval,
+        RETRIEVAL,
+        help="how good an encoder is at search, and why the wrong passage is first: one page",
+        description="Rank the passages of a collection for each of its questions and write one page of tables: metrics "
+        "with intervals beside BM25, what fails by kinds beside chance, hubs, and for which questions. Its numbers "
+        "stand in a file beside it.",
     )
     command(
         train_sars_cov_2,
@@ -267,6 +276,23 @@ def task(arguments: argparse.Namespace) -> None:
     names = ("text", "text_pair", "label", "limit", "heads", "errors", "ablation", "batch_size", "truncation", "seed")
     options = {name: getattr(arguments, name) for name in names}
     run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, force=arguments.force, **options)
+
+
+def retrieval(arguments: argparse.Namespace) -> int:
+    """Rank, write the page or table; 1 where a measure fell."""
+    from ..search.retrieval_command import run
+
+    first = arguments.first_stage
+    names = ("queries", "relevance", "in_order", "check", "column", "document", "int8", "batch_size")
+    return run(
+        lambda: load_lens(arguments.model),
+        arguments.corpus,
+        arguments.output,
+        load_first=None if first is None else lambda: load_lens(first),
+        keep=arguments.vectors or True,
+        force=arguments.force,
+        **{name: getattr(arguments, name) for name in names},
+    )
 
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:

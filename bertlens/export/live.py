@@ -47,12 +47,16 @@ class Live:
 
 
 def check(trace: Trace, small: bool = False, hosted: bool = False) -> None:
-    """Raises as `live`, before any work."""
+    """Raises as `live`, before the weights are packed."""
     if trace.lens is None or trace.model is None:
         raise ExportError("this view was made from attention maps: it has no model that a page could carry")
     if trace.changes:
-        raise ExportError("a live page starts from the unchanged run: save trace.original.explore() with live=True")
+        raise ExportError(
+            "a live page starts from the unchanged run: undo the changes first, or save trace.original.explore() with "
+            "live=True"
+        )
     page_weights.check(trace.model)
+    tokenizer_files(trace.model.tokenizer)
     if (size := _bytes(trace, small) * 4 // 3) > LIMIT and not hosted:
         raise ExportError(
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from ..base.outputs import check_apart, check_outputs, sign
+from ..base.outputs import check_outputs, sign
 from ..errors import InputError
 from ..lens import Lens, embedded_named
+from ..model.offline_model import NAME
 from .lesson import SHIPPED, Lesson
 
 
@@ -29,17 +30,18 @@ def run(lessons: Sequence[str], output: Path, load: Callable[[], Lens] | None, *
         raise InputError(f"{len(names)} lessons are as many pages, and {output} is one: name a folder for them")
     if doubled := next((page for page in pages if pages.count(page) > 1), None):
         raise InputError(f"two lessons would be written to {doubled}: write one of them by itself")
-    for page in pages:
-        check_apart(page, names)
-    lens_of = cache(lambda model: load() if load else embedded_named(model) if model else Lens.embedded())
+    check_outputs("handout", pages if is_page or output.is_dir() else (), names, force=force)
     plans = [Lesson.load(name) for name in names]
-    for name, plan in zip(names, plans, strict=True):
-        if lens_of(plan.model) is None:
-            raise InputError(f"{name} is of {plan.model}, which is not embedded: name the pictures' model by --model")
+    lens, embedded = load() if load else None, cache(embedded_named)
+    lenses = [lens or embedded(plan.model or NAME) for plan in plans]
+    if None in lenses:
+        at = lenses.index(None)
+        raise InputError(
+            f"{names[at]} is of {plans[at].model}, which is not embedded: name the pictures' model by --model"
+        )
     if not is_page:
         output.mkdir(parents=True, exist_ok=True)
-    check_outputs("handout", pages, names, force=force)
-    for plan, page in tqdm([*zip(plans, pages, strict=True)], desc="lessons", delay=2, leave=False):
-        plan.to_paper(page, lens_of(plan.model), solutions)
+    for plan, page, lens in tqdm([*zip(plans, pages, lenses, strict=True)], desc="lessons", delay=2, leave=False):
+        plan.to_paper(page, lens, solutions)
         sign(page, "handout")
         tqdm.write(f"{page}: {plan.title}, {len(plan.steps)} steps, {page.stat().st_size:,} bytes")

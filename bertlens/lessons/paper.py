@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from ..base.atomic import replacing
-from ..base.paths import as_path
+from ..base.atomic import text_file
 from ..base.quotes import quotation
 from ..errors import BertLensError, InputError
 from ..export import pages, still_picture
 from ..lens import Lens, embedded_named
 from ..measures import norms
 from ..measures.thumbnails import thumbnails
+from ..model.offline_model import NAME
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .checking import checked, walked
@@ -47,15 +47,11 @@ def write(lesson: LessonPlan, path: str | Path, lens: Any, solutions: bool) -> P
     """See Lesson.to_paper."""
     if not lesson.steps:
         raise InputError("this lesson has no steps to print")
-    page = page_of(lesson, lens or _own_lens(lesson), solutions)
-    with replacing(path) as out:
-        out.write(page.encode("utf-8", "replace"))
-    return as_path(path)
+    return text_file(page_of(lesson, lens or _own_lens(lesson), solutions), path)
 
 
 def _own_lens(lesson: LessonPlan) -> Lens:
-    lens = embedded_named(lesson.model) if lesson.model else Lens.embedded()
-    if lens is not None:
+    if lens := embedded_named(lesson.model or NAME):
         return lens
     raise InputError(f"this lesson is of {lesson.model}: give a lens on it, lesson.to_paper(path, lens)")
 

@@ -33,11 +33,13 @@ class Gradients:
     def attention(self, layer: int) -> Tensor:
         """(H, S, S) dL/dα_ij = g_i · v_j [query, key], signed: as if each weight could change alone.
 
-        Its absolute value is the importance of Clark et al. 2019, section 3.2. Raises SelectionError for a layer that
-        does not exist.
+        In a changed run times what a head's output is multiplied by; 0 where its context was replaced. Its absolute
+        value is the importance of Clark et al. 2019, section 3.2. Raises SelectionError for a layer that there is not.
         """
-        value = self.trace.value(layer)
-        return self.contexts[layer] @ value.transpose(1, 2)
+        slopes = self.contexts[layer] @ self.trace.value(layer).transpose(1, 2)
+        for head, factor in self.trace.changed_contexts(layer).items():
+            slopes[head] *= factor or 0
+        return slopes
 
     def head_importance(self, *, per: str = "text", normalize: bool = False) -> Tensor:
         """(L, H) ≥ 0, in units of the loss: what a mask on each head's output would change, to first order.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import torch
 from torch import Tensor
@@ -197,6 +197,12 @@ def divergence(position: int | None = None) -> Metric:
         return _position(trace, position) if kind_of(trace) == "words" else position
 
     return Metric("KL(before ‖ after)", "nats", bind, flat=True, at=at)
+
+
+def is_flat(metric: Metric | Read, trace: Trace) -> TypeGuard[Metric]:
+    """Whether the metric is at its extreme in this run, where every slope is 0: no change changes anything."""
+    is_changed = any(change.touches(layer) for change in trace.changes for layer in range(trace.n_layers))
+    return isinstance(metric, Metric) and metric.flat and not is_changed
 
 
 def bound(metric: Metric | Read, trace: Trace) -> Read:

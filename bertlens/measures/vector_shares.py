@@ -13,9 +13,6 @@ from ..trace.trace import Trace
 from .attribution.gradient_methods import gradient_input
 from .predictions import embedder_of, embedding, kind_of
 
-POOLED = (
-    "Each token’s part of the vector, along the vector: its state times its weight in the pooling. They add up to 1."
-)
 NEXT_TO_NOTHING = 5e-4  # of biases: no third decimal
 WITH_BIASES = (
     "Each token’s part of the vector, along the vector: its state times its weight in the pooling. With {biases}, of "

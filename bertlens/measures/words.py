@@ -41,13 +41,24 @@ def annotation(trace: Trace) -> tuple[list[str], list[tuple[str, int, int]]]:
 def strongest_word(trace: Trace, layer: int, head: int, query: int) -> int | None:
     """The piece with the most weight of the word that a query's row gives most, of words with a letter or a digit and
     not the query's own; None where there is none, or it has no more than an even share of the row."""
-    row = trace.attention_part(layer, slice(head, head + 1), slice(query, query + 1), slice(None))[0, 0].double()
-    words = [pieces for pieces in lettered(trace) if query not in pieces]
+    return strongest_words(trace, layer, head, slice(query, query + 1))[0]
+
+
+def strongest_words(trace: Trace, layer: int, head: int, queries: slice) -> list[int | None]:
+    """`strongest_word` of each of successive queries."""
+    rows = trace.attention_part(layer, slice(head, head + 1), queries, slice(None))[0].double()
+    words = lettered(trace)
+    return [
+        _strongest(row, [pieces for pieces in words if query not in pieces])
+        for query, row in enumerate(rows, queries.start)
+    ]
+
+
+def _strongest(row: Tensor, words: Sequence[list[int]]) -> int | None:
     if not words:
         return None
-    weights = [float(row[pieces].sum()) for pieces in words]
-    best = max(range(len(words)), key=lambda n: weights[n])
-    key = words[best][int(row[words[best]].argmax())]
+    best = max(words, key=lambda pieces: float(row[pieces].sum()))
+    key = best[int(row[best].argmax())]
     return key if float(row[key]) > EVEN / len(row) else None
 
 

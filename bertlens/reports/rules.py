@@ -94,6 +94,8 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
             return (HOLDS if beyond == rule.side else DIFFERS), ""
     least = said(low, rule.unit)
     ends = f"{least.split(' ')[0] if rule.counts else least} to {said(high, rule.unit)}"
+    if measured.ends:  # which more texts need not narrow
+        return CANNOT, f"the bound lies inside ({ends})"
     return CANNOT, f"{measured.n} {measured.units} are too few to say ({ends})"
 
 

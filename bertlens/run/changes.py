@@ -7,7 +7,9 @@ whatif/reruns.py's: nothing here knows a trace.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import torch
@@ -43,8 +45,21 @@ class Change:
         return True
 
     def covers(self, other: Change) -> bool:
-        """Whether `other` does nothing more beside it."""
+        """Whether it is left out of the run that one with `other` is compared with: it leaves `other` nothing to do, or
+        is the same thing by another factor (a run with both multiplies them)."""
         return self == other
+
+
+class _Factor:
+    """A factor of any real type is Python's float; what is none stays as it is, for the check of a run to name."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        factor: Any = self.factor
+        if not isinstance(factor, bool) and isinstance(factor, Real):
+            with suppress(OverflowError):
+                object.__setattr__(self, "factor", float(factor))
 
 
 def base(changes: Iterable[Change], change: Change) -> tuple[Change, ...]:
@@ -81,7 +96,7 @@ class Off(_InLayer):
 
 
 @dataclass(frozen=True)
-class Scale(_InLayer):
+class Scale(_Factor, _InLayer):
     head: int | None = None
     factor: float = 1.0
 
@@ -89,7 +104,6 @@ class Scale(_InLayer):
         return layer == self.layer and self.factor != 1
 
     def covers(self, other: Change) -> bool:
-        """Another loudness of the same heads comes in its place."""
         if self.factor == 0 and Off(self.layer, self.head).covers(other):
             return True
         return isinstance(other, Scale) and (other.layer, other.head) == (self.layer, self.head)
@@ -191,7 +205,7 @@ class Hide(Change):
 
 
 @dataclass(frozen=True)
-class Dim(Change):
+class Dim(_Factor, Change):
     token: int
     factor: float = 1.0
 
@@ -203,7 +217,6 @@ class Dim(Change):
         return self.factor != 1
 
     def covers(self, other: Change) -> bool:
-        """Another factor of the same token comes in its place."""
         if self.factor == 0 and Hide(self.token).covers(other):
             return True
         return isinstance(other, Dim) and other.token == self.token

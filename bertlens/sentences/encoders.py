@@ -222,6 +222,10 @@ class SentenceLens(Tracer, Protocol):
         self, texts: Iterable[str | tuple[str, str]], batch_size: int = 16, *, truncation: bool = False
     ) -> list[Trace]: ...
 
+    def encoding(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding: ...
+
+    def batches(self, encodings: Sequence[Encoding], batch_size: int) -> Iterator[list[int]]: ...
+
     def encode(
         self,
         texts: str | Iterable[str],
@@ -257,10 +261,15 @@ class PlainEncoder:
         batch = [texts] if isinstance(texts, str) else list(texts)
         vectors: list[Tensor] = []
         with bar(len(batch), "text", "vectors", progress) as progress_bar:
-            for start in range(0, len(batch), WINDOW * batch_size):  # all traces at once would fill the memory
-                traces = self._lens.trace_batch(batch[start : start + WINDOW * batch_size], batch_size, truncation=True)
-                vectors += [_states(trace).mean(0) for trace in traces]
-                progress_bar.update(len(traces))
+            for start in range(0, len(batch), WINDOW * batch_size):
+                window = batch[start : start + WINDOW * batch_size]
+                encodings = [self._lens.encoding(text, None, True) for text in window]
+                means: dict[int, Tensor] = {}
+                for places in self._lens.batches(encodings, batch_size):  # all traces at once would fill the memory
+                    traces = zip(places, self._lens.run([encodings[n] for n in places], apart=False), strict=True)
+                    means |= {n: _states(trace).mean(0) for n, trace in traces}
+                    progress_bar.update(len(places))
+                vectors += [means[n] for n in range(len(encodings))]
         return vectors[0] if isinstance(texts, str) else torch.stack(vectors)
 
     def prompt(self, task: str | None, prompt_name: str | None) -> str:

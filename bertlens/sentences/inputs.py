@@ -73,6 +73,11 @@ def contributions(side: Side, direction: Tensor, name: str) -> Iterator[tuple[st
         slopes[None] if shared else (weights.T @ slopes)[tokens, None],
         constant[None],
     )
+    yield from read_parts(stream, reading, name)
+
+
+def read_parts(stream: Stream, reading: sources.Reading, name: str) -> Iterator[tuple[str, float]]:
+    """`contributions` to whatever is read of a run."""
     terms = pulled(stream, reading)
     heads = {layer: values[:, 0] for layer, values in sorted(terms.heads.items())}
     embedded, mlps = sum(map(float, terms.embedded.values())), terms.mlps

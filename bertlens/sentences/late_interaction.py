@@ -5,26 +5,31 @@ Khattab and Zaharia 2020 (ColBERT), section 3.3: the score is Σᵢ maxⱼ qᵢ�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ..errors import ModelError, SelectionError
+from ..measures.sources import Reading, Stream
+from ..measures.sources.stream import check_finite
 from ..text.display import spelling_of
 from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, kinds_of, unknown
+from .inputs import check_by, read_parts
 from .pooling import Modes
 from .text_pair import SIDES, Side, TextPair
-from .token_parts import grouped_sums
+from .token_parts import grouped_sums, read_by
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 KIND = "MultiVectorEncoder"
 AFTER = ("Dense", "Normalize", "Dropout", "MultiVectorMask")  # what may follow on the transformers model
+CHANGES = ("Dense", "Normalize")  # of them, what changes a vector
 NO_ANSWER = (
     "a late-interaction encoder makes a vector of each token: "
     "bl.similarity(lens, query, passage, ('query', 'document')) has the score of two texts"
@@ -81,6 +86,20 @@ class LateEncoder(SentenceEncoder):
             scored=tuple(scored.tolist()),
             added=tuple(added.tolist()),
         )
+
+    @property
+    def of_token(self) -> Any:
+        """What makes the vector of one token, as `token_parts` reads an encoder."""
+        steps = [step for step in [*self.module][1:] if type(step).__name__ in CHANGES]
+        return SimpleNamespace(modes=Modes(("mean",)), tail=steps, truncate_dim=None)
+
+    def token_vectors(self, states: Tensor) -> Tensor:
+        """(N, S, E) of last hidden states (N, S, D): the vector of each token, scored or not."""
+        features: dict[str, Tensor] = {"token_embeddings": states}
+        with torch.no_grad():
+            for step in self.of_token.tail:
+                features = step(features)
+        return features["token_embeddings"]
 
 
 def sentence_encoder(module: Any) -> SentenceEncoder:
@@ -157,6 +176,31 @@ class LateSimilarity(TextPair):
             }
         )
 
+    @torch.no_grad()
+    def by(self, name: str) -> DataFrame:
+        """What each "layer", "head" or "kind" put into the number, as `Similarity.by`: "a" of the query's run, each
+        token read by its best one of the passage, "b" of the passage's, each token by those of the query that it is
+        the best one of. Which one is the best is kept, so are norms.
+
+        Raises ModelError where the model adds tokens to the query, which its run here has not, and like
+        `Similarity.by`.
+        """
+        from pandas import DataFrame
+
+        check_by(name)
+        if any(self._readings[0].added):
+            raise ModelError(
+                "the model adds tokens to the query, which are in no run here: layers have no parts of them"
+            )
+        q, d = (reading.vector.double() for reading in self._readings)
+        best = self._best.to(q.device)
+        readers = d[best] * self._scale, torch.zeros_like(d).index_add_(0, best, q * self._scale)
+        columns = [
+            dict(read_parts(Stream(side.trace), _token_reading(side, rows), name))
+            for side, rows in zip(self.sides, readers, strict=True)
+        ]
+        return DataFrame(dict(zip(SIDES, columns, strict=True)))
+
     @property
     def gap(self) -> float:
         """The sum of the parts less the model's own number: what rounding leaves."""
@@ -217,20 +261,40 @@ def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None,
     """See `text_similarity.similarity`. Raises ModelError where the model scores no token of a text."""
     fingerprint = lens.borrowed.fingerprint()
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
-    notes: list[str] = []
-    for name, side in zip(SIDES, sides, strict=True):
-        reading = side.reading
-        assert isinstance(reading, TokensReading)
-        if not any(reading.scored):
-            raise ModelError(f"{lens.model_name} scores no token of text {name}: all of them are on its skip-list")
-        notes += side.notes(name)
-        if count := sum(reading.added):
-            notes.append(f"{count} tokens are added to text {name}, and scored.")
-        if count := len(reading.scored) - sum(reading.scored):
-            notes.append(f"{count} tokens of text {name} are not scored.")
+    notes = [note for name, side in zip(SIDES, sides, strict=True) for note in late_notes(side, f"Text {name}")]
     vectors = ([side.reading.vector] for side in sides)
     value = float(lens.sentences.similarity(*vectors)[0, 0])
     return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
+
+
+def late_notes(side: Side, subject: str) -> Iterator[str]:
+    """As `Side.notes`, and which tokens are scored. Raises ModelError where none is."""
+    reading, inside = side.reading, subject[0].lower() + subject[1:]
+    assert isinstance(reading, TokensReading)
+    if not any(reading.scored):
+        raise ModelError(f"{side.lens.model_name} scores no token of {inside}: all of them are on its skip-list")
+    yield from side.notes(subject)
+    if count := sum(reading.added):
+        yield f"{count} tokens are added to {inside}, and scored."
+    if count := len(reading.scored) - sum(reading.scored):
+        yield f"{count} tokens of {inside} are not scored."
+
+
+def _token_reading(side: Side, directions: Tensor) -> Reading:
+    """Σ directions · vectors of the tokens that are scored, (n, E) each, as it is read off the last hidden states."""
+    encoder, reading = side.lens.sentences, side.reading
+    assert isinstance(encoder, LateEncoder) and isinstance(reading, TokensReading)
+    check_finite(side.trace)
+    states = side.trace.output.last_hidden_state[0]
+    tokens = torch.tensor(reading.scored, device=states.device).nonzero()[:, 0]
+    rows, constants = [], []
+    for at, direction in zip(tokens.tolist(), directions, strict=True):
+        one = torch.ones(1, dtype=torch.bool, device=states.device)
+        _, slopes, constant = read_by(encoder.of_token, states[at, None], one, direction)
+        rows.append(slopes)
+        constants.append(constant)
+    vectors, share = torch.stack(rows), torch.ones(len(tokens), dtype=torch.float64, device=states.device)
+    return Reading(side.trace.n_layers, tokens, share, vectors, torch.stack(constants).sum()[None])
 
 
 def _tokens(lens: SentenceLens, ids: Sequence[int]) -> list[str]:

@@ -95,7 +95,7 @@ def _scores(lens: SentenceLens, query: str, texts: list[str], batch_size: int, p
             if not scores:
                 raise
             done = sum(map(len, scores))
-            warnings.warn(f"interrupted: ranked are the first {done:,} of {len(texts):,} passages", stacklevel=4)
+            warnings.warn(f"interrupted: ranked are the first {done:,} of {len(texts):,} passages", stacklevel=3)
     return torch.cat(scores)
 
 

@@ -70,12 +70,12 @@ class Side:
         offsets = self.encoding.offsets
         return not self.reading.prompt or offsets is None or (offsets[unit[-1]] or (0, 0))[1] > len(self.reading.prompt)
 
-    def notes(self, name: str) -> Iterator[str]:
-        """What is to be known of how the text is read, which is called so."""
+    def notes(self, subject: str) -> Iterator[str]:
+        """What is to be known of how the text is read, which a sentence calls so."""
         if self.reading.prompt:
-            yield f"Text {name} is read behind its prompt {quotation(self.reading.prompt)}."
+            yield f"{subject} is read behind its prompt {quotation(self.reading.prompt)}."
         if self.encoding.report.truncated:
-            yield f"Text {name} is cut to {len(self.encoding)} tokens."
+            yield f"{subject} is cut to {len(self.encoding)} tokens."
 
     def names(self, units: Sequence[Sequence[int]]) -> list[str]:
         """Of units: their pieces as written."""
@@ -92,17 +92,24 @@ class Side:
         """(S + 1, E) float64 of each token, and last of biases: they sum to the vector. See `split`."""
         return split(self.lens.sentences, self.reading, self.keep)
 
-    @torch.no_grad()
     def without_words(self) -> Iterator[Tensor]:
         """(n, E) batches of W + 1 vectors: with all words, and without each, which no head sees and no pooling reads.
 
         See `Similarity.effects`. Raises ModelError for a model that hands out no queries and keys.
         """
-        trace, encoder = self.trace, self.lens.sentences
+        for states, keep in self.states_without([[], *self.words]):
+            yield self.lens.sentences.vectors(states, keep)
+
+    @torch.no_grad()
+    def states_without(self, sets: Sequence[Sequence[int]]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Batches: last hidden states (n, S, D), no head seeing each set of tokens, and (n, S) what is pooled of them.
+
+        Places stay. Raises ModelError for a model that hands out no queries and keys.
+        """
+        trace = self.trace
         if not trace.has_neurons:
             raise ModelError(trace.why_no_neurons)
         assert trace.model is not None
-        sets: list[list[int]] = [[], *self.words]
         size = max(1, TOKENS // trace.n_tokens)
         for start in range(0, len(sets), size):
             batch = sets[start : start + size]
@@ -110,8 +117,8 @@ class Side:
             states = output_of(trace.model, trace.inputs(len(batch)), Run(rows)).last_hidden_state
             keep = self.keep.repeat(len(batch), 1)
             for row, gone in zip(keep, batch, strict=True):
-                row[gone] = False
-            yield encoder.vectors(states, keep)
+                row[list(gone)] = False
+            yield states, keep
 
 
 @dataclass(frozen=True, eq=False, repr=False)

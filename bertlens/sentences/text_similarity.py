@@ -299,5 +299,5 @@ def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str 
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
     value = float(encoder.similarity(*(side.reading.vector for side in sides))[0, 0])
     notes = [*filter(None, [encoder.note]), *held_notes(encoder)]
-    notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(name)]
+    notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(f"Text {name}")]
     return Similarity(lens, value, sides, tuple(notes), fingerprint)

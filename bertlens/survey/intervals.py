@@ -99,6 +99,20 @@ def difference_interval(differences: ArrayLike, most: float = 1, level: float = 
     return max(-1.0, low) * most, min(1.0, high) * most
 
 
+def group_interval(inside: ArrayLike, outside: ArrayLike, level: float = LEVEL) -> tuple[float, float]:
+    """(low, high) in [−1, 1] of the mean of some shares less that of others: (n,) and (m,), one a text, in [0, 1].
+
+    The `share_interval` of either, put together as of independent ones (Zou and Donner 2008). NaN where either has
+    fewer than two texts.
+    """
+    shares = [np.asarray(group, dtype=float) for group in (inside, outside)]
+    (low, high), (other_low, other_high) = (share_interval(group, np.ones(len(group)), level) for group in shares)
+    mean, other = (float(group.mean()) for group in shares)
+    return mean - other - math.hypot(mean - low, other_high - other), mean - other + math.hypot(
+        high - mean, other - other_low
+    )
+
+
 def _distance(a: float, b: float, correlation: float) -> float:
     return math.sqrt(max(0.0, a * a + b * b + 2 * correlation * a * b))
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..survey.findings import holm, paired
 from .ablations import ABLATIONS
-from .findings import holm, paired
 from .importance import FOUND, Heads, listed
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import numpy as np
 from ..base.progress import Bar, bar, is_watched, say
 from ..errors import BertLensError, InputError, check_number, check_seed, excerpt
 from ..run.interventions import Run
+from ..survey.findings import holm, paired, rank_correlation
 from ..whatif.change_kinds import mlp, off
 from ..whatif.reruns import check
 from .ablation_effects import Sweep, cost, effects, of_one_pass, saved_estimates
 from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Site
 from .batch_answers import answers_of, checked
-from .findings import holm, paired, rank_correlation
 from .kinds import one_each
 from .task_answers import Answered
 

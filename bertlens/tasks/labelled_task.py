@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.atomic import text_or_path
-from ..base.paths import as_path
+from ..base.atomic import text_file
 from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
 from . import scores
@@ -195,8 +194,7 @@ class Task(Answered):
         for argument, kind, way in ((heads, Heads, "task.heads()"), (errors, Errors, "task.errors()")):
             if not isinstance(argument, kind | None):
                 raise InputError(f"what {way} gave stands in a page, not {excerpt(argument)}")
-        text_or_path(page_of(self, heads, errors, live), path)
-        return as_path(path)
+        return text_file(page_of(self, heads, errors, live), path)
 
     def explore(self, **selection: Any) -> Any:
         """The examples as a view: a table, scores, confusion, heads; a click on one runs it below. A TaskView, which

@@ -15,11 +15,11 @@ from ..base.registered import registered
 from ..comparison import Comparison, compare
 from ..errors import InputError, ModelError, check_number, check_seed, excerpt
 from ..lens import Lens
+from ..survey.findings import paired
 from ..survey.intervals import positive_mean_interval
 from ..trace.trace import Trace
 from .ablations import FEWEST_DRAWS, Site
 from .effect_changes import Turned, turned
-from .findings import paired
 from .importance import heads, signed
 from .kinds import kind_of, one_each
 from .task_answers import Answered

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.quotes import isolate
+from ..survey.findings import holm
 from ..survey.intervals import count_interval
-from .findings import holm
+from ..text.plain_words import words_of
 from .task_answers import Answered
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ FOUND = 0.05
 ALIKE = 0.8  # shared words of near-duplicates, of all their words
 FOLLOWED = 1000  # texts that one word leads to
 MOST_PAIRS = 1000
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
-
-
-def words_of(text: str) -> list[str]:
-    """Its words without case and punctuation."""
-    return _WORD.findall(text.casefold())
 
 
 def slices(task: Answered) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ from .word_numbers import scripts_without_blanks, text_words
 
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
 
+_HALF = re.compile("[\ud800-\udfff]")
 CUT = "pass truncation=True to cut it"  # what to do about a long text, in Python
 
 
@@ -268,12 +270,11 @@ def check_text(text: Any, name: str) -> None:
             f"{name} is {size:,} characters long, more than the {TEXT_CHARACTERS:,} that are tokenised: split it"
         )
     for string in strings:
-        for i, character in enumerate(string):
-            if "\ud800" <= character <= "\udfff":
-                raise InputError(
-                    f"{name} holds half a character (lone surrogate U+{ord(character):04X} at {i}): "
-                    "decode the text again, or remove it with text.encode('utf-8', 'ignore').decode()"
-                )
+        if half := _HALF.search(string):
+            raise InputError(
+                f"{name} holds half a character (lone surrogate U+{ord(half[0]):04X} at {half.start()}): "
+                "decode the text again, or remove it with text.encode('utf-8', 'ignore').decode()"
+            )
 
 
 def _words(texts: list[Text], pieces: Pieces, beheaded: Iterable[str]) -> tuple[list[int | None] | None, int | None]:

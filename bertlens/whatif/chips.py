@@ -133,6 +133,7 @@ def asked(change: Change) -> list[Any] | None:
     for word, (kind, fields) in KINDS.items():
         if type(change) is kind and not odd:
             numbers = [getattr(change, field) for field in fields]
+            numbers = [int(n) if isinstance(n, float) and n.is_integer() else n for n in numbers]
             return [word, *(numbers[:1] if word == "off" and numbers[1] is None else numbers)]
     return None
 

@@ -15,15 +15,16 @@ from torch import Tensor
 
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import ANSWERS, LOUDNESS
+from ..errors import ModelError
 from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..measures.rows import Here
 from ..measures.vector_shares import pooled_shares
-from ..run.changes import Change, Scale, base
+from ..run.changes import Change, Off, Scale, base
 from ..trace.trace import Trace
-from .before_after import alike, answer_kind, cosine, named_answers, numbers_of
+from .before_after import NamedAnswer, alike, answer_kind, cosine, named_answers, numbers_of
 from .reruns import check
 from .sweeps import BaseRun, batches
-from .targets import Target, target_of
+from .targets import target_of
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,15 @@ def loudness_in_steps(
 ) -> Generator[None, None, Loudness]:
     """Yields before every batch but the first. target, position: as of `before_after.answers`.
 
-    Raises ModelError where the model has no answer, else like `Trace.rerun` and `targets.target_of`.
+    Raises ModelError where the model has no answer or the head's layer is off, else like `Trace.rerun` and
+    `targets.target_of`.
     """
     check(here(), [Scale(layer, head)])
     kind = answer_kind(here())
     lead = None if target is None else target_of(here(), target, position)
+    silent = (Off(layer), Scale(layer, None, 0))
+    if any(change in silent for change in here().changes):
+        raise ModelError(phrases.LAYER_SILENT.format(layer=layer))
     earlier = base(here().changes, Scale(layer, head))
     if kind == "similarity":
         vectors: list[list[Tensor]] = []
@@ -73,16 +78,19 @@ def loudness_in_steps(
         parts = [pooled for state in states if (pooled := pooled_shares(here(), state))]
         shares = torch.stack([values for values, _ in parts]) if parts else None
         return Loudness(kind, "cosine", rows, _float64(cosines), shares)
-    numbers = yield from _runs(here, layer, head, earlier, lambda output: numbers_of(kind, here(), output)[1][0])
-    return _of_names(here(), kind, numbers, lead)
+    unit, named = "", list[NamedAnswer]()
 
+    def of_answers(output: Any) -> list[float]:
+        nonlocal unit
+        unit, [numbers] = numbers_of(kind, here(), output)
+        if not named:  # the run as it is comes first: of a whole vocabulary only these are kept
+            _, [before] = numbers_of(kind, here(), here().original.record.output)
+            named.extend(named_answers(kind, here(), before, numbers, ANSWERS, lead))
+        return [answer.number_in(numbers) for answer in named]
 
-def _of_names(trace: Trace, kind: str, numbers: Sequence[dict[int, Tensor]], lead: Target | None) -> Loudness:
-    unit, [before] = numbers_of(kind, trace, trace.original.record.output)
-    answers = named_answers(kind, trace, before, numbers[LOUDNESS.index(1)], ANSWERS, lead)
-    table = [[answer.number_in(row) for answer in answers] for row in numbers]
-    rows = tuple((answer.position, answer.name) for answer in answers)
-    return Loudness(kind, unit, rows, _float64(table).reshape(len(LOUDNESS), len(rows)))
+    table = yield from _runs(here, layer, head, earlier, of_answers)
+    names = tuple((answer.position, answer.name) for answer in named)
+    return Loudness(kind, unit, names, _float64(table).reshape(len(LOUDNESS), len(names)))
 
 
 def _float64(table: list[list[float]]) -> Tensor:
@@ -96,12 +104,13 @@ def _vector(trace: Trace, output: Any) -> Tensor:
 def _runs(
     here: Here, layer: int, head: int, earlier: Sequence[Change], read: Callable[[Any], Any]
 ) -> Generator[None, None, list[Any]]:
-    """What is read of each run's output, in the order of LOUDNESS; of 1 it is the run without the change."""
+    """What is read of each run's output, in the order of LOUDNESS; of 1, read first, that without the change."""
     baseline = BaseRun.of(here(), tuple(earlier))
+    plain = read(baseline.output)
     readings: list[Any] = []
     for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1]):
         if readings:
             yield
         readings += [read(output) for output in baseline.outputs(here(), batch)]
-    readings.insert(LOUDNESS.index(1), read(baseline.output))
+    readings.insert(LOUDNESS.index(1), plain)
     return readings

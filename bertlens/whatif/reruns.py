@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from numbers import Real
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ..base.quotes import isolate
@@ -72,10 +71,10 @@ def _check_indices(trace: Trace, change: Change) -> None:
             check_index(index, sizes[field.name], "neuron" if field.name == "n" else field.name)
 
 
-def _check_factor(_trace: Trace, change: Scale | Dim) -> None:
-    factor: Any = change.factor
-    if isinstance(factor, bool) or not isinstance(factor, Real) or not math.isfinite(factor) or factor < 0:
-        raise InputError(phrases.NO_FACTOR.format(factor=excerpt(factor)))
+def _check_factor(trace: Trace, change: Scale | Dim) -> None:
+    largest = torch.finfo(getattr(torch, trace.dtype)).max
+    if not isinstance(change.factor, float) or not 0 <= change.factor <= largest:
+        raise InputError(phrases.NO_FACTOR.format(factor=excerpt(change.factor)))
 
 
 def _check_pattern(trace: Trace, change: Pattern) -> None:

@@ -23,6 +23,7 @@ from ..trace.trace import Trace
 from .before_after import answer_kind, answers, span_chances
 from .reruns import check
 from .single_changes import work
+from .sweeps import Index, batches
 from .swept_numbers import SweptNumber, by_metric, swept_numbers
 from .targets import Target, name_of, numbers_at, target_of
 
@@ -50,9 +51,9 @@ class FirstNumber:
 @dataclass(frozen=True)
 class StrongestHeads:
     """heads: (layer, head, change of the number without it), exact, the largest change first, of a probability above
-    .97 that of its log-odds. rows: of each head the
-    token whose row there moves the number most, to first order; -1 where there is no slope. tried: heads that were
-    run. changes: (L, H) float64, exact where the head was run, elsewhere to first order."""
+    .97 that of its log-odds. rows: of each head the token whose row there moves the number most, to first order; -1
+    where there is no slope. tried: heads that were run. changes: (L, H) float64, exact where the head was run,
+    elsewhere to first order; NaN where there is no slope."""
 
     number: FirstNumber
     heads: tuple[HeadChange, ...]
@@ -111,7 +112,7 @@ def limit(trace: Trace, number: FirstNumber) -> str:
     if not within("effects", trace.n_tokens):
         return phrases.HEADS_LONG.format(tokens=trace.n_tokens)
     heads = trace.n_layers * trace.n_heads
-    if number.swept.sloped is None and work(trace, heads / 2) > ALONE_WORK:
+    if number.swept.slopes is None and work(trace, heads / 2) > ALONE_WORK:
         return phrases.HEADS_MANY.format(heads=heads)
     return ""
 
@@ -119,54 +120,70 @@ def limit(trace: Trace, number: FirstNumber) -> str:
 def runs(trace: Trace, number: FirstNumber) -> int:
     """How many runs of the whole model `ranking` takes, about: of a head those of its layer and later ones, half of
     them; a backward pass with its forward pass is three."""
-    return trace.n_layers * trace.n_heads // 2 if number.swept.sloped is None else 3 + RUN // 2
+    return trace.n_layers * trace.n_heads // 2 if number.swept.slopes is None else 3 + RUN // 2
 
 
 def strongest_heads(trace: Trace, about: Asked = FIRST_ANSWER) -> StrongestHeads:
     """The eight heads that move the first number of the answer most by `sweeps.estimate`, each run without it.
 
     What a head changes is told from the run shown, or from that without what covers the change; heads that a change of
-    the run names are always among them. Where the number has no slope (an embedding compared with itself) every head is
-    run. Raises like `first_number` and `sweeps.estimate`.
+    the run names are the first to be run. Where the number has no slope (an embedding compared with itself) every head
+    is run. Raises like `first_number` and `sweeps.estimate`.
     """
-    return run_to_end(ranking(lambda: trace, first_number(trace, about), about))
+    return run_to_end(ranking(lambda: trace, about))
 
 
-def estimated_effects(trace: Trace) -> Tensor | None:
-    """(L, H, S): what each head's output at a token adds to the first number of the answer, to first order (see
-    `sweeps.slopes`), by one backward pass; None where the number has no slope. Raises like `first_number`."""
-    sloped = first_number(trace).swept.sloped
-    return None if sloped is None else sloped()
+def estimated_effects(trace: Trace, about: Asked = FIRST_ANSWER) -> Tensor | None:
+    """(L, H, S), of two texts one more as of `SweptNumber`: what each head's output at a token adds to the first number
+    of the answer, to first order (see `sweeps.slopes`), by one backward pass, made once of a run; None where the number
+    has no slope. Raises like `first_number`."""
+    slopes = first_number(trace, about).swept.slopes
+    return None if slopes is None else trace.kept(("slopes", about), slopes)
 
 
-def ranking(here: Here, number: FirstNumber, about: Asked) -> Generator[float, None, StrongestHeads]:
-    """`strongest_heads` in steps, each a share of the work; made once of a run."""
-    memo = here().kept("strongest heads", dict[Asked, StrongestHeads])
-    if about in memo:
-        return memo[about]
-    everyone = [*product(range(here().n_layers), range(here().n_heads))]
-    slopes = None if number.swept.sloped is None else number.swept.sloped()
-    picked = everyone
-    if slopes is not None:
-        sizes = slopes.sum(2).abs().nan_to_num(-1)
-        for change in here().changes:
-            layer, head = getattr(change, "layer", None), getattr(change, "head", None)
-            if layer is not None and head is not None:
-                sizes[layer, head] = torch.inf
-        picked = [everyone[n] for n in sizes.flatten().argsort(descending=True, stable=True)[:RUN].tolist()]
-        yield 0.3
-    effects: list[HeadChange] = []
-    for batch in number.swept.exact(picked):
-        effects += [(layer, head, effect) for (layer, head), effect in batch]
-        yield len(effects) / len(picked)
-    strongest = sorted(effects, key=lambda effect: -_size(number, effect[2]))[:SHOWN]
-    rows = [-1 if slopes is None else _row(slopes[layer, head]) for layer, head, _ in strongest]
-    shape = here().n_layers, here().n_heads
-    changes = torch.full(shape, torch.nan, dtype=torch.float64) if slopes is None else slopes.sum(2).double().cpu()
-    for layer, head, effect in effects:
-        changes[layer, head] = effect
-    memo[about] = StrongestHeads(number, tuple(strongest), tuple(rows), len(effects), changes)
-    return memo[about]
+def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
+    """`strongest_heads` in steps, each yields the share of the work that is done; made once of a run."""
+    memo = here().kept("strongest heads", dict[Asked, tuple[tuple[HeadChange, ...], tuple[int, ...], int, Tensor]])
+    if about not in memo:
+        slopes, picked, share = estimated_effects(here(), about), _heads(here()), 0.0
+        if slopes is not None:
+            picked, share = _largest(here(), slopes), 0.3
+            yield share
+        effects: list[HeadChange] = []
+        for heads in batches(here(), picked):  # whole each: what is begun would keep its trace
+            for batch in first_number(here(), about).swept.exact(heads):
+                effects += [(layer, head, effect) for (layer, head), effect in batch]
+            yield share + (1 - share) * len(effects) / len(picked)
+        number = first_number(here(), about)
+        strongest = sorted(effects, key=lambda effect: -_size(number, effect[2]))[:SHOWN]
+        rows = [-1 if slopes is None else strongest_row(here(), slopes[layer, head]) for layer, head, _ in strongest]
+        shape = here().n_layers, here().n_heads
+        changes = torch.full(shape, torch.nan, dtype=torch.float64) if slopes is None else slopes.sum(2).double().cpu()
+        for layer, head, effect in effects:
+            changes[layer, head] = effect
+        memo[about] = tuple(strongest), tuple(rows), len(picked), changes
+    return StrongestHeads(first_number(here(), about), *memo[about])
+
+
+def _heads(trace: Trace) -> list[Index]:
+    return [*product(range(trace.n_layers), range(trace.n_heads))]
+
+
+def _largest(trace: Trace, slopes: Tensor) -> list[Index]:
+    """The eight heads to run, layer by layer."""
+    sizes = slopes.sum(2).abs().nan_to_num(-1)
+    for change in trace.changes:
+        layer, head = getattr(change, "layer", None), getattr(change, "head", None)
+        if layer is not None and head is not None:
+            sizes[layer, head] = torch.inf
+    order = sizes.flatten().argsort(descending=True, stable=True)[:RUN].tolist()
+    return [_heads(trace)[n] for n in sorted(order)]
+
+
+def strongest_row(trace: Trace, slopes: Tensor) -> int:
+    """The token whose slope is largest, of a head's (as of `estimated_effects`); -1 where that is none of the trace."""
+    row = -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())
+    return row if row < trace.n_tokens else -1
 
 
 def _size(number: FirstNumber, change: float) -> float:
@@ -178,7 +195,3 @@ def _size(number: FirstNumber, change: float) -> float:
 def _log_odds(p: float) -> float:
     inside = max(FINEST, min(1 - FINEST, p))
     return math.log(inside / (1 - inside))
-
-
-def _row(slopes: Tensor) -> int:
-    return -1 if bool(slopes.isnan().any()) else int(slopes.abs().argmax())

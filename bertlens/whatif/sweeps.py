@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..errors import InputError, ModelError, SelectionError, check_index, check_indices, excerpt
 from ..measures.gradients import gradients
-from ..measures.metrics import Metric, Read, bound, row_of
+from ..measures.metrics import Metric, Read, bound, is_flat, row_of
 from ..measures.rows import visible
 from ..run.changes import Change, Cut, Hide, Off, base
 from ..run.forward import output_of
@@ -81,7 +81,7 @@ def estimate(trace: Trace, metric: Metric | Read) -> Tensor:
 def slopes(trace: Trace, metric: Metric | Read) -> Tensor:
     """(L, H, S) −g_i · ctx_i, float64: what each token's own row of a head makes of `estimate`. Raises as that."""
     check(trace, ())
-    if isinstance(metric, Metric) and metric.flat and not trace.changes:
+    if is_flat(metric, trace):
         raise InputError(
             f"{metric.name} begins at its extreme, where every slope is 0: run whatif.sweep, or estimate another metric"
         )

@@ -14,7 +14,7 @@ from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import SelectionError
 from ..measures.answer_words import namer
-from ..measures.metrics import Metric, Read, difference, divergence, label, logit, probability, similarity
+from ..measures.metrics import Metric, Read, difference, divergence, is_flat, label, logit, probability, similarity
 from ..measures.predictions import (
     UNITS,
     compared,
@@ -40,21 +40,22 @@ Pair = tuple[Tensor, Tensor]  # vectors before and after
 
 @dataclass(frozen=True)
 class SweptNumber:
-    """A number of the answer that heads are swept for. sloped: (L, H, S) as of `sweeps.slopes`, by the tokens of the
-    trace, None where there is no slope; exact: of some heads, (layer, head), as `sweeps.steps` gives them; metric: what
-    is read of each run's output, None where it takes two texts."""
+    """A number of the answer that heads are swept for. slopes: (L, H, S) as of `sweeps.slopes`, by the tokens of the
+    trace; of two texts (L, H, S + 1), at last what is of tokens that they have only when each is read alone; None where
+    there is no slope. exact: of some heads, (layer, head), as `sweeps.steps` gives them; metric: what is read of each
+    run's output, None where it takes two texts."""
 
     label: str
     unit: str
-    sloped: Callable[[], Tensor] | None
+    slopes: Callable[[], Tensor] | None
     exact: Callable[[Iterable[Index]], Iterator[Differences]]
     metric: Metric | Read | None = None
 
     @property
     def estimated(self) -> Callable[[], Tensor] | None:
         """(L, H) to first order, None where there is no slope."""
-        sloped = self.sloped
-        return None if sloped is None else lambda: sloped().sum(2)
+        of_tokens = self.slopes
+        return None if of_tokens is None else lambda: of_tokens().sum(2)
 
 
 def swept_numbers(trace: Trace, target: str | int | None = None, position: int | None = None) -> dict[str, SweptNumber]:
@@ -81,11 +82,10 @@ def swept_number(trace: Trace, name: str, target: str | int | None = None, posit
 
 def by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> SweptNumber:
     """A number that is read of each run's output."""
-    has_slope = not isinstance(metric, Metric) or not metric.flat or bool(trace.changes)
     return SweptNumber(
         label,
         unit,
-        (lambda: slopes(trace, metric)) if has_slope else None,
+        None if is_flat(metric, trace) else lambda: slopes(trace, metric),
         lambda heads: steps(trace, metric, heads=heads),
         metric,
     )
@@ -154,12 +154,12 @@ def _swept_embedding(trace: Trace) -> dict[str, SweptNumber]:
 def _swept_similarity(trace: Trace) -> dict[str, SweptNumber]:
     def sloped() -> Tensor:  # of a function of both: the sum of what either moves alone
         texts = texts_apart(trace)
-        summed = torch.zeros(trace.n_layers, trace.n_heads, trace.n_tokens, dtype=torch.float64, device="cpu")
+        summed = torch.zeros(trace.n_layers, trace.n_heads, trace.n_tokens + 1, dtype=torch.float64, device="cpu")
         for number, (text, other) in enumerate(zip(texts, reversed(texts), strict=True)):
             places = pair_positions(trace.original.encoding, text.encoding, number)
             at = {alone: place for place, alone in places.items()}
             rows = slopes(text, _similarity_with(other))
-            columns = [at.get(alone, 0) for alone in range(text.n_tokens)]
+            columns = [at.get(alone, trace.n_tokens) for alone in range(text.n_tokens)]
             summed.index_add_(2, torch.tensor(columns, device="cpu"), rows)
         return summed
 

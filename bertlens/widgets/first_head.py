@@ -12,17 +12,18 @@ from ..base.ranking import is_nothing
 from ..errors import BertLensError
 from ..measures import gates
 from ..measures.offers import offers
+from ..measures.rows import head_groups
 from ..measures.vector_shares import vector_shares
 from ..measures.words import lettered, merge_map, strongest_word, units
 from ..trace.trace import Trace
 from ..whatif.before_after import answer_kind
-from ..whatif.strongest_heads import estimated_effects
+from ..whatif.strongest_heads import estimated_effects, strongest_row
 from .answers.head_answers import gate_scores
 
 PLAIN = ("open", "closed")  # gates of heads that show little at a glance
 CLEAR = (0.4, 0.9)  # weights that are clear and leave something to compute
 GOOD = 0.6  # where no weight is clear, the nearest to this one
-POSITIONAL = 0.5  # of a head's weight on the word before, after or itself
+POSITIONAL = 0.5  # of a head's weight on the word before, or on that after, or on the word itself
 NOWHERE = {"query": None, "key": None}
 Cell = dict[str, int | None]
 
@@ -32,13 +33,14 @@ def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[i
 
     Of a model that answers, in texts of up to 128 tokens: the head that moves the first number of the answer most, the
     token whose row there moves it most, both by one backward pass, and the strongest word of that row (None where that
-    has no more than an even share). Of an encoder with one text the largest weight between two words that
-    are no neighbours and that its vector rests on more than evenly, in a head that gives less than half of its weight
-    to the word before, after or itself. Elsewhere, and where a text has nothing of the kind, the largest weight from .4
-    to .9 between two words, in a head that is not open or closed; of equal weights the lower layer, head and cell.
-    Where a text is too short for gates, heads that rest less than half on special tokens. Where no weight is so, the
-    one nearest to .6. Of a text of more than 128 tokens the heads of the first of the layers. Head 0 and no cell where
-    the trace offers no gates, has more than 512 tokens, or has no two words. layers, heads: only these.
+    has no more than an even share). Of an encoder with one text the largest weight between two words that are no
+    neighbours and that its vector rests on more than evenly, in a head that gives less than half of its weight to any
+    one of the word before, the word after and the word itself. Elsewhere, and where a text has nothing of the kind, the
+    largest weight from .4 to .9 between two words, in a head that is not open or closed; of equal weights the lower
+    layer, head and cell. Where a text is too short for gates, heads that rest less than half on special tokens. Where
+    no weight is so, the one nearest to .6. Of a text of more than 128 tokens the heads of the first of the layers. Head
+    0 and no cell where the trace offers no gates, has more than 512 tokens, or has no two words. layers, heads: only
+    these.
     """
     layers = list(range(trace.n_layers)) if layers is None else list(layers)
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
@@ -47,8 +49,8 @@ def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[i
             rule = _linked if answer_kind(trace) == "embedding" else _mattering
             if cell := rule(trace, layers, heads):
                 return cell
-        except BertLensError:
-            pass  # no answer, or none that can be changed
+        except (BertLensError, RuntimeError):
+            pass  # no answer, none that can be changed, or no memory for a backward pass
     return _clear(trace, layers, heads)
 
 
@@ -62,8 +64,10 @@ def _mattering(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cel
     row, column = divmod(n, len(heads))
     if is_nothing(float(sizes[row, column])):
         return None
-    layer, head, query = layers[row], heads[column], int(of_these[row, column].abs().argmax())
-    return {"layer": layer, "head": head, "query": query, "key": strongest_word(trace, layer, head, query)}
+    cell: Cell = {"layer": layers[row], "head": heads[column], **NOWHERE}
+    if (query := strongest_row(trace, of_these[row, column])) < 0:
+        return cell
+    return cell | {"query": query, "key": strongest_word(trace, layers[row], heads[column], query)}
 
 
 def _linked(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
@@ -76,8 +80,10 @@ def _linked(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell |
     apart = (inside[:, None] - inside[None]).abs() > 1
     best: tuple[float, int, int, int] | None = None
     for layer in layers if bool(apart.any()) else ():
+        groups = head_groups(trace, layer)
+        merged = [merge_map(trace, trace.attention_heads(layer, at.start, at.stop).double()) for at in groups]
         for head in heads:
-            weights = merge_map(trace, trace.attention_heads(layer, head, head + 1)[0].double())
+            weights = merged[head // groups[0].stop][head % groups[0].stop]
             near = max(float(weights.diagonal(offset).sum()) for offset in (-1, 0, 1))
             if not near < POSITIONAL * float(weights.sum()):
                 continue

@@ -16,8 +16,6 @@ from .records import Message, Reply
 from .request import Request
 from .view_record import stream_size
 
-REMEMBERED = ("another run", "similarity", "whatif", "gates")  # needs of questions whose answers a saved page keeps
-
 
 class _StaleError(SelectionError):
     """What was asked about is shown no more."""
@@ -51,6 +49,7 @@ def _reply(request: Request, message: Message) -> Reply:
         request.view.map(message.get("map"))
         request = replace(request, map=message["map"])
     reply = question.reply(request, message)
-    if question.needs in REMEMBERED and not reply[0].get("again"):
-        request.view.remember({name: message[name] for name in ("op", "map", *question.named(message))})
+    if question.remembered and not reply[0].get("again"):
+        names = ("op", "map", *question.named(message))
+        request.view.remember({name: message[name] for name in names}, question.remembered)
     return reply

@@ -60,6 +60,7 @@ class Question:
     saved: the answer as such a page holds it, where that is another function.
     any_text: it is about no text: it is answered whatever text the page shows.
     of_original: of a changed run it is answered for the run without the changes.
+    remembered: how many of its latest answers such a page holds because a reader asked for them.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Question:
     any_text: bool = False
     of_original: bool = False
     saved: Callable[..., tuple[dict[str, Any], dict[str, Any] | bytes]] | None = None
+    remembered: int = 0
 
     def about(self, trace: Trace) -> Trace:
         """The maps that it is answered for, of those that the page shows."""
@@ -112,9 +114,11 @@ class Question:
 QUESTIONS: dict[str, Question] = {}
 CELL = ("layer", "head", "query", "key")
 TARGET = ("target?", "target_at?")  # the answer that is asked about, where it is not the model's first
+LATEST = 64  # answers of a question that a reader asked
+_of_reader = partial(Question, remembered=LATEST)
 _of_scores = partial(Question, needs="sources", of_original=True)
-_of_runs = partial(Question, needs="another run", of_view=True)
-_of_texts = partial(Question, arguments=("texts?",), needs="similarity", of_view=True)
+_of_runs = partial(_of_reader, needs="another run", of_view=True)
+_of_texts = partial(_of_reader, arguments=("texts?",), needs="similarity", of_view=True)
 _of_page = partial(Question, of_view=True, any_text=True)
 _of_examples = partial(_of_page, needs="task")
 
@@ -147,10 +151,10 @@ for _question in (
     Question("statistics", heads.head_statistics, ("by", "layer?"), carried=saved.of_short(saved.each_by)),
     Question("rows", heads.query_rows, ("query", "last")),
     Question("layer_map", heads.layer_map, ("layer", "kind"), carried=saved.layer_maps, carried_shown=saved.shown_map),
-    Question(
+    _of_reader(
         "gates", heads.gate_labels, ("threshold", "margin", "layer?"), "gates", saved.of_short(saved.default_gates)
     ),
-    Question("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", saved.clearest),
+    _of_reader("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", saved.clearest),
     Question("norm_view", heads.norm_view, (), "norms", saved.of_short(saved.once)),
     Question("geometry", heads.layer_rows, (), "geometry", saved.of_short(saved.once)),
     Question("histograms", heads.histograms, ("layer", "head"), "neurons", saved.each_head),
@@ -161,16 +165,16 @@ for _question in (
     Question("answers", whatif.answers, TARGET, carried=saved.once, carried_shown=whatif.carried_target),
     Question("find_target", whatif.find_target, ("text",)),
     Question("moved", whatif.moved, (), carried=saved.if_changed),
-    Question("matters", whatif.matters, ("metric", *TARGET), "whatif", carried=whatif.carried),
-    Question(
+    _of_reader("matters", whatif.matters, ("metric", *TARGET), "whatif", carried=whatif.carried),
+    _of_reader(
         "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
     ),
-    Question(
+    _of_reader(
         "loudness", loudness_curve.loudness, ("layer", "head", *TARGET), "whatif", carried_shown=loudness_curve.carried
     ),
-    Question("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
-    Question("each_matters", matter.each_matters, TARGET, "whatif", saved.once, whatif.carried_target),
-    Question(
+    _of_reader("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
+    _of_reader("each_matters", matter.each_matters, TARGET, "whatif", saved.once, whatif.carried_target),
+    _of_reader(
         "heads_that_matter",
         first_answer.heads_that_matter,
         (*TARGET, "long?"),
@@ -180,8 +184,8 @@ for _question in (
     ),
     Question("shares", first_answer.shares, (), carried=saved.of_short(saved.once)),
     Question("unrelated", first_answer.unrelated, (), carried=first_answer.carried_unrelated, of_original=True),
-    Question("which_words", which_words.which_words, ("attribution", *TARGET), "whatif"),
-    Question("faithful", which_words.faithful, ("attribution", *TARGET), "whatif"),
+    _of_reader("which_words", which_words.which_words, ("attribution", *TARGET), "whatif"),
+    _of_reader("faithful", which_words.faithful, ("attribution", *TARGET), "whatif"),
     _of_scores("score_maps", score_maps.score_maps_in_turn, ("layer", "head"), carried_shown=score_maps.carried_maps),
     Question("survey", corpus_panel.survey, (), "corpus", saved.once, of_view=True),
     Question("survey_texts", corpus_panel.survey_texts, ("layer",), "corpus", saved.each_layer, of_view=True),
@@ -192,6 +196,7 @@ for _question in (
         comparison.compared,
         ("layer", "head", "measure", "row", "col", "aligned?", "other?"),
         carried_shown=comparison.saved,
+        remembered=LATEST // 4,
     ),
     _of_runs("compared_answers", comparison.compared_answers, ("other?",), carried_shown=comparison.saved_answers),
     _of_texts("similar", similarity_panel.similar),
@@ -209,7 +214,7 @@ for _question in (
     _of_page("bundle", view_commands.packed_bundle),
     _of_page("trace", view_commands.another_text, ("text", "text_pair?")),
     Question("pdf", pdf.pdf, ("sheet",), of_view=True),
-    _of_texts("similar_pdf", pdf.similar_pdf, arguments=("split", "texts?")),
+    _of_texts("similar_pdf", pdf.similar_pdf, arguments=("split", "texts?"), remembered=0),
     Question("change", view_commands.changed_run, ("changes",), of_view=True),
     Question("lesson_model", view_commands.lesson_model, of_view=True),
 ):

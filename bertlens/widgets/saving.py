@@ -33,7 +33,6 @@ from .view_record import ViewRecord, stream_size, stream_tokens
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
-UNDO_FIRST = "A live page starts from the unchanged run: undo the changes first."
 Step: TypeAlias = tuple[Message, Callable[[], Reply]]  # a question, and what answers it when the page is written
 
 
@@ -167,13 +166,13 @@ def _html(
 def _live_cost(request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of the page with the model in it: size (bytes), seconds that writing takes; why_not: why there is none."""
     view = request.view
-    why_not = UNDO_FIRST if view.trace.changes else view.reason("no_model")
-    cost = live_page.Cost(0, 0)
+    why_not, cost = view.reason("no_model"), live_page.Cost(0, 0)
     try:
-        live_page.check(view.trace)
-        cost = cost if why_not else live_page.cost(view.trace)
+        if not why_not:
+            live_page.check(view.trace)
+            cost = live_page.cost(view.trace)
     except ExportError as error:
-        why_not = why_not or str(error)
+        why_not = str(error)
     return {"size": cost.size, "seconds": cost.seconds, "why_not": why_not}, {}
 
 

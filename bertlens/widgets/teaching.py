@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .. import lessons
-from ..base.atomic import check_writable, text_or_path
+from ..base.atomic import check_writable, text_file
 from ..base.one_thread import one_thread_if_small
 from ..base.paths import as_path
 from ..base.progress import page_bar
@@ -109,7 +109,7 @@ class Classroom:
             page = replace(page, live=model, title=title, texts=texts, others=pages)
             if hosted:
                 return html.to_folder(page, path)
-            text_or_path(html.to_html(page), path)
+            text_file(html.to_html(page), path)
         return path
 
 

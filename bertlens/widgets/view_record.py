@@ -76,11 +76,19 @@ class ViewRecord:
             memo[key] = answer
         return memo[key]
 
-    def remember(self, message: Mapping[str, Any]) -> None:
-        """A question of a page that was answered: a saved page holds the answer too."""
+    def remember(self, message: Mapping[str, Any], most: int) -> None:
+        """A question of a page that was answered: a saved page holds the answer too. So many of a name stay, and of
+        other runs and texts the latest two: those that `memoised` has."""
         memo = self.memo.setdefault("questions", {})
-        memo.pop(key := json.dumps(message, sort_keys=True), None)
-        memo[key] = dict(message)
+        memo.pop(name := json.dumps(message, sort_keys=True), None)
+        memo[name] = dict(message)
+        past = [key for key, question in memo.items() if question["op"] == message["op"]][:-most]
+        for name in ("other", "texts"):
+            runs = {key: json.dumps(question[name]) for key, question in memo.items() if name in question}
+            latest = [*dict.fromkeys(reversed(runs.values()))][:COMPARED_RUNS]
+            past += [key for key, run in runs.items() if run not in latest]
+        for key in {*past}:
+            del memo[key]
 
     @property
     def remembered(self) -> list[dict[str, Any]]:

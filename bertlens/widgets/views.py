@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import lessons
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
+from ..measures.words import strongest_word
 from ..sentences.late_interaction import LateSimilarity
 from ..sentences.passages import TASKS
 from ..sentences.text_similarity import Similarity, similarity
@@ -36,9 +37,9 @@ class Explorer(LensWidget):
 
     Without `layer` and `head` it opens on the head that matters most to the model's answer, and without `query` and
     `key` with the row pinned that matters in it, at the word that this row looks at most; of an encoder with one text
-    on its largest weight between two words that the text's vector rests on. Of a text of more than 128 tokens on the
-    largest weight from .4 to .9 between two words in the first layer, of more than 512 on its first head. No tab
-    is open unless `view` names one.
+    on the largest weight between two words, no neighbours, that the text's vector rests on more than evenly. Where
+    there is none of these, and of a text of more than 128 tokens in the first layer, on the largest weight from .4 to
+    .9 between two words; of more than 512 tokens on the first head. No tab is open unless `view` names one.
 
     task: of `bl.task(lens, examples)`, with the same lens: a tab of the examples, which a click runs in the view.
 
@@ -248,6 +249,10 @@ def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:
     for name, size in (("layers", maps.n_layers), ("heads", maps.n_heads)):
         if included[name] is not None:
             included[name] = check_indices(included[name], size, f"include_{name}")
-    opened = opening(maps, **included)
-    pins = {} if {"query", "key"} & selection.keys() else {"query": opened["query"]}  # its key follows head and text
-    return {"layer": opened["layer"], "head": opened["head"], **pins, **selection}
+    opened: dict[str, Any] = opening(maps, **included)
+    place = {name: opened[name] for name in ("layer", "head", "query")}
+    if {"query", "key"} & selection.keys() or opened["query"] is None:
+        del place["query"]
+    elif opened["key"] != strongest_word(maps, **place):  # else it follows head and text
+        place["key"] = opened["key"]
+    return {**place, **selection}

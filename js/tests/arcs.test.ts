@@ -1,6 +1,8 @@
+// @vitest-environment happy-dom
 // Geometry of the arcs over a sentence.
 import { describe, expect, it } from "vitest";
 import { arcsOf, habitArcs, habitOf, linesOf, type Scene } from "../src/front/sentence/arcs";
+import { fittedType } from "../src/front/sentence/lettering";
 import type { Box } from "../src/state/frontstate";
 
 /** Words of some widths in lines of a page; `turned`: from right to left. */
@@ -23,7 +25,6 @@ const scene = (boxes: (Box | null)[], weights: number[], more: Partial<Scene> = 
   size: 40,
   width: 900,
   room: 180,
-  gap: 50,
   stroke: 20,
   ...more,
 });
@@ -70,6 +71,47 @@ describe("arcs", () => {
       }
     }
   });
+  it("between lines lead from the top of the lower word to the upper one from below; their numbers hide no other arc", () => {
+    const points = (path: string) => {
+      const [a, b, c, d] = path
+        .slice(1)
+        .split("C")
+        .flatMap((part) => {
+          const n = part.split(" ").map(Number);
+          return n.flatMap((_, k) => (k % 2 === 0 ? [[n[k]!, n[k + 1]!]] : []));
+        }) as [number, number][] as [[number, number], [number, number], [number, number], [number, number]];
+      return Array.from({ length: 49 }, (_, n) => {
+        const [u, v] = [n / 48, 1 - n / 48];
+        const at = (k: 0 | 1) => v ** 3 * a[k] + 3 * u * v * v * b[k] + 3 * u * u * v * c[k] + u ** 3 * d[k];
+        return { u, x: at(0), y: at(1) };
+      });
+    };
+    for (let seed = 1; seed < 200; seed++) {
+      const next = random(seed);
+      const n = 12 + Math.floor(next() * 24);
+      const boxes = laid(
+        Array.from({ length: n }, () => 15 + 120 * next()),
+        false,
+        440,
+        23,
+      );
+      const asker = Math.floor(next() * n);
+      const { arcs, numbers } = arcsOf(scene(boxes, shares(n, next), { asker, width: 440, size: 27, room: 26 }));
+      for (const { word, start, tip } of arcs) {
+        const [from, to] = [boxes[asker]!, boxes[word]!];
+        if (to.top === from.top) continue;
+        const [lower, upper] = to.top < from.top ? [start, tip] : [tip, start];
+        expect(lower[1]).toBeLessThanOrEqual(Math.max(from.top, to.top));
+        expect(upper[1]).toBeGreaterThanOrEqual(Math.min(from.bottom, to.bottom));
+      }
+      for (const { x, y, width, height } of numbers.filter(({ plate }) => !plate))
+        for (const { path, crossing } of arcs) {
+          const seen = points(path).filter(({ u }) => !crossing || u < 0.16 || u > 0.8);
+          const under = seen.filter((at) => Math.abs(at.x - x) < width / 2 - 4 && Math.abs(at.y - y) < height / 2 - 4);
+          expect(under, `${seed}`).toEqual([]);
+        }
+    }
+  });
   it("to markers are grey, from .05, and numbered only where that is the largest weight", () => {
     const boxes = laid([30, 60, 60, 60, 30]);
     const markers = [true, false, false, false, true];
@@ -101,6 +143,14 @@ describe("arcs", () => {
     const { arcs, numbers } = arcsOf(scene(laid([30, 60, 30]), [0.03, 0.95, 0.02], { markers, asker: 1 }));
     expect([arcs, numbers.map(({ weight }) => weight)]).toEqual([[], [0.95]]);
   });
+});
+
+it("above the first of several lines there is no more room than between them", () => {
+  const stage = document.createElement("div");
+  for (const words of [12, 60]) {
+    const { one, room, gap } = fittedType(stage, [Array(words).fill("words").join(" ")], 440, false);
+    expect([one, room + 10 <= gap + 5]).toEqual([false, true]); // 10: see sentence.css
+  }
 });
 
 it("lines are told by the middle of their words", () => {

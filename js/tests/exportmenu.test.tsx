@@ -65,6 +65,20 @@ describe("a live page", () => {
   });
 });
 
+describe("what Python writes", () => {
+  const pages = ["Page without kernel", "Page with layer 0"];
+  it.each([
+    ["a notebook", {}, false, /^$/],
+    ["a live page", { page: true }, true, /^This needs Python/],
+    ["a saved page", { kernel: false }, true, /needs the model|Run the cell/i],
+  ])("is not offered where it would be refused: %s", async (_, link, refused, why) => {
+    await menu(link);
+    expect(pages.map((name) => button(name)!.disabled)).toEqual([refused, refused]);
+    expect(button(pages[0]!)!.title).toMatch(why);
+    expect(Boolean(button("PDF"))).toBe(!refused);
+  });
+});
+
 describe("a hand-out", () => {
   it("is offered where a lesson stands beside the view", async () => {
     await menu();

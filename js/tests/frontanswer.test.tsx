@@ -430,6 +430,16 @@ describe("the front", () => {
     expect(it.b.take("change").message.changes).toEqual([["scale", 1, 2, 0.4]]);
     expect(it.b.model.asked.length).toBe(before);
   });
+  it("is the run's own answer of another head, whose curve is not here yet", async () => {
+    const it = await dragged();
+    await it.pointer("pointerdown", 40);
+    it.view.synced.put({ head: 3 });
+    await settled();
+    await it.b.answer(1, 3);
+    await it.wait(50);
+    expect(it.text("answer")).toContain("dog 0.60");
+    expect(it.text("claim")).toMatch(/L1·H3 .* …$/);
+  });
   it("is described by the claim, which is spoken once a drag has ended", async () => {
     const it = await dragged();
     await it.wait(600);

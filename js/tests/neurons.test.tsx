@@ -5,6 +5,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import { blockOf, gapsBefore, rowsInView } from "../src/compute/neuronsheet";
+import { signed } from "../src/paint/format";
 import { createView, ViewContext } from "../src/state/view";
 import { Neurons } from "../src/tabs/neurons/neuronview";
 import { bench, overviewOf } from "./fake";
@@ -39,6 +40,39 @@ it("draws three blocks of rows around the one in view, and all of a short list",
       expect(to === count || to >= row + 50).toBe(true);
     }
   expect(rowsInView(blockOf(5000), 12)).toEqual({ from: 0, to: 12 }); // the list became short
+});
+
+it("unfolds the steps of Present beside each other, with the numbers of a naive loop", () => {
+  const tokens = ["the", "cat", "sat", "on", "it", "there", "."];
+  const view = createView(bench(overviewOf(tokens), { query: 2, key: 4 }).store, signal(false));
+  const { q, k, d, scaling } = view.shownHead.slice;
+  const scores = tokens.map((_, j) => {
+    let dot = 0;
+    for (let n = 0; n < d; n++) dot += q![2 * d + n]! * k![j * d + n]!;
+    return dot * scaling;
+  });
+  const sum = scores.reduce((total, score) => total + Math.exp(score), 0);
+  const root = document.createElement("div");
+  view.root.current = root;
+  act(() => {
+    render(
+      <ViewContext.Provider value={view}>
+        <Neurons />
+      </ViewContext.Provider>,
+      root,
+    );
+  });
+  const steps = [...root.querySelectorAll("[data-testid=steps] li:has(h4)")];
+  expect(steps.map((step) => step.querySelector("h4")!.textContent)).toEqual(
+    "Query and key, q · k, The score, The exponential, The softmax".split(", "),
+  );
+  const says = steps.map((step) => step.querySelector("p")!.textContent);
+  expect(says[1]).toContain(`q·k = ${signed(scores[4]! / scaling, 3)}.`);
+  expect(says[2]).toContain(`= ${signed(scores[4]!, 3)}: the score of “it”`);
+  expect(says[4]).toContain(`= ${signed(Math.exp(scores[4]!) / sum, 3)}: that part of the attention of “sat”`);
+  const bars = [...steps[4]!.querySelectorAll(".bl-present-bars li")];
+  expect(bars).toHaveLength(5);
+  expect(bars.filter((bar) => bar.classList.contains("bl-is-key"))).toHaveLength(1);
 });
 
 it("lists all keys of a long text on canvases that a browser can draw, and scrolls to any of them", () => {

@@ -10,7 +10,21 @@ import { watchTheme } from "../src/host/theme";
 import { percent, scalingText, share, signed } from "../src/paint/format";
 import { visibleText } from "../src/paint/quotes";
 import { isNothing, ranked } from "../src/paint/ranked";
+import { Select } from "../src/parts/controls";
 import { Token, tokenText } from "../src/parts/token";
+
+it("a list names a group of choices above them: the one that is shown is short enough not to be cut", () => {
+  const host = document.createElement("div");
+  const choices = [
+    { value: "weight", label: "Weight" },
+    { value: "rollout", label: "Rollout", group: "All heads of the layer" },
+  ];
+  render(<Select label="shows" value="rollout" choices={choices} onChange={() => undefined} />, host);
+  const shown = host.querySelector<HTMLOptionElement>("option[value=rollout]")!;
+  expect([shown.textContent, shown.selected]).toEqual(["Rollout", true]);
+  expect(shown.closest("optgroup")!.label).toBe("All heads of the layer");
+  expect(host.querySelector("option[value=weight]")!.closest("optgroup")).toBe(null);
+});
 
 describe("numbers", () => {
   it("of attention have three decimals", () => {

@@ -4,9 +4,9 @@ import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
 import { sentences } from "../src/atlas/headvalues";
 import { heldCells } from "../src/compute/windows";
-import type { Measure } from "../src/generated/vocabulary";
+import type { HeadName, Measure } from "../src/generated/vocabulary";
 import { nounOf, plural, separatorNames, specialNames } from "../src/parts/nouns";
-import { describe as sentenceOf, sentenceText, statistics } from "../src/parts/phrasing";
+import { describeAll, describe as sentenceOf, sentenceText, statistics } from "../src/parts/phrasing";
 import { decodeOverview, type Overview } from "../src/state/overview";
 import { createView } from "../src/state/view";
 import { bench, HEADS, hello, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";
@@ -24,6 +24,48 @@ const said = (values: Values, ...more: [string[]?, Partial<Overview>?]) =>
   sentenceText(sentenceOf(overview(values, ...more), 1, 2));
 
 const NOWHERE = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, separator: 0.09, entropy: 2, k90: 14.25 };
+
+describe("all heads together", () => {
+  const heads: HeadName[] = Array.from({ length: LAYERS * HEADS }, (_, n) => [Math.floor(n / HEADS), n % HEADS]);
+  const said = (of: (n: number) => Values, even: Values, more: Partial<Overview> = {}, some = heads) =>
+    describeAll(
+      {
+        ...decodeOverview(overviewOf(TOKENS)),
+        statistic: (l, h, name) => of(l * HEADS + h)[name] ?? Number.NaN,
+        even: (_l, _h, name) => even[name] ?? Number.NaN,
+        ...more,
+      },
+      some,
+    );
+  const EVEN = { special: 0.1429, first: 0.07, previous: 0.066, next: 0.066 };
+  it("are counted by the half of their weight, with what even rows would give", () => {
+    const rows = (n: number): Values => ({
+      special: n < 3 ? 0.5 : 0.49,
+      previous: n === 4 ? 0.9 : 0.1,
+      next: n === 5 ? 0.5 : 0.2,
+    });
+    const [names, n] = [specialNames(decodeOverview(overviewOf(TOKENS))).replace(", ", " and "), heads.length];
+    expect(said(rows, EVEN)).toBe(
+      `3 of ${n} rest on ${names} (half or more; evenly 0.14), 2 look at a neighbour (0.07).`,
+    );
+    expect(said(rows, {}, {}, heads.slice(4))).toBe(
+      `None of ${n - 4} rests on ${names} (half or more), 2 look at a neighbour.`,
+    );
+  });
+  it("are not told where half is hardly more than even, where some are to come, and where there is one", () => {
+    const rows = () => ({ special: 0.8, previous: 0.1, next: 0.1 });
+    expect(said(rows, EVEN)).toMatch(/^\d+ of \d+ rest/);
+    expect(said(rows, { ...EVEN, special: 0.3 })).toBe("");
+    expect(said(rows, EVEN, { pending: [1] })).toBe("");
+    expect(said(rows, EVEN, {}, heads.slice(0, 1))).toBe("");
+  });
+  it("rest on the first word where the template has no tokens", () => {
+    const plain = decodeOverview(overviewOf(["so", "it", "goes", "on"]));
+    const side = { ...plain.queries, special: [0, 0, 0, 0] };
+    const words = said(() => ({ first: 0.6, previous: 0, next: 0 }), EVEN, { ...plain, queries: side, keyside: side });
+    expect(words).toContain("rest on the first word, “so” (half or more");
+  });
+});
 
 describe("where a head looks", () => {
   it("is said of the largest share first, and of one more", () => {

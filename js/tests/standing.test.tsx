@@ -94,6 +94,19 @@ describe("a tooltip", () => {
   });
 });
 
+it("serif is for words: tokens of a protein, which stand in named runs, have none", async () => {
+  for (const spans of [[], [["NTD", 1, 3]]]) {
+    const host = document.createElement("div");
+    document.body.append(host);
+    const b = bench(overviewOf(TOKENS, { lens: true, spans }), { parts: ["header"] });
+    await hello(b);
+    render(<Explorer view={createView(b.store, signal(false))} />, host);
+    const family = host.querySelector<HTMLElement>(".bertlens")!.style.getPropertyValue("--serif");
+    expect(family === "var(--sans)").toBe(spans.length > 0);
+    render(null, host);
+  }
+});
+
 it("Escape closes the row behind ⋯, then the next one unpins", async () => {
   const host = document.createElement("div");
   document.body.append(host);

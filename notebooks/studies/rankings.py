@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from tqdm.auto import tqdm
 
 from bertlens.lens import Lens
 from bertlens.measures import attribution, flow
@@ -41,7 +42,7 @@ def faithful(lens: Lens, sentences: Sequence[str]) -> Finding:
     two methods, over words; `ways`, the methods' names.
     """
     beaten, agreed, ways = [], [], []
-    for text in sentences:
+    for text in tqdm(sentences, desc="rankings tested", unit="sentence", delay=2, leave=False):
         trace = masked(lens, text)
         best = trace.predictions(k=1).iloc[0]
         position, metric = int(best["position"]), logit(best["token"])

@@ -232,6 +232,10 @@ class Seen:
 
     # doings
 
+    def gap(self, line: int = 0) -> Locator:
+        """Between two words of a text at the front, where a click sets the caret."""
+        return self.part("sentence").locator(".bl-textline").nth(line).locator("[data-start]:not([data-n])").first
+
     def at_cell(self, row: int, col: int, do: str = "click") -> None:
         """Click or hover a cell of the matrix."""
         matrix = self.part("matrix")

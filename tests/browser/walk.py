@@ -41,13 +41,13 @@ class Hand:
         else:
             what.click()
 
-    def write(self, into: Locator, text: str) -> None:
+    def write(self, into: Locator, text: str, at: Locator | None = None) -> None:
+        """at: what is pressed to come into the field, where words lie over it."""
         if self.way == "keys":
             self.reach(into)
-        elif into.evaluate("field => field.tagName === 'TEXTAREA'"):
-            into.focus()  # words lie under the sentence's field
         else:
-            self.press(into)
+            self.press(at or into)
+        expect(into).to_be_focused()
         self.page.keyboard.press("ControlOrMeta+a")
         self.page.keyboard.type(text)
 
@@ -124,7 +124,7 @@ def walk(seen: Seen, way: str, lens: bl.Lens, own: bool = True) -> dict[str, Any
     expect(told).to_contain_text(f"{row[trace.tokens.index('cat')]:.2f}. Your guess: 7.")
     hand.press(onward)
     if own:
-        hand.write(seen.root.get_by_label("Sentence A"), OWN)
+        hand.write(seen.root.get_by_label("Sentence A"), OWN, seen.gap())
         seen.page.keyboard.press("Enter")
         expect(here).to_contain_text("Not yet")
     hand.head(seen, 1, 0)

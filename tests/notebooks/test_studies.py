@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bertlens as bl
 from bertlens import InputError, survey
 from studies import (
     alike,
@@ -20,6 +21,7 @@ from studies import (
     lifts,
     masked_sentences,
     patterns,
+    rankings,
     texts,
     tour,
 )
@@ -184,3 +186,19 @@ def test_variance_between_groups():
     places, share = genes.plane(torch.tensor([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]).double())
     assert share == pytest.approx(1.0)
     assert np.abs(places[:, 0].numpy()) == pytest.approx([2, 0, 2])
+
+
+def test_rankings_are_tested_under_a_bar(monkeypatch):
+    """It takes a minute and more, of which something is to be seen."""
+    seen = []
+
+    def bar(sentences, **about):
+        for n, text in enumerate(sentences):
+            yield text
+            seen.append((about["desc"], n + 1, len(sentences)))
+
+    monkeypatch.setattr(rankings, "METHODS", [rankings.attribution.gradient_input])
+    monkeypatch.setattr(rankings, "tqdm", bar)
+    found = rankings.faithful(bl.Lens.embedded(mlm=True), ["The cat sat there.", "She is here."])
+    assert found.beaten.shape == (2, 3, 2)
+    assert seen == [("rankings tested", 1, 2), ("rankings tested", 2, 2)]

@@ -27,6 +27,10 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {  # arguments, with {} for t
         ["tiny", "{}/corpus.txt", "-o", "{}/package.html", "--claims", "vig-next"],
         ["package.html", "package-numbers.json"],
     ),
+    "retrieval": (
+        ["{}/corpus", "--model", "tiny", "-o", "{}/package.html"],
+        ["package.html", "package-numbers.json"],
+    ),
     "task": (["tiny", "{}/labelled.csv", "-o", "{}/package.html", *TASK], ["package.html"]),
 }
 NEIGHBOURS = ("package.html", "package.json", "package.csv", "class.html")  # of any project
@@ -43,6 +47,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "lines.txt").write_text(line())
     bl.Lesson("Tiny", [bl.Lesson.step("Look.", {"text": "the cat"})]).save(tmp_path / "tiny.lesson.json")
     (tmp_path / "corpus.txt").write_text("the cat sat on the mat, it was warm.\n" * 9)
+    (tmp_path / "corpus" / "qrels").mkdir(parents=True)
+    (tmp_path / "corpus" / "corpus.jsonl").write_text(
+        '{"_id": "1", "text": "the cat"}\n{"_id": "2", "text": "it was"}\n'
+    )
+    (tmp_path / "corpus" / "queries.jsonl").write_text('{"_id": "a", "text": "was it a cat"}\n')
+    (tmp_path / "corpus" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\na\t1\t1\n")
     rows = "\n".join(f"{text},{label}" for text, label in labelled(40))
     (tmp_path / "labelled.csv").write_text(f"text,label\n{rows}\n")
     return tmp_path
@@ -82,7 +92,7 @@ def test_a_command_writes_over_its_own_files_and_over_no_others(
     assert (folder / written[-1]).read_text() != "the user's own"
 
 
-@pytest.mark.parametrize("name", ["html", "classroom", "handout", "task", "report"])
+@pytest.mark.parametrize("name", ["html", "classroom", "handout", "task", "report", "retrieval"])
 def test_a_page_of_another_command_is_none_of_its_own(name: str, folder: Path) -> None:
     """The class's page of 55 MB is not the table's chart, nor a report."""
     other = "html" if name != "html" else "classroom"
@@ -110,6 +120,7 @@ def test_as_the_documents_have_it_the_page_of_the_class_stays(folder: Path) -> N
         (["report", "tiny", "{}/corpus.json", "-o", "{}/corpus.json"], "corpus.json"),
         (["report", "tiny", "-o", "{}/r.html", "--check", "{}/r-numbers.json"], "r-numbers.json"),
         (["report", "tiny", "-o", "{}/r.html", "--against", "{}/r-numbers.json"], "r-numbers.json"),
+        (["retrieval", "{}/corpus", "--relevance", "{}/a.csv", "-o", "{}/a.csv"], "a.csv"),
         (["task", "tiny", "{}/a.html", "-o", "{}/a.html"], "a.html"),
         (["survey", "{}/corpus.txt", "-o", "{}/corpus.txt", "--force"], "corpus.txt"),
         (["classroom", "tiny", "--lesson", "{}/a.lesson.json", "-o", "{}/a.lesson.json"], "a.lesson.json"),
@@ -125,7 +136,7 @@ def test_nothing_is_written_over_what_is_read(
     bl.report(bl.Lens(tiny.bert(), tiny.wordpiece()), texts=2, claims="vig-next", progress=False).to_json(
         folder / "r-numbers.json"
     )
-    for name in ("corpus.json", "a.html", "a.lesson.json", "a-chart.html"):
+    for name in ("corpus.json", "a.csv", "a.html", "a.lesson.json", "a-chart.html"):
         (folder / name).write_text(line())
     before = listed(folder)
     for more in ([], ["--force"]):

@@ -8,6 +8,7 @@ these options. Blocks of `{bertlens}` run up to the page, which the documentatio
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import pytest
 
 from bertlens.base.vocabulary import GATES, LAYER_MAPS
 from bertlens.cli import command_line as cli
+from bertlens.lens import Lens
 from bertlens.measures.statistics import STATISTICS
 from bertlens.model import families
 from bertlens.widgets.questions import QUESTIONS
@@ -71,7 +73,33 @@ def classifier(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     return {"base": lens, "classifier": lens}
 
 
-GIVEN = {"README.md": (encoders, classifier), "docs/sentences.md": (encoders,), "docs/tasks.md": (classifier,)}
+def collection(patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A folder with an encoder, one as BEIR has them, and its files."""
+    made = pytest.importorskip("unit.tiny_encoders")
+    encoder = made.encoder()
+    encoder.save("path/to/encoder")
+    folder = Path("beir-folder")
+    (folder / "qrels").mkdir(parents=True)
+    passages = {f"d{at}": f"{made.words(8, at)} wing" for at in range(30)}
+    lines = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in passages.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(lines))
+    queries = {str(at): f"what of the wing {made.words(3, 50 + at)}" for at in range(12, 20)}
+    lines = [json.dumps({"_id": name, "text": text}) for name, text in queries.items()]
+    (folder / "queries.jsonl").write_text("\n".join(lines))
+    judgements = "".join(f"{name}\td{at}\t1\n" for name in queries for at in (3, 8))
+    (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judgements}")
+    for file in ("corpus.jsonl", "queries.jsonl"):
+        Path(file).write_text((folder / file).read_text())
+    Path("qrels.tsv").write_text((folder / "qrels" / "test.tsv").read_text())
+    return {"encoder": Lens(encoder)}
+
+
+GIVEN = {
+    "README.md": (collection, encoders, classifier),
+    "docs/retrieval.md": (collection,),
+    "docs/sentences.md": (encoders,),
+    "docs/tasks.md": (classifier,),
+}
 
 
 LONG = ("docs/report.md", "docs/corpora.md", "docs/views/corpus.md")  # a report, a cluster, a survey

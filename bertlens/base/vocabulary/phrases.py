@@ -13,6 +13,7 @@ ANOTHER_TEXT = "the text has changed since: choose the head again"
 UNCHANGED_RUN = "this run is the unchanged one"
 TOO_LONG = "{tokens} tokens, the model reads {limit}"
 NO_FACTOR = "factor {factor} is not a number from 0 upwards: 0 is nothing, 1 as it is"
+LAYER_SILENT = "all heads of layer {layer} are off in this run: undo that first, then a head can be louder or quieter"
 NO_KEY = "a token would have nothing left to look at"
 
 # --- what became of the input ---

@@ -14,7 +14,7 @@ from ...errors import InputError, ModelError, SelectionError
 from ...run.backward import word_gradients
 from ...trace.trace import Trace
 from ..gradients import gradients
-from ..metrics import Metric, Read, row_of
+from ..metrics import Metric, Read, is_flat, row_of
 from .attribution import Attribution, reader
 
 BASELINES = ("mask", "pad", "zero")
@@ -102,8 +102,6 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
     relevance = itself
     for layer in range(trace.n_layers):
         passed = (trace.attention(layer).double() * slopes.attention(layer).double()).clamp_min(0)
-        for head, factor in trace.changed_contexts(layer).items():
-            passed[head] *= factor or 0
         relevance = relevance + passed.mean(0) @ relevance
     reads = slopes.contexts[-1].abs().sum((0, 2)) > 0
     if not bool(reads.any()):
@@ -117,7 +115,7 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
 
 
 def _check_slope(trace: Trace, metric: Metric | Read) -> None:
-    if isinstance(metric, Metric) and metric.flat and not trace.changes:
+    if is_flat(metric, trace):
         raise InputError(
             f"{metric.name} begins at its extreme, where every slope is 0: use occlusion, or another metric"
         )

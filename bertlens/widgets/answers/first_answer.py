@@ -42,7 +42,7 @@ def heads_that_matter(
         if not long and (reason := limit(trace, number)):
             return nothing | fields | {"limit": reason, "runs": runs(trace, number)}, {}
         of = ("strongest heads", about)
-        strongest = in_steps(trace, of, lambda here: ranking(here, number, about), patience)
+        strongest = in_steps(trace, of, lambda here: ranking(here, about), patience)
     except BertLensError as error:
         return nothing | {"why_not": str(error)}, {}
     if strongest is None:
@@ -51,9 +51,9 @@ def heads_that_matter(
     return nothing | fields | heads, {"changes": strongest.changes.float()}
 
 
-def saved_heads(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
+def saved_heads(trace: Trace, target: str = "", target_at: int = -1, long: bool = False) -> Answer:
     """`heads_that_matter` as a saved page holds it."""
-    return heads_that_matter(trace, target, target_at, patience=math.inf)
+    return heads_that_matter(trace, target, target_at, long, math.inf)
 
 
 def _is_carried(trace: Trace) -> bool:
@@ -103,8 +103,8 @@ def carried_unrelated(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str
     """Where they were compared."""
     from ...sentences import baseline
 
-    lens: Any = trace.lens
     try:
+        lens: Any = trace.lens
         if lens is not None and answer_kind(trace) == "similarity" and baseline.is_known(lens, ALIKE):
             yield {}
     except BertLensError:

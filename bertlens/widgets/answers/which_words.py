@@ -15,7 +15,7 @@ from ...measures import attribution as attributions
 from ...measures.attribution.faithful import FEWEST_RANKINGS, bins_of, removed_for
 from ...measures.attribution.gradient_methods import FEWEST_STEPS, MOST_STEPS, NEAR
 from ...measures.attribution.removal import TOKENS, Gone, Without
-from ...measures.metrics import Metric, Read, similarity
+from ...measures.metrics import Metric, Read, is_flat, similarity
 from ...measures.predictions import texts_apart
 from ...measures.rows import Here
 from ...text.pair_positions import pair_positions
@@ -124,8 +124,8 @@ def _why_not(trace: Trace, method: str, text_runs: list[TextRun]) -> str:
         if trace.changes:
             return UNCHANGED
         return "" if isinstance(metric, Metric) and metric.reading else NO_SUM
-    flat = isinstance(metric, Metric) and metric.flat and not trace.changes
-    return NO_SLOPE if flat and method in ("gradient × input", "attention × gradient") else ""
+    by_slopes = method in ("gradient × input", "attention × gradient")
+    return NO_SLOPE if by_slopes and is_flat(metric, trace) else ""
 
 
 def _values(trace: Trace, method: str, target: str, target_at: int, patience: float) -> Values | None:

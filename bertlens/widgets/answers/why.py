@@ -12,7 +12,7 @@ import torch
 from ...base.limits import within
 from ...base.ranking import is_nothing
 from ...measures import sources
-from ...measures.words import strongest_word
+from ...measures.words import strongest_words
 from ...trace.trace import Trace
 from ..records import Answer, Selection
 
@@ -131,7 +131,7 @@ def carried(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
         return
     for layer, head in selection.heads:
         alpha = trace.attention_heads(layer, head, head + 1)[0]
-        meant = (strongest_word(trace, layer, head, query) for query in range(trace.n_tokens))  # as js/src/state/pin.ts
+        meant = strongest_words(trace, layer, head, slice(0, trace.n_tokens))  # as js/src/state/pin.ts
         keys = alpha.argmax(-1).tolist()
         strongest = [best if key is None else key for key, best in zip(meant, keys, strict=True)]
         cells = sorted({*enumerate(strongest), *enumerate(keys)})

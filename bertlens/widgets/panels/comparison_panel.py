@@ -340,7 +340,8 @@ def _other_run(request: Request) -> list[str]:
         other = [beside["run"]]
     else:
         is_shown = (text, text_pair) == shown and not request.trace.changes
-        other = ["text", text, text_pair, "cut" if request.traits["truncation"] else ""] * (text != "" and not is_shown)
+        cut = "cut" if request.traits["truncation"] else ""
+        other = ["text", text, text_pair, cut] if text and not is_shown else []
     try:
         return other if other and _runs(request, tuple(other)) else []
     except BertLensError:

@@ -2,10 +2,11 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { sorted } from "../compute/sorted";
-import { GATES, type HeadName, MEASURES } from "../generated/vocabulary";
+import { GATES, type HeadName, MEASURES, type Measure } from "../generated/vocabulary";
 import { counted, meanOf, upTo } from "../paint/format";
 import { Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
+import { describeAll } from "../parts/phrasing";
 import type { HeadValue } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { useView } from "../state/view";
@@ -14,6 +15,8 @@ import { type Gates, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
 import { changeColour, type Says, useHeadValue, useSentences } from "./headvalues";
 
+const ALL_HEADS =
+  "Of a head's weight, mean over the rows of this text. Evenly: what rows would give that are even over all they see. A neighbour: the one before, or the one after.";
 const HEADS_PER_ROW = 12; // sorted heads in a row
 
 /** The layers and heads to show: all, or those that the include arguments name. */
@@ -62,6 +65,7 @@ export function Atlas() {
       <header class="bl-panel-head">
         <h3>{allHeads.length === 1 ? "1 head" : `${counted(allHeads.length)} heads`}</h3>
         {measure !== "weight" && <span class="bl-muted">{MEASURES[measure].symbol}</span>}
+        <AllHeads heads={allHeads} by={measure} />
         <Deferred instead={<span class="bl-button bl-wait">Find heads that … ▾</span>}>
           <FindHeads counts={countsOf(gates, allHeads)} value={stat} />
         </Deferred>
@@ -76,6 +80,21 @@ export function Atlas() {
         <Grid {...{ layers, heads, names, stat, by, labels, says }} />
       </div>
     </section>
+  );
+}
+
+/** The whole picture in a sentence. */
+function AllHeads({ heads, by }: { heads: HeadName[]; by: Measure }) {
+  const words = describeAll(useView().overview, heads);
+  return (
+    <p
+      class="bl-muted bl-all-heads"
+      style={{ visibility: by === "weight" ? undefined : "hidden" }} // it is of weights; its room stays
+      data-testid="all-heads"
+      title={words && ALL_HEADS}
+    >
+      {words}
+    </p>
   );
 }
 

@@ -4,6 +4,7 @@ import { GATES } from "../generated/vocabulary";
 import { paperName } from "../paint/format";
 import { restOf } from "../parts/phrasing";
 import { More } from "../parts/term";
+import { visit } from "../state/page";
 import { useView } from "../state/view";
 import { atLength, useByWeight, useGates } from "./gatemarks";
 import { useSentences } from "./headvalues";
@@ -41,12 +42,8 @@ function Tag({ gate, more }: { gate?: string; more: string[] }) {
   const words = `${about ?? ""}${more.join(" · ")}`;
   const opens = hasKind && view.overview.tabs.some(({ name, why_not }) => name === "gates" && why_not === "");
   if (!opens) return <More about={words}>{hasKind ? gate : "more"}</More>;
-  const show = () => {
-    view.page.tabChosen.value = true;
-    view.synced.put({ view: "gates" });
-  };
   return (
-    <button type="button" class="bl-term bl-muted" title={words} onClick={show}>
+    <button type="button" class="bl-term bl-muted" title={words} onClick={() => visit(view, "gates")}>
       {gate}
     </button>
   );

@@ -9,7 +9,7 @@ interface Off {
 }
 
 /** What a head, or each of a layer, adds to the stream is multiplied. */
-interface Scale {
+export interface Scale {
   kind: "scale";
   layer: number;
   head: number | null;
@@ -49,6 +49,10 @@ export const isOfHeads = ({ kind }: Change): boolean => kind === "off" || kind =
 const hides = (one: Change): one is Hide | Dim => one.kind === "hide" || (one.kind === "dim" && one.factor === 0);
 const silences = (one: Change) => one.kind === "off" || (one.kind === "scale" && one.factor === 0);
 
+/** Whether all heads of a layer are off by it. */
+export const isSilent = (one: Change, layer: number): boolean =>
+  silences(one) && !isOfToken(one) && one.layer === layer && one.head === null;
+
 /** The first layer that a change makes other than it was. */
 export const firstLayer = (one: Change): number => (isOfToken(one) ? 0 : one.layer);
 
@@ -66,7 +70,8 @@ export function logarithmsOf(changes: readonly Change[], tokens: number): Float6
   return out.some((x) => x !== 0) ? out : null;
 }
 
-/** Whether a change does nothing more beside another one. */
+/** Whether it is left out of the run that one with the other is compared with: it leaves that nothing to do, or is the
+ * same thing by another factor. */
 export function covers(one: Change, other: Change): boolean {
   const holds = (own: number | null, there: number | null) => own === null || own === there;
   if (isOfToken(one)) {

@@ -1,21 +1,20 @@
 // Changes as a page asks for them and is told of them, in the words of bertlens/whatif/chips.py.
 
 import * as phrases from "../generated/phrases";
+import { NEEDS_PYTHON } from "../kernel/needs";
 import { headLabel } from "../paint/format";
 import { quotation } from "../paint/quotes";
 import type { Change } from "./changes";
 
 export type Fields = Record<string, unknown>;
 
-/** Of what an engine does not do. */
-export const NEEDS_PYTHON = "This needs Python, which this page does not hold: open the notebook.";
-
 const index = (n: unknown, size: number): number => {
   if (!Number.isInteger(n) || (n as number) < 0 || (n as number) >= size) throw new Error("no such part of this run");
   return n as number;
 };
 const factor = (n: unknown): number => {
-  if (typeof n !== "number" || !Number.isFinite(n) || n < 0) throw new Error(phrases.NO_FACTOR({ factor: String(n) }));
+  if (typeof n !== "number" || !Number.isFinite(Math.fround(n)) || n < 0)
+    throw new Error(phrases.NO_FACTOR({ factor: String(n) }));
   return n;
 };
 const indexOrAll = (n: unknown, size: number) => (n === null || n === undefined ? null : index(n, size));

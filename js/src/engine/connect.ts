@@ -1,6 +1,6 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
 import { STILL_LOADING } from "../kernel/kernel";
-import { NEEDS_PYTHON } from "./chips";
+import { NEEDS_PYTHON } from "../kernel/needs";
 import { isAnswered, isShowing } from "./registry";
 import type { Answer, Carried } from "./runs";
 import { serve, type ToModel, type ToPage } from "./serve";

@@ -1,6 +1,7 @@
 // The questions that a page's model answers, by the names of bertlens/widgets/questions.py;
 // tests/unit/export/test_live_questions.py asks each of both.
 import type { Questions } from "../generated/vocabulary";
+import { NEEDS_PYTHON } from "../kernel/needs";
 import { cellMatters } from "./answers/ablations";
 import { answers } from "./answers/beforeafter";
 import { matters, mattersExact, movedBy } from "./answers/changeeffects";
@@ -12,7 +13,6 @@ import { loudness } from "./answers/loudnesscurve";
 import { normView } from "./answers/normview";
 import { findTarget } from "./answers/targets";
 import { why, whyPairs } from "./answers/whyanswer";
-import { NEEDS_PYTHON } from "./chips";
 import type { Answering } from "./runs";
 
 export const QUESTIONS = {

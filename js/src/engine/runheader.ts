@@ -2,8 +2,9 @@
 // of the text is taken from the overview that the page carries.
 
 import * as phrases from "../generated/phrases";
+import { NEEDS_PYTHON } from "../kernel/needs";
 import { isolate } from "../paint/quotes";
-import { type Fields, NEEDS_PYTHON } from "./chips";
+import type { Fields } from "./chips";
 import type { Encoded, Vocabulary } from "./tokenizer";
 import { scriptsWithoutBlanks } from "./wordnumbers";
 

@@ -18,6 +18,7 @@ import { onGridKey } from "../parts/gridkeys";
 import { hideTip, showTip, Tooltip } from "../parts/tooltip";
 import { afterFrame } from "../state/nextframe";
 import type { Tab } from "../state/overview";
+import { visit } from "../state/page";
 import { quotedWeight } from "../state/pin";
 import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
@@ -38,6 +39,7 @@ const variables = (theme: Theme) =>
     ["--serif", SERIF],
     ...Object.entries(INKS[theme]).map(([name, colour]) => [`--${name}`, colour]),
   ]);
+const NO_WORDS = { "--serif": "var(--sans)" }; // of a protein: serif is for words
 const COLOURS = { light: variables("light"), dark: variables("dark") };
 
 export function Explorer({ view }: { view: View }) {
@@ -60,7 +62,7 @@ export function Explorer({ view }: { view: View }) {
         role="group"
         aria-label="bertlens"
         tabIndex={-1} // a click on what is no control leaves the keys here, not with the host
-        style={{ outline: "none", ...COLOURS[themeOf(dark)] }}
+        style={{ outline: "none", ...COLOURS[themeOf(dark)], ...(view.overview.spans.length > 0 ? NO_WORDS : {}) }}
         data-theme={themeOf(dark)}
         data-state={link.now.value.state}
         data-lm-suppress-shortcuts="true" // in JupyterLab
@@ -125,15 +127,13 @@ function Work() {
   const panes = synced.parts.value;
   const [atlas, head] = [panes.includes("atlas"), panes.includes("head")];
   const initial = useRef(synced.view.peek());
-  const isClicked = useRef(false);
   useSignalEffect(() => {
     if (synced.view.value !== initial.current) page.tabChosen.value = true;
   });
   const open = openTab(view);
   const choose = (name: string) => {
-    isClicked.current = true;
-    page.tabChosen.value = page.allHeads.value = true; // they stay when the tab is closed
-    synced.put({ view: head && name === open?.name ? "" : name }); // a second click closes it
+    page.allHeads.value = true; // they stay when the tab is closed
+    visit(view, head && name === open?.name ? "" : name); // a second click closes it
   };
   const asking = (
     <Deferred>
@@ -163,7 +163,7 @@ function Work() {
         asking
       )}
       <Deferred>
-        <Opened open={open} isClicked={isClicked} />
+        <Opened open={open} />
       </Deferred>
     </div>
   );
@@ -201,13 +201,44 @@ function Asking({ open, choose }: Pick<TabListProps, "open" | "choose">) {
   );
 }
 
-/** The open tab, scrolled to where a click opened it. */
-function Opened({ open, isClicked }: { open: Tab | undefined; isClicked: { current: boolean } }) {
-  const view = useView();
-  const begin = useRef<HTMLDivElement>(null); // of the panel: its first sentence
+/** An answer's first lines come into sight when a click opens it, and stay there when what stands above it grows. */
+function useSight(isOpen: boolean) {
+  const { root, page } = useView();
+  const { visits } = page; // none where a document is opened
+  const begin = useRef<HTMLDivElement>(null);
+  const show = (element: Element | null | undefined) => element?.scrollIntoView({ block: "nearest" });
+  const isSeen = useRef(false);
   useEffect(() => {
-    if (isClicked.current) begin.current?.scrollIntoView({ block: "nearest" }); // not where a document is opened
-  }, [open?.name]);
+    if (visits.value === 0) return;
+    show(begin.current);
+    isSeen.current = true;
+  }, [visits.value]);
+  useEffect(() => {
+    if (!isOpen) return;
+    const sight = new IntersectionObserver(
+      ([entry]) => {
+        isSeen.current = entry!.isIntersecting;
+      },
+      { threshold: 0.9 },
+    );
+    const size = new ResizeObserver(() => {
+      if (!isSeen.current || visits.peek() === 0) return;
+      show(begin.current);
+      show(root.current?.querySelector("textarea:focus")); // who types sees it
+    });
+    sight.observe(begin.current!);
+    for (const part of [root.current!, ...root.current!.querySelectorAll(".bl-front, .bl-main")]) size.observe(part);
+    return () => {
+      sight.disconnect();
+      size.disconnect();
+    };
+  }, [isOpen]);
+  return begin;
+}
+
+function Opened({ open }: { open: Tab | undefined }) {
+  const view = useView();
+  const begin = useSight(open !== undefined);
   if (!open) return null;
   return (
     <section class="bl-panel bl-bottom" aria-label="Details">
@@ -282,7 +313,7 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
 const QUESTIONS: Record<string, { asks: (weight: string) => string; hint: string }> = {
   neurons: { asks: (weight) => `How is ${weight} computed?`, hint: "q · k, score, softmax" },
   why: { asks: () => "Why does it look there?", hint: "words, positions, earlier layers" },
-  matter: { asks: () => "Does it matter?", hint: "switch it off, see the answer" },
+  matter: { asks: () => "Does it matter?", hint: "the answer without it" },
 };
 
 /** A tab's name; under a head a question, about the weight that is in focus where it can be quoted. */

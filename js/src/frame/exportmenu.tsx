@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { download, fileName, pngFromSvg } from "../export/download";
 import { shadesOf } from "../head/running";
+import { NEEDS_PYTHON } from "../kernel/needs";
 import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { lessonOf } from "../state/lesson";
@@ -54,6 +55,9 @@ const headPdf = (view: View): Kind =>
     return new Blob([buffers[0] as BlobPart]);
   });
 
+/** Whether there is Python behind the view, not a page alone. */
+const hasKernel = ({ link }: View): boolean => link.kernel.value && !link.page.value;
+
 /** One line: what is exported, and a button for each kind of file. */
 function Files({ label, what, files }: { label: string; what: string; files: Kind[] }) {
   const view = useView();
@@ -77,7 +81,7 @@ function TabFiles() {
   const { figure, pdf } = tabOf(tab.name);
   const draw = () => tabFigure(view, tab, wish.value);
   const figures = figure ? [asSvg(draw), asPng(draw)] : [];
-  if (pdf && view.link.kernel.value) figures.push(asPdf(() => pdf(view)));
+  if (pdf && hasKernel(view)) figures.push(asPdf(() => pdf(view)));
   return <Files label="Open tab" what={tab.name} files={[...figures, ["csv", () => tabCsv(view, tab)]]} />;
 }
 
@@ -120,13 +124,13 @@ export function ExportMenu() {
   /** A page that the kernel writes. */
   const written = (what: string, op: string, fields: Record<string, unknown> = {}) =>
     save(view, what, "html", async () => new Blob([(await request(op, fields)).buffers[0] as BlobPart]));
-  const live = view.link.kernel.value;
-  const kernel = live && !view.link.page.value;
+  const kernel = hasKernel(view);
+  const why = kernel ? undefined : view.link.kernel.value ? NEEDS_PYTHON : view.link.needs.value;
   return (
     <Menu label="Export">
       <Wish />
       {has("head") && (
-        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ...(live ? [headPdf(view)] : [])]} />
+        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ...(kernel ? [headPdf(view)] : [])]} />
       )}
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />
@@ -137,14 +141,16 @@ export function ExportMenu() {
       )}
       <button
         type="button"
-        disabled={!live}
+        disabled={!kernel}
+        title={why}
         onClick={() => written("page", "html", { layers: null, settings: settingsOf(view) })}
       >
         Page without kernel (HTML)
       </button>
       <button
         type="button"
-        disabled={!live}
+        disabled={!kernel}
+        title={why}
         onClick={() => written("page", "html", { layers: [layer], settings: settingsOf(view) })}
       >
         Page with layer {layer} only (HTML)

@@ -2,6 +2,7 @@
 import { EXAMPLES } from "../generated/phrases";
 import { visibleText } from "../paint/quotes";
 import { Menu } from "../parts/controls";
+import { visit } from "../state/page";
 import { useView } from "../state/view";
 
 type Pair = readonly [text: string, pair: string];
@@ -9,7 +10,8 @@ type Pair = readonly [text: string, pair: string];
 const CHARACTERS = 60; // characters of a text
 
 export function Texts() {
-  const { page, link, running, run, synced, overview } = useView();
+  const view = useView();
+  const { page, link, running, run, overview } = view;
   const isEncoder = overview.tabs.some(({ name, why_not }) => name === "similarity" && why_not === "");
   const history = link.kernel.value ? page.texts.value.slice(1) : [];
   const pageTexts = link.texts.value;
@@ -48,10 +50,7 @@ export function Texts() {
       <button
         type="button"
         title="Another text, or this one without its changes, beside it: word by word and head by head"
-        onClick={() => {
-          page.tabChosen.value = true;
-          synced.put({ view: "compare" });
-        }}
+        onClick={() => visit(view, "compare")}
       >
         Compare this text with …
       </button>
@@ -59,10 +58,7 @@ export function Texts() {
         <button
           type="button"
           title="The vectors of this text and of another: which pairs of words make them similar"
-          onClick={() => {
-            page.tabChosen.value = true;
-            synced.put({ view: "similarity" });
-          }}
+          onClick={() => visit(view, "similarity")}
         >
           Why is this text similar to …
         </button>

@@ -5,7 +5,7 @@ import { columnMeans, type Item } from "../compute/grid";
 import { isLong } from "../compute/windows";
 import { MEASURES, type Measure, type Traits } from "../generated/vocabulary";
 import { scaleEnd } from "../paint/format";
-import { choicesOf, Segmented, Select, wordChoices } from "../parts/controls";
+import { type Choice, choicesOf, Segmented, Select, wordChoices } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
 import { specialNames } from "../parts/nouns";
 import { Place } from "../parts/token";
@@ -82,7 +82,8 @@ function Shows() {
   const ofHead = wordChoices(measures, MEASURES);
   const ofLayer = layer_maps.map(({ name, label, about }) => ({
     value: name,
-    label: `all heads: ${label}`,
+    label, // alone: a long one is cut
+    group: "All heads of the layer",
     title: about,
   }));
   const { measure, layer_map } = synced;
@@ -90,7 +91,7 @@ function Shows() {
     <Select
       label="shows"
       value={layer_map.value || measure.value}
-      choices={[...ofHead, ...ofLayer] as { value: string; label: string; title?: string }[]}
+      choices={[...ofHead, ...ofLayer] as Choice<string>[]}
       onChange={(name) =>
         synced.put(
           measures.includes(name as Measure) ? { measure: name as Measure, layer_map: "" } : { layer_map: name },

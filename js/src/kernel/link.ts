@@ -1,6 +1,7 @@
 // How the kernel is doing: whether there is one, what waits for it, what went wrong. One line of text says it.
 import { computed, type Signal, signal } from "@preact/signals";
 import { ConnectionError, GONE, KernelError, NEEDS_MODEL, type Reply, StaleError } from "./kernel";
+import { NEEDS_KERNEL } from "./needs";
 
 const ASKING_AFTER = 300; // ms until the page says that it waits
 const SLOW_AFTER = 6000; // ms until it says that the kernel is busy or gone
@@ -9,7 +10,6 @@ const CONNECTION = "connection"; // the problem that any answer disproves
 const COMING = "The model is being loaded into this page.";
 const AT_WORK = "The model in this page is still at work"; // or engine/connect.ts says that it is gone
 const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
-const NEEDS_PYTHON = "This needs Python: run the cell again.";
 
 interface Says {
   state: "saved" | "asking" | "live" | "slow" | "error";
@@ -58,7 +58,7 @@ export class Link {
   readonly needs = computed(() => {
     if (this.coming.value) return COMING;
     if (this.why.value) return this.why.value;
-    if (this.lost.value) return NEEDS_PYTHON;
+    if (this.lost.value) return NEEDS_KERNEL;
     return this.greeted.value && !this.saved.value ? NO_ANSWER : NEEDS_MODEL;
   });
 

@@ -8,6 +8,7 @@ export interface Choice<T> {
   value: T;
   label: string;
   title?: string;
+  group?: string; // in a list: the heading that it stands under
 }
 
 interface ChoiceProps<T> {
@@ -81,11 +82,22 @@ export const Select = <T extends string>(props: ChoiceProps<T>) => (
   <label class="bl-group" title={props.choices.find(({ value }) => value === props.value)?.title}>
     <span class="bl-caps">{props.label}</span>
     <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value as T)}>
-      {props.choices.map(({ value, label, title }) => (
-        <option key={value} value={value} title={title} selected={value === props.value}>
-          {label}
-        </option>
-      ))}
+      {[...new Set(props.choices.map(({ group = "" }) => group))].map((name) => {
+        const options = props.choices
+          .filter(({ group = "" }) => group === name)
+          .map(({ value, label, title }) => (
+            <option key={value} value={value} title={title} selected={value === props.value}>
+              {label}
+            </option>
+          ));
+        return name ? (
+          <optgroup key={name} label={name}>
+            {options}
+          </optgroup>
+        ) : (
+          options
+        );
+      })}
     </select>
   </label>
 );

@@ -2,11 +2,11 @@
 
 import { columnMeans } from "../compute/grid";
 import type { Cells } from "../compute/windows";
-import { MENTION_EVEN, MENTION_SHARE, STATISTICS } from "../generated/vocabulary";
-import { counted, headLabel, percent, upTo } from "../paint/format";
+import { type HeadName, MENTION_EVEN, MENTION_SHARE, STATISTICS } from "../generated/vocabulary";
+import { capital, counted, headLabel, meanOf, percent, share, upTo } from "../paint/format";
 import { quotation } from "../paint/quotes";
 import type { Overview } from "../state/overview";
-import { type Noun, nounOf, plural, separatorNames } from "./nouns";
+import { type Noun, nounOf, plural, separatorNames, specialNames } from "./nouns";
 import { tokenQuote, tokenWord } from "./token";
 
 const RULE = `named is what gets ${percent(MENTION_SHARE)} or more, and twice what even rows would give`;
@@ -147,6 +147,33 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
       RULE,
     ],
   };
+}
+
+/** What even rows would give, mean over heads: "; evenly 0.13". */
+const evenly = (even: number, before: string) => (even > 0 ? `${before}${share(even, 2)}` : "");
+
+/**
+ * All these heads in one sentence: how many give half of their weight or more to special tokens, and how many to a
+ * neighbour; "" where half is less than twice what even rows would give, or not all of them are here.
+ */
+export function describeAll(overview: Overview, heads: HeadName[]): string {
+  const special = specialNames(overview);
+  const noun = nounOf(overview);
+  const [name, place] = special
+    ? ["special", special.replace(/, (?=[^,]+$)/, " and ")]
+    : ["first", `the first ${noun}, ${tokenQuote(overview.keyside.tokens[0] ?? "")}`];
+  const even = (statistic: string) => meanOf(heads.map(([l, h]) => overview.even(l, h, statistic)));
+  const [evenRest, evenNear] = [even(name), even("previous")];
+  const isShort = Math.max(evenRest, evenNear) > 0.5 / MENTION_EVEN;
+  if (heads.length < 2 || isShort || heads.some(([l]) => overview.pending.includes(l))) return "";
+  const count = (...statistics: string[]) =>
+    heads.filter(([l, h]) => statistics.some((statistic) => overview.statistic(l, h, statistic) >= 0.5)).length;
+  const [resting, near] = [count(name), count("previous", "next")];
+  const verb = (n: number, word: string) => `${word}${n < 2 ? "s" : ""}`;
+  const many = (n: number) => (n ? counted(n) : "none");
+  const lead = `${many(resting)} of ${counted(heads.length)} ${verb(resting, "rest")} on ${place}`;
+  const neighbour = `${many(near)} ${verb(near, "look")} at a neighbour${evenly(evenNear, " (")}${evenNear > 0 ? ")" : ""}`;
+  return capital(`${lead} (half or more${evenly(evenRest, "; evenly ")}), ${neighbour}.`);
 }
 
 /** A head that looks at no place of those: how many words hold 90 % of a row; `even`: of an even one. */

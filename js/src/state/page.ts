@@ -1,8 +1,9 @@
 // State of this page alone: what the pointer is on, how lists are sorted, what is unfolded. Never synced; where its
 // settings start, and a state that is brought back, come from outside (state/snapshot.ts).
-import { type Signal, signal } from "@preact/signals";
+import { batch, type Signal, signal } from "@preact/signals";
 import type { KeyOrder, NeuronOrder } from "../compute/neuronsheet";
-import { SETTINGS } from "../generated/vocabulary";
+import { SETTINGS, type Traits } from "../generated/vocabulary";
+import type { Synced } from "../kernel/synced";
 import { createFront, type FrontState } from "./frontstate";
 import { createLessonState, type LessonState } from "./lesson";
 import { createWhatIf, type WhatIfState } from "./whatif";
@@ -45,6 +46,7 @@ export interface Page {
   cursor: Signal<Cell>; // keyboard position in the matrix and in the lines
   keySide: Signal<boolean>; // it is among the keys of the lines
   tabChosen: Signal<boolean>; // else a tab with nothing to show gives way to one that has
+  visits: Signal<number>; // clicks that opened an answer: each time it comes into sight
   atlasOrder: Signal<string>; // "position", or the statistic that heads are sorted by
   atlasStat: Signal<string>; // the statistic of colours, bars and filter
   atlasBars: Signal<boolean>; // means of layers and of heads beside the atlas
@@ -110,6 +112,7 @@ export function createPage(): Page {
     cursor: signal({ row: 0, col: 0 }),
     keySide: signal(false),
     tabChosen: signal(false),
+    visits: signal(0),
     texts: signal([]),
     help: signal(false),
     zoom: signal({ level: 0, row: 0, col: 0, side: 512, by: "max" }),
@@ -121,3 +124,15 @@ export function createPage(): Page {
     lesson: createLessonState(),
   };
 }
+
+/** Open a tab as a click does, with what else it sets: its answer comes into sight. */
+export const visit = (
+  { page, synced }: { page: Page; synced: Synced },
+  view: string,
+  pins: Partial<Traits> = {},
+): void =>
+  batch(() => {
+    page.tabChosen.value = true;
+    synced.put({ ...pins, view });
+    page.visits.value++;
+  });

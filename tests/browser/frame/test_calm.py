@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.widgets.first_head import opening
+from unit.tasks.classifier import lens_of
 
 TEXTS = ("The cat did not drink the milk because it was sour.", "My sister threw it away.")
 FONTS = {"as it is": "normal", "narrow": "-0.05em", "wide": "0.06em"}
@@ -47,10 +48,14 @@ def opened(show, view, width, font="as it is", **options):
 
 
 @pytest.mark.parametrize("font", FONTS)
-@pytest.mark.parametrize("kind", ["one text", "two texts", "a mask"])
+@pytest.mark.parametrize("kind", ["one text", "two texts", "a mask", "a label"])
 def test_the_first_screen_is_calm(show, view, kind, font):
-    masked = kind == "a mask"
-    first = bl.Lens.embedded(mlm=True).trace(MASKED).explore() if masked else view(*TEXTS[: 1 + (kind == "two texts")])
+    first = {
+        "one text": lambda: view(TEXTS[0]),
+        "two texts": lambda: view(*TEXTS),
+        "a mask": lambda: bl.Lens.embedded(mlm=True).trace(MASKED).explore(),
+        "a label": lambda: lens_of(classes=5).trace("the cat sat on the mat because it was warm").explore(),
+    }[kind]()
     seen = opened(show, first, 968, font, folded=True)
     expect(seen.part("strip").locator("[data-strip-head]")).to_have_count(6)
     for width, highest in HEIGHTS.items():
@@ -121,6 +126,30 @@ def test_so_they_are_in_the_window_that_jupyterlab_leaves(show, view):
         seen.tab(tab).click()
         expect(seen.part(said)).to_be_in_viewport(ratio=1)
         expect(seen.tab(tab)).to_be_in_viewport(ratio=1)
+
+
+MOVES = """root => root.getAnimations({ subtree: true })
+    .map((one) => [one.animationName, one.effect.getComputedTiming().endTime])"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_how_unfolds_in_place_as_the_steps_of_present(show, view, motion):
+    seen = opened(show, view(*TEXTS), 968)
+    seen.page.emulate_media(reduced_motion=motion)
+    seen.page.evaluate(
+        """() => new MutationObserver(() => {
+        const steps = document.querySelector("[data-testid=steps]");
+        if (steps) window.moves ??= (MOVES)(steps);
+    }).observe(document.body, { subtree: true, childList: true })""".replace("MOVES", MOVES)
+    )
+    seen.tab("Neurons").click()
+    titles = seen.part("steps").locator("h4")
+    expect(titles).to_have_text(["Query and key", "q · k", "The score", "The exponential", "The softmax"])
+    for title in titles.all():
+        expect(title).to_be_in_viewport(ratio=1)
+    moves = seen.page.evaluate("window.moves")
+    seen.page.emulate_media(reduced_motion="no-preference")
+    assert [end <= 250 for _, end in moves] == ([True] if motion == "no-preference" else []), moves
 
 
 def test_the_menu_of_questions_stays_while_one_searches(show, view):

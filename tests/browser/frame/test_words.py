@@ -140,21 +140,21 @@ def test_geometry_draws_what_its_legend_says(show, pair):
     expect(seen.part("geometry")).to_contain_text("effective rank of at most 32, of α at most 21")
 
 
-def test_red_is_for_what_is_selected(show, pair):
-    """In tabs nothing but the selected head, layer, query or key has the selection's colour."""
+def test_the_accent_is_for_what_is_selected(show, pair):
+    """In tabs nothing but the selected head, layer, query or key has a border or a ground of the accent."""
     seen = show(pair.explore(layer=1, head=8, query=3, key=4))
-    red = "rgb(192, 58, 20)"
-    found = """(root, red) => [...root.querySelectorAll("*")].filter((one) => {
+    accent = ["rgb({}, {}, {})".format(*colors.rgb(colors.INKS["light"][name])) for name in ("select", "select-text")]
+    found = """(root, accent) => [...root.querySelectorAll("[role=tabpanel] *")].filter((one) => {
         const style = getComputedStyle(one);
         const borders = ["Top", "Right", "Bottom", "Left"].map((side) =>
             style[`border${side}Width`] === "0px" ? "" : style[`border${side}Color`]);
-        return [...borders, style.backgroundColor].includes(red);
+        return [...borders, style.backgroundColor].some((colour) => accent.includes(colour));
     }).map((one) => String(one.className))"""
     for tab in ("Neurons", "Gates", "Geometry", "Weight against norm"):
         seen.open_tab(tab)
         seen.settled()
-        names = set(seen.root.evaluate(found, red))
-        assert not names, tab
+        names = set(seen.root.evaluate(found, accent))
+        assert names <= {"bl-positive"}, tab  # the sign of a number has it too
 
 
 def test_tooltips_do_not_cover_the_grid_they_speak_of(show, pair):

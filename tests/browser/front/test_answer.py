@@ -129,6 +129,17 @@ def test_another_answer_and_another_head(show: Any, masked: Trace) -> None:
     expect(seen.part("strip")).to_contain_text("and how dog moves without them")
 
 
+def test_the_similarity_of_two_texts(show: Any, pair: Trace) -> None:
+    """The bar's title has it in four decimals, that of the heading what it is of."""
+    seen = show(pair.explore(), folded=True)
+    first, second = (pair.lens.trace(text).layer_output(5).double().mean(0) for text in (pair.text, pair.text_pair))
+    cosine = float(torch.cosine_similarity(first, second, dim=0))
+    expect(seen.answer_bar("both texts")).to_have_attribute("title", f"{cosine:.4f} (cosine)")
+    heading = seen.part("answer").get_by_role("heading", name="How alike")
+    expect(heading).to_have_attribute("title", re.compile("^Cosine, "))
+    expect(seen.part("strip").get_by_role("heading")).to_contain_text("and how the similarity moves without them")
+
+
 def test_a_saved_page_has_the_curve_of_its_head(show_saved: Any, masked: Trace) -> None:
     seen = show_saved(masked.explore(layer=LAYER, head=HEAD, query=AT, key=CAT), folded=True)
     before, half = (chance(run, "cat") for run in (masked, masked.rerun(whatif.scale(LAYER, HEAD, 0.5))))

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import bertlens as bl
-from browser.views import Seen
+from browser.views import Seen, saved
 
 MASKED = "The cat did not drink the milk because the [MASK] was tired."
 PIECES = "The zorblaxian cats did not drink."
@@ -105,6 +105,16 @@ def test_between_words_one_types_and_enter_runs(show: Callable[..., Seen], maske
     expect(word(seen, "So")).to_be_visible()
     expect(word(seen, "milk")).to_have_attribute("aria-pressed", "true")
     assert view.trace.tokens[view.query] == "milk"
+
+
+def test_it_tells_what_can_be_done_until_two_touches(page_of: Any, masked: bl.Lens) -> None:
+    seen = Seen(page_of(saved(masked.trace(MASKED).explore(**CELL))), folded=True)
+    hint = seen.part("sentence").locator(".bl-hint")
+    expect(hint).to_have_text("Touch a word.")  # without a model nothing is typed
+    word(seen, "milk").click()
+    expect(hint).to_be_visible()
+    word(seen, "cat").click()
+    expect(hint).to_have_count(0)
 
 
 SIDE_BY_SIDE = """all => all.map((line) => Math.abs(line.querySelector("textarea").scrollHeight

@@ -232,7 +232,7 @@ def test_neuron_strips_are_q_k_and_their_products(show, pair, eager):
     assert_painted(strip(seen, "^Key vectors")[::11], k, -largest, largest, "signed")
     most = abs(products).max()
     assert_painted(strip(seen, "^Products")[::11], products, -most, most, "signed")
-    low, high, low2, high2 = seen.part("neurons").locator(".bl-legend .bl-number").all_inner_texts()
+    low, high, low2, high2 = seen.part("neurons").locator(".bl-legends .bl-number").all_inner_texts()
     assert [low, high] == [signed(-largest), f"+{signed(largest)}"]
     assert [low2, high2] == [signed(-most), f"+{signed(most)}"]
 

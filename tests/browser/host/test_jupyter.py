@@ -259,7 +259,8 @@ def test_a_click_anywhere_in_the_view_keeps_the_keys_from_the_notebook(lab, note
         notebook.page.keyboard.press("x")
         assert notebook.page.evaluate(state)[2:] == before[2:], n  # a click chooses the cell, as in any output
     box = lab.root.get_by_label("Sentence B, optional")
-    box.focus()
+    lab.gap(1).click()
+    expect(box).to_be_focused()
     notebook.page.keyboard.press("End")
     notebook.page.keyboard.type("x")
     expect(box).to_have_value(f"{TEXTS[1]}x")

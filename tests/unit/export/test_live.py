@@ -235,7 +235,7 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
 
 def test_pages_that_cannot_be_live_say_why(embedded_lens, tmp_path):
     trace = embedded_lens.trace(OWN)
-    with pytest.raises(ExportError, match=r"starts from the unchanged run: save trace.original.explore\(\)"):
+    with pytest.raises(ExportError, match=r"undo the changes first, or save trace.original.explore\(\)"):
         trace.rerun(whatif.off(0, 0)).explore().to_html(tmp_path / "a.html", live=True)
     assert not (tmp_path / "a.html").exists()
     with pytest.raises(InputError, match="give live=True with it"):

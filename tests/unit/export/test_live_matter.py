@@ -13,6 +13,7 @@ import transformers as tf
 from bertlens import whatif
 from bertlens.widgets.answers import matter
 from bertlens.widgets.answers import whatif as answers
+from bertlens.widgets.answers.loudness_curve import loudness
 from unit import tiny
 from unit.export import engine
 from unit.export.test_families import CLASSES, MASKED, WORDS, lens_of
@@ -60,3 +61,21 @@ def test_rows_and_heads_are_the_kernels(kind: str, tmp_path: Path) -> None:
                 assert name == "rows" or one[name] == close, (change, name)
         swept = answers.matters_exact(run, metric, LAYER)[1]["values"]
         np.testing.assert_allclose(arrays["values"], swept, atol=1e-5)
+
+
+def test_a_head_of_a_layer_that_is_off_has_no_loudness(tmp_path: Path) -> None:
+    """Its curve would be of another run than the one shown; other layers have theirs."""
+    model, text, _ = KINDS["words"]
+    silences = (["off", LAYER], ["scale", LAYER, None, 0])
+    questions = [{"op": "trace", "text": text[0], "text_pair": ""}]
+    for sent in silences:
+        questions += [{"op": "change", "trace": "last", "changes": [sent]}]
+        questions += [{"op": "loudness", "trace": "last", "layer": layer, "head": HEAD} for layer in (LAYER, 0)]
+    same, found = engine.asked(lens_of(model(), tiny.wordpiece()), "the mat was warm", questions, tmp_path)
+    for n, change in enumerate((whatif.off(LAYER), whatif.scale(LAYER, None, 0))):
+        run = same.trace(*text).rerun(change)
+        for (error, fields, *_), layer in zip(found[3 * n + 2 : 3 * n + 4], (LAYER, 0), strict=True):
+            own, arrays = loudness(run, layer, HEAD)
+            assert (error, fields["why_not"], fields["rows"]) == ("", own["why_not"], own["rows"])
+            assert ("all heads of layer 1 are off" in own["why_not"]) == (layer == LAYER)
+            assert bool(own["rows"]) == (arrays["values"].shape[1] > 0) == (layer != LAYER)

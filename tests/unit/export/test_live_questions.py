@@ -262,3 +262,21 @@ def test_what_the_page_lacks_needs_python(tmp_path: Any) -> None:
     questions = [{"op": "trace", "text": "the cat"}, *({"op": name, "trace": "last"} for name in names)]
     _, found = engine.asked(lens, "the mat", questions, tmp_path)
     assert len(names) > 10 and {error for error, *_ in found[1:]} == {NEEDS_PYTHON}
+
+
+def test_the_first_heads_are_those_of_the_page_where_the_kernel_runs_only_eight(tmp_path: Any) -> None:
+    """The page runs all sixteen, the kernel the first eight by its estimate: of these each as the page has it, and the
+    one that matters most is the same."""
+    lens = lens_of(tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 4})), tiny.wordpiece())
+    text = "the cat sat on the [MASK]"
+    questions = [{"op": "trace", "text": text, "text_pair": ""}, {"op": "heads_that_matter", "trace": "last"}]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strongest_heads, "RUN", 8)
+        same_model, [_, (error, fields, *_)] = engine.asked(lens, "the cat", questions, tmp_path)
+        own, _ = Run("words", same_model, (text, None), [], 0).kernels({"op": "heads_that_matter"})
+    assert error == "" and len(own["heads"]) == len(fields["heads"]) == 8
+    page, kernel = ({tuple(at): change for *at, change in one["heads"]} for one in (fields, own))
+    assert next(iter(page)) == next(iter(kernel))
+    least = min(map(abs, page.values()))
+    for at, change in kernel.items():
+        assert change == pytest.approx(page[at], abs=CLOSE) if at in page else abs(change) < least + CLOSE, at

@@ -9,6 +9,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.cli import command_line as cli
+from bertlens.lessons.handout_command import run
 from bertlens.lessons.lesson import SHIPPED
 
 LOOK = bl.Lesson.step("Look.", {"text": "The cat sat.", "layer": 1, "head": 8})
@@ -67,3 +68,21 @@ def test_what_cannot_be_handed_out_is_said_in_a_line(
         error = capsys.readouterr().err
         assert said in error and error.count("\n") == 1
     assert not Path(page).exists() and not Path(folder).exists()
+
+
+def test_a_model_is_loaded_once_and_not_before_the_pages_can_be_written(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedded_lens: Any
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr("bertlens.lessons.handout_command.Lens.embedded", lambda **_: calls.append("") or embedded_lens)
+    monkeypatch.setattr(bl.Lesson, "to_paper", lambda lesson, page, lens, solutions: page.write_text("."))
+    bl.Lesson("three", [LOOK], model=embedded_lens.model_name).save(tmp_path / "three.lesson.json")
+    names, load = [*files, str(tmp_path / "three.lesson.json")], lambda: calls.append("loaded") or embedded_lens
+    run(names, tmp_path / "folder", None, solutions=True, force=False)
+    assert calls == [""]
+    run(names, tmp_path / "folder", load, solutions=True, force=False)
+    assert calls == ["", "loaded"]
+    (tmp_path / "folder" / "two.html").write_text("mine")
+    with pytest.raises(bl.InputError, match=r"two\.html is there already"):
+        run(names, tmp_path / "folder", load, solutions=True, force=False)
+    assert calls == ["", "loaded"]

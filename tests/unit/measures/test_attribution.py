@@ -377,6 +377,7 @@ def test_the_model_is_left_as_it_was() -> None:
 
 def test_what_cannot_be_had_is_one_sentence() -> None:
     words, plain = words_lens().trace(MASKED), Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
+    idle = plain.rerun(whatif.scale(0, 1, 1))
     gpt = Lens(tiny.FAMILIES["gpt2"].model(), tiny.gpt_like()).trace("the cat sat")
     inside = "t5 encoder" in tiny.FAMILIES  # which came to the attention interface with a later transformers 5
     t5 = Lens((tiny.FAMILIES | tiny.OUTSIDE)["t5 encoder"].model(), tiny.wordpiece()).trace("the cat sat")
@@ -399,6 +400,7 @@ def test_what_cannot_be_had_is_one_sentence() -> None:
         (lambda: attribution.occlusion(words_lens().trace("[MASK]"), logit), InputError, "no token of this text can"),
         (lambda: attribution.gradient_input(plain, similarity), InputError, "use occlusion, or another metric"),
         (lambda: attribution.attention_gradient(plain, similarity), InputError, "begins at its extreme"),
+        (lambda: attribution.gradient_input(idle, similarity), InputError, "begins at its extreme"),
         (lambda: attribution.integrated_gradients(words, logit, "noise"), SelectionError, "there are mask, pad, zero"),
         (lambda: attribution.integrated_gradients(gpt, number), ModelError, "use baseline='zero'"),
         (lambda: attribution.integrated_gradients(words, logit, steps=0), InputError, "steps must be a whole number"),

@@ -172,6 +172,8 @@ def test_what_cannot_be_told_says_why() -> None:
     assert verdict(sure, Measured(0.9, 0.8, 1, FEWEST_TEXTS - 1)) == (CANNOT, "7 texts are too few: at least 8")
     assert verdict(sure, Measured(0.9, 0.8, 1, 4, units="documents"))[0] == HOLDS  # its interval is by documents
     assert verdict(sure, Measured(0.5, 0.4, 0.6, 20))[1] == "20 texts are too few to say (40 % to 60 %)"
+    widening = Measured(0.5, 0.4, 0.6, 20, ends="those in each of 20 texts, those in one or more")
+    assert verdict(sure, widening) == (CANNOT, "the bound lies inside (40 % to 60 %)")
 
 
 def test_rules_and_numbers_as_they_are_read() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -260,8 +261,9 @@ def test_a_ranking_that_is_stopped_is_of_what_was_done(made: Any, monkeypatch: p
         return score(self, texts, *rest)
 
     monkeypatch.setattr(type(lens.sentences), scoring, interrupted)
-    with pytest.warns(UserWarning, match="interrupted: ranked are the first 8 of 20 passages"):
+    with pytest.warns(UserWarning, match="interrupted: ranked are the first 8 of 20 passages") as warned:
         found = bl.rank(lens, B, passages, explained=1, batch_size=1)
+    assert {one.filename for one in warned if "interrupted" in str(one.message)} == {__file__}  # the line that called
     expected = whole[whole.index < 8]
     assert list(found.index) == list(expected.index) and list(found["rank"]) == [*range(1, 9)]
     np.testing.assert_allclose(found["score"], expected["score"], atol=1e-6)
@@ -276,6 +278,22 @@ def test_an_encoder_of_many_texts_says_how_far_it_is() -> None:
         vectors = lens.encode(TEXTS * 5, batch_size=1, progress=True)
     assert told[0] == ("vectors", 0, 20) and told[-1] == ("vectors", 20, 20) and len(told) > 3
     np.testing.assert_allclose(vectors[7], lens.encode(TEXTS[7 % len(TEXTS)]), atol=1e-6)
+
+
+def test_an_encoder_holds_the_traces_of_one_batch_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    lens, run, alive, most = bl.Lens.embedded(), bl.Lens.run, weakref.WeakSet[Any](), []
+
+    def counted(self: Any, encodings: Any, apart: bool = True) -> Any:
+        traces = run(self, encodings, apart)
+        alive.update(traces)
+        most.append(len(alive))
+        return traces
+
+    monkeypatch.setattr(bl.Lens, "run", counted)
+    vectors = lens.encode(TEXTS * 3, batch_size=2)
+    assert len(most) >= 6 and max(most) <= 4
+    for text, vector in zip(TEXTS, vectors, strict=False):
+        np.testing.assert_allclose(vector, lens.trace(text).output.last_hidden_state[0].mean(0), atol=1e-5)
 
 
 def test_a_ranking_is_a_table_and_a_view() -> None:

@@ -17,6 +17,7 @@ from bertlens.survey.intervals import (
     difference_interval,
     f1_interval,
     freedom,
+    group_interval,
     macro_f1_interval,
     positive_mean_interval,
     share_interval,
@@ -170,6 +171,24 @@ def test_a_difference_has_the_interval_of_its_range() -> None:
     assert low == -high < -0.05
     values = np.random.default_rng(0).normal(0.02, 0.1, 40)  # of texts that all differ about that of a mean
     assert difference_interval(values) == pytest.approx([float(end) for end in mean_interval(values)[1:]], abs=0.004)
+
+
+@pytest.mark.parametrize(("n", "m"), [(12, 12), (15, 200), (60, 60)])
+def test_the_interval_of_two_groups_covers(n: int, m: int) -> None:
+    """Of shares like reciprocal ranks: many 1, some 0; and the ends stay in their range."""
+    random = np.random.default_rng(n)
+    difference, covered = (0.5 + 0.5 * 0.25) - (0.9 + 0.1 * 0.25), 0
+    for _ in range(300):
+        inside, outside = (
+            np.where(random.random(size) < most, 1.0, random.choice([0, 0.25, 0.5], size))
+            for size, most in ((n, 0.5), (m, 0.9))
+        )
+        low, high = group_interval(inside, outside)
+        assert -1 <= low <= inside.mean() - outside.mean() <= high <= 1
+        covered += low <= difference <= high
+    assert covered >= 0.92 * 300
+    assert np.isnan(group_interval([1.0], [0.5, 0.2])).all()
+    assert group_interval([0.0] * 20, [1.0] * 20)[1] > -1
 
 
 # --- means ---

@@ -15,7 +15,8 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base.progress import watched
 from bertlens.errors import ClusterError, InputError
-from bertlens.tasks import ablation_effects, findings
+from bertlens.survey import findings
+from bertlens.tasks import ablation_effects
 from bertlens.tasks.ablations import Ablation, Site
 from bertlens.tasks.importance import effect_table, most
 from unit.tasks.classifier import labelled, lens_of, planted

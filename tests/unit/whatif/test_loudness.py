@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import torch
 from bertlens import whatif
 from bertlens.base.vocabulary.constants import LOUDNESS
 from bertlens.run.changes import base
-from bertlens.whatif import single_changes, sweeps
+from bertlens.whatif import before_after, single_changes, sweeps
+from bertlens.whatif import loudness as whatif_loudness
 from bertlens.whatif.before_after import answers
 from bertlens.widgets.answers import loudness_curve as answer
 from bertlens.widgets.answers.first_answer import saved_heads
@@ -22,7 +24,7 @@ from unit.whatif.test_effects import CLASSES, HEAD, KEY, LAYER, lens_of, numbers
 THERE: dict[str, Any] = {
     "nothing": (),
     "this head": (whatif.off(0, 1), whatif.off(LAYER, HEAD)),
-    "its layer": (whatif.off(LAYER), whatif.dim(KEY, 0.5)),
+    "another layer": (whatif.off(LAYER - 1), whatif.dim(KEY, 0.5)),
     "its loudness": (whatif.scale(LAYER, HEAD, 0.3), whatif.hide(KEY)),
     "more": (whatif.scale(LAYER, None, 0.5), whatif.mean(LAYER, HEAD), whatif.cut(LAYER, HEAD, 3, KEY)),
 }
@@ -33,8 +35,8 @@ BARE = ("similarity", "embedding")  # answers without a name
     ("name", "there"),
     [
         *((name, "nothing") for name in CLASSES),
-        *(("words", "more"), ("labels", "its loudness"), ("embedding", "its layer")),
-        *(("similarity", "this head"), ("similarity", "its layer")),
+        *(("words", "more"), ("labels", "its loudness"), ("embedding", "this head")),
+        *(("similarity", "this head"), ("words", "another layer")),
     ],
 )
 def test_the_nine_are_runs_of_their_own(name: str, there: str) -> None:
@@ -77,6 +79,20 @@ def test_layers_before_the_head_are_not_computed_again(monkeypatch: pytest.Monke
     turns = [answer.loudness(other, 2, HEAD, patience=0) for _ in range(3)]
     assert [fields.get("again", False) for fields, _ in turns] == [True, True, False]
     np.testing.assert_allclose(turns[-1][1]["values"], whole, atol=1e-6)
+
+
+def test_of_a_vocabulary_only_what_is_shown_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, references, most = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1]), [], []
+
+    def counted(*args: Any) -> Any:
+        unit, outputs = before_after.numbers_of(*args)
+        references.extend(weakref.ref(row) for numbers in outputs for row in numbers.values())
+        most.append(sum(reference() is not None for reference in references))
+        return unit, outputs
+
+    monkeypatch.setattr(whatif_loudness, "numbers_of", counted)
+    assert answer.loudness(trace, LAYER, HEAD)[1]["values"].shape[0] == len(LOUDNESS) < len(most)
+    assert max(most) <= 2
 
 
 def test_no_answer_is_one_sentence() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import sys
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import torch
 from bertlens import InputError, Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures import norms
 from bertlens.measures.attribution import attention_gradient
+from bertlens.measures.gradients import gradients
 from bertlens.run.changes import base
 from bertlens.whatif import chips
 from unit import tiny
@@ -20,6 +22,7 @@ from unit.model.test_families import accepted, inputs_of
 from unit.whatif.test_whatif import ALONE, EVERY, PAIR, TEXT, close, lens_of, same_run, w_o
 
 LAYER, HEAD, TOKEN = 1, 2, 4
+FACTORLESS: tuple[Any, ...] = (-1, math.nan, math.inf, True, "2", 10**400, 1e39, Fraction(-1, 2))
 
 
 def hooked(lens: Lens, factors: dict[int, float], texts: Any = PAIR) -> list[torch.Tensor]:
@@ -159,6 +162,11 @@ def test_measures_of_a_scaled_head() -> None:
     up, down = (float(number(trace.rerun(whatif.scale(LAYER, HEAD, 0.25 + x)).output)) for x in (step, -step))
     estimate = whatif.estimate(run, number)
     assert float(estimate[LAYER, HEAD]) == pytest.approx(-0.25 * (up - down) / (2 * step), rel=1e-5)
+    mean = trace.rerun(whatif.mean(LAYER, HEAD))  # of which no weight is left
+    assert not gradients(mean, loss=number).attention(LAYER)[HEAD].any()
+    slopes = gradients(run, loss=number)
+    of_weights = (run.attention(LAYER) * slopes.attention(LAYER)).sum((1, 2))
+    close(of_weights.abs(), slopes.head_importance()[LAYER], 1e-10)  # the same from both sides
     none = trace.rerun(whatif.scale(LAYER, HEAD, 0))
     assert torch.isnan(whatif.estimate(none, number)[LAYER, HEAD])
     off = attention_gradient(trace.rerun(whatif.off(LAYER, HEAD)), number)
@@ -167,10 +175,17 @@ def test_measures_of_a_scaled_head() -> None:
     assert not torch.allclose(loud, off.values) and not torch.allclose(loud, attention_gradient(trace, number).values)
 
 
+def test_every_type_of_number_is_a_factor() -> None:
+    trace = lens_of("bert").trace("the cat sat")
+    same_run(trace.rerun(whatif.scale(0, 1, Fraction(1, 4))), trace.rerun(whatif.scale(0, 1, 0.25)))
+    same_run(trace.rerun(whatif.dim(2, Fraction(1, 4))), trace.rerun(whatif.dim(2, 0.25)))
+    assert trace.rerun(whatif.scale(0, 1, 10**20)).changed_contexts(0) == {1: 1e20}
+
+
 def test_wrong_use_is_one_sentence() -> None:
     trace = lens_of("bert").trace("the cat sat")
     cases: list[tuple[Any, type[Exception], str]] = [
-        *((whatif.scale(0, 1, x), InputError, "is not a number from 0") for x in (-1, math.nan, math.inf, True, "2")),
+        *((whatif.scale(0, 1, x), InputError, "is not a number from 0") for x in FACTORLESS),
         (whatif.dim(2, -0.1), InputError, "factor -0.1 is not a number from 0 upwards: 0 is nothing, 1 as it is"),
         (whatif.dim(2, None), InputError, "factor None is not"),  # type: ignore[arg-type]
         (whatif.scale(3, 0, 1), SelectionError, "layer 3 does not exist"),

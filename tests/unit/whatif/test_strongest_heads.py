@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -14,13 +16,15 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import Lens, whatif
-from bertlens.base.generators import run_to_end
 from bertlens.base.limits import LIMITS
+from bertlens.measures.gradients import gradients
 from bertlens.sentences.unrelated import TEXTS
 from bertlens.whatif import strongest_heads as strongest
+from bertlens.whatif import sweeps, swept_numbers
 from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets.answers import first_answer
 from bertlens.widgets.answers.first_answer import heads_that_matter, shares
+from bertlens.widgets.first_head import opening
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.records import Selection
 from unit import tiny
@@ -99,15 +103,16 @@ def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_s
     assert heads_that_matter(one, patience=60)[0]["tried"] == every.numel() > 8
 
 
-def test_a_probability_near_to_1_is_told_by_its_log_odds() -> None:
+def test_a_probability_near_to_1_is_told_by_its_log_odds(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = mlm().trace("Paris is the capital of [MASK].")
     number = strongest_heads(trace).number
     heads = [(0, 0, -0.01), (0, 1, 0.009), (0, 2, -0.002)]
-    steps = SimpleNamespace(sloped=None, exact=lambda _: [[((layer, head), change) for layer, head, change in heads]])
+    steps = SimpleNamespace(slopes=None, exact=lambda run: [[(h[:2], h[2]) for h in heads if h[:2] in run]])
     for before, order in ((0.5, [0, 1, 2]), (0.985, [1, 0, 2])):
         trace.kept("strongest heads", dict).clear()
         of = replace(number, unit="probability", before=before, swept=steps)
-        outcome = run_to_end(strongest.ranking(lambda: trace, of, strongest.FIRST_ANSWER))
+        monkeypatch.setattr(strongest, "first_number", lambda *_, of=of: of)
+        outcome = strongest_heads(trace)
         assert outcome.heads == tuple(heads[n] for n in order)  # the changes stay those of the probability
 
 
@@ -150,14 +155,61 @@ def test_a_target_is_asked_about_in_its_own_number() -> None:
     assert change == pytest.approx(after - fields["before"], abs=1e-6)
 
 
-def test_turns_end_in_the_same_heads() -> None:
+def test_turns_end_in_the_same_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     trace, other = (lens_of("words").trace(*KINDS["words"][1]) for _ in range(2))
-    turns = 0
+    monkeypatch.setattr(sweeps, "TOKENS_AT_ONCE", 3 * trace.n_tokens)
+    shares_done: list[float] = []
     while (fields := heads_that_matter(trace, patience=0)[0]).get("again"):
-        assert 0 < fields["done"] <= 1
-        turns += 1
-    assert turns >= 2
+        shares_done.append(fields["done"])
+    assert len(shares_done) >= 3 and shares_done == sorted(shares_done) and shares_done[0] > 0 and shares_done[-1] == 1
     assert fields == heads_that_matter(other, patience=60)[0]
+
+
+@pytest.mark.parametrize("patience", [0, 60])
+def test_a_trace_whose_heads_were_ranked_is_freed_at_once(patience: float) -> None:
+    """Also where the work was only begun."""
+    trace = lens_of("words").trace(*KINDS["words"][1])
+    assert heads_that_matter(trace, patience=patience)[0].get("again", False) == (patience == 0)
+    freed = weakref.ref(trace)
+    gc.collect()
+    gc.disable()
+    try:
+        del trace
+        assert freed() is None
+    finally:
+        gc.enable()
+
+
+def test_the_opening_and_the_ranking_share_one_backward_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, calls = lens_of("words").trace(*KINDS["words"][1]), []
+    monkeypatch.setattr(sweeps, "gradients", lambda *args, **kw: calls.append(args) or gradients(*args, **kw))
+    opening(trace)
+    strongest_heads(trace)
+    assert len(calls) == 1
+
+
+def test_slopes_of_tokens_that_the_pair_has_not_are_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = KINDS["similarity"][1]
+    lens = lens_of("similarity")
+    plain = lens.trace(*text)
+    estimated = swept_numbers.swept_number(plain, "similarity").estimated
+    assert estimated is not None and min(strongest_heads(plain).rows) >= 0
+    monkeypatch.setattr(swept_numbers, "pair_positions", lambda *args: {})  # as where a text alone is cut elsewhere
+    trace = lens.trace(*text)
+    number = swept_numbers.swept_number(trace, "similarity").estimated
+    assert number is not None
+    torch.testing.assert_close(number(), estimated())
+    assert set(strongest_heads(trace).rows) == {-1}
+    cell = opening(trace)
+    assert (cell["layer"], cell["head"]) == divmod(int(estimated().abs().argmax()), trace.n_heads)
+    assert (cell["query"], cell["key"]) == (None, None)
+
+
+def test_a_change_that_changes_nothing_leaves_no_slope() -> None:
+    trace = lens_of("embedding").trace(*KINDS["embedding"][1])
+    for change in (whatif.scale(0, 1, 1), whatif.dim(2, 1)):
+        assert strongest.first_number(trace.rerun(change)).swept.slopes is None
+    assert strongest.first_number(trace.rerun(whatif.off(0, 1))).swept.slopes is not None
 
 
 def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,6 +207,7 @@ def test_metrics_are_what_they_say() -> None:
 
 def test_wrong_use_is_one_sentence() -> None:
     words, plain = words_lens().trace(MASKED), Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
+    idle = plain.rerun(whatif.scale(0, 1, 1))
     two = words_lens().trace("the [MASK] sat on the [MASK]")
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
     outside = tiny.OUTSIDE["roformer"]
@@ -233,6 +234,7 @@ def test_wrong_use_is_one_sentence() -> None:
         (lambda: whatif.sweep(eager, some_number), ModelError, "cannot be changed"),
         (lambda: whatif.estimate(plain, whatif.similarity()), InputError, "begins at its extreme"),
         (lambda: whatif.estimate(words, whatif.divergence()), InputError, "begins at its extreme"),
+        (lambda: whatif.estimate(idle, whatif.similarity()), InputError, "begins at its extreme"),
         (lambda: whatif.sweep(plain, whatif.similarity(given)), ModelError, "made from attention weights"),
         (lambda: whatif.similarity()(given), ModelError, "made from attention weights"),
         (lambda: whatif.sweep(plain, whatif.similarity(words)), ModelError, "gives no hidden states as its answer"),

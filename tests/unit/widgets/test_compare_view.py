@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers as tf
 from PIL import Image
 
 import bertlens as bl
 from bertlens import InputError, Lens, ModelError, SelectionError, whatif
 from bertlens.base import colors, wire
+from bertlens.base.limits import LIMITS
 from bertlens.base.vocabulary import MEASURES
 from bertlens.base.vocabulary.constants import COMPARED_UNITS
 from bertlens.export import html
 from bertlens.export.still_picture import compared_png
 from bertlens.measures import norms
 from bertlens.widgets.panels import comparison_panel as panel
+from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.export.test_export import HOSTILE, Page, attention
 from unit.widgets.test_widgets import question
@@ -268,6 +272,37 @@ def test_the_still_picture_shows_both_and_their_difference(two: bl.Comparison) -
     assert panels(b, a) == [[dark, white], [high, low]]  # the gap is in b
     bundle = two.explore()._repr_mimebundle_()
     assert bundle is not None and bundle[0]["image/png"]
+
+
+def test_a_saved_page_remembers_the_latest_alone(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each question so many, of other runs the two that the view has still, no file; what long work found stays."""
+    view = lens.trace(A).explore(view="compare")
+    for text in ("the cat", "the mat", "a cat", "the mat"):
+        question(view, op="compared_with", other=["text", text, "", ""])
+        question(view, op="compared_answers", other=["text", text, "", ""])
+    remembered = view._record.remembered  # what a page would hold, without writing one
+    assert sorted((asked["op"], asked["other"][1]) for asked in remembered) == sorted(
+        product(("compared_answers", "compared_with"), ("a cat", "the mat"))
+    )
+    monkeypatch.setitem(QUESTIONS, "gates", replace(QUESTIONS["gates"], remembered=2))
+    for threshold in (0.1, 0.2, 0.3):
+        question(view, op="gates", threshold=threshold, margin=0)
+    # the same: no page is written
+    gates = [asked["threshold"] for asked in view._record.remembered if asked["op"] == "gates"]
+    assert gates == [0.2, 0.3]
+    assert not QUESTIONS["similar_pdf"].remembered and all(
+        of.remembered for of in QUESTIONS.values() if of.needs in ("whatif", "gates", "another run")
+    )
+    view = (
+        Lens(tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT)), tiny.wordpiece())
+        .trace("the cat [MASK] on the mat")
+        .explore()
+    )
+    monkeypatch.setitem(LIMITS, "effects", LIMITS["effects"].__class__(4, "", ""))
+    while question(view, op="heads_that_matter", long=True)[0].get("again"):
+        pass
+    long_work = [reply[0] for asked, reply in view.page().answers if asked.get("long")]
+    assert len(long_work) == 1 and len(long_work[0]["heads"]) == 8
 
 
 def test_hostile_text_leaves_only_our_elements_in_the_page() -> None:

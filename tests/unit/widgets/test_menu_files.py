@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
+from tokenizers import pre_tokenizers
 
 import bertlens as bl
 from bertlens import whatif
@@ -38,8 +39,12 @@ def test_a_live_page_is_refused_with_the_reason(lens: Any) -> None:
     trace = lens.trace("the cat sat")
     off = trace.rerun(whatif.off(0, 0))
     maps = bl.Trace.from_attentions([torch.eye(3)[None]], list("abc"))
+    tokenizer = tiny.wordpiece()
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    elsewhere = bl.Lens(lens.model, tokenizer).trace("the cat sat")
     for view, reason in (
-        (off.explore(), "A live page starts from the unchanged run: undo the changes first."),
+        (off.explore(), "a live page starts from the unchanged run: undo the changes first, or save trace.original"),
+        (elsewhere.explore(), "a page does not read texts as this model's tokenizer does"),
         (bl.compare(trace, off).explore(), "a live page shows one text"),
         (maps.explore(), "this view was made from attention maps: it has no model that a page could carry"),
     ):

@@ -9,7 +9,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import SelectionError
 from bertlens.measures import gates
-from bertlens.measures.words import strongest_word
+from bertlens.measures.words import merge_map, strongest_word
 from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets import first_head
 from bertlens.widgets.first_head import opening
@@ -212,6 +212,37 @@ def test_explorer_opens_there_and_stays(pair, embedded_lens):
     assert view.key is None  # the row's strongest word, in whichever head is chosen next
     view.trace = embedded_lens.trace("One two three four five six seven eight nine ten.")
     assert (view.layer, view.head) == (chosen["layer"], chosen["head"])
+
+
+def test_explorer_opens_at_the_cell(embedded_lens):
+    """A key that the page would not take from the row is pinned too; what is given wins over both."""
+    words = [*WORDS[:4], ",", *WORDS[5:]]
+    comma = bl.Trace.from_attentions(previous(0.8)[None, None].astype(np.float32), words)
+    is_pinned = []
+    for trace in (comma, *map(embedded_lens.trace, [*SINGLE, " ".join(["cat sat"] * 70)])):
+        cell, view = opening(trace), trace.explore()
+        place = {name: getattr(view, name) for name in ("layer", "head", "query")}
+        followed = strongest_word(trace, *place.values())
+        assert place | {"key": followed if view.key is None else view.key} == cell
+        is_pinned.append(view.key is not None)
+        view = trace.explore(query=1)
+        assert (view.query, view.key) == (1, None)
+    assert is_pinned[0] and not all(is_pinned)
+
+
+def test_without_memory_for_a_backward_pass_a_clear_cell(pair, monkeypatch):
+    def fails(trace):
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(first_head, "estimated_effects", fails)
+    assert opening(pair) == opened(pair, range(pair.n_layers))
+
+
+def test_the_words_of_a_layer_are_merged_at_once(embedded_lens, monkeypatch):
+    trace, calls = embedded_lens.trace(SINGLE[0]), []
+    monkeypatch.setattr(first_head, "merge_map", lambda *args: calls.append(args) or merge_map(*args))
+    opening(trace)
+    assert len(calls) == trace.n_layers
 
 
 @pytest.mark.parametrize(

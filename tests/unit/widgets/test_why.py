@@ -11,7 +11,8 @@ import torch
 
 from bertlens import Lens, ModelError, SelectionError, whatif
 from bertlens.base.limits import LIMITS, Limit
-from bertlens.measures import sources
+from bertlens.measures import sources, words
+from bertlens.measures.words import lettered
 from bertlens.widgets.answers.score_maps import MOST_PAIRS, carried_maps, score_maps
 from bertlens.widgets.answers.why import LARGEST, carried, carried_pairs, why, why_pairs
 from bertlens.widgets.questions import QUESTIONS, packed
@@ -168,6 +169,9 @@ def test_what_a_page_without_a_kernel_holds(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(cells) == len({tuple(cell.values()) for cell in cells})
         for one in here:
             assert answer("why", trace, one)
+    calls: list[Any] = []
+    monkeypatch.setattr(words, "lettered", lambda trace: calls.append(trace) or lettered(trace))
+    assert list(carried(trace, Selection(((1, 0),)))) == unpinned and len(calls) == 1
     hidden = Selection(((1, 0),), 2, 4)  # masked: no question
     assert all(one["key"] != 4 for one in carried(trace, hidden) if one["query"] == 2)
     monkeypatch.setitem(LIMITS, "carried", Limit(trace.n_tokens - 1, "", ""))

@@ -1,8 +1,9 @@
 // Does it matter? The model's answer without a head, a cell, a token: as cell_matters of bertlens/widgets/answers/matter.py.
 import * as phrases from "../../generated/phrases";
+import { NEEDS_PYTHON } from "../../kernel/needs";
 import { upTo } from "../../paint/format";
 import { type Change, covers } from "../changes";
-import { chipOf, type Fields, NEEDS_PYTHON } from "../chips";
+import { chipOf, type Fields } from "../chips";
 import { type Answering, type Engine, type RunPair, runsOf, type Shown } from "../runs";
 import { answersOf, type Row } from "./beforeafter";
 

@@ -2,8 +2,9 @@
 // or of one how its vector changed. As bertlens/whatif/before_after.py.
 import * as phrases from "../../generated/phrases";
 import { ANSWERS, CHOICES } from "../../generated/vocabulary";
+import { NEEDS_PYTHON } from "../../kernel/needs";
 import { isOfHeads } from "../changes";
-import { type Fields, NEEDS_PYTHON } from "../chips";
+import type { Fields } from "../chips";
 import { cosine, run } from "../forward";
 import type { Answering, Engine, Run } from "../runs";
 import { isLone, metricsOf } from "./metrics";

@@ -1,9 +1,9 @@
 // What a change does to a run: which heads look elsewhere, see bertlens/whatif/heads_moved.py, and what heads do to the answer.
 
 import type { Questions } from "../../generated/vocabulary";
+import { NEEDS_PYTHON } from "../../kernel/needs";
 import { jsdTerm } from "../arithmetic";
 import type { Change } from "../changes";
-import { NEEDS_PYTHON } from "../chips";
 import type { Pass } from "../forward";
 import { type Answering, answerOf, type Engine, perHead, runsOf, type Shown } from "../runs";
 import { rowOf } from "./attentionmaps";

@@ -3,8 +3,9 @@
 import { toldChange } from "../../compute/logodds";
 import * as phrases from "../../generated/phrases";
 import { LIMITS } from "../../generated/vocabulary";
+import { NEEDS_PYTHON } from "../../kernel/needs";
 import { baseOf, type Change } from "../changes";
-import { type Fields, NEEDS_PYTHON } from "../chips";
+import type { Fields } from "../chips";
 import { cosine, type Pass, run } from "../forward";
 import { type Answering, answerOf, type Engine, onTop, perHead, runsOf, type Shown } from "../runs";
 import type { Encoded } from "../tokenizer";

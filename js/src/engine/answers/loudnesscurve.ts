@@ -1,8 +1,9 @@
 // The answer over how loud a head is, each an exact run of the layers from the head's on: as bertlens/whatif/loudness.py.
 import * as phrases from "../../generated/phrases";
 import { LOUDNESS } from "../../generated/vocabulary";
-import { baseOf, type Change } from "../changes";
-import { type Fields, NEEDS_PYTHON } from "../chips";
+import { NEEDS_PYTHON } from "../../kernel/needs";
+import { baseOf, isSilent, type Scale } from "../changes";
+import type { Fields } from "../chips";
 import { cosine, type Pass, run } from "../forward";
 import { type Answering, answerOf, type Engine, onTop, type Shown } from "../runs";
 import type { Encoded } from "../tokenizer";
@@ -21,7 +22,7 @@ async function passesOf(
   engine: Engine,
   encoded: Encoded,
   base: Pass,
-  changeTo: (factor: number) => Change,
+  changeTo: (factor: number) => Scale,
   signal: AbortSignal,
 ): Promise<Pass[]> {
   const passes: Pass[] = [];
@@ -33,7 +34,7 @@ async function passesOf(
 async function curvesOf(
   engine: Engine,
   shown: Shown,
-  changeTo: (factor: number) => Change,
+  changeTo: (factor: number) => Scale,
   name: string,
   at: number,
   signal: AbortSignal,
@@ -41,6 +42,8 @@ async function curvesOf(
   const { encoded, original, texts } = shown;
   const { kind } = engine.carried.answer;
   const target = name ? targetOf(engine, shown, name, at) : null;
+  const { layer } = changeTo(1);
+  if (shown.pass.changes.some((one) => isSilent(one, layer))) throw new Error(phrases.LAYER_SILENT({ layer }));
   const changes = baseOf(shown.pass.changes, changeTo(1));
   const rerun = (one: Encoded) => run(engine.weights, one, changes, signal);
   const pass = changes.length === shown.pass.changes.length ? shown.pass : await rerun(encoded);
@@ -75,7 +78,7 @@ async function curvesOf(
 
 export const loudness: Answering<"loudness"> = async (engine, shown, question, signal) => {
   const { layer, head, target = "", target_at = -1 } = question;
-  const changeTo = (factor: number): Change => ({ kind: "scale", layer, head, factor });
+  const changeTo = (factor: number): Scale => ({ kind: "scale", layer, head, factor });
   const place = { layer, head, factors: LOUDNESS };
   const nothing = { kind: "", unit: "", rows: [] };
   const {

@@ -1,8 +1,8 @@
 // The answer that is asked about in place of the model's first: a label, or a word at a mask. As bertlens/whatif/targets.py.
 
 import * as phrases from "../../generated/phrases";
+import { NEEDS_PYTHON } from "../../kernel/needs";
 import { isolate, quotation } from "../../paint/quotes";
-import { NEEDS_PYTHON } from "../chips";
 import type { Answering, Engine, Run } from "../runs";
 import { logitsAt, numbersOf, placesOf, WHOLE } from "./output";
 

@@ -9,7 +9,6 @@ interface Props {
   numbers: Numeral[];
   scene: string; // of another they are drawn anew
   asker: number; // of another they fade in
-  dense: boolean; // lines of small type
   pick: (word: number) => void; // a number was clicked
 }
 
@@ -30,27 +29,30 @@ const Dot = ({ tip: [x, y], radius, marker, dotted, opacity }: Arc) =>
   );
 
 /** From faint at the asker to full at the word; a ribbon that crosses lines of text is faint between its ends. */
-const Fade = ({ id, start, tip, opacity, crossing }: Arc & { id: string }) => (
-  <linearGradient id={id} gradientUnits="userSpaceOnUse" x1={start[0]} y1={start[1]} x2={tip[0] + 0.01} y2={tip[1]}>
-    <stop offset="0" stop-color={RED} stop-opacity={0.28} />
-    {crossing ? (
-      [0.16, 0.8].map((at) => <stop key={at} offset={at} stop-color={RED} stop-opacity={0.06} />)
-    ) : (
-      <stop offset=".55" stop-color={RED} stop-opacity={0.86 * opacity} />
-    )}
-    <stop offset="1" stop-color={RED} stop-opacity={opacity} />
-  </linearGradient>
-);
+const Fade = ({ id, start, tip, opacity, crossing, marker }: Arc & { id: string }) => {
+  const stop = (offset: number, opacity: number) => (
+    <stop key={offset} offset={offset} stop-color={marker ? "var(--muted)" : RED} stop-opacity={opacity} />
+  );
+  return (
+    <linearGradient id={id} gradientUnits="userSpaceOnUse" x1={start[0]} y1={start[1]} x2={tip[0] + 0.01} y2={tip[1]}>
+      {stop(0, 0.28)}
+      {crossing ? [0.16, 0.8].map((at) => stop(at, 0.06)) : stop(0.55, 0.86 * opacity)}
+      {stop(1, marker ? 0.45 : opacity)}
+    </linearGradient>
+  );
+};
 
-export function Arcs({ behind, arcs, numbers, scene, asker, dense, pick }: Props) {
+const isFaded = ({ marker, crossing, dotted }: Arc) => (marker ? crossing : !dotted);
+
+export function Arcs({ behind, arcs, numbers, scene, asker, pick }: Props) {
   const id = useElementId();
   return (
     <svg class="bl-arcs" aria-hidden="true">
-      <defs>{arcs.map((arc) => arc.marker || <Fade key={arc.word} id={`${id}-${arc.word}`} {...arc} />)}</defs>
+      <defs>{arcs.map((arc) => isFaded(arc) && <Fade key={arc.word} id={`${id}-${arc.word}`} {...arc} />)}</defs>
       <g key={scene} class="bl-drawn">
         <g key={asker} class="bl-fresh">
           {[...behind, ...arcs].map((arc, n) => {
-            const { path, width, marker, dotted, word, opacity } = arc;
+            const { path, width, dotted, word, opacity } = arc;
             const isBehind = n < behind.length;
             return (
               <g key={`${isBehind ? "b" : ""}${word}`} data-word={isBehind ? undefined : word}>
@@ -58,7 +60,7 @@ export function Arcs({ behind, arcs, numbers, scene, asker, dense, pick }: Props
                   d={path}
                   pathLength={dotted ? undefined : 1}
                   fill="none"
-                  stroke={marker ? GREY : dotted || isBehind ? RED : `url(#${id}-${word})`}
+                  stroke={isFaded(arc) && !isBehind ? `url(#${id}-${word})` : arc.marker ? GREY : RED}
                   stroke-width={width}
                   stroke-opacity={isBehind ? opacity : 1}
                   class={dotted ? "bl-dotted" : undefined}
@@ -73,7 +75,7 @@ export function Arcs({ behind, arcs, numbers, scene, asker, dense, pick }: Props
         // biome-ignore lint/a11y/noStaticElementInteractions: a short cut of the pointer; the question below says the same
         <g key={word} class={`bl-weight${marker ? " bl-muted" : ""}`} data-word={word} onClick={() => pick(word)}>
           {plate && <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={height / 2} />}
-          <text x={x} y={y + 0.35 * size} font-size={dense ? 12.5 : size} text-anchor="middle">
+          <text x={x} y={y + 0.35 * size} font-size={size} text-anchor="middle">
             {share(weight, 2)}
           </text>
         </g>

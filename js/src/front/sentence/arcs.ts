@@ -1,5 +1,5 @@
 // Arcs over the words of a text, from the word that asks to those that it looks at: geometry alone, in pixels.
-
+import { upTo } from "../../paint/format";
 import type { Box } from "../../state/frontstate";
 
 export interface Scene {
@@ -11,7 +11,6 @@ export interface Scene {
   size: number; // of the type
   width: number; // of the picture
   room: number; // above the first line
-  gap: number; // between two lines
   stroke: number; // of weight 1
 }
 
@@ -44,6 +43,12 @@ export interface Numeral {
 
 type Point = [x: number, y: number];
 
+/** Where a number may stand. */
+interface Place {
+  at: Point;
+  plate: boolean; // on its own arc
+}
+
 const MOST = 6; // arcs
 const LEAST = { word: 0.02, marker: 0.05 }; // weights that are drawn
 const NUMBERS = 3;
@@ -52,6 +57,8 @@ const FAINT = 0.02; // loudness that is silence
 const GLYPHS = 0.58; // of a digit's height
 const ALONG = [0.5, 0.6, 0.4, 0.7, 0.3, 0.78, 0.22]; // where on an arc its number may stand
 const CLEARANCE = 3; // between numbers
+const SAMPLES = 24; // of a curve
+const DENSE = 20; // px of type below which all numbers are small
 
 const middle = ({ left, right }: Box) => (left + right) / 2;
 const centre = ({ top, bottom }: Box) => (top + bottom) / 2;
@@ -78,6 +85,7 @@ interface Target {
 function targetsOf({ boxes, markers, asker, weights }: Scene, lines: number[]): Target[] {
   const from = boxes[asker]!;
   const [x, half] = [middle(from), Math.min(0.36 * (from.right - from.left), 60)];
+  const line = lines[asker]!;
   const targets = boxes
     .flatMap((box, word): Target[] => {
       const [weight, marker] = [weights[word]!, markers[word]!];
@@ -86,33 +94,25 @@ function targetsOf({ boxes, markers, asker, weights }: Scene, lines: number[]): 
     })
     .sort((a, b) => b.weight - a.weight)
     .slice(0, MOST);
-  const along = (group: Target[], from: number, to: number) =>
+  const side = (sign: number) => (target: Target) =>
+    target.line === line && sign * (middle(target.box) - x) > 0 ? sign * (middle(target.box) - x) : 0;
+  const toSide = (sign: number) => targets.filter(side(sign)).sort((a, b) => side(sign)(a) - side(sign)(b));
+  const across = (sign: number) =>
+    targets.filter((target) => Math.sign(target.line - line) === sign).sort((a, b) => middle(a.box) - middle(b.box));
+  for (const group of [[...toSide(-1), ...across(-1), ...toSide(1).reverse()], across(1)]) {
+    const most = half * Math.min(1, 0.3 * (group.length - 1));
     group.forEach((target, n) => {
-      target.x = x + (group.length > 1 ? from + ((to - from) * n) / (group.length - 1) : (from + to) * 0.12);
+      if (group.length > 1) target.x = x - most + (2 * most * n) / (group.length - 1);
     });
-  const side = (sign: number, list: Target[]) =>
-    list.filter(({ box }) => sign * (middle(box) - x) > 0).sort((a, b) => sign * (middle(a.box) - middle(b.box)));
-  const line = lines[asker]!;
-  const level = targets.filter((target) => target.line === line);
-  along(side(-1, level), -half, 0);
-  along(side(1, level), half, 0);
-  for (const sign of [-1, 1]) {
-    const elsewhere = targets.filter((target) => Math.sign(target.line - line) === sign);
-    along(
-      elsewhere.sort((a, b) => middle(a.box) - middle(b.box)),
-      -0.8 * half,
-      0.8 * half,
-    );
   }
   return targets;
 }
 
 const round = (...numbers: number[]) => numbers.map((number) => number.toFixed(1)).join(" ");
 
-/** A curve that rises from both ends as high as `height`. */
-function bow(start: Point, tip: Point, height: number) {
-  const lift = (4 / 3) * height;
-  const [a, b] = [start[1] - lift, tip[1] - lift];
+/** A curve that leaves `start` and enters `tip` upright, by so much up (−) or down. */
+function curve(start: Point, leave: number, enter: number, tip: Point) {
+  const [a, b] = [start[1] + leave, tip[1] - enter];
   return {
     path: `M${round(...start)}C${round(start[0], a)} ${round(tip[0], b)} ${round(...tip)}`,
     at: (u: number): Point => {
@@ -123,16 +123,20 @@ function bow(start: Point, tip: Point, height: number) {
   };
 }
 
-/** A ribbon between two lines. */
-function ribbon(start: Point, tip: Point) {
-  const way = 0.72 * (tip[1] - start[1]);
-  return `M${round(...start)}C${round(start[0], start[1] + way)} ${round(tip[0], tip[1] - way)} ${round(...tip)}`;
+/** A curve that rises from both ends as high as `height`. */
+const bow = (start: Point, tip: Point, height: number) => curve(start, (-4 / 3) * height, (4 / 3) * height, tip);
+
+/** A ribbon between two lines: soon near the line that it leads to, above the bows of its own. */
+function ribbon(start: Point, tip: Point, crossing: boolean) {
+  const way = tip[1] - start[1];
+  return crossing ? curve(start, 0.72 * way, 0.72 * way, tip) : curve(start, 0.85 * way, 0.45 * way, tip);
 }
 
-const numeral = (word: number, weight: number, marker: boolean, large: boolean) => {
-  const size = large && !marker ? 17 : 13;
+type Lettered = Pick<Numeral, "word" | "weight" | "marker" | "size" | "width" | "height">;
+
+function numeral(word: number, weight: number, marker: boolean, size: number): Lettered {
   return { word, weight, marker, size, width: 4 * GLYPHS * size + 8, height: 1.35 * size };
-};
+}
 
 const overlap = (a: Numeral, b: Numeral) =>
   Math.abs(a.x - b.x) < (a.width + b.width) / 2 + CLEARANCE &&
@@ -144,72 +148,118 @@ const covers = (number: Numeral, { left, top, right, bottom }: Box) =>
   number.y + number.height / 2 > top + 2 &&
   number.y - number.height / 2 < bottom - 2;
 
-/** The arcs, the smallest first, and their numbers, which neither cover each other nor a word. */
+/** Where a curve runs, and how thick it is where the head is as loud as in the model. */
+interface Course {
+  word: number;
+  thickness: number;
+  points: Point[];
+}
+
+/** Where a curve is looked at, from 0 to 1: one that crosses lines of text is seen at its ends alone. */
+const samples = (crossing: boolean) =>
+  upTo(SAMPLES + 1)
+    .map((n) => n / SAMPLES)
+    .filter((u) => !crossing || u < 0.16 || u > 0.8);
+
+/** How much of a curve runs under a number. */
+const hidden = ({ x, y, width, height }: Numeral, { points, thickness }: Course) =>
+  points.filter(
+    ([a, b]) => Math.abs(a - x) < (width + thickness) / 2 && Math.abs(b - y) < (0.8 * height + thickness) / 2,
+  ).length;
+
+/** The room above every line, from the words of the line before; above the first line `room`. */
+function roomsOf({ boxes, room }: Scene, lines: number[]): number[] {
+  const edges = (n: number) => boxes.filter((box, word): box is Box => box !== null && lines[word] === n);
+  return Array.from({ length: Math.max(...lines) + 1 }, (_, n) =>
+    n === 0
+      ? room
+      : Math.min(...edges(n).map(({ top }) => top)) - Math.max(...edges(n - 1).map(({ bottom }) => bottom)),
+  );
+}
+
+/** The arcs, the smallest first, and their numbers, which cover neither each other nor a word nor another's arc. */
 export function arcsOf(scene: Scene): { arcs: Arc[]; numbers: Numeral[] } {
-  const { boxes, asker, markers, weights, loudness, size, width, room, gap, stroke } = scene;
+  const { boxes, asker, markers, weights, loudness, size, width, stroke } = scene;
   const from = boxes[asker];
   if (!from) return { arcs: [], numbers: [] };
   const lines = linesOf(boxes, size);
+  const rooms = roomsOf(scene, lines);
   const targets = targetsOf(scene, lines);
   const line = lines[asker]!;
   const isLevel = (target: Target) => target.line === line;
   const reach = (target: Target) => Math.abs(middle(target.box) - target.x);
+  const gapOf = (target: Target) => rooms[target.line < line ? line : Math.min(line + 1, rooms.length - 1)]!;
   const furthest = targets.filter(isLevel).reduce((most, target) => Math.max(most, reach(target)), 1);
-  const widest = (target: Target) => (isLevel(target) ? 0.2 * reach(target) + 3 : 0.3 * gap) / target.weight;
-  const unit = targets.reduce((least, target) => Math.min(least, widest(target)), stroke) * loudness; // one for all
+  const shares = targets.some((target) => target.line < line) ? 0.42 : 0.6; // of the room, beside ribbons
+  const highest = line === 0 ? rooms[0]! : shares * rooms[line]!;
+  const widest = (target: Target) => (isLevel(target) ? 0.2 * reach(target) + 3 : 0.17 * gapOf(target)) / target.weight;
+  const unit = targets.reduce((least, target) => Math.min(least, widest(target)), stroke); // one for all
   const dotted = loudness < FAINT;
   const named = targets.filter((target) => !target.marker).slice(0, NUMBERS);
   const numbered = named.filter(({ weight }, n) => n === 0 || weight >= NUMBERED.word);
   if (targets[0]?.marker && targets[0].weight > NUMBERED.marker) numbered.unshift(targets[0]);
-  const places = new Map<number, { plate: boolean; points: Point[] }>();
+  const places = new Map<number, Place[]>();
+  const courses: Course[] = [];
   const arcs = targets.map((target): Arc => {
     const { word, weight, marker, box } = target;
-    const thickness = dotted ? 1.3 : Math.max(1.1, unit * weight);
+    const full = Math.max(1.1, unit * weight);
+    const thickness = dotted ? 1.3 : Math.max(1.1, unit * weight * loudness);
     const radius = dotted ? 2.2 : Math.max(2, thickness / 2 + (thickness > 4 ? 1.2 : 0.6));
-    const arc = { word, weight, marker, dotted, width: thickness, radius };
-    const opacity = marker ? 0.9 : weight > 0.3 ? 1 : weight > 0.1 ? 0.8 : 0.6;
-    if (isLevel(target)) {
-      const [start, tip]: [Point, Point] = [
-        [target.x, from.top - 4],
-        [middle(box), box.top - radius],
-      ];
-      const highest = (line === 0 ? room : 0.8 * gap) * (reach(target) / furthest) ** 0.62;
-      const { path, at } = bow(start, tip, Math.min(highest, 0.46 * reach(target) + 0.42 * size));
-      const [x, y] = at(0.5);
-      const above = [0, 1, 2].map((n): Point => [x, y - thickness / 2 - 13 - 22 * n]);
-      const isShort = reach(target) < 90;
-      places.set(word, { plate: !isShort, points: isShort ? above : [...ALONG.map(at), ...above] });
-      return { ...arc, path, start, tip, opacity, crossing: false };
-    }
     const isUp = target.line < line;
-    const start: Point = [target.x, isUp ? from.top - 4 : from.bottom + 4];
+    const isBelow = target.line > line;
+    const crossing = Math.abs(target.line - line) > 1;
+    const start: Point = [target.x, isBelow ? from.bottom + 4 : from.top - 4];
     const tip: Point = [middle(box), isUp ? box.bottom + radius : box.top - radius];
-    const aside = thickness / 2 + 24;
+    const height = Math.min(highest * (reach(target) / furthest) ** 0.62, 0.46 * reach(target) + 0.42 * size);
+    const { path, at } = isLevel(target) ? bow(start, tip, height) : ribbon(start, tip, crossing);
+    courses.push({ word, thickness: full, points: samples(crossing).map(at) });
+    const along = ALONG.map((u): Place => ({ at: at(u), plate: true }));
+    const apex = at(0.5);
+    const above = [0, 1, 2]
+      .map((n): Place => ({ at: [apex[0], apex[1] - full / 2 - 13 - 22 * n], plate: false }))
+      .filter(({ at: [, y] }) => line === 0 || y > from.top - rooms[line]!); // of a line above it would be another's
     const nearer = tip[0] < start[0] ? -1 : 1;
-    const points = [0, 14].flatMap((down) =>
-      [nearer, -nearer, 2 * nearer, -2 * nearer].map(
-        (way): Point => [tip[0] + way * aside, tip[1] + (isUp ? 1 : -1) * (8 + down)],
+    const edge = isUp ? box.bottom : box.top;
+    const besides = [0, 7, 14].flatMap((down) =>
+      [nearer, -nearer].map(
+        (way): Place => ({
+          at: [tip[0] + way * (full / 2 + 25), edge + (isUp ? 1 : -1) * (10 + down)],
+          plate: false,
+        }),
       ),
     );
-    places.set(word, { plate: false, points });
-    const crossing = Math.abs(target.line - line) > 1;
-    return { ...arc, path: ribbon(start, tip), start, tip, opacity, crossing };
+    places.set(
+      word,
+      isLevel(target) ? (reach(target) < 90 ? above : [...along, ...above]) : [...besides, ...(crossing ? [] : along)],
+    );
+    const opacity = marker ? 0.9 : weight > 0.3 ? 1 : weight > 0.1 ? 0.8 : 0.6;
+    return { word, weight, marker, dotted, width: thickness, radius, path, start, tip, opacity, crossing };
   });
   const numbers: Numeral[] = [];
-  const put = (label: ReturnType<typeof numeral>, points: Point[], plate: boolean) => {
+  const put = (label: Lettered, points: Place[]) => {
     const free = points
-      .map(([x, y]): Numeral => ({ ...label, plate, x: inside(x, label.width / 2, width), y }))
-      .find((one) => !numbers.some((other) => overlap(one, other)) && !boxes.some((box) => box && covers(one, box)));
-    if (free) numbers.push(free);
+      .map(({ at: [x, y], plate }): Numeral => ({ ...label, plate, x: inside(x, label.width / 2, width), y }))
+      .filter((one) => !numbers.some((other) => overlap(one, other)) && !boxes.some((box) => box && covers(one, box)));
+    const covered = (one: Numeral) =>
+      courses.reduce((sum, course) => {
+        const count = hidden(one, course);
+        const isOn = one.plate && course.word === one.word && count < course.points.length / 2; // of its own enough is seen
+        return isOn ? sum : sum + count;
+      }, 0);
+    const best = free.reduce<Numeral | undefined>(
+      (least, one) => (least && covered(least) <= covered(one) ? least : one),
+      undefined,
+    );
+    if (best) numbers.push({ ...best, plate: best.plate || covered(best) > 0 });
   };
+  const small = size < DENSE ? 12.5 : 13;
   numbered.forEach(({ word, weight, marker }, n) => {
-    const { points, plate } = places.get(word)!;
-    put(numeral(word, weight, marker, n === 0), points, plate);
+    put(numeral(word, weight, marker, n === 0 && !marker && size >= DENSE ? 17 : small), places.get(word)!);
   });
   const itself = weights[asker]!;
   const isAlone = markers.filter((marker) => !marker).length === 1 && !markers[asker];
   if (isAlone || (itself > NUMBERED.itself && itself > (targets[0]?.weight ?? 0)))
-    put(numeral(asker, itself, markers[asker]!, false), [[middle(from), from.bottom + 14]], false); // no arc to itself
+    put(numeral(asker, itself, markers[asker]!, small), [{ at: [middle(from), from.bottom + 14], plate: false }]); // no arc to itself
   return { arcs: arcs.reverse(), numbers };
 }
 

@@ -11,15 +11,14 @@ interface Props {
   habit: { step: -1 | 1; rows: ArrayLike<number>[] } | null; // see habitOf
   preview: PreviewRow | null; // of another head, which the scene is of
   name: string; // of another they are drawn anew
-  dense: boolean; // lines of small type
   pick: (word: number) => void; // a number was clicked
 }
 
-export function HeadArcs({ scene, habit, preview, name, dense, pick }: Props) {
+export function HeadArcs({ scene, habit, preview, name, pick }: Props) {
   const view = useView();
   const loudness = preview ? factorOf(view.overview, preview.layer, preview.head) : loudnessOf(view);
   const loud = useMemo(() => ({ ...scene, loudness }), [scene, loudness]);
   const { arcs, numbers } = useMemo(() => arcsOf(loud), [loud]);
   const behind = habit ? habitArcs(loud, habit.rows, habit.step) : [];
-  return <Arcs {...{ behind, arcs, numbers, asker: scene.asker, dense, scene: name, pick }} />;
+  return <Arcs {...{ behind, arcs, numbers, asker: scene.asker, scene: name, pick }} />;
 }

@@ -12,7 +12,7 @@ export interface Lettering {
 const ONE = { least: 23, most: 46, pair: 34 }; // px
 const SMALL = { most: 28, room: 92, pair: { room: 36, gap: 42 } }; // above all heads
 const LINES = { least: 22, most: 27 };
-export const DENSE = { size: 18.5, gap: 21, room: 24 };
+export const DENSE = { size: 18.5, gap: 21, room: 16 };
 const LONG_LINES = 8; // of small type; a longer text is shown in part
 const PART_LINES = 3;
 const FEW = 3.4; // lines of the larger type
@@ -58,5 +58,5 @@ export function fittedType(stage: HTMLElement, texts: string[], width: number, i
   const total = widths.reduce((sum, one) => sum + one, 0);
   if ((total * LINES.least) / width > FEW) return { ...DENSE, one: false, dense: true };
   const size = Number(Math.max(LINES.least, Math.min(LINES.most, (1.85 * width) / total)).toFixed(2));
-  return { size, one: false, dense: false, room: 52, gap: 2 * size };
+  return { size, one: false, dense: false, room: 26, gap: 1.45 * size };
 }

@@ -1,12 +1,13 @@
 // What is pinned by an arc; and through an edit it stays so, while its word stands in the text.
 import { useEffect, useRef } from "preact/hooks";
+import { visit } from "../../state/page";
 import type { View } from "../../state/view";
 import { movedPlaces } from "./wordplaces";
 import type { Words } from "./wordrow";
 
 /** Keep what was pinned where its word still stands after an edit; the kernel looks for the token alone. */
 export function usePins(view: View, words: Words) {
-  const { synced, overview, page, shownHead } = view;
+  const { synced, overview, shownHead } = view;
   const state = useRef({ overview, words, query: null as number | null, key: null as number | null, edited: false });
   const isSame = state.current.overview.subject === overview.subject;
   useEffect(() => {
@@ -39,8 +40,7 @@ export function usePins(view: View, words: Words) {
       const cells = queries.flatMap((query) => keys.map((key) => ({ query, key })));
       const weightOf = ({ query, key }: (typeof cells)[number]) => shownHead.weights.at(query, key);
       const cell = cells.reduce((best, one) => (weightOf(one) > weightOf(best) ? one : best));
-      page.tabChosen.value = true;
-      synced.put({ ...cell, view: "neurons" });
+      visit(view, "neurons", cell);
     },
   };
 }

@@ -81,7 +81,7 @@ export function Sentence() {
   const scene = useMemo(
     (): Scene => ({
       ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: 1 },
-      ...{ size: type.size, room: type.room, gap: type.gap, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
+      ...{ size: type.size, room: type.room, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
     }),
     [boxes, asker, row, type, width],
   );
@@ -193,7 +193,7 @@ export function Sentence() {
             return <Line key={n} {...shared} field={fields[n]!} focus={n === 1 && second.value && !hasPair} />;
           })}
           <HeadArcs
-            {...{ scene, preview, habit: preview ? null : habit, dense: type.dense }}
+            {...{ scene, preview, habit: preview ? null : habit }}
             name={`${overview.subject} ${previewKey ?? `${shownHead.layer} ${shownHead.head}`}`}
             pick={(word) => preview || pinCell(asker, word)}
           />

@@ -14,7 +14,7 @@ import { Bars, barText, Vectors } from "./bars";
 import { nameOf } from "./rowquestion";
 import type { Step } from "./steps";
 
-const BARS = 8; // keys that have a bar
+const BARS = 8; // on a slide
 const LARGEST_POWER = 7; // e^7 is about 1,000: of larger scores the largest is taken off first
 
 /** The exponentials of a row's scores; `less` is what is taken off each score, 0 where they are neither huge nor tiny. */
@@ -37,7 +37,8 @@ const dotOf = ({ d, q, k }: Slice, query: number, key: number): number => {
   return sum;
 };
 
-export function computedSteps(view: View, query: number, key: number): Step[] {
+/** `most`: keys that have a bar. */
+export function computedSteps(view: View, query: number, key: number, most = BARS): Step[] {
   const { overview, shownHead } = view;
   const { slice } = shownHead;
   const { q, scores, alpha, keyCount } = cellFacts(slice, query, key);
@@ -58,8 +59,8 @@ export function computedSteps(view: View, query: number, key: number): Step[] {
   const bias = isHidden ? 0 : biasOf(slice, query, key);
   const { shift, powers, sum } = exponentials(scores);
 
-  const top = largest(Float32Array.from(alpha), BARS).positions;
-  const keys = (top.includes(key) ? top : [key, ...top.slice(0, BARS - 1)]).sort((a, b) => a - b);
+  const top = largest(Float32Array.from(alpha), most).positions;
+  const keys = (top.includes(key) ? top : [key, ...top.slice(0, most - 1)]).sort((a, b) => a - b);
   const bars = (values: ArrayLike<number>) => (
     <>
       <Bars

@@ -14,6 +14,7 @@ import { Place, Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Listed } from "./columns";
 import { neuronTable, type SheetProps, sheetOf, unitsOf } from "./headneurons";
+import { Steps } from "./steps";
 
 export function Neurons() {
   const view = useView();
@@ -29,6 +30,7 @@ export function Neurons() {
   return (
     <div class="bl-neurons" data-testid="neurons">
       <Formula sheet={sheet} />
+      <Steps query={focus.query} target={focus.key} />
       <header class="bl-panel-head">
         <h3>
           How “<Place units={unitsOf(overview.queries.tokens)} n={focus.query} />” gets its attention

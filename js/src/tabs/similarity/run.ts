@@ -1,6 +1,7 @@
 // Two texts that each are a run of their own, and the run of either of them alone.
 import { batch } from "@preact/signals";
 import { SETTINGS } from "../../generated/vocabulary";
+import { visit } from "../../state/page";
 import type { View } from "../../state/view";
 
 /** Show why two texts are similar; the tasks are those of the texts before. */
@@ -24,20 +25,18 @@ export async function runApart(view: View, a: string, b: string): Promise<void> 
     page.similarTo.value = SETTINGS.similar_to;
     if (b.trim()) {
       compareTexts(view, a, b);
-      page.tabChosen.value = true;
-      synced.put({ view: "similarity" });
+      visit(view, "similarity");
     } else if (synced.view.value === "similarity") synced.put({ view: "" });
   });
 }
 
 /** The run of a text with a token of it pinned, and why it looks where it does. */
 export async function openRun(view: View, text: string, query: number): Promise<void> {
-  const { synced, overview, page } = view;
+  const { synced, overview } = view;
   if (overview.text !== text || overview.text_pair) await view.run(text, "");
   batch(() => {
     const tabs = overview.tabs.map(({ name }) => name);
     synced.parts.value = ["header", "atlas", "head", ...tabs]; // of this page alone
-    page.tabChosen.value = true;
-    synced.put({ query, key: null, view: "why" });
+    visit(view, "why", { query, key: null });
   });
 }

@@ -171,7 +171,7 @@ def explain(hand: Hand) -> Steps:
     expect(hand.explained()).to_contain_text(shown(float(trace("pair").attention(1)[8, 3, 4])))
 
 
-@ability("see the keys that do something", 1)
+@ability("see the keys that do something", 1, front=True)
 def help(hand: Hand) -> Steps:
     hand.help()
     yield
@@ -179,7 +179,7 @@ def help(hand: Hand) -> Steps:
         expect(hand.helped()).to_contain_text(key)
 
 
-@ability("present a head", 1, **PINNED)
+@ability("present a head", 1, front=True, **PINNED)
 def present(hand: Hand) -> Steps:
     slide = hand.present()
     yield
@@ -188,7 +188,7 @@ def present(hand: Hand) -> Steps:
     expect(slide).to_have_count(0)
 
 
-@ability("go through what is presented by keys", 7, **PINNED)
+@ability("go through what is presented by keys", 7, front=True, **PINNED)
 def steps(hand: Hand) -> Steps:
     slide = hand.present()
     hand.press(*["ArrowRight"] * 5, "ArrowDown")

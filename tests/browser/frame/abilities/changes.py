@@ -158,7 +158,7 @@ def patch(hand: Hand) -> Steps:
     assert torch.equal(hand.view.trace.layer_output(5), run.layer_output(5))
 
 
-@ability("see what a model answers", 0, of="masked")
+@ability("see what a model answers", 0, of="masked", front=True)
 def answers(hand: Hand) -> Steps:
     yield
     best = trace("masked").predictions(k=1)

@@ -17,13 +17,14 @@ class Ability:
     """`name` in plain words. clicks_before: what it took on the screen that this table was made on.
 
     of: the subject, a name of `subjects.SUBJECTS`. given: how the view is opened. A key pressed instead of a click
-    counts as one; typing does not.
+    counts as one; typing does not. front: it needs only what stands above the button "All heads".
     """
 
     name: str
     clicks_before: int
     doing: Doing
     of: str = "pair"
+    front: bool = False
     given: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -34,11 +35,13 @@ class Ability:
 ABILITIES: list[Ability] = []
 
 
-def ability(name: str, clicks_before: int, of: str = "pair", **given: Any) -> Callable[[Doing], Doing]:
+def ability(
+    name: str, clicks_before: int, of: str = "pair", front: bool = False, **given: Any
+) -> Callable[[Doing], Doing]:
     """Put a function into the table."""
 
     def put(doing: Doing) -> Doing:
-        ABILITIES.append(Ability(name, clicks_before, doing, of, given))
+        ABILITIES.append(Ability(name, clicks_before, doing, of, front, given))
         return doing
 
     return put

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from browser.views import PATIENCE, Seen
 
@@ -40,10 +40,11 @@ class Clicks:
         self.clicks += 1
 
     def write(self, target: Locator, text: str) -> None:
-        if target.evaluate("field => field.tagName === 'TEXTAREA'"):
-            self.enter(target)  # words lie under the sentence's field
-        else:
-            self.click(target)
+        line = target.evaluate("field => [...document.querySelectorAll('.bl-stage textarea')].indexOf(field)")
+        if line > 0 and target.input_value() == "":
+            expect(target).to_be_focused()  # a new line has the caret
+        elif not target.evaluate("field => field === document.activeElement"):
+            self.click(target if line < 0 else self.seen.gap(line))
         target.fill(text)
 
     def choose(self, label: str, value: str, within: Locator | None = None) -> None:
@@ -53,6 +54,12 @@ class Clicks:
     def slide(self, label: str, value: float) -> None:
         self.seen.slide(label, value)
         self.clicks += 1
+
+    def unfold(self) -> None:
+        """Unfold all heads, where they are not."""
+        button = self.root.locator(".bl-open-heads[aria-expanded=false]")
+        if button.count():
+            self.click(button)
 
     def more(self) -> None:
         """Open the row behind "⋯", where it is closed."""

@@ -1,0 +1,62 @@
+"""Work of minutes on many texts, window by window, whose answers are saved now and then and whatever ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from ..base.arrays_file import Autosave
+from ..base.atomic import claimed
+from ..base.interrupts import Stop, stoppable
+from ..base.progress import bar, is_watched
+from ..errors import BertLensError
+
+Key = TypeVar("Key", bound=Hashable)
+Answer = TypeVar("Answer")
+
+
+def complete(
+    answers: dict[Key, Answer],
+    missing: Sequence[Key],
+    work: Callable[[Sequence[Key]], Iterable[Answer]],
+    size: int,
+    path: Path | None,
+    save: Callable[[], None],
+    unit: str,
+    doing: str,
+    progress: bool,
+) -> None:
+    """Put into `answers` those of what is missing. work: of a window of at most `size`, in its order.
+
+    path: the file that `save` writes, claimed meanwhile, now and then and whatever ends the work; None where nothing is
+    saved. unit, doing, progress: as of `progress.bar`. Raises BertLensError, one sentence, after Ctrl-C where there is
+    a file, KeyboardInterrupt where there is none or somebody watches; InputError where another run writes the file.
+    """
+    with ExitStack() as stack:
+        stop = Stop()
+        if path is not None:
+            stack.enter_context(claimed(path))
+            stop = stack.enter_context(stoppable())
+        progress_bar = stack.enter_context(bar(len(missing), unit, doing, progress))
+        autosave = Autosave(save)
+        try:
+            for start in range(0, len(missing), size):
+                window = missing[start : start + size]
+                answers |= zip(window, work(window), strict=True)
+                progress_bar.update(len(window))
+                if path is not None:
+                    autosave()
+        except KeyboardInterrupt:
+            if path is None or is_watched():
+                raise
+            count = sum(key in answers for key in missing)
+            saved = f", and saved in {path}" if count else ""
+            raise BertLensError(
+                f"stopped: {count:,} of {len(missing):,} {unit}s are done{saved}; the same call goes on"
+            ) from None
+        finally:
+            stop.over = True  # a further signal changes nothing
+            if path is not None:
+                save()

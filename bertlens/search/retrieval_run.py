@@ -1,0 +1,239 @@
+"""Why is the wrong passage first? A collection as a model ranks it: how well, where it fails, why, and what if."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.atomic import text_file
+from ..base.paths import as_path
+from ..errors import InputError, check_batch, check_lens, check_number, excerpt
+from ..lens import Lens
+from ..text.plain_words import words_of
+from . import bm25, failures, hubs, metrics, paired, slices
+from .collection import Collection
+from .contrast import contrast
+from .passage_limits import PassageLimit
+from .ranked_lists import RankedLists
+from .reading import as_id, collection, examples
+from .score_difference import Contrast
+from .search_page import page
+from .stages import Stages, ranked
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ENDING = ".vectors.safetensors"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Retrieval:
+    """What `retrieval` gives: ranked lists of a collection's passages, and what can be asked of them.
+
+    `failures` and `metrics` need judgements, `ranking`, `hubs` and `contrast` do not. Tables are DataFrames.
+    """
+
+    lens: Lens
+    collection: Collection
+    stages: Stages
+    first_stage: Lens | None = None
+
+    @property
+    def lists(self) -> RankedLists:
+        """The ranked lists of the model."""
+        return self.stages.lists
+
+    @cached_property
+    def bm25_lists(self) -> RankedLists:
+        """The lists that BM25 gives for the same questions, see `bm25.bm25`."""
+        return bm25.bm25(self.collection)
+
+    @cached_property
+    def by_question(self) -> DataFrame:
+        """A row for each question with a relevant document, a column for each measure. Raises InputError without."""
+        self._check_judged()
+        return metrics.by_question(self.lists, self.collection)
+
+    @cached_property
+    def frequencies(self) -> dict[str, int]:
+        """Word, without case, -> in how many passages it stands: for `Contrast.without(frequencies=)`."""
+        return dict(Counter(word for text in self.collection.passages for word in {*words_of(text)}))
+
+    def metrics(self) -> DataFrame:
+        """nDCG@10 with binary and with graded gains, MRR, MAP and recall: the mean over questions with its interval,
+        beside BM25 on the same questions and the paired difference. See `metrics.table`.
+
+        Raises InputError without judgements.
+        """
+        return metrics.table(self.by_question, metrics.by_question(self.bm25_lists, self.collection))
+
+    def slices(self) -> DataFrame:
+        """The measures for short and long questions and passages, cut passages, rare words. See `slices.slices`."""
+        self._check_judged()
+        return slices.slices(self.by_question, self.collection, PassageLimit(self.lens))
+
+    def failures(self) -> DataFrame:
+        """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failures`."""
+        self._check_judged()
+        stages = self.stages
+        return failures.failures(
+            self.lens, self.collection, stages.lists, first_lists=stages.first_lists, vectors=stages.vectors
+        )
+
+    def hubs(self) -> DataFrame:
+        """How often each passage stands among ten for questions that it is not relevant to. See `hubs.hubs`."""
+        return hubs.hubs(self.collection, self.lists)
+
+    def ranking(self, query: str | int, k: int = 10) -> DataFrame:
+        """The k best passages of a question, by its id: rank, passage, document, score, grade (NaN where none was
+        given), text. Raises InputError for an id that is not there and a k below 1."""
+        from pandas import DataFrame
+
+        at = self._query(query)
+        rows = self.lists.passages(at)[: check_number(k, "k is how many passages to list,", 1)].tolist()
+        grades = self.collection.grades.get(self.collection.query_ids[at], {})
+        documents = [self.collection.documents[row] for row in rows]
+        return DataFrame(
+            {
+                "rank": range(1, len(rows) + 1),
+                "passage": [self.collection.passage_ids[row] for row in rows],
+                "document": documents,
+                "score": self.lists.scores[at, : len(rows)],
+                "grade": [grades.get(name, float("nan")) for name in documents],
+                "text": [self.collection.passages[row] for row in rows],
+            }
+        )
+
+    def contrast(self, query: str | int, wrong: str | int | None = None, right: str | int | None = None) -> Contrast:
+        """Why one passage stands before another for a question: the difference of their scores as exact sums.
+
+        By ids. wrong: the first passage where it is not named; right: the best of those that are relevant.
+        Raises InputError for an id that is not there, and where no relevant passage can be told.
+        """
+        at = self._query(query)
+        first = self._passage(wrong) if wrong is not None else int(self.lists.passages(at)[0])
+        second = self._passage(right) if right is not None else self._best_right(at)
+        texts = self.collection.passages
+        if first == second:
+            ids = self.collection.passage_ids
+            way = "name right=" if right is not None or wrong is not None else "a relevant one is first, name wrong="
+            raise InputError(f"passage {excerpt(ids[first])} cannot be laid beside itself: {way}")
+        return contrast(self.lens, self.collection.queries[at], texts[first], texts[second])
+
+    def against(self, before: Retrieval | str | Path) -> DataFrame:
+        """Each measure beside that of an earlier run, or of the file that `save` wrote: the paired difference over the
+        same questions with its interval, p by Holm over the measures. See `paired.against`.
+
+        Raises InputError for another collection.
+        """
+        if not isinstance(before, Retrieval):
+            return paired.against(paired.from_json(as_path(before), self.collection), self.by_question)
+        paired.check_same("the earlier run", paired.digests(before.collection), self.collection)
+        return paired.against(before.by_question, self.by_question)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the measures of each question as JSON, for `against` and `--check`. Raises ExportError."""
+        return paired.to_json(as_path(path), self.by_question, self.collection, self.lens.model_name)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write all tables as one page that needs no kernel and no network. Raises ExportError."""
+        return text_file(page(self), path)
+
+    def _check_judged(self) -> None:
+        if not self.collection.judged:
+            raise InputError("no question has a relevant document: give relevance=, or ask for ranking, hubs, contrast")
+
+    def _query(self, name: str | int) -> int:
+        return _place(self.collection.query_ids, name, "question")
+
+    def _passage(self, name: str | int) -> int:
+        return _place(self.collection.passage_ids, name, "passage")
+
+    def _best_right(self, query: int) -> int:
+        """The passage that stands first of those of relevant documents; of one that is in no list, any of it."""
+        relevant = self.collection.relevant(query)
+        ranked_rows = self.lists.passages(query).tolist()
+        rows = (row for row in [*ranked_rows, *range(len(self.collection.passages))])
+        place = next((row for row in rows if self.collection.documents[row] in relevant), None)
+        if place is None:
+            name = excerpt(self.collection.query_ids[query])
+            raise InputError(f"no relevant passage is known for question {name}: name one by right=")
+        return place
+
+    def __repr__(self) -> str:
+        size = f"{len(self.collection.queries):,} questions, {len(self.collection.passages):,} passages"
+        if not self.collection.judged:
+            return f"Retrieval({self.lens.model_name}: {size}, without judgements)"
+        mean = float(self.by_question["nDCG@10"].mean())
+        return f"Retrieval({self.lens.model_name}: {size}; nDCG@10 {mean:.3f} over {len(self.by_question):,} questions)"
+
+
+def _place(ids: tuple[str, ...], name: str | int, what: str) -> int:
+    """Where an id stands. Raises InputError, with examples, for one that is not there."""
+    try:
+        return ids.index(as_id(name))
+    except ValueError:
+        raise InputError(f"no {what} {excerpt(name)} in this collection: there are {examples(ids)}") from None
+
+
+def retrieval(
+    lens: Lens,
+    queries: Any,
+    corpus: Any,
+    relevance: Any = None,
+    *,
+    first_stage: Lens | None = None,
+    column: str | None = None,
+    document: str | None = None,
+    keep: bool | str | Path = True,
+    int8: bool = False,
+    batch_size: int = 32,
+    progress: bool = True,
+) -> Retrieval:
+    """How a model ranks the passages of a corpus for questions, and why the wrong one is first: a `Retrieval`.
+
+    lens: of a sentence encoder, a bare encoder, a late-interaction encoder; or of a cross-encoder, which scores the
+    first 100 of `first_stage`, a Lens of an encoder, anew. queries, corpus, relevance, column, document: as of
+    `reading.collection`: files, folders of BEIR, tables, lists. Without relevance there are no measures and failures.
+
+    The passages' vectors are kept in a file beside the corpus, where that is a file or a folder, one for each model,
+    and made again only where a text or the model changed; keep: False for none, or the file. int8: kept as a byte a
+    number, a quarter of the room; scores are of the rounded ones. After Ctrl-C the same call goes on. progress: a bar
+    after two seconds. The 200 best of each question are listed, by score, then by id; scores are the model's own
+    similarity, in float64.
+
+    Raises InputError for ids that do not fit each other and for texts that cannot be read, ModelError for a
+    cross-encoder without a first stage, or of several labels.
+    """
+    check_lens(lens)
+    batch_size = check_batch(batch_size)
+    texts = collection(queries, corpus, relevance, column=column, document=document)
+    stages = ranked(
+        lens,
+        texts,
+        first_stage=first_stage,
+        file=_file(keep, corpus, [lens, *([first_stage] if first_stage else [])], int8),
+        int8=int8,
+        batch_size=batch_size,
+        progress=progress,
+    )
+    return Retrieval(lens, texts, stages, first_stage)
+
+
+def _file(keep: bool | str | Path, corpus: Any, lenses: Sequence[Lens], int8: bool) -> Path | None:
+    """Where vectors are kept: beside a corpus that is a file, in one that is a folder; another file for each model, so
+    that two can be compared."""
+    if not isinstance(keep, bool):
+        return as_path(keep)
+    if not keep or not isinstance(corpus, str | Path):
+        return None
+    path = as_path(corpus)
+    about = json.dumps([int8, *(lens.borrowed.identity() for lens in lenses)], sort_keys=True)
+    ending = f".{hashlib.sha256(about.encode()).hexdigest()[:8]}{ENDING}"
+    return path / f"bertlens{ending}" if path.is_dir() else path.with_name(path.name + ending)

@@ -1,0 +1,115 @@
+"""The page of a retrieval: how good it is, what fails, hubs, slices; plain tables in one file that loads nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import BertLensError
+from ..export import pages
+from ..lens import Lens
+from ..trace.provenance import made_with
+from . import metrics, slices
+from .bm25 import SAID
+from .collection import Collection
+from .failures import failure_kinds, failures_said
+from .hubs import RULE, hubs_said
+from .score_difference import Contrast
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAILURES = 200  # with the largest gap
+CONTRASTS = 5  # of these, about two seconds each
+HUBS = 20
+Fields = dict[str, Any]  # what a template is rendered with
+
+
+class RetrievalTables(Protocol):
+    """What a page shows of a `Retrieval`, which writes it."""
+
+    @property
+    def lens(self) -> Lens: ...
+
+    @property
+    def collection(self) -> Collection: ...
+
+    def metrics(self) -> pd.DataFrame: ...
+
+    def slices(self) -> pd.DataFrame: ...
+
+    def failures(self) -> pd.DataFrame: ...
+
+    def hubs(self) -> pd.DataFrame: ...
+
+    def contrast(self, query: str, wrong: str, right: str) -> Contrast: ...
+
+
+def page(retrieval: RetrievalTables) -> str:
+    """The text of the page."""
+    collection = retrieval.collection
+    texts = dict(zip(collection.passage_ids, collection.passages, strict=True))
+    hubs = retrieval.hubs()
+    fields: Fields = {
+        "model": retrieval.lens.model_name,
+        "queries": len(collection.queries),
+        "passages": len(collection.passages),
+        "documents": len({*collection.documents}) if collection.has_documents else 0,
+        "notes": collection.notes,
+        "quality": _quality(retrieval) if collection.judged else None,
+        "failures": _failures(retrieval, texts) if collection.judged else None,
+        "hubs": {
+            "said": hubs_said(hubs),
+            "rule": RULE,
+            "rows": [row | {"text": texts[row["passage"]]} for row in _records(hubs[hubs["hub"]].head(HUBS))],
+        },
+        "slices": _slices(retrieval.slices()) if collection.judged else None,
+    }
+    return pages.render("retrieval.jinja", **fields, made=made_with())
+
+
+def _records(table: pd.DataFrame) -> list[Fields]:
+    records: list[Fields] = table.to_dict("records")
+    return records
+
+
+def _quality(retrieval: RetrievalTables) -> Fields:
+    means = retrieval.metrics()
+    rows = [row | {"about": metrics.MEASURES[row["measure"]][1]} for row in _records(means)]
+    return {"said": metrics.sentence(means), "rows": rows, "bm25": SAID if "bm25" in means else ""}
+
+
+def _failures(retrieval: RetrievalTables, texts: dict[str, str]) -> Fields:
+    table = retrieval.failures()
+    questions = dict(zip(retrieval.collection.query_ids, retrieval.collection.queries, strict=True))
+    rows = _records(table.sort_values("gap", ascending=False, kind="stable", na_position="first").head(FAILURES))
+    listed = [row for row in rows if not math.isnan(row["gap"])]
+    reasons = {row["query"]: _reason(retrieval, row) for row in listed[:CONTRASTS]}
+    return {
+        "said": failures_said(table),
+        "kinds": [row | {"kind": _words(row["kind"])} for row in _records(failure_kinds(table))],
+        "n": len(table),
+        "rows": [
+            row
+            | {"question": questions[row["query"]], "kind": _words(row["kind"])}
+            | {f"{side}_text": texts[row[side]] for side in ("wrong", "right")}
+            | {"reason": reasons.get(row["query"], "")}
+            for row in rows
+        ],
+    }
+
+
+def _reason(retrieval: RetrievalTables, row: Fields) -> str:
+    """What the contrast of a failure says, or why there is none."""
+    try:
+        return retrieval.contrast(row["query"], row["wrong"], row["right"]).said
+    except BertLensError as error:
+        return f"{error}."
+
+
+def _words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _slices(table: pd.DataFrame) -> Fields:
+    return {"said": slices.sentence(table), "measure": table.attrs["measure"], "rows": _records(table)}

@@ -1,0 +1,128 @@
+"""How a model ranks the passages of a collection: by search, or as a second stage what another model has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.paths import as_path
+from ..errors import InputError, check_batch, check_lens, check_number
+from ..lens import Lens
+from .collection import Collection
+from .exact_search import DEPTH, search
+from .pair_scores import pair_scores
+from .ranked_lists import RankedLists
+from .vectors import PassageVectors, encoded
+
+DOCUMENTS = 100  # that a question's list is to hold, where passages are parts of documents
+SECOND = 100  # passages of a question that a cross-encoder scores
+DEEPER = 4  # times as many passages, where they are of too few documents
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """What the model asked ranks, and what it was given to rank; None where there is no such thing."""
+
+    lists: RankedLists  # of the model asked
+    first_lists: RankedLists | None  # of the first stage, where the model is a second one
+    vectors: PassageVectors | None  # of the passages, where the model makes vectors
+    query_vectors: PassageVectors | None  # of the questions
+
+
+def ranked(
+    lens: Lens,
+    collection: Collection,
+    *,
+    first_stage: Lens | None = None,
+    file: str | Path | None = None,
+    int8: bool = False,
+    depth: int = DEPTH,
+    batch_size: int = 32,
+    progress: bool = True,
+) -> Stages:
+    """The `depth` best passages of each question by the model's own similarity; of one score by id.
+
+    Questions are encoded as "query", passages as "document". file, int8: see `vectors.encoded`. Where passages are
+    parts of documents, a list goes deeper until it holds half as many documents as `depth`, 100 at most, or all.
+    first_stage: of a cross-encoder, the model whose first 100 passages it scores; its lists hold these alone. Its
+    scores are kept beside `file`, in a file that ends in .pairs.npz.
+
+    Raises InputError for a cross-encoder without a first stage and a first stage for another model; as
+    `vectors.encoded`; ModelError for a cross-encoder of several labels.
+    """
+    check_lens(lens)
+    depth, batch_size = check_number(depth, "depth is how many passages to rank,", 1), check_batch(batch_size)
+    if lens.sentences.crosses:
+        first_stage = _first_stage(first_stage)
+        options: dict[str, Any] = {
+            "file": file,
+            "int8": int8,
+            "depth": depth,
+            "batch_size": batch_size,
+            "progress": progress,
+        }
+        first = ranked(first_stage, collection, **options)
+        pairs_file = None if file is None else as_path(f"{file}.pairs.npz")
+        return Stages(_second(lens, collection, first.lists, pairs_file, batch_size, progress), first.lists, None, None)
+    if first_stage is not None:
+        raise InputError(
+            "first_stage is the model that a cross-encoder comes behind: this one searches the whole collection itself"
+        )
+    vectors = encoded(
+        lens, collection.passages, "document", file=file, int8=int8, batch_size=batch_size, progress=progress
+    )
+    query_vectors = encoded(lens, collection.queries, "query", batch_size=batch_size, progress=progress)
+    return Stages(_first(lens, collection, query_vectors, vectors, depth), None, vectors, query_vectors)
+
+
+def _first_stage(lens: Lens | None) -> Lens:
+    """Raises InputError where it is none that can search."""
+    if lens is None:
+        raise InputError(
+            "a cross-encoder scores pairs, not a whole collection: name the model whose first 100 passages it is to "
+            "score, first_stage=bl.Lens(…)"
+        )
+    check_lens(lens)
+    if lens.sentences.crosses:
+        raise InputError("first_stage is a cross-encoder: name a model that makes vectors")
+    return lens
+
+
+def _first(
+    lens: Lens, collection: Collection, queries: PassageVectors, vectors: PassageVectors, depth: int
+) -> RankedLists:
+    function, order = lens.sentences.function, collection.passage_order
+    lists = search(queries, vectors, function, order, depth)
+    goal = min(DOCUMENTS, (depth + 1) // 2, len(set(collection.documents))) if collection.has_documents else 0
+    while depth < len(vectors):
+        short = [number for number in range(len(queries)) if len(lists.documents(number, collection)) < goal]
+        if not short:
+            break
+        depth = min(DEEPER * depth, len(vectors))
+        deeper = search(queries.take(np.array(short)), vectors, function, order, depth)
+        rows = np.full((len(queries), depth), -1, dtype=np.int64)
+        scores = np.full(rows.shape, np.nan)
+        width = lists.rows.shape[1]
+        rows[:, :width], scores[:, :width] = lists.rows, lists.scores
+        rows[short], scores[short] = deeper.rows, deeper.scores
+        lists = RankedLists(rows, scores)
+    return lists
+
+
+def _second(
+    lens: Lens, collection: Collection, lists: RankedLists, file: Path | None, batch_size: int, progress: bool
+) -> RankedLists:
+    """The first passages of each list in the order of the cross-encoder's scores."""
+    rows = lists.rows[:, :SECOND]
+    scores = np.full(rows.shape, np.nan)
+    questions, columns = np.nonzero(rows >= 0)
+    pairs = [
+        (collection.queries[question], collection.passages[rows[question, column]])
+        for question, column in zip(questions.tolist(), columns.tolist(), strict=True)
+    ]
+    scores[questions, columns] = pair_scores(lens, pairs, file, batch_size, progress)
+    order = np.lexsort((collection.passage_order[rows], -scores))  # NaN, where a list has ended, is last
+    return RankedLists(np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1))

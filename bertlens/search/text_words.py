@@ -1,0 +1,75 @@
+"""The words of a text as a model read it: their tokens, and which of them are one word that stands several times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base.ranking import ranked
+from ..errors import SelectionError, excerpt
+
+TEXTS = ("query", "wrong", "right")
+
+
+def key_of(name: str) -> str:
+    """What two occurrences of a word have in common: its letters and digits, small ones; "" of a mark."""
+    return name.casefold().strip("▁Ġ␣ ") if any(letter.isalnum() for letter in name) else ""
+
+
+@dataclass(frozen=True)
+class TextWords:
+    """Rows of a list: each word of a text, each token of a template or a prompt, and last biases, if there are some."""
+
+    names: tuple[str, ...]  # as written; "bias" of biases
+    units: tuple[tuple[int, ...], ...]  # the tokens of each; none of biases
+    keys: tuple[str, ...]  # see `key_of`; "" too of what is no word of the text
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], units: Sequence[Sequence[int]], is_of_text: Sequence[bool], biased: bool
+    ) -> TextWords:
+        """names, units, is_of_text: of each word; biased: whether a row of biases stands behind them."""
+        keys = [key_of(name) if own else "" for name, own in zip(names, is_of_text, strict=True)]
+        last: tuple[tuple[str, ...], ...] = (("bias",), (), ("",)) if biased else ((), (), ())
+        spans = tuple(map(tuple, units))
+        return cls((*names, *last[0]), (*spans, ()) if biased else spans, (*keys, *last[2]))
+
+    @property
+    def places(self) -> list[int]:
+        """The first token of each, −1 of biases."""
+        return [unit[0] if unit else -1 for unit in self.units]
+
+    @property
+    def by_key(self) -> dict[str, list[int]]:
+        """The rows of each word of the text, in the order in which the words come."""
+        rows: dict[str, list[int]] = {}
+        for row, key in enumerate(self.keys):
+            if key:
+                rows.setdefault(key, []).append(row)
+        return rows
+
+    def tokens(self, key: str) -> list[int]:
+        """The tokens of a word, wherever it stands."""
+        return [at for row in self.by_key[key] for at in self.units[row]]
+
+    def sums(self, parts: np.ndarray) -> dict[str, float]:
+        """What each word puts in wherever it stands, of parts (rows,)."""
+        return {key: float(parts[rows].sum()) for key, rows in self.by_key.items()}
+
+
+def signed(numbers: Sequence[float]) -> list[str]:
+    """Numbers with their signs, and with the decimals that tell them from 0."""
+    return [("+" if number > 0 else "") + ranked([number])[0] for number in numbers]
+
+
+def subject(text: str) -> str:
+    """What a sentence calls a text."""
+    return {"query": "The question", "wrong": "The wrong passage", "right": "The right passage"}[text]
+
+
+def check_text_name(text: str) -> str:
+    if text not in TEXTS:
+        raise SelectionError(f"no text {excerpt(text)}: there are {', '.join(map(repr, TEXTS))}")
+    return text

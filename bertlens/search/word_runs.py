@@ -1,0 +1,188 @@
+"""What if a word were not there? Both scores without it, beside random words and words that are as frequent.
+
+Two experiments. Hidden: each occurrence is seen by no head and left out of the pooling, places of the others stay.
+Deleted: each occurrence is cut out of the text, beyond the model's limit too, and the text is read anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ..base.quotes import isolate, quotation
+from ..base.ranking import is_nothing
+from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
+from ..measures.words import grouped
+from ..run.changes import Change
+from ..sentences.encoders import SentenceLens
+from ..text.display import word_of
+from ..text.encoding import encode
+from .text_words import TEXTS, TextWords, check_text_name, key_of, signed, subject
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+HOW = ("hidden", "deleted")
+NAMED, ASKED, RANDOM, FREQUENT = "named", "asked", "random", "as frequent"
+
+
+class Scored(Protocol):
+    """What is asked of a `Contrast`, which stands above this."""
+
+    @property
+    def lens(self) -> SentenceLens: ...
+
+    @property
+    def texts(self) -> tuple[str, str, str]: ...
+
+    @property
+    def scores(self) -> tuple[float, float]: ...
+
+    def words(self, text: str) -> TextWords: ...
+
+    def named_in(self, text: str) -> str: ...
+
+    def scores_without(self, text: str, sets: Sequence[Sequence[int]]) -> np.ndarray: ...
+
+    def scores_of(self, text: str, versions: Sequence[str]) -> np.ndarray: ...
+
+    def scores_changed(self, changes: Sequence[Change]) -> tuple[float, float]: ...
+
+
+def without(
+    contrast: Scored,
+    word: str | None = None,
+    side: str = "wrong",
+    how: str = "hidden",
+    *,
+    n_random: int = 8,
+    frequencies: Mapping[str, int] | None = None,
+    seed: int = 0,
+) -> DataFrame:
+    """Both scores without a word of a text (side: "query", "wrong", "right"), and without other words of it.
+
+    word: None is the one that the split names (`Contrast.named_in`), before any run. how: "hidden" or "deleted".
+    A row each, the first with all words: draw ("none", "named" or "asked", "random", "as frequent"), word, times (how
+    often it stands there), the scores wrong and right, their difference, and turned: whether the other passage is first
+    then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by
+    how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs:
+    "said", a sentence.
+    Raises InputError for a word that the text has not, SelectionError for another text or way, ModelError where the
+    split names none, or nothing can be hidden.
+    """
+    from pandas import DataFrame
+
+    if how not in HOW:
+        raise SelectionError(f"no way {excerpt(how)} to take a word out: there are {', '.join(map(repr, HOW))}")
+    n_random = check_number(n_random, "n_random is how many random words to leave out,", 0)
+    check_seed(seed)
+    words = contrast.words(check_text_name(side))
+    key = _key(contrast, words, word, side)
+    drawn = draws(words, key, n_random, frequencies, seed)
+    rows = [("none", ""), (NAMED if word is None else ASKED, key), *((draw, x) for draw in drawn for x in drawn[draw])]
+    keys = [*dict.fromkeys(x for _, x in rows if x)]
+    if how == "hidden":
+        scores = contrast.scores_without(side, [[], *map(words.tokens, keys)])
+    else:
+        versions = [_deleted(contrast, side, x) for x in keys]
+        scores = contrast.scores_of(side, [contrast.texts[TEXTS.index(side)], *versions])
+    by_key = dict(zip(["", *keys], scores, strict=True))
+    table = DataFrame(
+        {
+            "draw": [draw for draw, _ in rows],
+            "word": [words.names[words.by_key[x][0]] if x else "" for _, x in rows],
+            "times": [len(words.by_key[x]) if x else 0 for _, x in rows],
+            "wrong": [float(by_key[x][0]) for _, x in rows],
+            "right": [float(by_key[x][1]) for _, x in rows],
+        }
+    )
+    table["difference"] = table["wrong"] - table["right"]
+    orders = [
+        0 if is_nothing(gap, max(map(abs, contrast.scores))) else math.copysign(1, gap) for gap in table["difference"]
+    ]
+    table["turned"] = [order * orders[0] < 0 for order in orders]
+    table.attrs["said"] = sentence(table, side, how)
+    return table
+
+
+def sentence(table: DataFrame, text: str, how: str) -> str:
+    """What became of the order without the word, and in how many of the draws beside it."""
+    word, (before, after) = table["word"].iloc[1], table["difference"].iloc[:2]
+    verb = "turns" if table["turned"].iloc[1] else "stays"
+    numbers = " → ".join(signed([before, after]))
+    place = subject(text)[0].lower() + subject(text)[1:]
+    said = f"With {quotation(word)} {how} in {place} the order {verb} ({numbers})"
+    counts = []
+    for draw, name in ((RANDOM, "a random word"), (FREQUENT, "one as frequent")):
+        rows = table[table["draw"] == draw]
+        if len(rows):
+            counts.append(f"with {name} in {int(rows['turned'].sum())} of {len(rows)}")
+    return f"{said}; {', '.join(counts)}." if counts else f"{said}."
+
+
+def changed(contrast: Scored, changes: Sequence[Change]) -> DataFrame:
+    """Both scores and their difference "before" and "after": with the same changes in the runs of all texts.
+
+    changes: of bertlens.whatif, such as whatif.off(layer, head). Raises SelectionError for a change of certain tokens,
+    which are others in each text.
+    """
+    from pandas import DataFrame
+
+    for change in changes:
+        if isinstance(change, Change) and change.names_tokens:
+            raise SelectionError(f"{change} is of one text: heads, layers and MLPs can be changed in all three")
+    columns = {"before": contrast.scores, "after": contrast.scores_changed(changes)}
+    table = DataFrame(columns, index=["wrong", "right"])
+    table.loc["difference"] = table.loc["wrong"] - table.loc["right"]
+    return table
+
+
+def draws(
+    words: TextWords, key: str, count: int, frequencies: Mapping[str, int] | None = None, seed: int = 0
+) -> dict[str, list[str]]:
+    """Other words of a text, by their keys: `count` at random, and `count` that are as frequent, nearest first."""
+    by_key = words.by_key
+    others = [x for x in by_key if x != key]
+    order = np.random.default_rng(seed).permutation(len(others))
+    shuffled = [others[at] for at in order]
+
+    def distance(x: str) -> tuple[int, float]:
+        counts = [math.log1p(frequencies.get(name, 0)) for name in (x, key)] if frequencies else [0.0, 0.0]
+        return abs(len(by_key[x]) - len(by_key[key])), abs(counts[0] - counts[1])
+
+    return {RANDOM: shuffled[:count], FREQUENT: sorted(shuffled, key=distance)[:count]}
+
+
+def _key(contrast: Scored, words: TextWords, word: str | None, text: str) -> str:
+    if word is None:
+        return key_of(contrast.named_in(text))
+    key = key_of(word) if isinstance(word, str) else ""
+    if key not in words.by_key:
+        some = ", ".join(isolate(name) for name in [*words.by_key][:8])
+        raise InputError(f"{subject(text)} has no word {isolate(excerpt(word))} as it is read; it has {some} …")
+    return key
+
+
+def _deleted(contrast: Scored, text: str, key: str) -> str:
+    """A text without each occurrence of a word, blanks put together. Raises InputError where nothing is left."""
+    whole = contrast.texts[TEXTS.index(text)]
+    encoding = encode(contrast.lens.tokenizer, whole, limit=None)
+    if encoding.offsets is None:
+        raise InputError(
+            "the tokenizer does not say where its words stand in the text: take them out with how='hidden'"
+        )
+    rest, end = [], 0
+    for unit in grouped(encoding.word_ids):
+        name = word_of((encoding.display_tokens[at] for at in unit), encoding.continuation)
+        first, last = encoding.offsets[unit[0]], encoding.offsets[unit[-1]]
+        if encoding.special[unit[0]] or first is None or last is None or key_of(name) != key:
+            continue
+        rest.append(whole[end : first[0]])
+        end = last[1]
+    left = " ".join("".join([*rest, whole[end:]]).split())
+    if not left:
+        raise InputError(f"without {quotation(key)} nothing is left of {subject(text)[0].lower()}{subject(text)[1:]}")
+    return left
