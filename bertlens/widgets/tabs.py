@@ -39,7 +39,16 @@ PARTS: dict[str, WidgetPart] = {
             "header",
             (
                 *("hello", "bundle", "trace", "change", "answers", "find_target"),
-                *("heads_that_matter", "loudness", "shares", "html", "live_cost", "handout", "lesson_model"),
+                *(
+                    "heads_that_matter",
+                    "loudness",
+                    "shares",
+                    "unrelated",
+                    "html",
+                    "live_cost",
+                    "handout",
+                    "lesson_model",
+                ),
             ),
         ),
         WidgetPart("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
