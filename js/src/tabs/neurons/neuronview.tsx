@@ -14,7 +14,7 @@ import { Place, Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Listed } from "./columns";
 import { neuronTable, type SheetProps, sheetOf, unitsOf } from "./headneurons";
-import { Steps } from "./steps";
+import { Steps } from "./weightsteps";
 
 export function Neurons() {
   const view = useView();
