@@ -187,15 +187,15 @@ def small(tokenizer: Any) -> Any:
     return shaken(tf.BertForMaskedLM(tf.BertConfig(vocab_size=len(tokenizer), **sizes)))
 
 
-@pytest.fixture
-def walker(request: pytest.FixtureRequest, page_of: PageOf, tmp_path: Any) -> Walker:
+@pytest.fixture(scope="module")
+def walker(request: pytest.FixtureRequest, shared_page_of: PageOf, tmp_path_factory: pytest.TempPathFactory) -> Walker:
     lens = Lens.embedded(mlm=request.param != "encoder")
     if request.param == "small":
         lens = Lens(small(lens.tokenizer), lens.tokenizer)
-    path = tmp_path / "live.html"
+    path = tmp_path_factory.mktemp("walks") / "live.html"
     view = lens.trace(MASKED).explore()
     view.to_html(path, live=True, progress=False)
-    page = page_of(path, width=968, height=HEIGHT)
+    page = shared_page_of(path, width=968, height=HEIGHT)
     page.emulate_media(reduced_motion="reduce")
     expect(page.locator("#bertlens-says")).to_have_text("What you type is run in this page, and stays on it.")
     Seen(page, folded=True)
@@ -205,6 +205,7 @@ def walker(request: pytest.FixtureRequest, page_of: PageOf, tmp_path: Any) -> Wa
 @pytest.mark.parametrize("walker", ["small"], indirect=True)
 def test_what_a_click_opens_or_brings_back_is_in_sight_and_stays_so(walker: Walker) -> None:
     page = walker.page
+    walker.begin(unfolded=False)
 
     def is_in_sight(is_open: bool = True) -> None:
         expect(page.locator("[role=tabpanel]")).to_have_count(int(is_open))

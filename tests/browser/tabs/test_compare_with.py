@@ -166,8 +166,7 @@ def test_a_thousand_tokens_and_one(show: Any) -> None:
     compare_with(seen, text)
     c = bl.compare(long, long.lens.trace(text))
     expect(seen.part("compare-maps")).to_contain_text(f"of {len(c.only().tokens)}", timeout=60_000)
-    assert len(c.only().most(5)) == 5
-    expect(seen.part("compare-most").locator("li")).to_have_count(5, timeout=60_000)
+    expect(seen.part("compare-most").locator("li")).to_have_count(4, timeout=60_000)  # the heads of one layer
     heads_are(seen, c.only())
     assert len(c.tokens) == LONG + 1
     lens = bl.Lens.embedded()
