@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..base.quotes import isolate, quotation
+from ..base.ranking import is_nothing
 from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
 from ..measures.words import grouped
 from ..run.changes import Change
@@ -66,8 +67,9 @@ def without(
     word: None is the one that the split names (`Contrast.named_in`), before any run. how: "hidden" or "deleted".
     A row each, the first with all words: draw ("none", "named" or "asked", "random", "as frequent"), word, times (how
     often it stands there), the scores wrong and right, their difference, and turned: whether the other passage is first
-    then. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by how often they stand in
-    the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs: "said", a sentence.
+    then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by
+    how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs:
+    "said", a sentence.
     Raises InputError for a word that the text has not, SelectionError for another text or way, ModelError where the
     split names none, or nothing can be hidden.
     """
@@ -98,7 +100,10 @@ def without(
         }
     )
     table["difference"] = table["wrong"] - table["right"]
-    table["turned"] = table["difference"] * table["difference"].iloc[0] < 0
+    before = table["difference"].iloc[0]
+    beside = max(map(abs, contrast.scores))
+    table["turned"] = [before * after < 0 and not any(is_nothing(x, beside) for x in (before, after))
+                       for after in table["difference"]]  # fmt: skip
     table.attrs["said"] = sentence(table, side, how)
     return table
 
@@ -106,6 +111,8 @@ def without(
 def sentence(table: DataFrame, text: str, how: str) -> str:
     """What became of the order without the word, and in how many of the draws beside it."""
     word, (before, after) = table["word"].iloc[1], table["difference"].iloc[:2]
+    if is_nothing(before, float(table[["wrong", "right"]].iloc[0].abs().max())):
+        return "Both scores are equal: there is no order that a word could turn."
     verb = "turns" if table["turned"].iloc[1] else "stays"
     numbers = " → ".join(signed([before, after]))
     place = subject(text)[0].lower() + subject(text)[1:]
