@@ -122,13 +122,13 @@ def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
 
     n: failures for which the rule holds, of which more than one may; share: of all failures, low, high: its 95 %
     interval (Clopper and Pearson). chance: the share were the right passages those of another judged question, for
-    which what stands first is wrong too: its mean over those, up to OTHERS. p: that n or more come so (exact Poisson
-    binomial, each failure with its own chance). Of "hub", which asks nothing of the right passage, chance is the share
-    of all judged questions that have a hub first, and p Fisher's exact test, one-sided. p_holm: adjusted for all rules;
-    finding: p_holm ≤ .05. answered: of "cut" and "no_word", in which share of the questions with a right document first
-    the rule holds for its passage, NaN without such: a right passage shares words with its question that one drawn
-    at random does not, so what cutting costs is told by this one.
-    Raises InputError for another table.
+    which what stands first is wrong too: its mean over those, up to OTHERS. p: that n or more come so were each
+    failure's right passages drawn of these and its own together (exact Poisson binomial). Of "hub", which asks nothing
+    of the right passage, chance is the share of all judged questions that have a hub first, and p Fisher's exact test,
+    one-sided. p_holm: adjusted for all rules; finding: p_holm ≤ .05. answered: of "cut" and "no_word", in which share
+    of the questions with a right document first the rule holds for its passage, NaN without such: a right passage
+    shares words with its question that one drawn at random does not, so what cutting costs is told by this one.
+    Raises InputError for a table that `failures` did not give.
     """
     import pandas as pd
 
@@ -162,9 +162,10 @@ def _beside_chance(holds: np.ndarray, failed: Cases) -> dict[str, Any]:
     """The numbers of a rule, (F, 1 + C) bool, with the failures' own right passages and with those of others."""
     eligible = failed.fails[:, 1:] & (failed.groups[:, 1:] != failed.groups[:, :1])
     counts = eligible.sum(1)
-    chances = (holds[:, 1:] & eligible).sum(1)[counts > 0] / counts[counts > 0]
-    n = int(holds[counts > 0, 0].sum())
-    p = at_least(n, chances) if len(chances) else math.nan
+    asked = counts > 0
+    hits, own = (holds[:, 1:] & eligible).sum(1)[asked], holds[asked, 0]
+    chances = hits / counts[asked]
+    p = at_least(int(own.sum()), (hits + own) / (counts[asked] + 1)) if len(chances) else math.nan
     return _counts(holds[:, 0]) | {"chance": _share(chances), "p": p}
 
 

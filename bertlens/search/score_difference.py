@@ -229,5 +229,5 @@ class Contrast(ABC):
 
     def __repr__(self) -> str:
         scores = f"{self.scores[0]:.4f} and {self.scores[1]:.4f}, difference {self.difference:+.4f}"
-        split = f" {self.why_not}." if self.why_not else ""
+        split = f" They are no sums over words: {self.why_not}." if self.why_not else ""
         return " ".join([f"Contrast({scores}.{split}", *self.notes]) + ")"

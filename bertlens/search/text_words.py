@@ -9,13 +9,14 @@ import numpy as np
 
 from ..base.ranking import ranked
 from ..errors import SelectionError, excerpt
+from ..text.display import BLANK
 
 TEXTS = ("query", "wrong", "right")
 
 
 def key_of(name: str) -> str:
     """What two occurrences of a word have in common: its letters and digits, small ones; "" of a mark."""
-    return name.casefold().strip("▁Ġ␣ ") if any(letter.isalnum() for letter in name) else ""
+    return name.casefold().strip(f"▁Ġ{BLANK} ") if any(letter.isalnum() for letter in name) else ""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class TextWords:
         cls, names: Sequence[str], units: Sequence[Sequence[int]], is_of_text: Sequence[bool], biased: bool
     ) -> TextWords:
         """names, units, is_of_text: of each word; biased: whether a row of biases stands behind them."""
+        names = [name.removeprefix(BLANK) or name for name in names]  # a token of its own before many a word
         keys = [key_of(name) if own else "" for name, own in zip(names, is_of_text, strict=True)]
         last: tuple[tuple[str, ...], ...] = (("bias",), (), ("",)) if biased else ((), (), ())
         spans = tuple(map(tuple, units))

@@ -111,6 +111,8 @@ def without(
 def sentence(table: DataFrame, text: str, how: str) -> str:
     """What became of the order without the word, and in how many of the draws beside it."""
     word, (before, after) = table["word"].iloc[1], table["difference"].iloc[:2]
+    if is_nothing(before, float(table[["wrong", "right"]].iloc[0].abs().max())):
+        return "Both scores are equal: there is no order that a word could turn."
     verb = "turns" if table["turned"].iloc[1] else "stays"
     numbers = " → ".join(signed([before, after]))
     place = subject(text)[0].lower() + subject(text)[1:]

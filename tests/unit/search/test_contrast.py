@@ -13,6 +13,7 @@ from torch import nn
 import bertlens as bl
 from bertlens.errors import BertLensError, InputError, ModelError, SelectionError
 from bertlens.search.contrast import contrast
+from bertlens.search.text_words import TextWords
 from unit.tiny_encoders import PROMPTS, base, dense, encoder
 
 Q, W, R = (
@@ -258,3 +259,8 @@ def test_a_bare_encoder_says_how_its_vector_is_made() -> None:
     found = contrast(bl.Lens(model[0].model, model.tokenizer), Q, W, R)
     assert found.notes == ("The vector is the mean of all tokens, [CLS] and [SEP] too.",)
     assert repr(found).startswith(f"Contrast({found.scores[0]:.4f} and {found.scores[1]:.4f}, difference ")
+
+
+def test_words_are_named_without_the_blank_that_is_a_token_of_its_own() -> None:
+    words = TextWords.of(["<s>", "␣猫", "␣", "the"], [[0], [1, 2], [3], [4]], [False, True, True, True], True)
+    assert words.names == ("<s>", "猫", "␣", "the", "bias") and [*words.by_key] == ["猫", "the"]

@@ -173,3 +173,10 @@ def test_what_a_cross_encoder_cannot_be_asked() -> None:
         contrast(lens, "the cat " * 16, "the mat " * 16, R)
     cut = contrast(lens, Q, "the cat " * 40, R)
     assert "The wrong passage is cut: both texts together are 40 tokens." in cut.notes and abs(cut.gap) < 1e-5
+
+
+def test_half_precision_of_a_cross_encoder_is_no_other_reading() -> None:
+    model = crossed().to(torch.bfloat16)
+    found = contrast(bl.Lens(model), Q, W, R)
+    logits = model.predict([(Q, W), (Q, R)], activation_fn=torch.nn.Identity())
+    np.testing.assert_allclose(found.scores, np.asarray(logits, dtype=float), atol=0.05)

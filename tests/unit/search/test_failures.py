@@ -155,7 +155,21 @@ def test_the_table_and_its_chances_are_those_of_loops() -> None:
         chances = [np.mean([row[name] for row in others]) for others in drawn.values()]
         assert kinds.loc[name, "n"] == table[name].sum()
         assert kinds.loc[name, "chance"] == pytest.approx(np.mean(chances))
-        assert kinds.loc[name, "p"] == pytest.approx(at_least(int(table[name].sum()), np.array(chances)))
+        together = [np.mean([row[name] for row in [rows[query], *others]]) for query, others in drawn.items()]
+        assert kinds.loc[name, "p"] == pytest.approx(at_least(int(table[name].sum()), np.array(together)))
+
+
+def test_one_failure_beside_one_other_question_tells_nothing() -> None:
+    """Its right passage is one of two that it might have been: half of such cases come by chance."""
+    ids = ("0", "1", "2")
+    world = Collection(
+        ("a", "b"), ("cat mat", "dog log"), ids, ("x y z", "cat mat now", "u v w"), ids, {"a": {"2": 1}, "b": {"1": 1}}
+    )
+    lists = RankedLists(np.array([[0, 1, 2], [1, 0, 2]]), np.array([[0.9, 0.8, 0.7]] * 2))
+    table = failure_table(world, lists, None, FirstWords())
+    kinds = failure_kinds(table).set_index("kind")
+    assert table["query"].tolist() == ["a"] and kinds.loc["no_word", "n"] == 1 and kinds.loc["no_word", "chance"] == 0
+    assert kinds.loc["no_word", "p"] == 0.5 and not kinds["finding"].any()
 
 
 TOPICS = [f"{letter} {letter} {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]  # words of the tiny tokenizer

@@ -185,3 +185,15 @@ def test_what_cannot_be_taken_out(arguments: Any, message: str) -> None:
         found.without(n_random=-1)
     with pytest.raises(BertLensError, match="without “cat” nothing is left of the question"):
         contrast(bare(), "cat cat", W, R).without("cat", "query", "deleted")
+
+
+def test_equal_scores_have_no_order_that_a_word_turns() -> None:
+    """Of an uncased model: two texts are one to it, whatever rounding has them differ by."""
+    lens = bl.Lens(encoder())
+    for right in (W, W.upper()):
+        found = contrast(lens, Q, W, right)
+        assert found.said == "No word of the question prefers the wrong passage."
+        for how in ("hidden", "deleted"):
+            table = found.without("sat", how=how)
+            assert not table["turned"].any() and len(table) > 2
+            assert table.attrs["said"] == "Both scores are equal: there is no order that a word could turn."
