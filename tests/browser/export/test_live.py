@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 import bertlens as bl
 from bertlens import whatif
@@ -52,6 +52,15 @@ def listed(seen: Seen, trace: bl.Trace, layer: int, head: int, query: int) -> No
     found = seen.listed()
     most = row.sort(descending=True).values[: len(found)]
     assert [number for _, number in found] == pytest.approx(most.tolist(), abs=6e-4)
+
+
+def with_typed_text(page: Page) -> Seen:
+    """Once the model is there, another text than the page's own."""
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    return seen
 
 
 def typed(seen: Seen, lens: bl.Lens) -> None:
@@ -159,11 +168,7 @@ def test_norms_and_whether_it_matters_of_the_pages_own_text_and_of_a_typed_one(l
 
 def test_why_of_a_typed_text_is_the_sum_of_its_parts(live, page_of):
     path, lens = live
-    page = page_of(path, width=1280)
-    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
-    seen = Seen(page)
-    run(seen, TYPED)
-    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    seen = with_typed_text(page_of(path, width=1280))
     seen.open_tab("Why")
     key = int(lens.trace(TYPED).attention(1)[8, 5].argmax())
     split = sources.score(lens.trace(TYPED), 1, 8, 5, key)
@@ -179,11 +184,7 @@ def text_before(seen: Seen) -> None:
 
 def test_texts_of_before_and_two_texts_compared(live, page_of):
     path, lens = live
-    page = page_of(path, width=1280)
-    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
-    seen = Seen(page)
-    run(seen, TYPED)
-    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    seen = with_typed_text(page_of(path, width=1280))
     text_before(seen)
     expect(seen.root.locator(".bl-row-label", has_text="tired")).to_be_visible()
     text_before(seen)
@@ -215,11 +216,7 @@ def test_what_needs_python_says_so_and_the_pages_own_text_keeps_its_answers(live
 
 def test_gates_of_a_typed_text_and_of_a_changed_run(live, page_of):
     path, lens = live
-    page = page_of(path, width=1280)
-    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
-    seen = Seen(page)
-    run(seen, TYPED)
-    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    seen = with_typed_text(page_of(path, width=1280))
     seen.open_tab("Gates")
     trace = lens.trace(TYPED)
     for run_of in (trace, trace.rerun(whatif.off(1, 8))):
