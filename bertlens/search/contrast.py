@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InputError, SelectionError, check_lens
-from ..text.encoding import check_text
 from .cross_contrast import cross_contrast
 from .score_difference import Contrast, Tasks
-from .text_words import TEXTS
 from .vector_contrast import vector_contrast
 
 
@@ -29,10 +27,6 @@ def contrast(
     Raises InputError for anything else than texts, ModelError for a cross-encoder of several labels.
     """
     check_lens(lens)
-    for text, name in zip((query, wrong, right), TEXTS, strict=True):
-        if not isinstance(text, str):
-            raise InputError(f"{name} is a string, not {type(text).__name__}: a contrast is of three texts")
-        check_text(text, name)
     if not isinstance(tasks, tuple | list) or len(tasks) != 2:
         raise InputError("tasks are two, of the question and of the passages: None, 'query' or 'document'")
     if lens.sentences.crosses:

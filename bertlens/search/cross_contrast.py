@@ -24,7 +24,7 @@ from ..text.display import word_of
 from ..trace.trace import Trace
 from ..whatif.reruns import check as check_changes
 from .score_difference import Contrast
-from .text_words import TEXTS, TextWords, check_text_name, subject
+from .text_words import TEXTS, TextWords, check_text_name, check_three, subject
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -176,6 +176,7 @@ def cross_contrast(
 ) -> CrossContrast:
     """See `contrast`. traces: of pairs that are read already. Raises ModelError for a cross-encoder that has several
     labels, or makes its score of something else than its classifier's logit, InputError for an empty passage."""
+    check_three(texts)
     encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
     assert isinstance(encoder, SentenceEncoder)
     if lens.borrowed.why_no_answer:

@@ -54,7 +54,8 @@ def search(
 
     function: of FUNCTIONS; distances are less than 0. order: (P,) see `Collection.passage_order`. Scores are float64 of
     the vectors as they are, of int8 rows of what these stand for. block: how many passages are scored at once; it
-    changes no rank. Raises InputError for an unknown function, vectors of two sizes or kinds, and numbers below 1.
+    changes no rank. Raises InputError for an unknown function, vectors of two sizes or kinds or with what is no
+    number, and a depth or block below 1.
     """
     _check(queries, vectors, function)
     depth = min(check_number(depth, "depth is how many passages to rank,", 1), len(vectors))
@@ -101,6 +102,8 @@ def _candidates(queries: PassageVectors, vectors: PassageVectors, function: str,
             scores, errors = _maxsims(rows, passages, queries.offsets, vectors.offsets, start, end, function)
         else:
             scores, errors = _similarities(rows, passages, function)
+        if not np.isfinite(scores).all():
+            raise InputError("vectors hold what is no number (NaN or infinite): delete the file they were read from")
         if end - start >= depth and np.isinf(least).any():
             low = scores - errors
             least = np.maximum(least, np.partition(low, end - start - depth, axis=1)[:, end - start - depth])
@@ -135,6 +138,7 @@ def _share(width: int) -> float:
     return (2 * width + 16) * UNIT
 
 
+@np.errstate(invalid="ignore")  # of what is no number, which `_candidates` refuses
 def _similarities(queries: np.ndarray, passages: np.ndarray, function: str) -> Bounded:
     """Of (n, E) float64 and (b, E) float32 vectors. The Euclidean distance as 2q·p − ‖p‖², which orders alike."""
     share = _share(passages.shape[1])

@@ -104,7 +104,7 @@ def from_json(path: str | Path, collection: Collection) -> pd.DataFrame:
         if not columns or not all(0 <= share <= 1 for shares in columns.values() for share in shares):
             raise ValueError
         questions = pd.DataFrame(columns, index=pd.Index(ids, name="query"))[[m for m in MEASURES if m in columns]]
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         raise InputError(f"{name} is damaged: it lacks measures of some questions, make it again") from None
     questions.attrs["model"] = str(record.get("model", ""))
     return questions

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import text_file
+from ..base.atomic import check_writable, text_file
+from ..base.notes import note
 from ..base.paths import as_path
-from ..errors import InputError, check_batch, check_lens, check_number, excerpt
+from ..errors import ExportError, InputError, check_batch, check_lens, check_number, excerpt
 from ..lens import Lens
+from ..model.fingerprint import Fingerprint
 from ..text.plain_words import words_of
 from . import bm25, failures, hubs, metrics, paired, slices
 from .collection import Collection
@@ -25,6 +24,7 @@ from .reading import as_id, collection, examples
 from .score_difference import Contrast
 from .search_page import page
 from .stages import Stages, ranked
+from .vectors_file import mark
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,6 +43,7 @@ class Retrieval:
     collection: Collection
     stages: Stages
     first_stage: Lens | None = None
+    _fingerprint: Fingerprint | None = None  # of the model as it ranked
 
     @property
     def lists(self) -> RankedLists:
@@ -114,8 +115,11 @@ class Retrieval:
         """Why one passage stands before another for a question: the difference of their scores as exact sums.
 
         By ids. wrong: the first passage where it is not named; right: the best of those that are relevant.
-        Raises InputError for an id that is not there, and where no relevant passage can be told.
+        Raises InputError for an id that is not there, and where no relevant passage can be told; ModelError where the
+        model has changed since it ranked, or has no contrast.
         """
+        if self._fingerprint is not None:
+            self.lens.borrowed.check(self._fingerprint)
         at = self._query(query)
         first = self._passage(wrong) if wrong is not None else int(self.lists.passages(at)[0])
         second = self._passage(right) if right is not None else self._best_right(at)
@@ -202,11 +206,11 @@ def retrieval(
     first 100 of `first_stage`, a Lens of an encoder, anew. queries, corpus, relevance, column, document: as of
     `reading.collection`: files, folders of BEIR, tables, lists. Without relevance there are no measures and failures.
 
-    The passages' vectors are kept in a file beside the corpus, where that is a file or a folder, one for each model,
-    and made again only where a text or the model changed; keep: False for none, or the file. int8: kept as a byte a
-    number, a quarter of the room; scores are of the rounded ones. After Ctrl-C the same call goes on. progress: a bar
-    after two seconds. The 200 best of each question are listed, by score, then by id; scores are the model's own
-    similarity, in float64.
+    The passages' vectors are kept in a file of each model beside the corpus, where that is a file or a folder, and made
+    again only where a text or the model changed; keep: False for none, or the file. Where nothing can be written beside
+    the corpus, a note says so. int8: kept as a byte a number, a quarter of the room; scores are of the rounded ones.
+    After Ctrl-C the same call goes on. progress: a bar after two seconds.
+    The 200 best of each question are listed, by score, then by id; scores are the model's own similarity, in float64.
 
     Raises InputError for ids that do not fit each other and for texts that cannot be read, ModelError for a
     cross-encoder without a first stage, or of several labels.
@@ -218,22 +222,29 @@ def retrieval(
         lens,
         texts,
         first_stage=first_stage,
-        file=_file(keep, corpus, [lens, *([first_stage] if first_stage else [])], int8),
+        file=_file(keep, corpus, lens if first_stage is None else first_stage, int8),
         int8=int8,
         batch_size=batch_size,
         progress=progress,
     )
-    return Retrieval(lens, texts, stages, first_stage)
+    return Retrieval(lens, texts, stages, first_stage, lens.borrowed.fingerprint())
 
 
-def _file(keep: bool | str | Path, corpus: Any, lenses: Sequence[Lens], int8: bool) -> Path | None:
-    """Where vectors are kept: beside a corpus that is a file, in one that is a folder; another file for each model, so
-    that two can be compared."""
+def _file(keep: bool | str | Path, corpus: Any, lens: Any, int8: bool) -> Path | None:
+    """Where vectors are kept: beside a corpus that is a file, in one that is a folder; nowhere, with a note, where
+    nothing can be written there."""
     if not isinstance(keep, bool):
         return as_path(keep)
     if not keep or not isinstance(corpus, str | Path):
         return None
     path = as_path(corpus)
-    about = json.dumps([int8, *(lens.borrowed.identity() for lens in lenses)], sort_keys=True)
-    ending = f".{hashlib.sha256(about.encode()).hexdigest()[:8]}{ENDING}"
-    return path / f"bertlens{ending}" if path.is_dir() else path.with_name(path.name + ending)
+    check_lens(lens)
+    ending = f".{mark(lens)}{'.int8' if int8 else ''}{ENDING}"
+    file = path / f"bertlens{ending}" if path.is_dir() else path.with_name(path.name + ending)
+    try:
+        if not file.is_file():
+            check_writable(file)
+    except ExportError as error:
+        note(f"the vectors are not kept: {error}; keep= names a file elsewhere")
+        return None
+    return file

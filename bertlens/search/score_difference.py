@@ -213,7 +213,10 @@ class Contrast(ABC):
 
     @abstractmethod
     def rewritten(self, query: str | None = None, wrong: str | None = None, right: str | None = None) -> Contrast:
-        """The contrast with other texts in the place of these; what is not given stays, and is not read again."""
+        """The contrast with other texts in the place of these; what is not given stays, and is not read again.
+
+        Raises as `contrast`, and ModelError where the model has changed since.
+        """
 
     def check(self) -> None:
         """Raises ModelError where there is no sum, and where the model has changed since."""

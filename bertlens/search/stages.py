@@ -16,6 +16,7 @@ from .exact_search import DEPTH, search
 from .pair_scores import pair_scores
 from .ranked_lists import RankedLists
 from .vectors import PassageVectors, encoded
+from .vectors_file import mark
 
 DOCUMENTS = 100  # that a question's list is to hold, where passages are parts of documents
 SECOND = 100  # passages of a question that a cross-encoder scores
@@ -48,7 +49,7 @@ def ranked(
     Questions are encoded as "query", passages as "document". file, int8: see `vectors.encoded`. Where passages are
     parts of documents, a list goes deeper until it holds half as many documents as `depth`, 100 at most, or all.
     first_stage: of a cross-encoder, the model whose first 100 passages it scores; its lists hold these alone. Its
-    scores are kept beside `file`, in a file that ends in .pairs.npz.
+    scores are kept beside `file`, in a file of each cross-encoder that ends in .pairs.npz.
 
     Raises InputError for a cross-encoder without a first stage and a first stage for another model; as
     `vectors.encoded`; ModelError for a cross-encoder of several labels.
@@ -65,7 +66,7 @@ def ranked(
             "progress": progress,
         }
         first = ranked(first_stage, collection, **options)
-        pairs_file = None if file is None else as_path(f"{file}.pairs.npz")
+        pairs_file = None if file is None else as_path(f"{file}.{mark(lens)}.pairs.npz")
         return Stages(_second(lens, collection, first.lists, pairs_file, batch_size, progress), first.lists, None, None)
     if first_stage is not None:
         raise InputError(

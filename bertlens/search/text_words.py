@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.ranking import ranked
-from ..errors import SelectionError, excerpt
+from ..errors import InputError, SelectionError, excerpt
 from ..text.display import BLANK
+from ..text.encoding import check_text
 
 TEXTS = ("query", "wrong", "right")
 
@@ -69,6 +70,14 @@ def signed(numbers: Sequence[float]) -> list[str]:
 def subject(text: str) -> str:
     """What a sentence calls a text."""
     return {"query": "The question", "wrong": "The wrong passage", "right": "The right passage"}[text]
+
+
+def check_three(texts: Sequence[str]) -> None:
+    """Raises InputError for anything else than texts as a question, a wrong and a right passage."""
+    for text, name in zip(texts, TEXTS, strict=True):
+        if not isinstance(text, str):
+            raise InputError(f"{name} is a string, not {type(text).__name__}: a contrast is of three texts")
+        check_text(text, name)
 
 
 def check_text_name(text: str) -> str:

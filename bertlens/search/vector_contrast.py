@@ -24,7 +24,7 @@ from ..sentences.text_similarity import SPLITS, Similarity
 from ..sentences.token_parts import held_notes, no_sum
 from ..whatif.reruns import check as check_changes
 from .score_difference import Contrast, Tasks
-from .text_words import TEXTS, TextWords, check_text_name, subject
+from .text_words import TEXTS, TextWords, check_text_name, check_three, subject
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -130,7 +130,7 @@ class VectorContrast(Contrast):
                 scores = similarity(_batch(self._side("query")), vectors)[0]
             else:
                 scores = torch.full((len(vectors),), self.scores[number])
-            columns.append(scores.double().cpu().numpy())
+            columns.append(scores.detach().double().cpu().numpy())
         return np.stack(columns, 1)
 
     def scores_changed(self, changes: Sequence[Change]) -> tuple[float, float]:
@@ -218,6 +218,7 @@ def vector_contrast(
     sides: Sequence[Side | None] = (None, None, None),
 ) -> VectorContrast:
     """See `contrast`. sides: of texts that are read already."""
+    check_three(texts)
     encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
     if of not in (None, *SPLITS):
         raise SelectionError(f"no split of {excerpt(of)}: there are {', '.join(map(repr, SPLITS))}")

@@ -5,6 +5,7 @@ Written row by row, as safetensors' own writer takes whole arrays: nothing of th
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +16,18 @@ import numpy as np
 from ..base.arrays_file import difference
 from ..base.atomic import replacing
 from ..errors import BertLensError, InputError
+from ..lens import Lens
 
 KIND, VERSION = "vectors of texts, by bertlens", "1"
 DIGEST = 16  # bytes
 MAPPED = 1 << 30  # bytes of vectors above which they are read from the file where they are used
 TYPES = {"uint8": "U8", "int8": "I8", "float32": "F32", "int64": "I64"}  # numpy's names to those of the format
 REMEDY = "delete it, or name another file"
+
+
+def mark(lens: Lens) -> str:
+    """Eight letters and digits of a model's identity: files of several models lie side by side."""
+    return hashlib.blake2b(json.dumps(lens.borrowed.identity(), sort_keys=True).encode(), digest_size=4).hexdigest()
 
 
 def write(

@@ -70,8 +70,8 @@ def without(
     then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by
     how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs:
     "said", a sentence.
-    Raises InputError for a word that the text has not, SelectionError for another text or way, ModelError where the
-    split names none, or nothing can be hidden.
+    Raises InputError for a word that the text has not and for frequencies that are no dictionary, SelectionError for
+    another text or way, ModelError where the split names none, or nothing can be hidden.
     """
     from pandas import DataFrame
 
@@ -79,6 +79,8 @@ def without(
         raise SelectionError(f"no way {excerpt(how)} to take a word out: there are {', '.join(map(repr, HOW))}")
     n_random = check_number(n_random, "n_random is how many random words to leave out,", 0)
     check_seed(seed)
+    if not isinstance(frequencies, Mapping | None):
+        raise InputError(f"frequencies are a dictionary, word -> in how many passages, not {excerpt(frequencies)}")
     words = contrast.words(check_text_name(side))
     key = _key(contrast, words, word, side)
     drawn = draws(words, key, n_random, frequencies, seed)

@@ -173,3 +173,13 @@ def test_what_cannot_be_searched_is_refused_in_a_sentence() -> None:
     for settings, words in (({"depth": 0}, "depth is how many"), ({"block": 0}, "block is how many")):
         with pytest.raises(InputError, match=words):
             search(one, one, "dot", order, **settings)
+
+
+def test_what_is_no_number_is_refused_before_it_is_ranked() -> None:
+    rows = np.ones((5, 3), dtype=np.float32)
+    for fault in (np.nan, np.inf):
+        damaged = rows.copy()
+        damaged[3, 1] = fault
+        for function in FUNCTIONS[:4]:
+            with pytest.raises(InputError, match=r"vectors hold what is no number \(NaN or infinite\): delete"):
+                search(PassageVectors(rows[:2]), PassageVectors(damaged), function, np.arange(5), 2)

@@ -112,7 +112,14 @@ def test_a_file_of_another_collection_or_none_is_refused(tmp_path: Path) -> None
         with pytest.raises(InputError, match=f"a.json is of another collection, its {kind} are not these"):
             paired.from_json(file, other)
     record = json.loads(file.read_text())
-    for measures in ({}, {"nDCG@10": {"q0": 0.5}}, {"nDCG@10": dict.fromkeys(of.query_ids, 2)}, [1], None):
+    for measures in (
+        {},
+        {"nDCG@10": {"q0": 0.5}},
+        {"nDCG@10": dict.fromkeys(of.query_ids, 2)},
+        {"nDCG@10": dict.fromkeys(of.query_ids, 10**400)},
+        [1],
+        None,
+    ):
         file.write_text(json.dumps(record | {"measures": measures}))
         with pytest.raises(InputError, match="json is damaged"):
             paired.from_json(file, of)

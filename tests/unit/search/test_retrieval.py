@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +16,8 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 import bertlens as bl
-from bertlens.errors import InputError
+from bertlens.base.notes import Note
+from bertlens.errors import InputError, ModelError
 from unit import tiny_encoders
 from unit.tiny_encoders import words
 
@@ -94,8 +99,8 @@ def test_vectors_stand_beside_a_corpus_that_is_a_file(tmp_path: Path, monkeypatc
     corpus.write_text("".join(json.dumps({"_id": name, "text": text}) + "\n" for name, text in CORPUS.items()))
     lens = bl.Lens(model())
     first = bl.retrieval(lens, QUERIES, corpus, RELEVANCE, progress=False)
-    (file,) = (path.name for path in tmp_path.iterdir() if path != corpus)
-    assert re.fullmatch(r"corpus\.jsonl\.[0-9a-f]{8}\.vectors\.safetensors", file)
+    (file,) = (path for path in tmp_path.iterdir() if path != corpus)
+    assert re.fullmatch(r"corpus\.jsonl\.[0-9a-f]{8}\.vectors\.safetensors", file.name)
     passages = []
     encode = type(lens.sentences).encode
     monkeypatch.setattr(
@@ -157,3 +162,61 @@ def test_runs_of_two_collections_are_not_compared():
     other = bl.retrieval(bl.Lens(model()), QUERIES, CORPUS, RELEVANCE | {"q0": {"p7": 1}}, progress=False)
     with pytest.raises(InputError, match="the earlier run is of another collection, its judgements are not these"):
         search().against(other)
+
+
+def corpus_file(folder: Path) -> Path:
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps({"_id": name, "text": text}) + "\n" for name, text in CORPUS.items()))
+    return corpus
+
+
+def test_each_model_and_each_type_of_numbers_has_its_own_vectors_beside_a_corpus(tmp_path: Path):
+    """Models are compared on one corpus: neither is refused, and what one has made the other leaves as it is."""
+    corpus, other = corpus_file(tmp_path), tiny_encoders.encoder(mode="max")
+    for lens, int8 in ((bl.Lens(model()), False), (bl.Lens(other), False), (bl.Lens(model()), True)):
+        bl.retrieval(lens, QUERIES, corpus, RELEVANCE, int8=int8, progress=False)
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(files) == 4
+    again = bl.retrieval(bl.Lens(model()), QUERIES, corpus, RELEVANCE, progress=False)
+    assert (again.lists.rows == search().lists.rows).all()
+    assert files == {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+@contextmanager
+def without_rights(folder: Path) -> Iterator[None]:
+    """Nothing can be written into the folder, by an ordinary user."""
+    user = os.geteuid()
+    for path in (folder, *folder.parents):
+        if path.stat().st_uid == user and path != Path("/") and path.parent != Path("/"):
+            path.chmod(0o755)
+    folder.chmod(0o555)
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has other rights")
+def test_where_nothing_can_be_written_beside_the_corpus_a_note_says_so(tmp_path: Path):
+    corpus = corpus_file(tmp_path)
+    lens = bl.Lens(model())
+    with without_rights(tmp_path), pytest.warns(Note, match=r"the vectors are not kept: .*Permission denied.*keep="):
+        ranked = bl.retrieval(lens, QUERIES, corpus, RELEVANCE, progress=False)
+    assert (ranked.lists.rows == search().lists.rows).all() and [*tmp_path.iterdir()] == [corpus]
+    bl.retrieval(lens, QUERIES, corpus, RELEVANCE, progress=False)
+    with without_rights(tmp_path):  # vectors that are there are read
+        bl.retrieval(lens, QUERIES, corpus, RELEVANCE, progress=False)
+
+
+def test_lists_of_a_model_that_has_changed_since_are_not_explained_by_it():
+    encoder = tiny_encoders.encoder()
+    ranked = bl.retrieval(bl.Lens(encoder), QUERIES, CORPUS, RELEVANCE, progress=False)
+    copy = pickle.loads(pickle.dumps(ranked))
+    assert copy.contrast("q0", "p1", "p2").difference == ranked.contrast("q0", "p1", "p2").difference
+    next(encoder.parameters()).data.add_(0.1)
+    with pytest.raises(ModelError, match="the model has changed since"):
+        ranked.contrast("q0", "p1", "p2")
+    assert copy.contrast("q0", "p1", "p2").difference and len(ranked.failures())

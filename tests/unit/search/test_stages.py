@@ -14,6 +14,7 @@ from bertlens.errors import BertLensError, InputError, ModelError
 from bertlens.search import stages
 from bertlens.search.collection import Collection
 from bertlens.search.stages import ranked
+from bertlens.search.vectors_file import mark
 from unit.tiny_encoders import base, crossed, encoder, folder, st, words
 
 QUIET: dict[str, Any] = {"progress": False}
@@ -123,7 +124,7 @@ def test_a_second_stage_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pyte
         return predict(pairs, batch_size)
 
     monkeypatch.setattr(cross.sentences, "predict", stopped)
-    kept = tmp_path / "corpus.safetensors.pairs.npz"
+    kept = tmp_path / f"corpus.safetensors.{mark(cross)}.pairs.npz"
     with pytest.raises(BertLensError, match=f"^stopped: 64 of 140 pairs are done, and saved in {kept}; the same call"):
         ranked(cross, collection(), **given)
     assert windows == [32, 32, 32]
@@ -133,8 +134,10 @@ def test_a_second_stage_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pyte
     np.testing.assert_array_equal(again.lists.scores, through.lists.scores)
     ranked(cross, collection(), **given)
     assert len(windows) == 6
-    with pytest.raises(InputError, match=r"corpus.safetensors.pairs.npz is of another run \(what differs: "):
-        ranked(bl.Lens(crossed(max_length=9)), collection(), **given)
+    ranked(bl.Lens(crossed(max_length=9)), collection(), **given)
+    assert len([*tmp_path.glob("*.pairs.npz")]) == 2  # each cross-encoder has its own
+    ranked(cross, collection(), **given)
+    assert len(windows) == 6
 
 
 def test_what_cannot_rank_is_refused_in_a_sentence() -> None:

@@ -12,9 +12,9 @@ import torch
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.errors import BertLensError, SelectionError
+from bertlens.errors import BertLensError, InputError, SelectionError
 from bertlens.search.contrast import contrast
-from unit.tiny_encoders import crossed, encoder
+from unit.tiny_encoders import crossed, dense, encoder
 
 Q = "was the cat very warm."
 W = "the unbelievable cats sat on the mat, the cat sat. warm cat"
@@ -197,3 +197,27 @@ def test_equal_scores_have_no_order_that_a_word_turns() -> None:
             table = found.without("sat", how=how)
             assert not table["turned"].any() and len(table) > 2
             assert table.attrs["said"] == "Both scores are equal: there is no order that a word could turn."
+
+
+def test_a_word_is_hidden_before_a_dense_layer_too() -> None:
+    """Its weights ask for gradients; no answer does."""
+    model = encoder(dense(torch.nn.Tanh()))
+    found = contrast(bl.Lens(model), Q, W, R)
+    for side in ("query", "wrong", "right"):
+        table = found.without("cat", side, n_random=0)
+        assert table["wrong"][0] == pytest.approx(found.scores[0], abs=1e-6)
+        assert {"query": 2, "wrong": 1, "right": 1}[side] == int(
+            (table.loc[0] != table.loc[1])[["wrong", "right"]].sum()
+        )
+
+
+@pytest.mark.parametrize("model", [encoder, crossed])
+def test_other_texts_and_frequencies_are_checked_like_the_first(model: Any) -> None:
+    found = contrast(bl.Lens(model()), Q, W, R)
+    for ask, sentence in (
+        (lambda: found.rewritten(query=3), "query is a string, not int: a contrast is of three texts"),  # type: ignore[arg-type]
+        (lambda: found.rewritten(wrong="\ud800"), "wrong holds half a character"),
+        (lambda: found.without("cat", frequencies=3), "frequencies are a dictionary, word -> in how many passages"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InputError, match=sentence):
+            ask()
