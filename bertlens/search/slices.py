@@ -124,7 +124,7 @@ def _parts(kind: str, counts: np.ndarray, unit: str) -> Iterator[tuple[str, str,
         if part == len(edges):
             name = f"more than {edges[-1]}"
         elif not part:
-            name = f"at most {edges[0]}"
+            name = f"at most {edges[0]}" if edges[0] else "no"
         else:
             first, last = edges[part - 1] + 1, edges[part]
             name = f"{first} to {last}" if first < last else f"{last}"

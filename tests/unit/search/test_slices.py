@@ -12,6 +12,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.errors import InputError
+from bertlens.search import slices as slices_file
 from bertlens.search.collection import Collection
 from bertlens.search.passage_limits import PassageLimit
 from bertlens.search.slices import FEWEST, sentence, slices
@@ -139,3 +140,8 @@ def test_few_questions_are_halved_and_too_few_have_no_slices() -> None:
     assert sentence(slices(scores(few), few)) == "No slice has 10 questions inside and 10 outside."
     with pytest.raises(InputError, match="no measure 'precision': there are nDCG@10"):
         slices(scores(few), few, measure="precision")
+
+
+def test_a_slice_of_words_that_no_passage_has_says_so() -> None:
+    kinds = [*slices_file._parts("rarest word", np.repeat([0, 3], 20), "in {} passages")]
+    assert kinds[0][1] == "in no passages" and kinds[0][2].sum() == 20

@@ -118,7 +118,7 @@ def test_the_order_turns_where_the_sign_does_and_the_sentence_says_so() -> None:
             random, frequent = (int(table[table["draw"] == draw]["turned"].sum()) for draw in ("random", "as frequent"))
             assert table.attrs["said"] == (
                 f"With “{word}” {how} in the wrong passage the order {verb} ({numbers}); with one of 2 random words in "
-                f"{random}, with one of 2 words as frequent in {frequent}."
+                f"{random}, with one of 2 words nearest in frequency in {frequent}."
             )
     assert found.without("sat", n_random=0).attrs["said"].endswith(").")
     assert verbs
