@@ -12,7 +12,6 @@ import pytest
 
 import bertlens as bl
 from bertlens.errors import InputError
-from bertlens.search import slices as slices_file
 from bertlens.search.collection import Collection
 from bertlens.search.passage_limits import PassageLimit
 from bertlens.search.slices import FEWEST, sentence, slices
@@ -143,5 +142,8 @@ def test_few_questions_are_halved_and_too_few_have_no_slices() -> None:
 
 
 def test_a_slice_of_words_that_no_passage_has_says_so() -> None:
-    kinds = [*slices_file._parts("rarest word", np.repeat([0, 3], 20), "in {} passages")]
-    assert kinds[0][1] == "in no passages" and kinds[0][2].sum() == 20
+    ids = tuple(map(str, range(40)))
+    queries = tuple("cat" if at % 2 else "dog" for at in range(40))
+    of = Collection(ids, queries, ids, ("a cat",) * 40, ids, {name: {name: 1} for name in ids})
+    table = slices(scores(of), of)
+    assert table["slice"][0] == "in no passages" and table["n"][0] == 20
