@@ -24,7 +24,7 @@ from ..text.display import word_of
 from ..trace.trace import Trace
 from ..whatif.reruns import check as check_changes
 from .score_difference import Contrast
-from .text_words import TEXTS, TextWords, check_text_name, check_three, subject
+from .text_words import TEXTS, TextWords, check_text_name, check_three, subject, unknown_notes
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -205,6 +205,8 @@ def cross_contrast(
     for text, trace in zip(("query", *TEXTS[1:]), (read[0], *read), strict=True):
         if ("text" if text == "query" else "text_pair") in trace.encoding.report.truncated:
             notes.append(f"{subject(text)} is cut: both texts together are {trace.n_tokens} tokens.")
+        places = [unknown["position"] for unknown in trace.encoding.report.unknown]
+        notes += unknown_notes(sum((int(trace.segments[at]) == 0) == (text == "query") for at in places), text)
     return CrossContrast(
         lens, texts, (None, None), (_logit(read[0]), _logit(read[1])), tuple(notes), fingerprint, (read[0], read[1])
     )

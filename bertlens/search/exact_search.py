@@ -52,10 +52,10 @@ def search(
 ) -> RankedLists:
     """The `depth` best of P passages for each of Q questions: the highest score first, of one score by `order`.
 
-    function: of FUNCTIONS; distances are less than 0. order: (P,) see `Collection.passage_order`. Scores are float64 of
-    the vectors as they are, of int8 rows of what these stand for. block: how many passages are scored at once; it
-    changes no rank. Raises InputError for an unknown function, vectors of two sizes or kinds or with what is no
-    number, and a depth or block below 1.
+    function: of FUNCTIONS; distances are less than 0, maxsim is of Khattab and Zaharia 2020. order: (P,) see
+    `Collection.passage_order`. Scores are float64 of the vectors as they are, of int8 rows of what these stand for.
+    block: how many passages are scored at once; it changes no rank. Raises InputError for an unknown function, vectors
+    of two sizes or kinds or with what is no number, and a depth or block below 1.
     """
     _check(queries, vectors, function)
     depth = min(check_number(depth, "depth is how many passages to rank,", 1), len(vectors))

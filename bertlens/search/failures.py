@@ -154,8 +154,11 @@ def failures_said(table: pd.DataFrame) -> str:
         for row in hits.itertuples()
     )
     second = f"More often than by chance: {named}" if named else "No kind is more frequent than chance has it"
+    second += " (exact tests, Holm, 5 %)"
+    if kinds.loc[kinds["kind"] != "hub", "p"].isna().all():
+        second = "What chance brings is not known: it takes right passages of other questions"
     without = int((table["kind"] == NONE).sum())
-    return f"{total} {second} (exact tests, Holm, 5 %). For {without:,} no rule holds."
+    return f"{total} {second}. For {without:,} no rule holds."
 
 
 def _beside_chance(holds: np.ndarray, failed: Cases) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def hubs(collection: Collection, lists: RankedLists, *, draws: int = 1000, seed:
     Holm's correction for a thousand passages. p_drawn: the same from so many draws, (1 + as many or more) / (1 +
     draws), as a check; NaN without draws. p_holm: adjusted for all rows. hub: p_holm ≤ .05.
     Of a collection with judgements, questions that have some; of one without, all, and every passage counts.
-    Questions that are alike bring up the same passages; the test takes them as if each were drawn by itself.
+    Questions that are alike bring up the same passages; the test takes them as if each were drawn by itself. On hubs
+    Radovanović et al. 2010.
     Raises InputError for draws below 0 and for a seed that is none.
     """
     import pandas as pd

@@ -30,24 +30,29 @@ def dcg(gains: np.ndarray, depth: int) -> float:
 
 
 def ndcg(gains: np.ndarray, grades: np.ndarray, depth: int = 10) -> float:
-    """The `dcg` of gains (n,) in the order of a list by that of the best order of all grades (R,), in [0, 1]."""
+    """The `dcg` of gains (n,) in the order of a list by that of the best order of all grades (R,), in [0, 1].
+
+    grades: those above 0, one or more. Järvelin and Kekäläinen 2002, gain = grade.
+    """
     return dcg(gains, depth) / dcg(-np.sort(-grades), depth)
 
 
 def reciprocal_rank(gains: np.ndarray, depth: int = DEPTH) -> float:
-    """1 / rank of the first relevant document, 0 where there is none; gains (n,) in the order of the list."""
+    """1 / rank of the first relevant document, 0 where there is none; gains (n,) in the order of the list. Its mean is
+    MRR, Voorhees 1999."""
     hits = np.flatnonzero(gains[:depth] > 0)
     return 1 / (1 + float(hits[0])) if len(hits) else 0.0
 
 
 def average_precision(gains: np.ndarray, relevant: int, depth: int = DEPTH) -> float:
-    """The precision at the rank of each of the `relevant` documents, 0 where the list has it not; their mean."""
+    """The precision at the rank of each of the `relevant` documents, 0 where the list has it not; their mean,
+    in [0, 1]. Buckley and Voorhees 2000."""
     ranks = 1 + np.flatnonzero(gains[:depth] > 0)
     return float((np.arange(1, len(ranks) + 1) / ranks).sum()) / relevant
 
 
 def recall(gains: np.ndarray, relevant: int, depth: int) -> float:
-    """The share of the `relevant` documents that stand among the first `depth`."""
+    """The share of the `relevant` documents, one or more, that stand among the first `depth`, in [0, 1]."""
     return float((gains[:depth] > 0).sum()) / relevant
 
 

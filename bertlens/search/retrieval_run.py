@@ -75,12 +75,18 @@ class Retrieval:
         return metrics.table(self.by_question, metrics.by_question(self.bm25_lists, self.collection))
 
     def slices(self) -> DataFrame:
-        """The measures for short and long questions and passages, cut passages, rare words. See `slices.slices`."""
+        """The measures for short and long questions and passages, cut passages, rare words. See `slices.slices`.
+
+        Raises InputError without judgements.
+        """
         self._check_judged()
         return slices.slices(self.by_question, self.collection, PassageLimit(self.lens))
 
     def failures(self) -> DataFrame:
-        """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failures`."""
+        """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failures`.
+
+        Raises InputError without judgements.
+        """
         self._check_judged()
         stages = self.stages
         return failures.failures(
@@ -142,7 +148,10 @@ class Retrieval:
         return paired.against(before.by_question, self.by_question)
 
     def save(self, path: str | Path) -> Path:
-        """Write the measures of each question as JSON, for `against` and `--check`. Raises ExportError."""
+        """Write the measures of each question as JSON, for `against` and `--check`.
+
+        Raises InputError without judgements, ExportError where it cannot be written.
+        """
         return paired.to_json(as_path(path), self.by_question, self.collection, self.lens.model_name)
 
     def to_html(self, path: str | Path) -> Path:

@@ -113,6 +113,8 @@ class Contrast(ABC):
         one lacks; or why there is no such list."""
         if self.why_not:
             return f"The two scores are no sums over words: {self.why_not}."
+        if self.texts[1] == self.texts[2]:
+            return "Both passages have the same text: no word tells them apart."
         words, wrong, right = self._question
         question = words.sums(wrong - right)
         beside = max(map(abs, self.scores))

@@ -124,7 +124,7 @@ def _parts(kind: str, counts: np.ndarray, unit: str) -> Iterator[tuple[str, str,
         if place == len(edges):
             name = f"more than {edges[-1]}"
         elif not place:
-            name = f"at most {edges[0]}"
+            name = f"at most {edges[0]}" if edges[0] else "no"
         else:
             low, high = edges[place - 1] + 1, edges[place]
             name = f"{low} to {high}" if low < high else f"{high}"

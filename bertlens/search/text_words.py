@@ -72,6 +72,14 @@ def subject(text: str) -> str:
     return {"query": "The question", "wrong": "The wrong passage", "right": "The right passage"}[text]
 
 
+def unknown_notes(count: int, text: str) -> list[str]:
+    """A sentence on tokens of a text that have no entry in the vocabulary, where there are some."""
+    if not count:
+        return []
+    tokens = "1 token is" if count == 1 else f"{count} tokens are"
+    return [f"{subject(text)}: {tokens} unknown to the tokenizer, and the model reads all such as one word."]
+
+
 def check_three(texts: Sequence[str]) -> None:
     """Raises InputError for anything else than texts as a question, a wrong and a right passage."""
     for text, name in zip(texts, TEXTS, strict=True):

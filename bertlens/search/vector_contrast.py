@@ -24,7 +24,7 @@ from ..sentences.text_similarity import SPLITS, Similarity
 from ..sentences.token_parts import held_notes, no_sum
 from ..whatif.reruns import check as check_changes
 from .score_difference import Contrast, Tasks
-from .text_words import TEXTS, TextWords, check_text_name, check_three, subject
+from .text_words import TEXTS, TextWords, check_text_name, check_three, subject, unknown_notes
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -228,10 +228,11 @@ def vector_contrast(
     )
     values = [float(encoder.similarity(_batch(query), _batch(side))[0, 0]) for side in passages]
     scores, read = (values[0], values[1]), [*zip(TEXTS, (query, *passages), strict=True)]
+    unknown = [note for text, side in read for note in unknown_notes(len(side.encoding.report.unknown), text)]
     if isinstance(encoder, LateEncoder):
         if of == "input":
             raise SelectionError("late interaction is split by the tokens' own vectors alone, of='output'")
-        notes = [note for text, side in read for note in late_notes(side, subject(text))]
+        notes = [*(note for text, side in read for note in late_notes(side, subject(text))), *unknown]
         late = [
             LateSimilarity(lens, x, (query, side), (), fingerprint) for x, side in zip(values, passages, strict=True)
         ]
@@ -240,7 +241,7 @@ def vector_contrast(
     of = of or ("input" if single else "output")
     notes = [TIME if single else BY_INPUT] if of == "input" else []
     notes += [*filter(None, [encoder.note]), *held_notes(encoder)]
-    notes += [note for text, side in read for note in side.notes(subject(text))]
+    notes += [*(note for text, side in read for note in side.notes(subject(text))), *unknown]
     pairs = [Similarity(lens, x, (query, side), (), fingerprint) for x, side in zip(values, passages, strict=True)]
     return VectorContrast(lens, texts, tasks, scores, tuple(notes), fingerprint, (pairs[0], pairs[1]), of)
 

@@ -120,7 +120,7 @@ def sentence(table: DataFrame, text: str, how: str) -> str:
     place = subject(text)[0].lower() + subject(text)[1:]
     said = f"With {quotation(word)} {how} in {place} the order {verb} ({numbers})"
     counts = []
-    for draw, name in ((RANDOM, "a random word"), (FREQUENT, "one as frequent")):
+    for draw, name in ((RANDOM, "a random word"), (FREQUENT, "one nearest in frequency")):
         rows = table[table["draw"] == draw]
         if len(rows):
             counts.append(f"with {name} in {int(rows['turned'].sum())} of {len(rows)}")

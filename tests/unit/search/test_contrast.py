@@ -206,7 +206,7 @@ def test_the_sentence_says_what_the_lists_say() -> None:
         has += word in answers[1] and said.endswith(f", in the right one {answers[1][word]:.3f}.".replace("-", "−"))
     assert (lacks, has, none) == (1, 1, 1)
     _, alike = sentence(lens, Q, W, W)
-    assert alike == "No word of the question prefers the wrong passage."
+    assert alike == "Both passages have the same text: no word tells them apart."
 
 
 def test_a_text_that_is_cut_says_so() -> None:

@@ -12,7 +12,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import BertLensError, ModelError
 from bertlens.search.contrast import contrast
-from unit.tiny_encoders import PROMPTS, base, crossed, folder, st
+from unit.tiny_encoders import PROMPTS, base, crossed, encoder, folder, st
 
 pytest.importorskip("sentence_transformers", minversion="6.2")
 from sentence_transformers.multi_vector_encoder import modules as multi
@@ -180,3 +180,10 @@ def test_half_precision_of_a_cross_encoder_is_no_other_reading() -> None:
     found = contrast(bl.Lens(model), Q, W, R)
     logits = model.predict([(Q, W), (Q, R)], activation_fn=torch.nn.Identity())
     np.testing.assert_allclose(found.scores, np.asarray(logits, dtype=float), atol=0.05)
+
+
+@pytest.mark.parametrize("model", [late, crossed, encoder])
+def test_words_that_the_tokenizer_does_not_know_are_counted(model: Any) -> None:
+    found = contrast(bl.Lens(model()), "was the 猫 warm", "the 大 小 mat", R)
+    about = "unknown to the tokenizer, and the model reads all such as one word."
+    assert found.notes[-2:] == (f"The question: 1 token is {about}", f"The wrong passage: 2 tokens are {about}")

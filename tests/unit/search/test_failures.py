@@ -170,6 +170,13 @@ def test_one_failure_beside_one_other_question_tells_nothing() -> None:
     kinds = failure_kinds(table).set_index("kind")
     assert table["query"].tolist() == ["a"] and kinds.loc["no_word", "n"] == 1 and kinds.loc["no_word", "chance"] == 0
     assert kinds.loc["no_word", "p"] == 0.5 and not kinds["finding"].any()
+    assert "No kind is more frequent than chance has it (exact" in failures_said(table)
+    alone = dataclasses.replace(world, grades={"a": {"2": 1}})
+    said = failures_said(failure_table(alone, lists, None, FirstWords()))
+    assert said == (
+        "1 of 1 judged questions have a wrong document first. What chance brings is not known: it takes right passages "
+        "of other questions. For 0 no rule holds."
+    )
 
 
 TOPICS = [f"{letter} {letter} {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]  # words of the tiny tokenizer

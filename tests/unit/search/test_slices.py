@@ -139,3 +139,11 @@ def test_few_questions_are_halved_and_too_few_have_no_slices() -> None:
     assert sentence(slices(scores(few), few)) == "No slice has 10 questions inside and 10 outside."
     with pytest.raises(InputError, match="no measure 'precision': there are nDCG@10"):
         slices(scores(few), few, measure="precision")
+
+
+def test_a_slice_of_words_that_no_passage_has_says_so() -> None:
+    ids = tuple(map(str, range(40)))
+    queries = tuple("cat" if at % 2 else "dog" for at in range(40))
+    of = Collection(ids, queries, ids, ("a cat",) * 40, ids, {name: {name: 1} for name in ids})
+    table = slices(scores(of), of)
+    assert table["slice"][0] == "in no passages" and table["n"][0] == 20

@@ -118,7 +118,7 @@ def test_the_order_turns_where_the_sign_does_and_the_sentence_says_so() -> None:
             random, frequent = (int(table[table["draw"] == draw]["turned"].sum()) for draw in ("random", "as frequent"))
             assert table.attrs["said"] == (
                 f"With “{word}” {how} in the wrong passage the order {verb} ({numbers}); with a random word in "
-                f"{random} of 2, with one as frequent in {frequent} of 2."
+                f"{random} of 2, with one nearest in frequency in {frequent} of 2."
             )
     assert found.without("sat", n_random=0).attrs["said"].endswith(").")
     assert verbs == {"turns", "stays"}
@@ -192,7 +192,8 @@ def test_equal_scores_have_no_order_that_a_word_turns() -> None:
     lens = bl.Lens(encoder())
     for right in (W, W.upper()):
         found = contrast(lens, Q, W, right)
-        assert found.said == "No word of the question prefers the wrong passage."
+        same = "Both passages have the same text: no word tells them apart."
+        assert found.said == (same if right == W else "No word of the question prefers the wrong passage.")
         for how in ("hidden", "deleted"):
             table = found.without("sat", how=how)
             assert not table["turned"].any() and len(table) > 2
