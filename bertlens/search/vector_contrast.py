@@ -129,7 +129,7 @@ class VectorContrast(Contrast):
             elif text == passage:
                 scores = similarity(_batch(self._side("query")), vectors)[0]
             else:
-                scores = torch.full((len(vectors),), self.scores[number])
+                scores = torch.full((len(vectors),), self.scores[number], device="cpu")
             columns.append(scores.detach().double().cpu().numpy())
         return np.stack(columns, 1)
 
@@ -197,7 +197,7 @@ class LateContrast(VectorContrast):
         assert isinstance(encoder, LateEncoder)
         if any(reading.added):
             raise ModelError(ADDED)
-        scored = torch.tensor(reading.scored)
+        scored = torch.tensor(reading.scored, device="cpu")
         return [
             row[keep.cpu() & scored]
             for states, kept in batches

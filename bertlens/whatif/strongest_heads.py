@@ -158,7 +158,11 @@ def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
         strongest = sorted(effects, key=lambda effect: -_size(number, effect[2]))[:SHOWN]
         rows = [-1 if slopes is None else strongest_row(here(), slopes[layer, head]) for layer, head, _ in strongest]
         shape = here().n_layers, here().n_heads
-        changes = torch.full(shape, torch.nan, dtype=torch.float64) if slopes is None else slopes.sum(2).double().cpu()
+        changes = (
+            torch.full(shape, torch.nan, dtype=torch.float64, device="cpu")
+            if slopes is None
+            else slopes.sum(2).double().cpu()
+        )
         for layer, head, effect in effects:
             changes[layer, head] = effect
         memo[about] = tuple(strongest), tuple(rows), len(picked), changes

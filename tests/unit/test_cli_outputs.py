@@ -120,7 +120,7 @@ def test_as_the_documents_have_it_the_page_of_the_class_stays(folder: Path) -> N
         (["report", "tiny", "{}/corpus.json", "-o", "{}/corpus.json"], "corpus.json"),
         (["report", "tiny", "-o", "{}/r.html", "--check", "{}/r-numbers.json"], "r-numbers.json"),
         (["report", "tiny", "-o", "{}/r.html", "--against", "{}/r-numbers.json"], "r-numbers.json"),
-        (["retrieval", "{}/corpus", "--relevance", "{}/a.csv", "-o", "{}/a.csv"], "a.csv"),
+        (["retrieval", "{}/corpus", "--relevance", "{}/judged.csv", "-o", "{}/judged.csv"], "judged.csv"),
         (["task", "tiny", "{}/a.html", "-o", "{}/a.html"], "a.html"),
         (["survey", "{}/corpus.txt", "-o", "{}/corpus.txt", "--force"], "corpus.txt"),
         (["classroom", "tiny", "--lesson", "{}/a.lesson.json", "-o", "{}/a.lesson.json"], "a.lesson.json"),
@@ -136,7 +136,7 @@ def test_nothing_is_written_over_what_is_read(
     bl.report(bl.Lens(tiny.bert(), tiny.wordpiece()), texts=2, claims="vig-next", progress=False).to_json(
         folder / "r-numbers.json"
     )
-    for name in ("corpus.json", "a.csv", "a.html", "a.lesson.json", "a-chart.html"):
+    for name in ("corpus.json", "judged.csv", "a.html", "a.lesson.json", "a-chart.html"):
         (folder / name).write_text(line())
     before = listed(folder)
     for more in ([], ["--force"]):

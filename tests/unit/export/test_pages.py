@@ -71,6 +71,10 @@ def write_pages(folder: Path, embedded_lens: bl.Lens) -> None:
     done += [{"step": 2, "act": "write", "written": "why"}, {"step": 3, "act": "find", "skipped": True}]
     (folder / "lines.txt").write_text("\n".join(line("A row", name, done) for name in ("Ada", "Ada", "")))
     collected([folder / "lines.txt"], folder / "class.csv")
+    passages = {f"d{n}": f"the cat sat on the mat {'warm ' * n}" for n in range(30)}
+    judged = {f"q{n}": {f"d{n}": 1} for n in range(24)}
+    search = bl.retrieval(small, {name: "was it warm on the mat" for name in judged}, passages, judged, progress=False)
+    search.to_html(folder / "search.html")
     paper.page_of(LESSON, embedded_lens, True)
     occlusion(words_lens().trace("the cat [MASK] on the mat"), logit("cat"))._repr_html_()
 
@@ -101,7 +105,11 @@ def with_markup(field: Any) -> Any:
 
 
 def test_every_field_of_every_template_is_text(calls: Calls) -> None:
-    assert {name for name, _ in calls} == {path.name for path in TEMPLATES} - {"page.jinja", "chart.jinja"}  # included
+    assert {name for name, _ in calls} == {path.name for path in TEMPLATES} - {
+        "page.jinja",
+        "chart.jinja",
+        "tables.jinja",
+    }
     for name, fields in calls:
         json.dumps({field: value for field, value in fields.items() if field not in OURS})  # plain data
         expected, found = (Elements(pages.render(name, **with_it)) for with_it in (fields, with_markup(fields)))
