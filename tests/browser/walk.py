@@ -42,11 +42,13 @@ class Hand:
             what.click()
 
     def write(self, into: Locator, text: str, at: Locator | None = None) -> None:
-        """at: what is pressed to come into the field, where words lie over it."""
+        """at: what is pressed to come into the field, where words lie over it: twice by a finger, which hits a word."""
         if self.way == "keys":
             self.reach(into)
         else:
             self.press(at or into)
+            if at and self.way == "touch":
+                self.press(at)
         expect(into).to_be_focused()
         self.page.keyboard.press("ControlOrMeta+a")
         self.page.keyboard.type(text)

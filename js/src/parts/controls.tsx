@@ -176,7 +176,7 @@ export function Menu({
     details.current!.querySelector("summary")!.focus();
   };
   const leave = (to: EventTarget | null | undefined) => {
-    if (to && !details.current!.contains(to as Node)) details.current!.open = false;
+    if (to && details.current?.contains(to as Node) === false) details.current.open = false;
   };
   const isAround = (to: EventTarget | null) => to !== null && (to as Node).contains(details.current); // a click beside a control
   useEffect(() => {

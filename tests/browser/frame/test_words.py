@@ -149,7 +149,7 @@ def test_the_accent_is_for_what_is_selected(show, pair):
         const borders = ["Top", "Right", "Bottom", "Left"].map((side) =>
             style[`border${side}Width`] === "0px" ? "" : style[`border${side}Color`]);
         return [...borders, style.backgroundColor].some((colour) => accent.includes(colour));
-    }).map((one) => String(one.className))"""
+    }).filter((one) => !one.closest(".bl-is-key, [role=img]")).map((one) => String(one.className))"""
     for tab in ("Neurons", "Gates", "Geometry", "Weight against norm"):
         seen.open_tab(tab)
         seen.settled()

@@ -215,9 +215,8 @@ export function arcsOf(scene: Scene): { arcs: Arc[]; numbers: Numeral[] } {
     courses.push({ word, thickness: full, points: samples(crossing).map(at) });
     const along = ALONG.map((u): Place => ({ at: at(u), plate: true }));
     const apex = at(0.5);
-    const above = [0, 1, 2]
-      .map((n): Place => ({ at: [apex[0], apex[1] - full / 2 - 13 - 22 * n], plate: false }))
-      .filter(({ at: [, y] }) => line === 0 || y > from.top - rooms[line]!); // of a line above it would be another's
+    const over: Place = { at: [apex[0], apex[1] - full / 2 - 13], plate: false };
+    const above = line === 0 || over.at[1] > from.top - rooms[line]! ? [over] : []; // of a line above it would be another's
     const nearer = tip[0] < start[0] ? -1 : 1;
     const edge = isUp ? box.bottom : box.top;
     const besides = [0, 7, 14].flatMap((down) =>

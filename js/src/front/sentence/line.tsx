@@ -1,5 +1,5 @@
 // One text of the sentence: a field, and under it the same text in words that are buttons.
-import { useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { directionOf } from "../../paint/quotes";
 import { tokenText } from "../../parts/token";
 import { useView } from "../../state/view";
@@ -75,6 +75,9 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
   const mirror = useRef<HTMLDivElement>(null);
   const { typing } = typed;
   const text = field.value.value;
+  useLayoutEffect(() => {
+    if (focus) area.current!.focus(); // a browser heeds `autofocus` only until something had the focus
+  }, []);
   const content = disabled && text === "" ? line.text : text;
   const [start, end] = [part?.start ?? 0, part?.end ?? content.length];
   const places = movedPlaces(line.places, line.text, content).map((place) =>
@@ -162,7 +165,6 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         dir={dir}
         spellcheck={false}
         autocomplete="off"
-        autofocus={focus}
         onInput={(event) => {
           field.onInput(event);
           view.page.front.word.value = null; // the pointer only happens to lie there
