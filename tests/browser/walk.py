@@ -105,7 +105,8 @@ def walk(seen: Seen, way: str, lens: bl.Lens, own: bool = True) -> dict[str, Any
     expect(told).to_contain_text(f"✓ “{trace.tokens[best]}”, {row[best]:.2f}. That was your guess.")
     expect(seen.root.locator(".bl-main")).to_be_visible()
     if way == "keys":
-        page.keyboard.press("ArrowRight")  # what was guessed is gone: the keys are still the lesson's
+        expect(onward).to_be_focused()  # what was guessed is gone: the keys are still the lesson's
+        page.keyboard.press("ArrowRight")
     else:
         hand.press(onward)
     expect(here).to_contain_text("step 3 of 6")
