@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..base.atomic import claimed
 from ..base.notes import Note
-from ..base.outputs import FORCE, check_apart, check_outputs, sign
+from ..base.outputs import check_apart, check_outputs, sign
 from ..errors import BertLensError
 from .command_arguments import (
     CLASSROOM,
@@ -232,33 +232,15 @@ def _text(given: str | list[str]) -> str | tuple[str, str]:
 
 def survey(arguments: argparse.Namespace) -> None:
     """Take the statistics and say in two lines what they are of."""
-    import warnings
+    from ..survey.survey_command import run
 
-    from ..survey import head_stats
-
-    output = arguments.output
-    check_apart(output, [arguments.corpus])
-    if output.exists() and not (arguments.resume or arguments.force):
-        raise BertLensError(f"{output} is there already: --resume goes on with it; {FORCE}")
-    lens = load_lens(arguments.model)
-    with warnings.catch_warnings(record=True) as stopped:
-        warnings.simplefilter("always", UserWarning)
-        stats = head_stats(
-            lens,
-            arguments.corpus,
-            batch_size=arguments.batch_size,
-            truncation=arguments.truncation,
-            limit=arguments.limit,
-            resume=output if arguments.resume and output.exists() else None,
-            save=output,
-            texts=not arguments.no_texts,
-            column=arguments.column,
-        )
-    print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
-    for warning in stopped:
-        warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
-    if any("interrupted" in str(warning.message) for warning in stopped):
-        raise BertLensError("stopped: the same command with --resume goes on")
+    run(
+        lambda: load_lens(arguments.model),
+        resume=arguments.resume,
+        force=arguments.force,
+        texts=not arguments.no_texts,
+        **_given(arguments, "corpus", "output", "batch_size", "truncation", "limit", "column"),
+    )
 
 
 def report(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,32 @@
+"""The command `bertlens survey`: takes the statistics of every head over a corpus, and goes on with what stopped."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..base.outputs import FORCE, check_apart
+from ..errors import BertLensError
+from ..lens import Lens
+from .survey_run import head_stats
+
+
+def run(
+    load: Callable[[], Lens], corpus: Path, output: Path, *, resume: bool = False, force: bool = False, **options: Any
+) -> None:
+    """options: as of `head_stats`. Raises BertLensError for an output that is there, and where it was stopped."""
+    check_apart(output, [corpus])
+    if output.exists() and not (resume or force):
+        raise BertLensError(f"{output} is there already: --resume goes on with it; {FORCE}")
+    earlier = output if resume and output.exists() else None
+    lens = load()
+    with warnings.catch_warnings(record=True) as stopped:
+        warnings.simplefilter("always", UserWarning)
+        stats = head_stats(lens, corpus, resume=earlier, save=output, **options)
+    print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
+    for warning in stopped:
+        warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
+    if any("interrupted" in str(warning.message) for warning in stopped):
+        raise BertLensError("stopped: the same command with --resume goes on")
