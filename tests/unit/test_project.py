@@ -82,7 +82,9 @@ def test_bundle_keeps_its_budget():
 
 def test_folders_import_of_those_that_stand_before_them():
     arrows = layers.arrows()
-    assert "survey.survey_command" in arrows["cli.command_line"] and "run.changes" in arrows["whatif.chips"]  # inside functions too
+    assert (
+        "survey.survey_command" in arrows["cli.command_line"] and "run.changes" in arrows["whatif.chips"]
+    )  # inside functions too
     assert "tasks.example_batch" in arrows["tasks.kinds.kind"]  # for types too
     names = [name for row in layers.LAYERS for name in row]
     assert sorted(names) == sorted({module.split(".")[0] for module in arrows})
