@@ -330,13 +330,29 @@ class Stream:
                 vectors[kind] = self.captured(table.weight[index])
         if not self.parts.scaled_words:
             return {"word": self.captured(self._table[self.trace.input_ids])} | vectors
-        total = self.input(0)
-        if (norm := self.embedding_norm) is not None:  # up to a constant, which the norm takes away again
-            weight = norm.weight
-            if (weight == 0).any():
-                raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
-            total = ((total.double() - norm.bias) / weight / norm.scale[:, None]).to(self.dtype)
+        total = self._embedded_sum
         return {"word": total - sum(vectors.values(), torch.zeros_like(total))} | vectors
+
+    @cached_property
+    def _embedded_sum(self) -> Tensor:
+        """(S, E) the embeddings' sum, told from layer 0's input; behind a norm up to a constant, which that drops."""
+        total, norm = self.input(0), self.embedding_norm
+        if norm is None:
+            return total
+        if (norm.weight == 0).any():
+            raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
+        return ((total.double() - norm.bias) / norm.weight / norm.scale[:, None]).to(self.dtype)
+
+    @cached_property
+    def _embedded_alike(self) -> Affine:
+        """x + c, c the vector that the embeddings add to every token alike. Raises ModelError where they do not."""
+        total = self._embedded_sum
+        surplus = total - sum(self.embedded.values(), torch.zeros_like(total))
+        surplus = surplus - surplus.mean(-1, keepdim=True)
+        rounding = 32 * torch.finfo(self._table.dtype).eps * total.abs().max()
+        if ((surplus - surplus[0]).abs() > rounding).any():
+            raise ModelError(f"this {self.adapter.family} was given a layout, of which a split by source has no part")
+        return Affine(torch.eye(surplus.shape[-1], dtype=self.dtype, device=self.device), surplus.mean(0))
 
     @cached_property
     def embedding_norm(self) -> Normed | None:
@@ -354,7 +370,10 @@ class Stream:
     def entry(self) -> list[Normed | Affine]:
         """What the embeddings' sum goes through before layer 0, in that order."""
         maps = [self.embedding_norm, self.embedding_projection]
-        return [map for map in (maps[::-1] if self.parts.projected_first else maps) if map is not None]
+        if self.parts.projected_first:
+            maps.reverse()
+        alike = [self._embedded_alike] if self.parts.surplus else []
+        return [map for map in (*alike, *maps) if map is not None]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -405,4 +424,4 @@ def requirements(trace: Trace) -> None:
         attention = (adapter.query_projection, adapter.key_projection, adapter.output_projection)
         for projection in (*(find(module) for find in attention), *adapter.mlp(module)):
             stream.model.check_plain(projection)
-    stream.embedded, stream.embedding_norm, stream.embedding_projection, stream.final_norm()
+    stream.embedded, stream.entry, stream.final_norm()
