@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { connect, type Host, STOPPED } from "../src/engine/connect";
 import type { ToModel, ToPage } from "../src/engine/serve";
+import { ANOTHER_TEXT } from "../src/generated/phrases";
 
 /** A Worker that answers what a test has it answer, and says that it is there while it has nothing to do. */
 class Fake {
@@ -136,4 +137,12 @@ test("a long run says how long it will take, and then no more", async () => {
   Fake.last.says({ kind: "answer", id: 2, answer: { fields: {}, show: "own" } });
   await short;
   expect(said.length).toBe(3);
+});
+
+test("what was asked of a text that is gone is no fault", async () => {
+  const ask = await loaded();
+  const late = ask(ASKED);
+  await vi.advanceTimersByTimeAsync(10);
+  Fake.last.says({ kind: "answer", id: 1, error: ANOTHER_TEXT });
+  expect(await late).toEqual([{ error: ANOTHER_TEXT, stale: true }]);
 });

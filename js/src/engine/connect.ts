@@ -1,4 +1,5 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
+import { ANOTHER_TEXT } from "../generated/phrases";
 import { STILL_LOADING } from "../kernel/kernel";
 import { NEEDS_PYTHON } from "../kernel/needs";
 import { isAnswered, isShowing } from "./registry";
@@ -158,7 +159,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       isLong = false;
       host.say(note);
     }
-    if (!answer) return [{ error, stale: error === ANOTHER }];
+    if (!answer) return [{ error, stale: [ANOTHER, ANOTHER_TEXT].includes(error!) }];
     if (answer.show !== undefined) {
       if (turn !== turns) return [{ error: ANOTHER, stale: true }];
       await host.show(answer.show);
