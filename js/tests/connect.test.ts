@@ -146,3 +146,17 @@ test("what was asked of a text that is gone is no fault", async () => {
   Fake.last.says({ kind: "answer", id: 1, error: ANOTHER_TEXT });
   expect(await late).toEqual([{ error: ANOTHER_TEXT, stale: true }]);
 });
+
+test("a text that is on its way is not overtaken by what is done to the one before", async () => {
+  const ask = await loaded();
+  const text = ask({ op: "trace", text: "x" });
+  const late = ask({ op: "change", trace: "here 1", changes: [["hide", 1]] });
+  await vi.advanceTimersByTimeAsync(10);
+  expect((await late)[0].stale).toBe(true);
+  expect(Fake.last.heard.filter(({ kind }) => kind === "ask").length).toBe(1);
+  Fake.last.says({ kind: "answer", id: 1, answer: { fields: { is: "shown" }, show: "own" } });
+  expect(await text).toEqual([{ is: "shown" }, []]);
+  ask({ op: "change", trace: "own", changes: [["hide", 1]] });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(Fake.last.heard.filter(({ kind }) => kind === "ask").length).toBe(2);
+});

@@ -143,7 +143,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     });
 
   let turns = 0; // of what is to be shown the last one counts, of what the page carries too
-  return async ({ id: _, ...question }) => {
+  const answering = async (question: Record<string, unknown>): Promise<Reply> => {
     const { op, trace } = question;
     if (op === "hello") return [{ kernel: isLoaded, coming, why, page: true, texts: host.texts }];
     const turn = isShowing(String(op)) ? ++turns : turns;
@@ -165,5 +165,13 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       await host.show(answer.show);
     }
     return [answer.fields, answer.data ? [answer.data] : []];
+  };
+
+  let texts = 0; // on their way: what is done to the one before comes too late
+  return async ({ id: _, ...question }) => {
+    if (question.op !== "trace")
+      return question.op === "change" && texts > 0 ? [{ error: ANOTHER_TEXT, stale: true }] : answering(question);
+    texts++;
+    return answering(question).finally(() => texts--);
   };
 }
