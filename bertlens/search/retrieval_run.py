@@ -15,9 +15,10 @@ from ..errors import ExportError, InputError, check_batch, check_lens, check_num
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
 from ..text.plain_words import words_of
-from . import bm25, failures, hubs, metrics, paired, slices
+from . import bm25, failures, hubs, long_passages, metrics, paired, slices
 from .collection import Collection
 from .contrast import contrast
+from .hard_negatives import HardNegatives, hard_negatives
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
 from .reading import as_id, collection, examples
@@ -96,6 +97,21 @@ class Retrieval:
     def hubs(self) -> DataFrame:
         """How often each passage stands among ten for questions that it is not relevant to. See `hubs.hubs`."""
         return hubs.hubs(self.collection, self.lists)
+
+    def hard_negatives(self, n: int = 5, *, judged: bool = False) -> HardNegatives:
+        """What to train on: of each judged question and right document n triplets of question, right passage and one
+        that the model ranks high wrongly. See `hard_negatives.hard_negatives`.
+
+        judged: True for those alone that were judged. Raises InputError without judgements, and where there is none.
+        """
+        self._check_judged()
+        return hard_negatives(self.collection, self.lists, n, judged)
+
+    def long_passages(self) -> DataFrame:
+        """What to split: passages that are longer than what the model reads, those first that cost failures most. See
+        `long_passages.long_passages`."""
+        table = self.failures() if self.collection.judged else None
+        return long_passages.long_passages(self.collection, PassageLimit(self.lens), table)
 
     def ranking(self, query: str | int, k: int = 10) -> DataFrame:
         """The k best passages of a question, by its id: rank, passage, document, score, grade (NaN where none was
