@@ -12,6 +12,7 @@ from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
 from .head_score import SIDES, rotated, visible_keys
 from .pull import Parts, Reading, parts
+from .score_terms import score_terms
 from .stream import Stream, check_finite
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Maps(dict[Pair, Tensor]):
 def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFrame:
     """(C, C) one raw score by the sources of its query (down) and of its key (across), rows of `score(...).parts`.
 
-    Both axes are (kind, layer, head). All of it sums to the score, rows to the parts of side="query" and columns to
+    What a family adds to q·k is of both sides at once: it stands where its row meets its column. Both axes are (kind, layer, head). All of it sums to the score, rows to the parts of side="query" and columns to
     those of side="key", both with against=None. MLPs are sources. Raises like `score`.
     """
     from pandas import DataFrame, MultiIndex
@@ -58,7 +59,7 @@ def kind_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> tup
 def _pairs(
     trace: Trace, layer: int, head: int, query: int, key: int
 ) -> tuple[list[list[tuple[str, float, float]]], Tensor, list[str]]:
-    """The rows of the query's sources and of the key's; (C, C); notes."""
+    """The rows of the query's sources and of the key's, terms beside q·k last; (C, C); notes."""
     check_index(layer, trace.n_layers, "layer")
     check_index(head, trace.n_heads, "head")
     check_index(query, trace.n_tokens, "query")
@@ -76,7 +77,11 @@ def _pairs(
         rotation = stream.rotation(layer)
         sides.append(vectors if rotation is None else rotated(vectors, rotation[0][token], rotation[1][token]))
         names.append(rows)
-    return names, trace.scaling(layer) * sides[0] @ sides[1].T, list(stream.notes)
+    products = trace.scaling(layer) * sides[0] @ sides[1].T
+    terms = score_terms(trace, layer, head, slice(query, query + 1))
+    for rows in names:
+        rows += [(term, float("nan"), float("nan")) for term in terms]
+    return names, torch.block_diag(products, *(part[0, key] for part in terms.values())), list(stream.notes)
 
 
 @torch.no_grad()
@@ -103,7 +108,7 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
     """(query group, key group) -> (S, S): one head's scores as a sum of 36 maps, in the order of GROUPS.
 
     Groups: word, position, type, heads (all earlier ones), mlps (all earlier ones), bias; where a model has no such
-    source its maps are 0. On visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. `center`
+    source its maps are 0. What a family adds to q·k is a map more, (term, term), of `vocabulary.SCORE_TERMS`. On visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. `center`
     subtracts each row's mean over its visible keys, which the softmax does not see. float32, or float64 for a float64
     model. Raises like `score`.
     """
@@ -125,6 +130,10 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
                     mean = (~hidden).double() @ key / count if some_hidden else key.mean(0, keepdim=True)
                     scores -= (query * mean).sum(-1, keepdim=True).to(stream.dtype)
             score_maps[down, across] = scores.masked_fill_(hidden, torch.nan) if some_hidden else scores
+    for term, scores in score_terms(trace, layer, head, slice(None)).items():
+        if center:
+            scores = scores - scores.sum(-1, keepdim=True) / count
+        score_maps[term, term] = scores.to(stream.dtype).masked_fill(hidden, torch.nan)
     return score_maps
 
 
