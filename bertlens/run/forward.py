@@ -28,6 +28,7 @@ from ..model.families import Adapter, text_models, what_works
 from ..model.loan import Loan
 from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from ..text.given_maps import not_weights
+from . import attention_modules
 from .changes import Change
 from .interventions import Run, attend, changed
 from .record import Entry, Layer, Pass
@@ -344,6 +345,8 @@ def borrowed(model: Model, implementation: str) -> Iterator[Loan]:
     with Loan() as loan, private.without_capturing_hooks(runner), eagerly:
         for config in private.configs(runner):
             loan.set(config, private.IMPLEMENTATION, implementation)
+        if implementation != "eager":
+            attention_modules.lend(runner, implementation, loan)
         for module in modules:
             if module.training:
                 loan.set(module, "training", False)
