@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
-from .head_score import SIDES, rotated, visible_keys
+from .head_score import SIDES, visible_keys
 from .pull import Parts, Reading, parts
 from .score_terms import score_terms
 from .stream import Stream, check_finite
@@ -75,7 +75,7 @@ def _pairs(
         split = parts(stream, _in_head_space(stream, layer, head, side, tokens, torch.ones_like(tokens).double()))
         rows, vectors = _listed(split)
         rotation = stream.rotation(layer)
-        sides.append(vectors if rotation is None else rotated(vectors, rotation[0][token], rotation[1][token]))
+        sides.append(vectors if rotation is None else rotation.of(token).turned(vectors))
         names.append(rows)
     products = trace.scaling(layer) * sides[0] @ sides[1].T
     terms = score_terms(trace, layer, head, slice(query, query + 1))
@@ -99,8 +99,7 @@ def groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> dic
     rotation = stream.rotation(layer)
     if rotation is None:
         return by_group
-    cos, sin = (table[tokens] for table in rotation)
-    return {name: rotated(x, cos, sin) for name, x in by_group.items()}
+    return {name: rotation.of(tokens).turned(x) for name, x in by_group.items()}
 
 
 @torch.no_grad()

@@ -92,25 +92,13 @@ def head_reading(
     """What a direction (d,) in a head's space reads of the queries or keys of some tokens, λ-weighted."""
     tokens, share = tokens.to(stream.device), share.to(stream.device, torch.float64)
     map, rotation = stream.projection(layer, side, head), stream.rotation(layer)
-    directions = direction[None] if rotation is None else unrotated(direction, *(angles[tokens] for angles in rotation))
+    directions = direction[None] if rotation is None else rotation.of(tokens).back(direction)
     vector = map.back(directions)[:, None]  # (T or 1, 1, D)
     constant = vector.new_zeros(1)
     if map.bias is not None:
         b = directions @ map.bias.double()
         constant = (share @ b if len(b) == len(share) else share.sum() * b[0])[None]
     return Reading(layer, tokens, share, vector, constant)
-
-
-def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """R x, as rotary families turn queries and keys: the halves of x are turned against each other."""
-    low, high = x.chunk(2, -1)
-    return x * cos + torch.cat([-high, low], -1) * sin
-
-
-def unrotated(w: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rᵀ w."""
-    low, high = (w * sin).chunk(2, -1)
-    return w * cos + torch.cat([high, -low], -1)
 
 
 def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None) -> Tensor:

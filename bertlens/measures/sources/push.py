@@ -122,9 +122,8 @@ def _pushed(stream: Stream, state: Tensor, bias: slice) -> Generator[int, None, 
         out[bias] += norm.bias.to(x.dtype)
         return out
 
-    state = normed(stream.embedding_norm, state)
-    if (projection := stream.embedding_projection) is not None:
-        state = affine(projection, state)
+    for map in stream.entry:
+        state = normed(map, state) if isinstance(map, Normed) else affine(map, state)
     everything = torch.arange(size, device=stream.device)
     for layer in range(stream.trace.n_layers):
         post = stream.post_ln

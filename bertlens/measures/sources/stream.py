@@ -18,6 +18,7 @@ from torch.nn.functional import linear
 
 from ...base.vocabulary import phrases
 from ...errors import ModelError
+from ...model.plain_modules import epsilon
 from ...model.stream_parts import nothing
 from ...run.attention_weights import ROWS, check_precision, scores_part
 from ...run.recorder import inverse_deviation
@@ -61,6 +62,34 @@ class Normed:
         return (x - x.mean(-1, keepdim=True)) * self.weight * self.scale[:, None]
 
 
+@dataclass(frozen=True)
+class Rotation:
+    """R, by which some tokens' queries and keys are turned: two numbers of a head against each other."""
+
+    cos: Tensor  # (T, d) float64, or (d,) of one token
+    sin: Tensor
+    neighbours: bool  # numbers 2n and 2n + 1, else n and n + d/2
+
+    def of(self, tokens: Tensor | slice | int) -> Rotation:
+        """That of some of the tokens."""
+        return Rotation(self.cos[tokens], self.sin[tokens], self.neighbours)
+
+    def turned(self, x: Tensor) -> Tensor:
+        """R x."""
+        return x * self.cos + self._quarter(x) * self.sin
+
+    def back(self, w: Tensor) -> Tensor:
+        """Rᵀ w."""
+        return w * self.cos - self._quarter(w * self.sin)
+
+    def _quarter(self, x: Tensor) -> Tensor:
+        """(a, b) to (-b, a) of each pair."""
+        if self.neighbours:
+            return torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+        low, high = x.chunk(2, -1)
+        return torch.cat([-high, low], -1)
+
+
 class Stream:
     """What pulls and pushes go through. Made of a trace that `requirements` accepts; reads captured tensors in place.
 
@@ -79,6 +108,8 @@ class Stream:
                 f"{adapter.family}'s stream cannot be split by source: it is more than sums and LayerNorms, or its "
                 "adapter does not say what it begins with"
             )
+        if obstacle := adapter.stream.obstacle(trace.model.base):
+            raise ModelError(f"this {adapter.family}'s stream cannot be split by source: {obstacle}")
         trace.check_unchanged()
         self.trace, self.adapter, self.parts, self.model = trace, adapter, adapter.stream, trace.model
         self.base: Any = trace.model.base
@@ -203,11 +234,12 @@ class Stream:
 
         Raises ModelError for another class.
         """
-        if type(module) is not nn.LayerNorm:
+        eps = epsilon(module)
+        if eps is None:
             raise ModelError(f"a {type(module).__name__} is not a LayerNorm that a stream can be split through")
         intake = self.captured(intake)
-        scale = inverse_deviation(intake, module.eps) if intake.ndim == 2 else intake
-        size = module.normalized_shape[0]
+        scale = inverse_deviation(intake, eps) if intake.ndim == 2 else intake
+        size = module.normalized_shape[0] if module.weight is None else len(module.weight)
         ones, zeros = (make(size, dtype=torch.float64, device=self.device) for make in (torch.ones, torch.zeros))
         return Normed(
             ones if module.weight is None else module.weight.detach().double(),
@@ -262,8 +294,8 @@ class Stream:
         captured = getattr(self.layers[layer], which)
         return self.captured(captured[head * len(captured) // self.trace.n_heads])
 
-    def rotation(self, layer: int) -> tuple[Tensor, Tensor] | None:
-        """Cosines and sines (S, d) of the rotation of queries and keys, float64; None without.
+    def rotation(self, layer: int) -> Rotation | None:
+        """How queries and keys of all tokens are turned; None where they are not.
 
         Raises ModelError where a rotation cannot be seen.
         """
@@ -276,7 +308,7 @@ class Stream:
                 )
             return None
         cos, sin = rotations[self.parts.rotation_key(self.modules[layer])]
-        return cos.double(), sin.double()
+        return Rotation(cos.double(), sin.double(), self.parts.neighbours)
 
     # --- the beginning ---
 
@@ -318,6 +350,12 @@ class Stream:
         """From the width of the embeddings to that of the stream; None where they are the same."""
         module = self.parts.projection(self.base)
         return None if module is None else self.plain(module)
+
+    @property
+    def entry(self) -> list[Normed | Affine]:
+        """What the embeddings' sum goes through before layer 0, in that order."""
+        maps = [self.embedding_norm, self.embedding_projection]
+        return [map for map in (maps[::-1] if self.parts.projected_first else maps) if map is not None]
 
     @property
     def notes(self) -> tuple[str, ...]:
