@@ -4,9 +4,9 @@ A float64 reference in numpy, written from the formulas and sharing no code with
 scores s_ij = c q_i·k_j + mask; α = softmax_j(s); contrast of (i, j) = c q_i ∘ (k_j − mean of the other visible keys);
 n80 = least m with the m largest contributions summing to at least 0.8 of the whole contrast; reuse = mean Jaccard
 index of that set with the sets of the other queries toward their own most attended keys, chance = its expectation for
-random sets. A score may have terms beside: a number for each distance, q_i · P_r(j − i), k_j · P_r(j − i), q'_i · k'_j or a
-number for each cell. alone, rest: α where the scores are sums over the set, or over the other neurons; lot, lot_sd: mean and
-standard deviation of it over random sets of that size. n80_chance: quantiles of n80 over random q, k.
+random sets. alone, rest: α where the scores are sums over the set, or over the other neurons; lot, lot_sd: mean and
+standard deviation of it over random sets of that size. A score may have terms beside: a number for each distance,
+q_i · P(j − i), k_j · P(j − i), q'_i · k'_j, or a number for each cell. n80_chance: quantiles of n80 over random q, k.
 """
 
 import json

@@ -323,7 +323,11 @@ SOURCES: dict[str, Word] = _by_name(
         Word("mlp", "MLPs", "What the MLPs of earlier layers put in, their output biases left out."),
         Word("bias", "biases", "Every other vector that all tokens are given alike, those of LayerNorms included."),
         # beside q·k: what comes from no vector of the stream
-        Word("relative position", "relative position", "A number for where the key stands relative to the query."),
+        Word(
+            "relative position",
+            "relative position",
+            "A number for where the key stands relative to the query, whatever the two are.",
+        ),
         Word(
             "content to position",
             "content to position",
@@ -334,7 +338,7 @@ SOURCES: dict[str, Word] = _by_name(
             "position to content",
             "The key's vector times one of where it stands relative to the query.",
         ),
-        Word("layout", "layout", "What the places of both on the page put in, whatever stands there."),
+        Word("layout", "layout", "What a second stream, of places on the page, puts in."),
     ]
 )
 

@@ -32,8 +32,9 @@ class Maps(dict[Pair, Tensor]):
 def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFrame:
     """(C, C) one raw score by the sources of its query (down) and of its key (across), rows of `score(...).parts`.
 
-    What a family adds to q·k is of both sides at once: it stands where its row meets its column. Both axes are (kind, layer, head). All of it sums to the score, rows to the parts of side="query" and columns to
-    those of side="key", both with against=None. MLPs are sources. Raises like `score`.
+    Both axes are (kind, layer, head). All of it sums to the score, rows to the parts of side="query" and columns to
+    those of side="key", both with against=None. What a family adds to q·k stands where its row meets its column. MLPs
+    are sources. Raises like `score`.
     """
     from pandas import DataFrame, MultiIndex
 
@@ -107,9 +108,9 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
     """(query group, key group) -> (S, S): one head's scores as a sum of 36 maps, in the order of GROUPS.
 
     Groups: word, position, type, heads (all earlier ones), mlps (all earlier ones), bias; where a model has no such
-    source its maps are 0. What a family adds to q·k is a map more, (term, term), of `vocabulary.SCORE_TERMS`. On visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. `center`
-    subtracts each row's mean over its visible keys, which the softmax does not see. float32, or float64 for a float64
-    model. Raises like `score`.
+    source its maps are 0. What a family adds to q·k is a map more, (term, term), for each of KINDS behind "bias". On
+    visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. `center` subtracts each row's mean
+    over its visible keys, which the softmax does not see. float32, or float64 for a float64 model. Raises like `score`.
     """
     stream = Stream(trace)
     queries, keys = (groups(trace, layer, head, side, slice(0, trace.n_tokens)) for side in SIDES)

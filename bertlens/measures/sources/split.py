@@ -50,7 +50,7 @@ class Sources:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """(kind, layer, head, value): word, position and type as far as the model has them, heads, MLPs, bias, terms."""
+        """(kind, layer, head, value), in the order of KINDS, as far as there are such."""
         split = self._parts
         rows: list[Row] = [
             (kind, None, None, float(x)) for kind in KINDS if (x := split.embedded.get(kind)) is not None

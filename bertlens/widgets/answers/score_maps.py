@@ -120,8 +120,7 @@ def _groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> di
 
 @torch.no_grad()
 def _covariances(trace: Trace, split: _Split, rows: slice) -> dict[Pair, float]:
-    """Σ_ij (part, less its row's mean)_ij · whole_ij / keys seen, of every pair of groups in the order of GROUPS, then of
-    every term beside q·k.
+    """Σ_ij (part, less its row's mean)_ij · whole_ij / keys seen, of pairs in the order of GROUPS, then of terms.
 
     The rows of the whole sum to 0, so that Σ_j (q·k_j - mean) whole_j = q · Σ_j whole_j k_j: no part is made.
     """
