@@ -88,16 +88,16 @@ def _mobilebert_rest(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> tor
 
 
 def _rest_in_two(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    rest: torch.Tensor = layer.output(layer.intermediate(attended), attended)
-    return rest
+    state: torch.Tensor = layer.output(layer.intermediate(attended), attended)
+    return state
 
 
 def _head_third(number: int, bias: str = "") -> Callable[[Any], Any]:
     """A getter of DeBERTa's queries, keys or values, whose bias stands apart under that name."""
 
     def third(layer: Any) -> HeadThird:
-        own = layer.attention.self
-        return HeadThird(own.in_proj, number, own.num_attention_heads, getattr(own, bias) if bias else None)
+        module = layer.attention.self
+        return HeadThird(module.in_proj, number, module.num_attention_heads, getattr(module, bias) if bias else None)
 
     return third
 

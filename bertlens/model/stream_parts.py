@@ -65,6 +65,7 @@ class StreamParts:
     fused_gate: bool = False  # one inner projection of the MLP makes the activated branch and then the gated one
     projected_first: bool = False  # x_0 = norm(projection(word + position + type))
     obstacle: Callable[[Any], str] = lambda base: ""  # why the stream of this very model cannot be split, in words
+    surplus: bool = False  # one more vector is added to every token alike: the layout that a text does not have
     scaled_words: bool = False  # the word part is not the table's row: what remains of the embeddings' sum is taken
     query_factor: Find = lambda layer: 1.0  # by which the model multiplies q itself
 
@@ -98,6 +99,8 @@ STREAMS: dict[str, StreamParts] = {  # by the config's model_type
         name: bert_stream(finder("intermediate.intermediate_act_fn"))
         for name in ("bert", "roberta", "xlm-roberta", "camembert", "mpnet", "luke", "lilt", "visual_bert", "splinter")
     },
+    "markuplm": bert_stream(finder("intermediate.intermediate_act_fn"), surplus=True),
+    "layoutlmv3": bert_stream(finder("intermediate.intermediate_act_fn"), surplus=True),
     "deberta": _deberta(),
     "deberta-v2": _deberta(obstacle=_convolution),
     "roformer": bert_stream(

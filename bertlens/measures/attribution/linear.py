@@ -12,7 +12,8 @@ from ...errors import InputError
 from ...trace.trace import Trace
 from ..metrics import Metric, Read
 from ..sources import Reading
-from ..sources.stream import Affine, Normed, Stream, check_finite
+from ..sources.affine_maps import Affine, Normed
+from ..sources.stream import Stream, check_finite
 from .attribution import Attribution, reader
 
 

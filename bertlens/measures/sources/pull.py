@@ -15,7 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .stream import Affine, Normed, Stream
+from .affine_maps import Affine, Normed
+from .stream import Stream
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from ...base.generators import run_to_end
 from ...errors import InputError, SelectionError
 from ...trace.trace import Trace
 from ..rows import blocks, head_groups
-from .stream import Affine, Normed, Stream, check_finite
+from .affine_maps import Affine, Normed
+from .stream import Stream, check_finite
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -8,13 +8,11 @@ Pre-LN: a = x + Σ_h O^h ctx^h + b_O,  x' = a + W2 (g ∘ (W1 n(a) + b1)) + b2. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from ...base.vocabulary import phrases
 from ...errors import ModelError
@@ -23,71 +21,10 @@ from ...model.stream_parts import nothing
 from ...run.attention_weights import ROWS, check_precision, scores_part
 from ...run.recorder import inverse_deviation
 from ...trace.trace import Trace
+from .affine_maps import Affine, Normed, Rotation
 from .score_terms import term_names, unnamed
 
 NEARLY_ZERO = -1e-6  # in place of 0 in act(0)/0: gives 0 for ReLU, whose gate is 1[s > 0]
-
-
-@dataclass(frozen=True)
-class Affine:
-    """W x + b."""
-
-    weight: Tensor  # (out, in), float32 or float64
-    bias: Tensor | None  # (out,)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """(..., out) of (..., in), computed in the weight's dtype."""
-        return linear(x.to(self.weight.dtype), self.weight, self.bias)
-
-    def back(self, w: Tensor) -> Tensor:
-        """Wᵀ w (..., in) of float64 (..., out): the product in the weight's dtype."""
-        return (w.to(self.weight.dtype) @ self.weight).double()
-
-
-@dataclass(frozen=True)
-class Normed:
-    """A LayerNorm with its deviations kept: P x/s + β."""
-
-    weight: Tensor  # γ (D,) float64
-    bias: Tensor  # β (D,) float64
-    scale: Tensor  # (S,) 1/s of every token, float64
-
-    def back(self, w: Tensor) -> Tensor:
-        """Pᵀ w = γ∘w - mean(γ∘w), without 1/s."""
-        w = w * self.weight
-        return w - w.mean(-1, keepdim=True)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """P x/s (..., S, D), without β."""
-        return (x - x.mean(-1, keepdim=True)) * self.weight * self.scale[:, None]
-
-
-@dataclass(frozen=True)
-class Rotation:
-    """R, by which some tokens' queries and keys are turned: two numbers of a head against each other."""
-
-    cos: Tensor  # (T, d) float64, or (d,) of one token
-    sin: Tensor
-    neighbours: bool  # numbers 2n and 2n + 1, else n and n + d/2
-
-    def of(self, tokens: Tensor | slice | int) -> Rotation:
-        """That of some of the tokens."""
-        return Rotation(self.cos[tokens], self.sin[tokens], self.neighbours)
-
-    def turned(self, x: Tensor) -> Tensor:
-        """R x."""
-        return x * self.cos + self._quarter(x) * self.sin
-
-    def back(self, w: Tensor) -> Tensor:
-        """Rᵀ w."""
-        return w * self.cos - self._quarter(w * self.sin)
-
-    def _quarter(self, x: Tensor) -> Tensor:
-        """(a, b) to (-b, a) of each pair."""
-        if self.neighbours:
-            return torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
-        low, high = x.chunk(2, -1)
-        return torch.cat([-high, low], -1)
 
 
 class Stream:
@@ -331,13 +268,29 @@ class Stream:
                 vectors[kind] = self.captured(table.weight[index])
         if not self.parts.scaled_words:
             return {"word": self.captured(self._table[self.trace.input_ids])} | vectors
-        total = self.input(0)
-        if (norm := self.embedding_norm) is not None:  # up to a constant, which the norm takes away again
-            weight = norm.weight
-            if (weight == 0).any():
-                raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
-            total = ((total.double() - norm.bias) / weight / norm.scale[:, None]).to(self.dtype)
+        total = self._embedded_sum
         return {"word": total - sum(vectors.values(), torch.zeros_like(total))} | vectors
+
+    @cached_property
+    def _embedded_sum(self) -> Tensor:
+        """(S, E) the embeddings' sum, told from layer 0's input; behind a norm up to a constant, which that drops."""
+        total, norm = self.input(0), self.embedding_norm
+        if norm is None:
+            return total
+        if (norm.weight == 0).any():
+            raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
+        return ((total.double() - norm.bias) / norm.weight / norm.scale[:, None]).to(self.dtype)
+
+    @cached_property
+    def _embedded_alike(self) -> Affine:
+        """x + c, c the vector that the embeddings add to every token alike. Raises ModelError where they do not."""
+        total = self._embedded_sum
+        surplus = total - sum(self.embedded.values(), torch.zeros_like(total))
+        surplus = surplus - surplus.mean(-1, keepdim=True)
+        rounding = 32 * torch.finfo(self._table.dtype).eps * total.abs().max()
+        if ((surplus - surplus[0]).abs() > rounding).any():
+            raise ModelError(f"this {self.adapter.family} was given a layout, of which a split by source has no part")
+        return Affine(torch.eye(surplus.shape[-1], dtype=self.dtype, device=self.device), surplus.mean(0))
 
     @cached_property
     def embedding_norm(self) -> Normed | None:
@@ -355,7 +308,10 @@ class Stream:
     def entry(self) -> list[Normed | Affine]:
         """What the embeddings' sum goes through before layer 0, in that order."""
         maps = [self.embedding_norm, self.embedding_projection]
-        return [map for map in (maps[::-1] if self.parts.projected_first else maps) if map is not None]
+        if self.parts.projected_first:
+            maps.reverse()
+        alike = [self._embedded_alike] if self.parts.surplus else []
+        return [map for map in (*alike, *maps) if map is not None]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -407,4 +363,4 @@ def requirements(trace: Trace) -> None:
         attention = (adapter.query_projection, adapter.key_projection, adapter.output_projection)
         for projection in (*(find(module) for find in attention), *adapter.mlp(module)):
             stream.model.check_plain(projection)
-    stream.embedded, stream.embedding_norm, stream.embedding_projection, stream.final_norm()
+    stream.embedded, stream.entry, stream.final_norm()
