@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -136,6 +138,8 @@ def log_sum_exp(layer: Layer, head: int, of: tuple[Tensor, Tensor] | None = None
     """
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query, key = of or (cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)]))
+    if of is not None and layer.bias is not None:  # which may be a product with queries and keys
+        layer = replace(layer, query=query.expand(layer.query.shape), key=key.expand(layer.key.shape))
     if within("doubled", len(query)):
         query, key = query.double(), key.double()
     rows = []
