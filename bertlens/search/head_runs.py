@@ -109,7 +109,9 @@ class HeadRuns(ABC):
             batch, inputs = [texts[at] for at in places], self._lens.inputs([encodings[at] for at in places])
             of_batch = torch.tensor(np.array([weights[text] for text in batch]), dtype=torch.float64, device="cpu")
 
-            def sums(output: Any, batch: list[Input] = batch, inputs: Any = inputs, weight: Tensor = of_batch) -> Tensor:
+            def sums(
+                output: Any, batch: list[Input] = batch, inputs: Any = inputs, weight: Tensor = of_batch
+            ) -> Tensor:
                 vectors = self._read(output, inputs, batch)
                 return (vectors * weight.to(vectors)).sum(1)
 

@@ -78,8 +78,12 @@ class RankingHeads:
         sentences = []
         for row in self.findings.itertuples():
             if row.ndcg_low > 0 or row.ndcg_high < 0:
-                verb, low, high = ("falls", -row.ndcg_high, -row.ndcg_low) if row.ndcg < 0 else ("rises", row.ndcg_low, row.ndcg_high)
-                sentences.append(f"Without {row.head} {MEASURE} {verb} by {abs(row.ndcg):.3f} ({low:.3f} to {high:.3f}).")
+                verb, low, high = (
+                    ("falls", -row.ndcg_high, -row.ndcg_low) if row.ndcg < 0 else ("rises", row.ndcg_low, row.ndcg_high)
+                )
+                sentences.append(
+                    f"Without {row.head} {MEASURE} {verb} by {abs(row.ndcg):.3f} ({low:.3f} to {high:.3f})."
+                )
             if row.gap_low > 0 or row.gap_high < 0:
                 verb = "grows" if row.gap_low > 0 else "shrinks"
                 sentences.append(f"Without {row.head} the gap of failures {verb} more than chance has it.")
@@ -133,4 +137,6 @@ def heads(
     sites = [runs.sites[at] for at in sorted(chosen.tolist())]
     gaps = {case.query: [case.wrong, case.right, case.neighbour] for case in failures}
     of_gaps, of_lists, is_whole = study.scored(gaps, anew, sites)
-    return _told(runs, sites, estimate, gap_estimate, of_gaps, _ndcg(collection, lists, of_lists, anew), depth, is_whole)
+    return _told(
+        runs, sites, estimate, gap_estimate, of_gaps, _ndcg(collection, lists, of_lists, anew), depth, is_whole
+    )

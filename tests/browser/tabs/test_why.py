@@ -161,7 +161,7 @@ def test_both_sides_sum_to_the_score(tab_of: Any, trace: Any, cell: dict[str, in
     assert len(values) == 6 * 6 + 2 * 6 + 1 and values[-1] == score
     s = {side: sources.score(trace, **cell, side=side, against=None).by("kind") for side in sources.SIDES}
     margins = values[36:48]
-    for n, kind in enumerate(sources.KINDS):
+    for n, kind in enumerate(s["query"].index):
         assert margins[2 * n : 2 * n + 2] == [signed(s["query"][kind]), signed(s["key"][kind])]
     root = ElementTree.fromstring(seen.save("SVG", "Open tab").read_bytes())
     written = " ".join("".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
