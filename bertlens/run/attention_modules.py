@@ -8,7 +8,7 @@ would. A class that has moved to the interface of transformers is left to it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 
 from ..model.loan import Loan
-from .score_bias import DisentangledBias, DistanceBias, ScoreBias
+from .score_bias import DisentangledBias, DistanceBias, LayoutBias, ScoreBias
 
 Arguments = dict[str, Any]  # of a module's forward, by name
 
@@ -33,7 +33,9 @@ class Call:
     mask: Tensor | None  # bool (True = visible) or additive, (B, 1, 1|S, S)
     bias: ScoreBias | Tensor | None = None
     causal: bool = False
-    output: Callable[[Tensor], tuple[Any, ...]] = lambda context: (context, None)  # of (B, S, H·d)
+    second_value: Tensor | None = None  # (B, H, S, d') of a second stream, which the same weights mix
+    # what the module returns, of the contexts (B, S, H·d) and (B, S, H·d')
+    output: Callable[[Tensor, Tensor | None], tuple[Any, ...]] = lambda context, second: (context, None)
 
 
 def _heads(x: Tensor, n: int) -> Tensor:
@@ -68,7 +70,18 @@ def _luke(module: Any, given: Arguments) -> Call | None:
         return None
     call = _plain(module, given | {"hidden_states": given["word_hidden_states"]})
     if call is not None:
-        call.output = lambda context: (context, None, None)
+        call.output = lambda context, second: (context, None, None)
+    return call
+
+
+def _lilt(module: Any, given: Arguments) -> Call | None:
+    call = _plain(module, given)
+    if call is not None:
+        n, layout = module.num_attention_heads, given["layout_inputs"]
+        projections = (module.layout_query, module.layout_key, module.layout_value)
+        query, key, call.second_value = (_heads(projection(layout), n) for projection in projections)
+        call.bias = LayoutBias(query, key, query.shape[-1] ** -0.5)
+        call.output = lambda context, second: (context, second, None)
     return call
 
 
@@ -78,8 +91,9 @@ def _mpnet(module: Any, given: Arguments) -> Call:
     bias = given.get("position_bias")
     if bias is not None:
         bias = DistanceBias.of(bias) or bias
-    output = lambda context: (module.o(context), None)  # noqa: E731
-    return Call(query, key, value, query.shape[-1] ** -0.5, given.get("attention_mask"), bias, output=output)
+    call = Call(query, key, value, query.shape[-1] ** -0.5, given.get("attention_mask"), bias)
+    call.output = lambda context, second: (module.o(context), None)
+    return call
 
 
 def _deberta_v2(module: Any, given: Arguments) -> Call | None:
@@ -143,16 +157,28 @@ def _disentangled(
 # By file and name of the class of transformers.models; None: it hands its attention to the interface, though the model
 # was never declared to support sdpa.
 _READERS: dict[str, Callable[[Any, Arguments], Call | None] | None] = {
+    "modeling_deberta.DisentangledSelfAttention": _deberta,
+    "modeling_lilt.LiltSelfAttention": _lilt,
+    "modeling_luke.LukeSelfAttention": _luke,
+    "modeling_markuplm.MarkupLMSelfAttention": None,
+    "modeling_megatron_bert.MegatronBertSelfAttention": _plain,
     "modeling_mpnet.MPNetSelfAttention": _mpnet,
+    "modeling_rembert.RemBertSelfAttention": _plain,
+    "modeling_roformer.RoFormerSelfAttention": _roformer,
+    "modeling_splinter.SplinterSelfAttention": None,
+    "modeling_visual_bert.VisualBertSelfAttention": _plain,
     "modeling_deberta_v2.DisentangledSelfAttention": _deberta_v2,
 }
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__.removeprefix('transformers.models.').partition('.')[2]}.{kind.__name__}"
 
 
 def _class_of(module: nn.Module) -> Any:
     """The class in the table whose forward a module runs, or None."""
     for kind in type(module).__mro__:
-        path = kind.__module__
-        if path.startswith("transformers.models.") and f"{path.rpartition('.')[2]}.{kind.__name__}" in _READERS:
+        if kind.__module__.startswith("transformers.models.") and _name(kind) in _READERS:
             return kind if type(module).forward is vars(kind).get("forward") and "forward" not in vars(module) else None
     return None
 
@@ -162,21 +188,17 @@ def is_read(model: nn.Module) -> bool:
     return any(_class_of(module) is not None for module in model.modules())
 
 
-def _own(model: nn.Module) -> Iterator[tuple[nn.Module, Callable[[Any, Arguments], Call | None]]]:
-    """The modules that compute attention themselves, and how each is read."""
+def lend(model: nn.Module, implementation: str, loan: Loan) -> None:
+    """As long as the loan lasts, modules that compute attention themselves call the attention function of that name."""
     for module in model.modules():
         kind = _class_of(module)
         if kind is None:
             continue
-        read = _READERS[f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"]
-        if read is not None and "ALL_ATTENTION_FUNCTIONS" not in inspect.unwrap(kind.forward).__code__.co_names:
-            yield module, read
-
-
-def lend(model: nn.Module, implementation: str, loan: Loan) -> None:
-    """As long as the loan lasts, modules that compute attention themselves call the attention function of that name."""
-    for module, read in _own(model):
-        loan.set(module, "forward", _through_interface(module, read, AttentionInterface()[implementation]))
+        read = _READERS[_name(kind)]
+        if "ALL_ATTENTION_FUNCTIONS" not in inspect.unwrap(kind.forward).__code__.co_names and read is not None:
+            loan.set(module, "forward", _through_interface(module, read, AttentionInterface()[implementation]))
+        elif not hasattr(module, "is_causal"):  # sdpa takes a module that does not say for a decoder's
+            loan.set(module, "is_causal", False)
 
 
 def _through_interface(
@@ -191,17 +213,10 @@ def _through_interface(
         if call is None:
             return forward(*args, **kwargs)
         mask = call.mask if call.mask is None else call.mask.expand(-1, -1, call.query.shape[2], -1)
-        causal = call.causal and mask is None
-        context, _ = attention(
-            module,
-            call.query,
-            call.key,
-            call.value,
-            mask,
-            scaling=call.scaling,
-            is_causal=causal,
-            position_bias=call.bias,
-        )
-        return call.output(context.flatten(2))
+        stated = {"scaling": call.scaling, "is_causal": call.causal and mask is None, "position_bias": call.bias}
+        if call.second_value is not None:
+            stated["second_value"] = call.second_value
+        context, second = attention(module, call.query, call.key, call.value, mask, **stated)
+        return call.output(context.flatten(2), None if second is None else second.flatten(2))
 
     return computed

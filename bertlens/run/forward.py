@@ -51,6 +51,7 @@ _HARMLESS = {
     "position_bias",  # added to the scores: kept
     "position_ids",
     "return_dict",
+    "second_value",  # of a second stream: mixed by the same weights
     "sliding_window",  # in the mask
     "token_type_ids",
     "use_cache",
@@ -84,7 +85,7 @@ def _attention(
     scaling: float | None = None,
     is_causal: bool | None = None,
     **kwargs: Any,
-) -> tuple[Tensor, None]:
+) -> tuple[Tensor, Tensor | None]:
     """The attention function registered as "bertlens"."""
     recorder: _Recorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
@@ -107,7 +108,7 @@ def _attention(
                 contexts=call.contexts,
             )
         )
-    return call.context, None
+    return call.context, call.second_context
 
 
 def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:

@@ -89,6 +89,8 @@ class AttentionCall:
     key: Tensor
     value: Tensor
     mask: Tensor | None
+    second_value: Tensor | None = None  # (B, H, S, d') of a second stream, which the same weights mix
+    second_context: Tensor | None = None  # (B, S, H, d')
     weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax; of the last row
     patterned: frozenset[int] = frozenset()  # heads whose α was given
     # head -> what Σ α v is multiplied by, None where another vector stands in its place
@@ -114,8 +116,28 @@ def attend(
         run.calls += 1
         if any(rows := run.in_attention()):
             return _changed(rows, run.calls, module, query, key, value, mask, scaling, is_causal, kwargs)
-    context = _context(module, query, key, value, mask, scaling, is_causal, **kwargs)
-    return AttentionCall(context, query, key, value, mask)
+    return _call(module, query, key, value, mask, scaling, is_causal, **kwargs)
+
+
+def _call(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scaling: float | None,
+    is_causal: bool | None,
+    second_value: Tensor | None = None,
+    **kwargs: Any,
+) -> AttentionCall:
+    """The call as the model makes it."""
+    values = value if second_value is None else torch.cat([value, second_value], -1)
+    context = _context(module, query, key, values, mask, scaling, is_causal, **kwargs)
+    call = AttentionCall(context, query, key, value, mask)
+    if second_value is not None:
+        call.context, call.second_context = context.tensor_split([value.shape[-1]], -1)
+        call.second_value = second_value
+    return call
 
 
 def _context(
@@ -198,15 +220,16 @@ def _changed(
         return _context(module, q, k, v, visible, scaling, is_causal, **kwargs).clone()
 
     masked: set[Any] = {getattr(change, "head", None) for _, change in (*hidden, *dimmed)}  # heads with their own mask
-    if mask is None or not masked or None in masked or key.shape[1] < heads or kwargs.get("position_bias") is not None:
-        context = context_of(slice(None), mask)
+    bias = kwargs.get("position_bias")
+    if mask is None or not masked or None in masked or key.shape[1] < heads or bias is not None:
+        call = _call(module, query, key, value, mask, scaling, is_causal, **kwargs)
+        call.context = call.context.clone()
     else:  # sdpa makes numbers of a mask, which it need not for the other heads
-        context = context_of(slice(None), base_mask)
+        call = AttentionCall(context_of(slice(None), base_mask), query, key, value, mask)
         for head in masked:
-            context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
-    call = AttentionCall(context, query, key, value, mask)
+            call.context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    scores = _Scores(call, causal and mask is None, scale, kwargs.get("position_bias"))
+    scores = _Scores(call, causal and mask is None, scale, bias)
     for b, row in enumerate(rows):
         _set_weights(call, b, row, scores, Emphasis(allowed, logarithms), layer)
         _set_contexts(call, b, row)
@@ -267,6 +290,10 @@ def _set_weights(
         alpha = alpha.masked_fill(gone, 0)
         value = call.value[b, head // (n_heads // call.value.shape[1])]
         call.context[b, :, head] = (alpha @ value.to(alpha.dtype)).to(call.context.dtype)
+        if call.second_value is not None and call.second_context is not None:
+            call.second_context[b, :, head] = (alpha @ call.second_value[b, head].to(alpha.dtype)).to(
+                call.context.dtype
+            )
         call.weights[head] = alpha
     call.patterned |= frozenset(patterns)
 
