@@ -77,7 +77,8 @@ class Graph:
 
         def norm(self: nn.LayerNorm, u: Tensor) -> Tensor:
             centred = u - u.mean(-1, keepdim=True)
-            deviation = (u.var(-1, correction=0, keepdim=True) + self.eps).sqrt().detach()
+            eps = self.variance_epsilon if hasattr(self, "variance_epsilon") else self.eps  # DeBERTa's
+            deviation = (u.var(-1, correction=0, keepdim=True) + eps).sqrt().detach()
             return centred / deviation * self.weight + (0 if self.bias is None else self.bias)
 
         layers = list(adapter.layers(model))
@@ -89,7 +90,8 @@ class Graph:
                 handles += self._watch(layer, adapter, leaf)
             if hasattr(model.encoder, "embed_positions"):  # RoFormer's table of angles
                 handles.append(model.encoder.embed_positions.register_forward_hook(self._angles))
-        patch.setattr(nn.LayerNorm, "forward", norm)
+        for kind in {type(module) for module in model.modules() if type(module).__name__.endswith("LayerNorm")}:
+            patch.setattr(kind, "forward", norm)
         model.config._attn_implementation = "eager"
         for name, module in model.named_modules():
             for kind, names in {"word": WORDS, "position": POSITIONS, "type": TYPES}.items():
@@ -153,7 +155,10 @@ class Graph:
             return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
         def keep(name: str) -> Any:
-            return lambda module, args, out: projections.setdefault(name, out)  # vectors of distances come later
+            def hook(module: Any, args: Any, out: Tensor) -> None:
+                projections.setdefault(name, out)  # vectors of distances may come through it later
+
+            return hook
 
         def joint(module: Any, args: Any, out: Tensor) -> None:
             query, key, _ = out.unflatten(-1, (heads, 3, -1)).unbind(-2)

@@ -77,5 +77,9 @@ FAMILIES: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 
 def lens_of(name: str, dtype: torch.dtype = torch.float64) -> Lens:
     """A lens of one of FAMILIES, its weights large enough that heads differ and every bias shows."""
-    model, tokenizer = FAMILIES[name]
-    return Lens(tiny.shaken(model()).to(dtype), tokenizer())
+    build, tokenizer = FAMILIES[name]
+    model = tiny.shaken(build())
+    if hasattr(model.encoder, "embed_positions"):  # angles, which are no parameters
+        with torch.no_grad():
+            model.encoder.embed_positions.weight.copy_(model.encoder.embed_positions.create_weight())
+    return Lens(model.to(dtype), tokenizer())
