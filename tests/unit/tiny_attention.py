@@ -75,11 +75,17 @@ FAMILIES: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
+def shaken(model: Any) -> Any:
+    """`tiny.shaken`, but for RoFormer's angles, which are no weights."""
+    model = tiny.shaken(model)
+    for module in model.modules():
+        if hasattr(module, "create_weight"):
+            with torch.no_grad():
+                module.weight.copy_(module.create_weight())
+    return model
+
+
 def lens_of(name: str, dtype: torch.dtype = torch.float64) -> Lens:
     """A lens of one of FAMILIES, its weights large enough that heads differ and every bias shows."""
     build, tokenizer = FAMILIES[name]
-    model = tiny.shaken(build())
-    if hasattr(model.encoder, "embed_positions"):  # angles, which are no parameters
-        with torch.no_grad():
-            model.encoder.embed_positions.weight.copy_(model.encoder.embed_positions.create_weight())
-    return Lens(model.to(dtype), tokenizer())
+    return Lens(shaken(build()).to(dtype), tokenizer())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers as tf
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, linear
 from transformers.activations import ACT2FN
@@ -292,9 +293,43 @@ def test_spectra_geometry_and_bounds(name: str) -> None:
     assert not geometry.layer_table(trace).select_dtypes("number").isna().any(axis=None)
 
 
+HEADS = {
+    "mpnet": ("MPNetForMaskedLM", "MPNetForSequenceClassification", "MPNetForTokenClassification"),
+    "deberta-v2": ("DebertaV2ForMaskedLM", "DebertaV2ForSequenceClassification", "DebertaV2ForTokenClassification"),
+    "deberta": ("DebertaForMaskedLM", "DebertaForSequenceClassification", "DebertaForTokenClassification"),
+    "roformer": ("RoFormerForMaskedLM", "RoFormerForSequenceClassification", "RoFormerForTokenClassification"),
+    "rembert": ("RemBertForMaskedLM", "RemBertForSequenceClassification", "RemBertForTokenClassification"),
+    "megatron-bert": ("MegatronBertForMaskedLM", "MegatronBertForSequenceClassification"),
+    "luke": ("LukeForMaskedLM", "LukeForSequenceClassification", "LukeForTokenClassification"),
+    "lilt": ("LiltForSequenceClassification", "LiltForTokenClassification"),
+    "visual_bert": ("VisualBertForPreTraining",),
+    "markuplm": ("MarkupLMForSequenceClassification", "MarkupLMForTokenClassification"),
+    "layoutlmv3": ("LayoutLMv3ForSequenceClassification", "LayoutLMv3ForTokenClassification"),
+}
+
+
+@pytest.mark.parametrize(("name", "head"), [(name, head) for name, heads in HEADS.items() for head in heads])
+def test_predictions_are_split(name: str, head: str) -> None:
+    """The parts of a logit sum to what the model with its head computes."""
+    encoder, tokenizer = FAMILIES[name]
+    config = encoder().config
+    config.num_labels = 3
+    lens = Lens(tiny_attention.shaken(getattr(tf, head)(config)).double(), tokenizer())
+    trace = lens.trace(TEXT)
+    logits = eager(lens.model, trace)[0 if "PreTraining" not in head else "prediction_logits"][0]
+    if head.endswith(("MaskedLM", "PreTraining")):
+        split, expected = sources.logit(trace, 2, 7, 9), logits[2, 7] - logits[2, 9]
+    elif head.endswith("TokenClassification"):
+        split, expected = sources.label(trace, 1, 0, position=2), logits[2, 1] - logits[2, 0]
+    else:
+        split, expected = sources.label(trace, 1, 0), logits[1] - logits[0]
+    assert split.model == pytest.approx(float(expected), abs=1e-8)
+    assert abs(split.gap) < 1e-10
+
+
 def test_a_convolution_between_layers_is_said() -> None:
     """DeBERTa-v2 xlarge: norms of both layers hold, a split through the convolution is refused in one sentence."""
-    model = tiny.shaken(tiny_attention.deberta_v2(conv_kernel_size=3)).double()
+    model = tiny_attention.shaken(tiny_attention.deberta_v2(conv_kernel_size=3)).double()
     trace = Lens(model, tiny.wordpiece()).trace(TEXT)
     run = eager(model, trace, output_attentions=True)
     for layer in (0, 1):
@@ -311,7 +346,9 @@ def test_a_convolution_between_layers_is_said() -> None:
 
 
 def test_values_that_are_turned_are_said() -> None:
-    trace = Lens(tiny.shaken(tiny_attention.roformer(rotary_value=True)).double(), tiny.wordpiece()).trace(TEXT)
+    trace = Lens(tiny_attention.shaken(tiny_attention.roformer(rotary_value=True)).double(), tiny.wordpiece()).trace(
+        TEXT
+    )
     with pytest.raises(ModelError, match="this RoFormer's stream cannot be split by source: it turns values by their"):
         sources.score(trace, 1, 0, 1, 2)
 
