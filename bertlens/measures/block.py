@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ..errors import ModelError
+from ..model.plain_modules import epsilon
 from ..trace.trace import Trace
 
 Map = Callable[[Tensor], Tensor]
@@ -43,13 +44,13 @@ class Norm:
     def of(cls, module: nn.Module, like: Tensor) -> Norm:
         """The norm of a module, in the dtype of `like`. Raises ModelError for what is no LayerNorm."""
         norm: Any = module
-        kind = type(module).__name__
-        if kind not in ("LayerNorm", "NoNorm"):
+        kind, eps = type(module).__name__, epsilon(module)
+        if eps is None and kind != "NoNorm":
             raise ModelError(f"{kind} is not a LayerNorm that the norms of Kobayashi et al. are defined for")
         size = like.shape[-1]
         weight = like.new_ones(size) if norm.weight is None else norm.weight.detach().to(like.dtype)
         bias = like.new_zeros(size) if norm.bias is None else norm.bias.detach().to(like.dtype)
-        return cls(weight, bias, norm.eps if kind == "LayerNorm" else None)
+        return cls(weight, bias, eps)
 
     def linear(self, x: Tensor) -> Tensor:
         """P x of vectors (..., D): x less its mean, times the weight."""

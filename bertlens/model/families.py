@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from ..errors import InputError, ModelError
+from .plain_modules import HeadThird
 from .stream_parts import STREAMS, StreamParts
 
 if TYPE_CHECKING:
@@ -55,59 +56,6 @@ class Adapter:
     stream: StreamParts | None = None
 
 
-class NotPlain(ModelError):
-    """A module whose stored weight is not what it multiplies by: quantised, or adapted in another way than LoRA."""
-
-
-def check_plain(module: Any) -> None:
-    """Raises NotPlain for a projection that `affine` would not take; of its class alone, nothing is computed."""
-    if hasattr(module, "lora_A") and hasattr(module, "base_layer"):
-        check_plain(module.base_layer)
-        runs = not (module.disable_adapters or module.merged)
-        if runs and any(name in module.lora_A and name in module.lora_variant for name in module.active_adapters):
-            raise NotPlain("adapted by more than LoRA adds: merge it first (model.merge_and_unload())")  # as DoRA does
-    elif type(module) is not nn.Linear and type(module).__name__ != "Conv1D":
-        raise NotPlain(f"a {type(module).__name__}, not a plain projection: merge or dequantise the model first")
-
-
-def affine(module: nn.Module, part: int | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Weight (out, in) and bias (out,) or None of a projection, whichever class the family uses for it.
-
-    part: 0, 1 or 2 takes that third of the outputs (fused q, k, v). A projection with LoRA adapters gives the weight
-    that it multiplies by, what its adapters add included. Raises NotPlain for other adapters and quantised modules.
-    """
-    check_plain(module)
-    weight: Any
-    bias: Any
-    if hasattr(module, "lora_A"):
-        weight, bias = _with_lora(module)
-    else:
-        weight, bias = module.weight, module.bias
-        if type(module) is not nn.Linear:  # a Conv1D
-            weight = weight.T
-    if part is not None:
-        weight = weight.chunk(3)[part]
-        bias = None if bias is None else bias.chunk(3)[part]
-    return weight, bias
-
-
-def _with_lora(module: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Weight and bias of a LoRA layer of PEFT as it runs now: its base's, and what its active adapters add."""
-    weight, bias = affine(module.base_layer)
-    if module.disable_adapters or module.merged:
-        return weight, bias
-    for name in module.active_adapters:
-        if name not in module.lora_A:
-            continue
-        delta = module.get_delta_weight(name)
-        weight = weight + (delta.T if type(module.base_layer).__name__ == "Conv1D" else delta).to(weight.dtype)
-        added = getattr(module.lora_B[name], "bias", None)  # AdaLoRA's is a parameter, without one
-        if added is not None:
-            added = added * module.scaling[name]
-            bias = added if bias is None else bias + added
-    return weight, bias
-
-
 def _children(path: str) -> Callable[[nn.Module], Sequence[nn.Module]]:
     get = attrgetter(path)
     return lambda base: list(get(base))
@@ -140,7 +88,23 @@ def _mobilebert_rest(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> tor
     return layer.output(layer.intermediate(attended), attended, x)
 
 
+def _rest_in_two(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    state: torch.Tensor = layer.output(layer.intermediate(attended), attended)
+    return state
+
+
+def _head_third(number: int, bias: str = "") -> Callable[[Any], Any]:
+    """A getter of DeBERTa's queries, keys or values, whose bias stands apart under that name."""
+
+    def third(layer: Any) -> HeadThird:
+        module = layer.attention.self
+        return HeadThird(module.in_proj, number, module.num_attention_heads, getattr(module, bias) if bias else None)
+
+    return third
+
+
 def _bert(family: str) -> Adapter:
+    """The adapter of a family that keeps its parts where BERT does."""
     return Adapter(
         family=family,
         post_ln=True,
@@ -165,6 +129,45 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
     "xlm-roberta": _bert("XLM-RoBERTa"),
     "camembert": _bert("CamemBERT"),
     "electra": _bert("ELECTRA"),
+    "roformer": _bert("RoFormer"),
+    "rembert": _bert("RemBERT"),
+    "luke": _bert("LUKE"),  # of its two streams that of the words: a text brings no entities
+    "lilt": _bert("LiLT"),  # of its two streams that of the text: the layout's acts on it through the scores alone
+    "visual_bert": _bert("VisualBERT"),
+    "splinter": _bert("Splinter"),
+    "markuplm": _bert("MarkupLM"),
+    "layoutlmv3": _bert("LayoutLMv3"),
+    "mpnet": replace(
+        _bert("MPNet"),
+        attention_tap=_output_of("attention.LayerNorm"),
+        output_projection=attrgetter("attention.attn.o"),
+        query_projection=attrgetter("attention.attn.q"),
+        key_projection=attrgetter("attention.attn.k"),
+        value_projection=attrgetter("attention.attn.v"),
+        attention_norm=attrgetter("attention.LayerNorm"),
+        rest=_rest_in_two,
+    ),
+    "deberta": replace(
+        _bert("DeBERTa"),
+        query_projection=_head_third(0, "q_bias"),
+        key_projection=_head_third(1),
+        value_projection=_head_third(2, "v_bias"),
+        rest=_rest_in_two,
+    ),
+    "deberta-v2": replace(
+        _bert("DeBERTa-v2"),
+        query_projection=attrgetter("attention.self.query_proj"),
+        key_projection=attrgetter("attention.self.key_proj"),
+        value_projection=attrgetter("attention.self.value_proj"),
+        rest=_rest_in_two,
+    ),
+    "megatron-bert": replace(
+        _bert("Megatron-BERT"),
+        post_ln=False,
+        attention_tap=_input_of("ln"),
+        attention_norm=attrgetter("attention.ln"),
+        mlp_norm=attrgetter("ln"),
+    ),
     # MobileBERT's attention works inside a bottleneck: its output has the bottleneck's width, not the layer's
     "mobilebert": replace(
         _bert("MobileBERT"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from ..base.limits import within
 from ..errors import InputError, ModelError
 from .record import Layer
+from .score_bias import ScoreBias
 
 ROWS = 256  # queries at a time, whose scores stay in a processor's cache
 
@@ -54,7 +57,11 @@ def _added(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
     def part(x: Tensor) -> Tensor:
         return (x[heads] if x.ndim == 3 and len(x) > 1 else x)[..., queries, keys]
 
-    added = torch.zeros((), device=query.device) if bias is None else cast(part(bias))
+    if isinstance(bias, ScoreBias):
+        assert layer.key is not None
+        added = bias.part(cast(query), cast(layer.key), heads, queries, keys)
+    else:
+        added = torch.zeros((), device=query.device) if bias is None else cast(part(bias))
     if isinstance(mask, Tensor):
         mask = part(mask)
         if mask.dtype == torch.bool:
@@ -67,6 +74,8 @@ def _added(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
 
 def biased(layer: Layer) -> bool:
     """Whether the scores of visible keys have something finite beside q·k."""
+    if isinstance(layer.bias, ScoreBias):
+        return True
     if layer.bias is None and (not isinstance(layer.mask, Tensor) or layer.mask.dtype == torch.bool):
         return False
     assert layer.query is not None
@@ -129,6 +138,8 @@ def log_sum_exp(layer: Layer, head: int, of: tuple[Tensor, Tensor] | None = None
     """
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query, key = of or (cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)]))
+    if of is not None and layer.bias is not None:  # which may be a product with queries and keys
+        layer = replace(layer, query=query.expand(layer.query.shape), key=key.expand(layer.key.shape))
     if within("doubled", len(query)):
         query, key = query.double(), key.double()
     rows = []
@@ -161,6 +172,8 @@ def mask_rows(layer: Layer, head: int, queries: slice) -> Tensor:
 
 def mask_of(layer: Layer) -> str:
     """ "full" and "causal" by name, else "shared" by all heads, or one for each: "heads"."""
+    if isinstance(layer.bias, ScoreBias):
+        return "heads"
     tensors = [x for x in (layer.mask, layer.bias) if isinstance(x, Tensor)]
     if tensors:
         return "heads" if any(x.ndim == 3 and len(x) > 1 for x in tensors) else "shared"

@@ -28,6 +28,7 @@ from ..model.families import Adapter, text_models, what_works
 from ..model.loan import Loan
 from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from ..text.given_maps import not_weights
+from . import attention_modules
 from .changes import Change
 from .interventions import Run, attend, changed
 from .record import Entry, Layer, Pass
@@ -50,6 +51,7 @@ _HARMLESS = {
     "position_bias",  # added to the scores: kept
     "position_ids",
     "return_dict",
+    "second_value",  # of a second stream: mixed by the same weights
     "sliding_window",  # in the mask
     "token_type_ids",
     "use_cache",
@@ -83,7 +85,7 @@ def _attention(
     scaling: float | None = None,
     is_causal: bool | None = None,
     **kwargs: Any,
-) -> tuple[Tensor, None]:
+) -> tuple[Tensor, Tensor | None]:
     """The attention function registered as "bertlens"."""
     recorder: _Recorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
@@ -106,7 +108,7 @@ def _attention(
                 contexts=call.contexts,
             )
         )
-    return call.context, None
+    return call.context, call.second_context
 
 
 def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:
@@ -348,6 +350,8 @@ def borrowed(model: Model, implementation: str) -> Iterator[Loan]:
     with Loan() as loan, private.without_capturing_hooks(runner), eagerly:
         for config in private.configs(runner):
             loan.set(config, private.IMPLEMENTATION, implementation)
+        if implementation != "eager":
+            attention_modules.lend(runner, implementation, loan)
         for module in modules:
             if module.training:
                 loan.set(module, "training", False)

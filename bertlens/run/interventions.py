@@ -35,8 +35,10 @@ from .changed_keys import (
     with_logarithms,
 )
 from .changes import Change, Cut, Dim, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample, Scale
+from .score_bias import ScoreBias
 
 _active = threading.local()
+WRITTEN_OUT = 2**24  # numbers of a bias that are written out at a time
 
 
 @dataclass
@@ -87,6 +89,8 @@ class AttentionCall:
     key: Tensor
     value: Tensor
     mask: Tensor | None
+    second_value: Tensor | None = None  # (B, H, S, d') of a second stream, which the same weights mix
+    second_context: Tensor | None = None  # (B, S, H, d')
     weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax; of the last row
     patterned: frozenset[int] = frozenset()  # heads whose α was given
     # head -> what Σ α v is multiplied by, None where another vector stands in its place
@@ -112,8 +116,66 @@ def attend(
         run.calls += 1
         if any(rows := run.in_attention()):
             return _changed(rows, run.calls, module, query, key, value, mask, scaling, is_causal, kwargs)
-    context, _ = sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs)
-    return AttentionCall(context, query, key, value, mask)
+    return _call(module, query, key, value, mask, scaling, is_causal, **kwargs)
+
+
+def _call(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scaling: float | None,
+    is_causal: bool | None,
+    second_value: Tensor | None = None,
+    **kwargs: Any,
+) -> AttentionCall:
+    """The call as the model makes it."""
+    values = value if second_value is None else torch.cat([value, second_value], -1)
+    context = _context(module, query, key, values, mask, scaling, is_causal, **kwargs)
+    call = AttentionCall(context, query, key, value, mask)
+    if second_value is not None:
+        call.context, call.second_context = context.tensor_split([value.shape[-1]], -1)
+        call.second_value = second_value
+    return call
+
+
+def _context(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scaling: float | None,
+    is_causal: bool | None,
+    position_bias: Tensor | ScoreBias | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """(B, S, H, d) by transformers' sdpa; with a bias that is not written out, so many queries at a time."""
+
+    if not isinstance(position_bias, ScoreBias):
+        kwargs["position_bias"] = position_bias
+        context: Tensor = sdpa_attention_forward(
+            module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs
+        )[0]
+        return context
+    texts, heads, n, _ = query.shape
+    step = max(1, WRITTEN_OUT // (texts * heads * n))
+    blocks = []
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        added = position_bias.part(query, key, queries=rows)
+        added = _biased(added.expand(texts, *added.shape[-3:]), None if mask is None else mask[..., rows, :])
+        blocks.append(_context(module, query[:, :, rows], key, value, added, scaling, False, **kwargs))
+    return torch.cat(blocks, 1)
+
+
+def _biased(bias: Tensor, mask: Tensor | None) -> Tensor:
+    """A bias with a mask in it, finite where it hides: a query that sees nothing is no NaN."""
+    least = torch.finfo(bias.dtype).min
+    if mask is None:
+        return bias
+    return torch.where(mask, bias, least) if mask.dtype == torch.bool else (bias + mask).clamp_min(least)
 
 
 def _changed(
@@ -155,19 +217,19 @@ def _changed(
 
     def context_of(group: slice, visible: Tensor | None) -> Tensor:
         q, k, v = (x[:, group] for x in (query, key, value))
-        context, _ = sdpa_attention_forward(module, q, k, v, visible, scaling=scaling, is_causal=is_causal, **kwargs)
-        return context.clone()
+        return _context(module, q, k, v, visible, scaling, is_causal, **kwargs).clone()
 
     masked: set[Any] = {getattr(change, "head", None) for _, change in (*hidden, *dimmed)}  # heads with their own mask
-    if mask is None or not masked or None in masked or key.shape[1] < heads or kwargs.get("position_bias") is not None:
-        context = context_of(slice(None), mask)
+    bias = kwargs.get("position_bias")
+    if mask is None or not masked or None in masked or key.shape[1] < heads or bias is not None:
+        call = _call(module, query, key, value, mask, scaling, is_causal, **kwargs)
+        call.context = call.context.clone()
     else:  # sdpa makes numbers of a mask, which it need not for the other heads
-        context = context_of(slice(None), base_mask)
+        call = AttentionCall(context_of(slice(None), base_mask), query, key, value, mask)
         for head in masked:
-            context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
-    call = AttentionCall(context, query, key, value, mask)
+            call.context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    scores = _Scores(call, causal and mask is None, scale, kwargs.get("position_bias"))
+    scores = _Scores(call, causal and mask is None, scale, bias)
     for b, row in enumerate(rows):
         _set_weights(call, b, row, scores, Emphasis(allowed, logarithms), layer)
         _set_contexts(call, b, row)
@@ -181,7 +243,7 @@ class _Scores:
     call: AttentionCall
     causal: bool
     scaling: float
-    bias: Tensor | None
+    bias: Tensor | ScoreBias | None
 
     def visible(self, b: int, head: int) -> Tensor:
         """(S, S) bool."""
@@ -198,7 +260,10 @@ class _Scores:
         dtype = torch.promote_types(query.dtype, torch.float32)
         shared = head // (query.shape[1] // key.shape[1])
         scores = query[b, head].to(dtype) @ key[b, shared].to(dtype).T * self.scaling
-        if self.bias is not None:
+        if isinstance(self.bias, ScoreBias):
+            part = self.bias.part(query.to(dtype), key.to(dtype), slice(head, head + 1))
+            scores = scores + (part if part.ndim == 3 else part[b])[0]
+        elif self.bias is not None:
             scores = scores + of_head(self.bias, b, head).to(dtype)
         if self.call.mask is not None and self.call.mask.dtype != torch.bool:
             scores = scores + of_head(self.call.mask, b, head).to(dtype)
@@ -225,6 +290,10 @@ def _set_weights(
         alpha = alpha.masked_fill(gone, 0)
         value = call.value[b, head // (n_heads // call.value.shape[1])]
         call.context[b, :, head] = (alpha @ value.to(alpha.dtype)).to(call.context.dtype)
+        if call.second_value is not None and call.second_context is not None:
+            call.second_context[b, :, head] = (alpha @ call.second_value[b, head].to(alpha.dtype)).to(
+                call.context.dtype
+            )
         call.weights[head] = alpha
     call.patterned |= frozenset(patterns)
 

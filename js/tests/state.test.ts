@@ -93,7 +93,16 @@ describe("display", () => {
 describe("cells of a long text", () => {
   it("are kept as far as their room goes, those used last", () => {
     const [S, d] = [30_000, 1]; // 480 kB each
-    const slice = { S, K: S, d, scaling: 1, mask: { kind: "full" } as const, q: noise(S, 3), k: noise(S, 4) };
+    const slice = {
+      S,
+      K: S,
+      d,
+      scaling: 1,
+      mask: { kind: "full" } as const,
+      terms: [],
+      q: noise(S, 3),
+      k: noise(S, 4),
+    };
     const first = cellFacts(slice, 0, 1);
     const second = cellFacts(slice, 1, 1);
     expect(cellFacts(slice, 0, 1)).toBe(first);
@@ -105,7 +114,16 @@ describe("cells of a long text", () => {
 
 describe("neurons", () => {
   const [S, d] = [20, 8];
-  const slice = { S, K: S, d, scaling: 0.25, mask: { kind: "full" } as const, q: noise(S * d, 3), k: noise(S * d, 4) };
+  const slice = {
+    S,
+    K: S,
+    d,
+    scaling: 0.25,
+    mask: { kind: "full" } as const,
+    terms: [],
+    q: noise(S * d, 3),
+    k: noise(S * d, 4),
+  };
   const all = Array.from({ length: S }, (_, n) => n);
   const facts = cellFacts(slice, 2, 7);
   const sheet = (neurons: NeuronOrder, keys: KeyOrder = "position", more = {}) =>
@@ -167,7 +185,7 @@ describe("neurons", () => {
     const steps = softmaxSteps(slice, facts);
     expect(steps.scaled).toBeCloseTo(steps.dot * 0.25, 9);
     expect(steps.score).toBeCloseTo(steps.scaled, 9);
-    expect([steps.seen, steps.shift, steps.bias, steps.masked]).toEqual([S, 0, 0, false]);
+    expect([steps.seen, steps.shift, steps.added, steps.masked]).toEqual([S, 0, [], false]);
     expect(Math.exp(steps.score) / steps.sum).toBeCloseTo(steps.alpha, 9);
   });
   it("shifts the exponents where powers would be huge", () => {
@@ -187,8 +205,8 @@ describe("neurons", () => {
     const masked = { ...slice, mask: { kind: "bias" as const, bias } };
     const biased = { ...masked, lse: totals(masked) };
     const steps = softmaxSteps(biased, cellFacts(biased, 2, 7));
-    expect(steps.bias).toBe(bias[2 * S + 7]);
-    expect(steps.score).toBeCloseTo(steps.scaled + steps.bias, 6);
+    expect(steps.added).toEqual([{ name: "mask", value: bias[2 * S + 7] }]);
+    expect(steps.score).toBeCloseTo(steps.scaled + bias[2 * S + 7]!, 6);
     expect(weightCells(biased).at(2, 7)).toBeCloseTo(steps.alpha, 6);
   });
 });

@@ -15,9 +15,10 @@ from ...base.quotes import isolate, quotation
 from ...errors import ModelError, SelectionError, check_index
 from ...trace.trace import Trace
 from ..answer_words import word_name, word_number
+from .affine_maps import Normed
 from .pull import Reading, parts
 from .split import Sources
-from .stream import Normed, Stream, check_activation, check_finite, gate
+from .stream import Stream, check_activation, check_finite, gate
 
 Stage = str | Callable[[Tensor], Tensor]  # a path from the model, or a function that its class calls
 

@@ -17,7 +17,8 @@ import transformers as tf
 from bertlens.errors import ModelError
 from bertlens.lens import Lens
 from bertlens.measures import attention as attention_measures
-from bertlens.model.families import adapter_of, affine
+from bertlens.model.families import adapter_of
+from bertlens.model.plain_modules import affine
 from bertlens.trace import Trace
 from unit import tiny
 

@@ -23,6 +23,7 @@ import {
   asked,
   cellWords,
   difference,
+  isTerm,
   otherKeys,
   PAIRS,
   type Pairs,
@@ -271,6 +272,7 @@ function BothSides() {
       </h3>
       <p class="bl-muted">
         Down: what is in the query. Across: what is in the key. Their sums stand at the edges.
+        {pairs.kinds.some(isTerm) && " Below: what this model adds to q·k."}
         {!samePlace(pairs, placeOf(view)) && " · computing what was asked for …"}
       </p>
       <div class="bl-scroll">
