@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Get = Callable[[nn.Module], nn.Module]
+PAGE = "docs/models.md"  # which checkpoints transformers reads without the code that they come with
 
 
 @dataclass(frozen=True)
@@ -299,8 +300,19 @@ def families() -> str:
     return ", ".join(dict.fromkeys(adapter.family for adapter in ADAPTERS.values()))
 
 
-def what_works() -> str:
-    """What bertlens can read, for errors."""
+def is_own_code(base: PreTrainedModel) -> bool:
+    """Whether a model's class came with its checkpoint, or is the user's: none of transformers."""
+    return type(base).__module__.partition(".")[0] != "transformers"
+
+
+def what_works(base: PreTrainedModel | None = None) -> str:
+    """What bertlens can read, for errors; of a class that is none of transformers, that this is so."""
+    if base is not None and is_own_code(base):
+        return (
+            f"its class is of {type(base).__module__.rpartition('.')[2]}, not of transformers; {PAGE} names the "
+            "checkpoints that are read without code of their own, and attention weights of any model go through "
+            "Trace.from_attentions"
+        )
     return (
         f"bertlens reads {families()} and every other transformers encoder or decoder that uses the attention "
         "interface; attention weights of any model go through Trace.from_attentions"
@@ -315,7 +327,9 @@ def adapter_of(base: PreTrainedModel) -> Adapter | None:
     adapter = ADAPTERS.get(base.config.model_type)
     try:
         if adapter:
-            adapter.attention_tap(adapter.layers(base)[0])
+            layer = adapter.layers(base)[0]
+            for name in "attention_tap output_projection value_projection attention_norm mlp_norm mlp".split():
+                getattr(adapter, name)(layer)
     except (AttributeError, IndexError):
         return None
     return adapter
@@ -365,8 +379,9 @@ def encoder_of(model: nn.Module) -> PreTrainedModel:
     if not _embeds(base):
         names = [name for name, p in text_models(model) if _embeds(p)]
         outermost = [name for name in names if not any(name.startswith(f"{outer}.") for outer in names)]
-        advice = f"give Lens {' or '.join(outermost)}" if outermost else what_works()
-        raise ModelError(f"{type(base).__name__} has no embeddings of tokens: {advice}")
+        advice = f"give Lens {' or '.join(outermost)}" if outermost else what_works(base)
+        lack = "does not say where its embeddings of tokens are" if is_own_code(base) else "has no embeddings of tokens"
+        raise ModelError(f"{type(base).__name__} {lack}: {advice}")
     return base
 
 

@@ -141,15 +141,24 @@ def score_terms(layer: Layer, head: int) -> dict[str, Tensor]:
     """
     _check_scored(layer.patterned & {head})
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
-    query, key, bias = _wide(layer.query), _wide(layer.key), layer.bias
-    whole, heads = slice(None), slice(head, head + 1)
-    terms = {CONTENT: query[head] @ key[head * len(key) // len(query)].T * layer.scaling}
+    query, key = _wide(layer.query[head]), _wide(layer.key[head * len(layer.key) // len(layer.query)])
+    return {CONTENT: query @ key.T * layer.scaling} | bias_terms(layer, head)
+
+
+def bias_terms(
+    layer: Layer, head: int, queries: slice = slice(None), dtype: torch.dtype | None = None
+) -> dict[str, Tensor]:
+    """(R, S) each of `score_terms` but "content", of some queries of a head; dtype: float32 at least."""
+    assert layer.query is not None and layer.key is not None
+    bias, heads, terms = layer.bias, slice(head, head + 1), {}
     if isinstance(bias, ScoreBias):
-        terms |= {name: bias.part(query, key, heads, term=name)[0] for name in bias.terms}
+        # the head's own in place of all, by whose number tables are looked up
+        vectors = [_wide(x[head], dtype).expand(len(x), -1, -1) for x in (layer.query, layer.key)]
+        terms = {name: bias.part(*vectors, heads, queries, term=name)[0] for name in bias.terms}
     elif bias is not None:
-        terms[POSITION] = _added(replace(layer, mask=None), heads, whole, whole)
+        terms[POSITION] = _added(replace(layer, mask=None), heads, queries, slice(None))
     if isinstance(layer.mask, Tensor):
-        mask = _added(replace(layer, bias=None), heads, whole, whole)
+        mask = _added(replace(layer, bias=None), heads, queries, slice(None))
         if (mask := mask.masked_fill(mask == -torch.inf, 0)).any():
             terms["mask"] = mask
     return terms
@@ -175,8 +184,7 @@ def log_sum_exp(layer: Layer, head: int, of: tuple[Tensor, Tensor] | None = None
     assert layer.query is not None and layer.key is not None and scaling is not None
     query, key = of or (cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)]))
     if of is not None and isinstance(layer.bias, ScoreBias):  # which is of these queries and keys then
-        layer = replace(layer, query=layer.query.to(query).clone(), key=layer.key.to(key).clone())
-        layer.query[head], layer.key[head] = query, key  # type: ignore[index]
+        layer = replace(layer, query=query.expand(layer.query.shape), key=key.expand(layer.key.shape))
     if within("doubled", len(query)):
         query, key = query.double(), key.double()
     rows = []

@@ -180,7 +180,9 @@ def _eager(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change] = 
 def _hidden_states(model: Model, output: Any, inputs: dict[str, Tensor]) -> tuple[Tensor, ...]:
     states = getattr(output, "hidden_states", None) or ()
     if not states or any(state is None or state.shape[:2] != inputs["input_ids"].shape for state in states):
-        raise ModelError(f"{type(model.runner).__name__} returns no hidden states of its own tokens. {what_works()}")
+        raise ModelError(
+            f"{type(model.runner).__name__} returns no hidden states of its own tokens. {what_works(model.base)}"
+        )
     return tuple(states)
 
 
@@ -210,16 +212,18 @@ def _collect_eager(model: Model, recorder: _Recorder, output: Any, inputs: dict[
     if not weights or any(layer.ndim != 4 or layer.shape[2:] != (tokens, tokens) for layer in weights):
         if private.chose_attention(model.base) and private.attention_of(model.base.config) != "eager":
             raise ModelError(f'{name} was built without attention weights: load it with attn_implementation="eager"')
-        raise ModelError(f"{name} returns no attention over its own tokens. {what_works()}")
+        raise ModelError(f"{name} returns no attention over its own tokens. {what_works(model.base)}")
     hidden = _hidden_states(model, output, inputs)
     if len(weights) != (n_layers := _n_layers(model, hidden)):
-        raise ModelError(
-            f"{name} has {n_layers} layers and returns attention maps of {len(weights)}: give those maps to "
-            "Trace.from_attentions, which numbers them alone"
-        )
+        count = f"has {n_layers} layers and returns attention maps of {len(weights)}"
+        if model.adapter is None and len(weights) == len(hidden):  # layers that attend twice, or no embeddings' state
+            count = f"returns {len(weights)} attention maps and as many hidden states, so its layers cannot be counted"
+        raise ModelError(f"{name} {count}: give those maps to Trace.from_attentions, which numbers them alone")
     for number, layer in enumerate(weights):
         if problem := not_weights(layer, sink=True):
-            raise ModelError(f"{name} returns no attention weights: {problem} in layer {number}. {what_works()}")
+            raise ModelError(
+                f"{name} returns no attention weights: {problem} in layer {number}. {what_works(model.base)}"
+            )
     layers = [Layer(attention=layer) for layer in weights]
     _add_stream(layers, recorder, model.adapter)
     why = f"Only {name}'s attention weights can be shown: {because}."
@@ -289,7 +293,7 @@ def _said_in_words(model: Model, inputs: dict[str, Tensor]) -> Iterator[None]:
             raise  # the user's own timeout
         reason = [*str(error).strip().splitlines(), ""][0][:200]
         names = (name for name, module in text_models(model.module) if _runs(module, inputs))
-        advice = f"give Lens {name}" if (name := next(names, "")) else what_works()
+        advice = f"give Lens {name}" if (name := next(names, "")) else what_works(model.base)
         raise ModelError(
             f"{type(model.runner).__name__} does not run on a text alone ({type(error).__name__}: {reason}): {advice}"
         ) from error

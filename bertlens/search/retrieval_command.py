@@ -12,7 +12,7 @@ from ..base.outputs import check_outputs, sign
 from ..errors import InputError
 from ..export.arrays import inert
 from ..lens import Lens
-from . import metrics, paired
+from . import metrics, paired, parquet_file
 from .reading import texts
 from .retrieval_run import Retrieval, retrieval
 from .search_page import page
@@ -95,15 +95,12 @@ def question_table(search: Retrieval) -> pd.DataFrame:
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
+    if path.suffix.lower() == ".parquet":
+        parquet_file.write(table, path)
+        return
     with replacing(path) as out:
-        if path.suffix.lower() == ".csv":
-            plain = table.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
-            out.write(plain.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
-            return
-        try:
-            table.to_parquet(out, index=False)
-        except ImportError:
-            raise InputError("Parquet files need the library pyarrow: pip install pyarrow, or write .csv") from None
+        plain = table.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
+        out.write(plain.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
 
 
 def _is_table(path: Path) -> bool:

@@ -10,6 +10,7 @@ from ...base.vocabulary import phrases
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Reading, parts
+from .score_terms import score_terms
 from .split import Sources
 from .stream import Stream, check_finite
 
@@ -29,6 +30,8 @@ def score(
     through_mlps: bool = False,
 ) -> Sources:
     """Why a head's query looks at a key: its score (q·k · scaling), split by what put these numbers into q or into k.
+
+    What a family adds to q·k for where tokens stand (MPNet, DeBERTa, LiLT) is a part of its own, by either side.
 
     side: whose stream is opened, the query's (the key as it was) or the key's (the query as it was); both totals are
     the same number, so the two are never added. against: "others", the score less the mean score of the other visible
@@ -53,7 +56,10 @@ def score(
     q = stream.heads(layer, "query", head)[query].double()
     k = stream.heads(layer, "key", head).double()
     scaling = trace.scaling(layer)
-    number = float(share @ (k @ q) * scaling)
+    terms = {
+        term: float(share @ part[0]) for term, part in score_terms(trace, layer, head, slice(query, query + 1)).items()
+    }
+    number = float(share @ (k @ q) * scaling) + sum(terms.values())
     if side == "query":
         reading = head_reading(
             stream,
@@ -76,6 +82,7 @@ def score(
         layer=layer,
         notes=stream.notes,
         _parts=parts(stream, reading, through_mlps=through_mlps),
+        terms=terms,
     )
 
 

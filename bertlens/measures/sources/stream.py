@@ -18,10 +18,11 @@ from ...base.vocabulary import phrases
 from ...errors import ModelError
 from ...model.plain_modules import epsilon
 from ...model.stream_parts import nothing
-from ...run.attention_weights import ROWS, biased, check_precision, scores_part
+from ...run.attention_weights import ROWS, check_precision, scores_part
 from ...run.recorder import inverse_deviation
 from ...trace.trace import Trace
 from .affine_maps import Affine, Normed, Rotation
+from .score_terms import term_names, unnamed
 
 NEARLY_ZERO = -1e-6  # in place of 0 in act(0)/0: gives 0 for ReLU, whose gate is 1[s > 0]
 
@@ -320,7 +321,8 @@ class Stream:
         if entry.rotations:
             notes.append("No position source: positions rotate queries and keys and are added to no vector.")
         elif entry.position_ids is None:
-            notes.append("No position source: the model adds no position embedding.")
+            but = ", but terms beside q·k to its scores" if term_names(self.trace, 0) else ""
+            notes.append(f"No position source: the model adds no position embedding{but}.")
         if entry.type_ids is None:
             notes.append(phrases.NO_TYPE_SOURCE)
         return tuple(notes)
@@ -355,8 +357,8 @@ def requirements(trace: Trace) -> None:
     check_finite(trace)
     for layer in range(trace.n_layers):
         stream.rotation(layer), stream.attention_norm(layer), stream.mlp_norm(layer)
-        if biased(stream.layers[layer]):
-            raise ModelError("its scores have a position bias beside q·k, which comes from no source in the stream")
+        if unnamed(trace, layer):
+            raise ModelError("its mask adds numbers to scores beside q·k, which come from no source that has a name")
         adapter, module = stream.adapter, stream.modules[layer]
         attention = (adapter.query_projection, adapter.key_projection, adapter.output_projection)
         for projection in (*(find(module) for find in attention), *adapter.mlp(module)):

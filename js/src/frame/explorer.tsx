@@ -322,7 +322,8 @@ function labelOf({ focus, grid, shownHead, synced }: View, { name, label }: Tab)
   if (!question) return label;
   const { weights, measure, layerMap, slice } = shownHead;
   const isOfWeights = measure === "weight" && !layerMap;
-  const weight = quotedWeight({ focus, weights, grid, isOfWeights });
+  const digits = digitsOf(slice);
+  const weight = quotedWeight({ focus, weights, grid, isOfWeights, digits });
   if (weight === null) return question.asks("a weight");
-  return question.asks(`${isOfWeights ? "" : "the weight "}${share(weight, digitsOf(slice))}`);
+  return question.asks(`${isOfWeights ? "" : "the weight "}${share(weight, digits)}`);
 }

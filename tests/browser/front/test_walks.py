@@ -86,14 +86,27 @@ HANDLE = """([kinds, share]) => {
 }"""  # the first kind of which something is in sight, and where it lies
 IS_OTHER = """text => document.querySelector("textarea").value !== text || document.querySelector(".bl-change") ||
     document.querySelector(".bl-loudness-track")?.ariaValueNow !== '1'"""
+ASKED = """(() => {
+    window.asked = 0;
+    window.Worker = class extends Worker {
+        constructor(address) {
+            super(address);
+            this.addEventListener("message", ({ data }) => { window.asked -= data.kind === "answer"; });
+        }
+        postMessage(message, moved) {
+            window.asked += message.kind === "ask";
+            super.postMessage(message, moved);
+        }
+    };
+})()"""  # how much the model in the page has been asked and has not answered
 QUIET = """async () => {
     const root = document.querySelector(".bertlens");
     let quiet = 0;
     const observer = new MutationObserver(() => { quiet = 0; });
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
-    const waits = () => root.querySelector(".bl-waiting") ||
+    const waits = () => window.asked > 0 || root.querySelector(".bl-waiting") ||
         [...root.querySelectorAll(".bl-empty")].some((one) => one.innerText.endsWith(" …"));
-    for (const end = performance.now() + 10000; quiet < 4 && performance.now() < end; quiet = waits() ? 0 : quiet + 1)
+    for (const end = performance.now() + 30000; quiet < 4 && performance.now() < end; quiet = waits() ? 0 : quiet + 1)
         await new Promise(requestAnimationFrame);
     observer.disconnect();
 }"""
@@ -197,6 +210,8 @@ def walker(request: pytest.FixtureRequest, shared_page_of: PageOf, tmp_path_fact
     view.to_html(path, live=True, progress=False)
     page = shared_page_of(path, width=968, height=HEIGHT)
     page.emulate_media(reduced_motion="reduce")
+    page.add_init_script(ASKED)
+    page.reload()
     expect(page.locator("#bertlens-says")).to_have_text("What you type is run in this page, and stays on it.")
     Seen(page, folded=True)
     return Walker(page, {name: getattr(view, name) for name in ("layer", "head", "query", "key")}, lens.tokenizer)
