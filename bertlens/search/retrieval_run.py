@@ -235,9 +235,10 @@ class Retrieval:
         """
         return paired.to_json(as_path(path), self.by_question, self.collection, self.lens.model_name)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write all tables as one page that needs no kernel and no network. Raises ExportError."""
-        return text_file(page(self), path)
+    def to_html(self, path: str | Path, *, probe: EditProbe | None = None, heads: RankingHeads | None = None) -> Path:
+        """Write all tables as one page that needs no kernel and no network. probe, heads: what the methods of this name
+        gave, to stand on it too. Raises ExportError."""
+        return text_file(page(self, probe, heads), path)
 
     def _check_judged(self) -> None:
         if not self.collection.judged:
