@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MEASURE = "nDCG@10"
 FEWEST = 20  # questions with a right passage in their list
-FEWEST_FAILURES = 8  # of the second half, for an interval of the gap
+FEWEST_TESTED = 8  # questions, for an interval
 AHEAD = 8  # questions whose passages are run together: what an interrupt may lose
 BACKWARD = 3  # forward passes that an estimate takes, about
 TIMED = 16  # texts that a pass is timed on
@@ -228,7 +228,7 @@ class Study:
                     outputs = {x: output for x, output in outputs.items() if uses[x] > 0}
                     progress_bar.update(len(window))
             except KeyboardInterrupt:
-                if max(len(self.of_gaps), len(self.of_lists)) < FEWEST_FAILURES:
+                if max(len(self.of_gaps), len(self.of_lists)) < FEWEST_TESTED:
                     raise
                 if not is_watched():
                     warnings.warn(
@@ -313,11 +313,11 @@ def _told(
 
 
 def _mean_ends(gains: np.ndarray, level: float) -> tuple[float, float]:
-    if len(gains) < FEWEST_FAILURES:
+    if len(gains) < FEWEST_TESTED:
         return NONE
     _, low, high = mean_interval(gains, level)
     return float(low), float(high)
 
 
 def _share_ends(gains: np.ndarray, level: float) -> tuple[float, float]:
-    return difference_interval(gains, level=level)
+    return difference_interval(gains, level=level) if len(gains) >= FEWEST_TESTED else NONE
