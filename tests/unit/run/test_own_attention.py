@@ -100,6 +100,9 @@ def test_512_tokens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = lens.trace(text, truncation=True)
     assert trace.n_tokens == 512
     assert far(trace, eager(lens.model, trace.inputs())) <= 1e-5
+    for layer in trace.record.layers:  # nothing of heads x tokens x tokens
+        parts = {**{name: getattr(layer, name) for name in layer.__slots__}, **(vars(layer.bias) if layer.bias else {})}
+        assert all(x.numel() < 512 * 512 for x in parts.values() if isinstance(x, Tensor))
     monkeypatch.setattr(attention_call, "WRITTEN_OUT", 4 * 512 * 50)
     blocks = lens.trace(text, truncation=True)
     for state, same in zip(trace.hidden_states, blocks.hidden_states, strict=True):

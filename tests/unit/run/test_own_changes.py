@@ -16,9 +16,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from bertlens import Trace, whatif
+from bertlens import Lens, Trace, whatif
 from bertlens.run import forward
-from unit import tiny_attention
+from bertlens.run.backward import context_gradients
+from bertlens.run.masks import mask_slopes
+from unit import tiny, tiny_attention
 
 TEXT = "the cat sat on the mat, it was very warm"
 HEADS = 4
@@ -229,3 +231,52 @@ def test_changed_runs_equal_the_eager_run_changed_by_hand(name: str) -> None:
         for state, expected in zip(run.hidden_states, output.hidden_states, strict=True):
             largest = float(expected.abs().max().clamp_min(1))
             torch.testing.assert_close(state, expected[0], atol=1e-5 * largest, rtol=0, msg=str(changes))
+
+
+@pytest.mark.parametrize("name", ["mpnet", "deberta-v2, a convolution", "lilt"])
+def test_a_sweep_is_its_runs(name: str) -> None:
+    """Runs that begin in the middle: behind DeBERTa's convolution; all of LiLT, whose layers hand on two states."""
+    model, tokenizer = tiny_attention.FAMILIES[name.partition(",")[0]]
+    if "convolution" in name:
+        model = lambda: tiny_attention.deberta_v2(conv_kernel_size=3)  # noqa: E731
+    lens = Lens(tiny.shaken(model()), tokenizer())
+    trace = lens.trace("the cat sat on the mat")
+
+    def number(output: Any) -> Tensor:
+        return output.last_hidden_state[0, 1, 2]
+
+    swept = whatif.sweep(trace, number, progress=False)
+    for layer in range(trace.n_layers):
+        for head in range(HEADS):
+            run = number(trace.rerun(whatif.off(layer, head)).output) - number(trace.output)
+            assert float(swept[layer, head]) == pytest.approx(float(run), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mpnet", "deberta-v2", "deberta", "lilt"])
+def test_gradients_are_those_of_the_eager_run(name: str) -> None:
+    """Of every layer's context, through queries, keys, and a bias that depends on them."""
+    lens = tiny_attention.lens_of(name)
+    trace = lens.trace(TEXT)
+
+    def loss(output: Any) -> Tensor:
+        return output.last_hidden_state[0, :, :5].square().sum()
+
+    _, gradients = context_gradients(lens.borrowed, trace.inputs(), trace.n_layers, loss)
+    contexts: list[Tensor] = []
+
+    def kept_input(module: Any, args: Any) -> None:
+        contexts.append(args[0])
+
+    for layer in lens.model.encoder.layer:
+        attention = layer.attention
+        dense = attention.attn.o if hasattr(attention, "attn") else attention.output.dense
+        dense.register_forward_pre_hook(kept_input)
+    lens.model.config._attn_implementation = "eager"
+    value = loss(lens.model(**forward.accepted(lens.model, trace.inputs())))
+    for ours, expected in zip(gradients, torch.autograd.grad(value, contexts), strict=True):
+        torch.testing.assert_close(ours[0].flatten(1), expected[0], atol=1e-8, rtol=1e-8)
+    eager_contexts = contexts[: trace.n_layers]
+    slopes = mask_slopes(lens.borrowed, trace.inputs(), trace.n_layers, lambda output: loss(output)[None])[1]
+    for layer, (gradient, context) in enumerate(zip(gradients, eager_contexts, strict=True)):
+        by_head = (gradient[0].flatten(1) * context[0]).unflatten(1, (HEADS, -1)).sum((0, 2))
+        torch.testing.assert_close(slopes[0, layer], by_head.detach(), atol=1e-8, rtol=1e-8)
