@@ -19,7 +19,7 @@ from transformers.models.markuplm import modeling_markuplm
 from transformers.models.splinter import modeling_splinter
 
 from bertlens import Lens, ModelError, Trace, whatif
-from bertlens.measures import attribution, flow, geometry, sources, spectra
+from bertlens.measures import attribution, block, flow, geometry, norms, sources, spectra
 from bertlens.measures.offers import offers
 from bertlens.model.families import ADAPTERS, adapter_of
 from bertlens.model.plain_modules import affine
@@ -123,6 +123,15 @@ def test_norms_equal_the_vectors_themselves(name: str, dtype: torch.dtype) -> No
         row = torch.stack([(y.abs().sum() - (y - part).abs().sum()).clamp_min(0) for part in parts])
         rows.append(row / row.sum())
     close(flow.alti(trace, layer, progress=False), torch.stack(rows), 1e-10 if dtype == torch.float64 else 2e-5)
+
+
+def test_norms_write_no_bias_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of heads x tokens x tokens nothing is made: what is added to the scores is asked for some queries at a time."""
+    trace = lens_of("deberta-v2").trace(TEXT)
+    expected = norms.attnresln_norm(trace, 1)
+    monkeypatch.setattr(Trace, "dense_mask", lambda *arguments: pytest.fail("the whole bias was asked for"))
+    monkeypatch.setattr(block, "QUERIES", 3)
+    close(norms.attnresln_norm(trace, 1), expected)
 
 
 @pytest.mark.sampled(4)
