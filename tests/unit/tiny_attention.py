@@ -85,6 +85,9 @@ def shaken(model: Any) -> Any:
     return model
 
 
+OWN = {name: tiny.Family(*both) for name, both in FAMILIES.items()}
+
+
 def lens_of(name: str, dtype: torch.dtype = torch.float64) -> Lens:
     """A lens of one of FAMILIES, its weights large enough that heads differ and every bias shows."""
     build, tokenizer = FAMILIES[name]

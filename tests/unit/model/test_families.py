@@ -285,7 +285,7 @@ def test_families_without_adapter() -> None:
 
 @OUTSIDE
 def test_outside_the_interface(name: str) -> None:
-    """MPNet, DeBERTa-v2 and RoFormer: an eager run's attention, and one sentence why there are no neurons."""
+    """Families whose attention cannot be read: an eager run's attention, and one sentence why there are no neurons."""
     lens = lens_of(name)
     trace = lens.trace(*PAIR)
     with torch.no_grad():

@@ -6,21 +6,26 @@ softmax, projections and contexts are changed by hand.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import random
+import signal
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+import bertlens as bl
 from bertlens import Lens, Trace, whatif
 from bertlens.run import attention_call, forward
 from bertlens.run.interventions import Run
 from bertlens.run.score_bias import DistanceBias, ScoreBias
 from unit import tiny, tiny_attention
+from unit.interrupts import at_every_line, handling
 from unit.tiny_attention import FAMILIES
 
 LONG = {"max_position_embeddings": 512}
@@ -196,3 +201,138 @@ def test_a_position_bias_that_is_not_of_distances_is_kept_as_it_is() -> None:
     assert bias is not None and torch.equal(bias.numbers, numbers)
     by_distance[1, 0, 0, 0] += 1
     assert DistanceBias.of(by_distance) is None  # of one text alone
+
+
+def state(model: Any) -> list[Any]:
+    """What a run could leave on a model: attributes of its modules, hooks, mode; its weights bit by bit."""
+    modules = [vars(module) for module in model.modules()]
+    hooks = [[list(x.items()) for name, x in attributes.items() if "_hooks" in name] for attributes in modules]
+    weights = [parameter.detach().clone() for parameter in model.parameters()]
+    return [[sorted(x) for x in modules], hooks, [m.training for m in model.modules()], weights]
+
+
+def same(one: list[Any], other: list[Any]) -> bool:
+    return one[:3] == other[:3] and all(torch.equal(*pair) for pair in zip(one[3], other[3], strict=True))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["deberta-v2", "mpnet", "lilt"])
+def test_the_model_comes_back_after_ctrl_c_at_any_line(name: str) -> None:
+    lens = lens_of(name)
+    del lens.model.encoder.layer[1:]
+    lens.model.config.num_hidden_layers = 1
+    lens.trace(TEXTS[0])
+    before, lines = state(lens.model), 0
+    files = "bertlens/run/attention_modules.py", "bertlens/run/attention_call.py"
+    for line, (stopped, handler_is_back, after) in at_every_line(
+        lambda: lens.trace(TEXTS[0]), files, lambda: state(lens.model)
+    ):
+        lines += 1
+        assert stopped and handler_is_back and same(before, after), line
+    assert lines > 40
+
+
+@pytest.mark.parametrize(("name", "ctrl_c"), [("deberta", False), ("splinter", False), ("deberta", True)])
+def test_the_model_comes_back_from_the_middle(name: str, ctrl_c: bool) -> None:
+    """An error, and Ctrl-C, in a hook on a projection, which runs as the projection is called as a module."""
+    lens = lens_of(name)
+    expected = lens.trace(TEXTS[1])
+    module = lens.model.encoder.layer[1].attention.self
+    projection = module.in_proj if name == "deberta" else module.query
+
+    def broken(module: Any, args: Any) -> None:
+        if ctrl_c:
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("broken")
+
+    hook = projection.register_forward_pre_hook(broken)
+    before = state(lens.model)
+    ended = pytest.raises(KeyboardInterrupt if ctrl_c else bl.ModelError)
+    with handling(signal.SIGINT, signal.default_int_handler), ended:
+        lens.trace(TEXTS[1])
+    assert same(before, state(lens.model))
+    hook.remove()
+    again = lens.trace(TEXTS[1])
+    assert all(torch.equal(again.attention(i), expected.attention(i)) for i in range(again.n_layers))
+
+
+def test_a_class_that_has_moved_to_the_interface_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stub of a later transformers, with the declaration and without: its own call of the interface is taken."""
+    lens = lens_of("roformer")
+    expected = lens.trace(TEXTS[1])
+    kind = type(lens.model.encoder.layer[0].attention.self)
+    calls = []
+
+    def moved(self: Any, hidden_states: Any, attention_mask: Any = None, sinusoidal_pos: Any = None, **_: Any) -> Any:
+        calls.append(self)
+        shape = (*hidden_states.shape[:2], self.num_attention_heads, -1)
+        q, k, v = (p(hidden_states).view(shape).transpose(1, 2) for p in (self.query, self.key, self.value))
+        q, k = self.apply_rotary_position_embeddings(sinusoidal_pos, q, k)
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(lens.model.config._attn_implementation, plainly)
+        context, weights = attend(self, q, k, v, attention_mask, scaling=q.shape[-1] ** -0.5)
+        return context.reshape(*hidden_states.shape), weights
+
+    def plainly(module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Any, scaling: float) -> Any:
+        weights = (q @ k.mT * scaling + (0 if mask is None else mask)).softmax(-1)
+        return (weights @ v).transpose(1, 2), weights
+
+    monkeypatch.setattr(kind, "forward", moved)
+    for declared in (False, True):
+        monkeypatch.setattr(type(lens.model), "_supports_sdpa", declared)
+        lens.model.config.note = f"another config, {declared}"  # is tried anew
+        calls.clear()
+        trace = lens.trace(TEXTS[1])
+        assert trace.has_neurons and len(calls) >= 2 * trace.n_layers  # through the interface and eagerly, once each
+        for layer in range(trace.n_layers):
+            torch.testing.assert_close(trace.attention(layer), expected.attention(layer), atol=1e-6, rtol=0)
+            torch.testing.assert_close(trace.query(layer), expected.query(layer))
+
+
+def test_a_forward_of_the_users_own_is_not_replaced() -> None:
+    """In a subclass, or put on the module: what it computes is not known, and weights alone are shown."""
+
+    class Own(type(lens_of("mpnet").model.encoder.layer[0].attention.attn)):  # type: ignore[misc]
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return super().forward(*args, **kwargs)
+
+    for put in (False, True):
+        lens = lens_of("mpnet")
+        lens.model.config.note = f"another config, {put}"
+        for layer in lens.model.encoder.layer:
+            if put:
+                layer.attention.attn.forward = layer.attention.attn.forward
+            else:
+                layer.attention.attn.__class__ = Own
+        trace = lens.trace(TEXTS[1])
+        assert not trace.has_neurons and "never declared" in trace.why_no_neurons
+
+
+def test_what_cannot_be_read_runs_as_the_module_runs_it() -> None:
+    """LUKE's entities have queries of their own: while a model is lent, such a call is the model's, to the bit."""
+    lens = lens_of("luke")
+    inputs = lens.trace(TEXTS[1]).inputs() | {
+        "entity_ids": torch.tensor([[1, 2]]),
+        "entity_attention_mask": torch.ones(1, 2, dtype=torch.long),
+        "entity_position_ids": torch.tensor([[[1, 2, -1], [3, -1, -1]]]),
+    }
+    expected = eager(lens.model, inputs)
+    with forward.borrowed(lens.borrowed, forward.IMPLEMENTATION), torch.no_grad():
+        output = lens.model(**inputs)
+    torch.testing.assert_close(output.last_hidden_state, expected.last_hidden_state, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(output.entity_last_hidden_state, expected.entity_last_hidden_state, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bert", "mpnet", "deberta-v2", "deberta", "roformer", "lilt"])
+def test_bfloat16_is_as_near_to_float32_as_the_eager_run(name: str) -> None:
+    """Of weights rounded to bfloat16; BERT's own row is the first."""
+    lens = Lens(tiny.bert().to(torch.bfloat16), tiny.wordpiece()) if name == "bert" else lens_of(name, torch.bfloat16)
+    distances = torch.zeros(2)
+    for text in TEXTS:
+        trace = lens.trace(text)
+        assert trace.has_neurons and trace.dtype == "bfloat16"
+        rounded = eager(lens.model, trace.inputs()).attentions
+        precise = eager(copy.deepcopy(lens.model).float(), trace.inputs()).attentions
+        for layer, (x, y) in enumerate(zip(rounded, precise, strict=True)):
+            apart = torch.stack([(trace.attention(layer) - y[0]).abs().max(), (x[0] - y[0]).abs().max()])
+            distances = distances.maximum(apart)
+    assert 0 < distances[0] <= 1.5 * distances[1] <= 0.05
