@@ -296,8 +296,9 @@ def register_family(model_type: str, adapter: Adapter) -> None:
 
 
 def families() -> str:
-    """The families that have an adapter, in words."""
-    return ", ".join(dict.fromkeys(adapter.family for adapter in ADAPTERS.values()))
+    """Some families that have an adapter, in words, and how many more have one: an error is one short sentence."""
+    names = list(dict.fromkeys(adapter.family for adapter in ADAPTERS.values()))
+    return f"{', '.join(names[:5])}, GPT-2 and {len(names) - 6} more families"
 
 
 def is_own_code(base: PreTrainedModel) -> bool:
@@ -314,7 +315,7 @@ def what_works(base: PreTrainedModel | None = None) -> str:
             "Trace.from_attentions"
         )
     return (
-        f"bertlens reads {families()} and every other transformers encoder or decoder that uses the attention "
+        f"bertlens reads {families()}, and every other transformers encoder or decoder that uses the attention "
         "interface; attention weights of any model go through Trace.from_attentions"
     )
 
