@@ -184,8 +184,7 @@ def log_sum_exp(layer: Layer, head: int, of: tuple[Tensor, Tensor] | None = None
     assert layer.query is not None and layer.key is not None and scaling is not None
     query, key = of or (cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)]))
     if of is not None and isinstance(layer.bias, ScoreBias):  # which is of these queries and keys then
-        layer = replace(layer, query=layer.query.to(query).clone(), key=layer.key.to(key).clone())
-        layer.query[head], layer.key[head] = query, key  # type: ignore[index]
+        layer = replace(layer, query=query.expand(layer.query.shape), key=key.expand(layer.key.shape))
     if within("doubled", len(query)):
         query, key = query.double(), key.double()
     rows = []
