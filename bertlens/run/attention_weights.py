@@ -153,8 +153,8 @@ def bias_terms(
     bias, heads, terms = layer.bias, slice(head, head + 1), {}
     if isinstance(bias, ScoreBias):
         # the head's own in place of all, by whose number tables are looked up
-        vectors = [_wide(x[head], dtype).expand(len(x), -1, -1) for x in (layer.query, layer.key)]
-        terms = {name: bias.part(*vectors, heads, queries, term=name)[0] for name in bias.terms}
+        query, key = (_wide(x[head], dtype).expand(len(x), -1, -1) for x in (layer.query, layer.key))
+        terms = {name: bias.part(query, key, heads, queries, term=name)[0] for name in bias.terms}
     elif bias is not None:
         terms[POSITION] = _added(replace(layer, mask=None), heads, queries, slice(None))
     if isinstance(layer.mask, Tensor):
