@@ -141,7 +141,7 @@ class VectorContrast(Contrast):
             trace = side.trace
             check_changes(trace, changes)
             assert trace.model is not None
-            states = output_of(trace.model, trace.inputs(), Run([tuple(changes)])).last_hidden_state
+            states = trace.model.states(output_of(trace.model, trace.inputs(), Run([tuple(changes)])))
             vectors.append(self._vectors(side, iter([(states, side.keep[None])])))
         query, *passages = vectors
         wrong, right = (float(self.lens.sentences.similarity(query, vector)[0, 0]) for vector in passages)

@@ -14,8 +14,9 @@ from ...export.still_picture import pairs_png
 from ...measures.rows import Here
 from ...sentences.encoders import SentenceEncoder
 from ...sentences.late_interaction import LateEncoder, LateSimilarity
+from ...sentences.pair_similarity import similarity
 from ...sentences.passages import TASKS
-from ...sentences.text_similarity import Similarity, similarity
+from ...sentences.text_similarity import Similarity
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..records import Answer, Selection
