@@ -40,7 +40,7 @@ class Postings:
 
     def summed(self, passages: np.ndarray, terms: np.ndarray) -> np.ndarray:
         """(P,) the sum of the terms (n,) of each passage, in their order."""
-        return np.bincount(passages, terms, self.size)
+        return np.bincount(passages, terms, self.size).astype(np.float64, copy=False)  # of nothing it is of int64
 
     def power_sums(self, power: int) -> np.ndarray:
         """(P,) the sum of each passage's weights to a power."""
