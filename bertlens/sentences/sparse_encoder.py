@@ -111,8 +111,12 @@ class SparseTextEncoder(SentenceEncoder):
         return weights.log1p() if self.module[1].activation_function == "log1p_relu" else weights
 
     def _parts(self, logits: Tensor, weights: Tensor) -> Tensor:
-        """(S, K) float64: of max pooling a weight is of the first token with the largest logit, whole."""
+        """(S, K) float64: of max pooling a weight is of the first token with the largest logit, whole.
+
+        Of sum pooling in proportion to what each token adds, so that rounding leaves no gap in half precision either.
+        """
         if self.modes.names == ("sum",):
-            return self._weights(logits).double()
+            terms = self._weights(logits).double()
+            return terms * (weights.double() / terms.sum(0))
         parts = torch.zeros_like(logits, dtype=torch.float64)
         return parts.scatter(0, logits.argmax(0, keepdim=True), weights.double()[None])

@@ -136,7 +136,9 @@ def test_equal_texts_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(encodes.texts) == sorted(set(TEXTS))
 
 
-@pytest.mark.parametrize(("name", "int8"), [("pooled", False), ("late", False), ("late", True), ("pooled", True), ("sparse", False)])
+@pytest.mark.parametrize(
+    ("name", "int8"), [("pooled", False), ("late", False), ("late", True), ("pooled", True), ("sparse", False)]
+)
 def test_ended_in_the_middle_and_gone_on_it_is_the_same(
     name: str, int8: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
