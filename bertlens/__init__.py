@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from .reports import report as report
     from .search import Retrieval as Retrieval
     from .search import retrieval as retrieval
+    from .sentences.pair_similarity import similarity as similarity
     from .sentences.passages import rank as rank
+    from .sentences.sparse_similarity import word_vector as word_vector
     from .sentences.text_similarity import Similarity as Similarity
-    from .sentences.text_similarity import similarity as similarity
     from .tasks import Task as Task
     from .tasks import task as task
     from .text.encoding import InputReport as InputReport
