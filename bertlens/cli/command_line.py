@@ -265,7 +265,10 @@ def retrieval(arguments: argparse.Namespace) -> int:
     from ..search.retrieval_command import run
 
     first = arguments.first_stage
-    names = ("queries", "relevance", "in_order", "check", "column", "document", "int8", "batch_size")
+    names = (
+        *("queries", "relevance", "in_order", "check", "column", "document", "int8", "batch_size"),
+        *("hard_negatives", "negatives", "probe", "heads"),
+    )
     return run(
         lambda: load_lens(arguments.model),
         arguments.corpus,

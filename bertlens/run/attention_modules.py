@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 
 from ..model.loan import Loan
-from .score_bias import DisentangledBias, DistanceBias, LayoutBias, ScoreBias
+from .score_bias import DisentangledBias, LayoutBias, ScoreBias
 
 Arguments = dict[str, Any]  # of a module's forward, by name
 
@@ -88,10 +88,7 @@ def _lilt(module: Any, given: Arguments) -> Call | None:
 def _mpnet(module: Any, given: Arguments) -> Call:
     n, x = module.num_attention_heads, given["hidden_states"]
     query, key, value = (_heads(projection(x), n) for projection in (module.q, module.k, module.v))
-    bias = given.get("position_bias")
-    if bias is not None:
-        bias = DistanceBias.of(bias) or bias
-    call = Call(query, key, value, query.shape[-1] ** -0.5, given.get("attention_mask"), bias)
+    call = Call(query, key, value, query.shape[-1] ** -0.5, given.get("attention_mask"), given.get("position_bias"))
     call.output = lambda context, second: (module.o(context), None)
     return call
 

@@ -33,6 +33,7 @@ from .changes import Change
 from .interventions import Run, attend, changed
 from .record import Entry, Layer, Pass
 from .recorder import StreamRecorder, by_layer
+from .score_bias import DistanceBias, ScoreBias
 
 IMPLEMENTATION = "bertlens"
 # What a model may pass to its attention function beside q, k, v and mask without changing what they say: anything else
@@ -101,7 +102,7 @@ def _attention(
                 value=call.value,
                 scaling=float(query.shape[-1] ** -0.5 if scaling is None else scaling),
                 mask="causal" if causal and call.mask is None and query.shape[2] > 1 else call.mask,
-                bias=kwargs.get("position_bias"),
+                bias=_bias(kwargs.get("position_bias")),
                 context=call.context.flatten(2),
                 weights=call.weights,
                 patterned=call.patterned,
@@ -109,6 +110,11 @@ def _attention(
             )
         )
     return call.context, call.second_context
+
+
+def _bias(added: Tensor | ScoreBias | None) -> Tensor | ScoreBias | None:
+    """Of a tensor that is of distances alone (T5, LayoutLMv3, MPNet), what makes it: it is heads x tokens x tokens."""
+    return DistanceBias.of(added) or added if isinstance(added, Tensor) else added
 
 
 def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from ..errors import ModelError, check_index
 from ..model.borrowed import Model
 from ..model.loan import Loan
-from ..model.transformers_private import sdpa_attention_forward
+from .attention_call import AttentionCall, attention_call, attention_context
 from .changed_keys import (
     Emphasis,
     all_or,
@@ -38,7 +38,6 @@ from .changes import Change, Cut, Dim, Mean, Mlp, Neuron, Off, Patch, Pattern, R
 from .score_bias import ScoreBias
 
 _active = threading.local()
-WRITTEN_OUT = 2**24  # numbers of a bias that are written out at a time
 
 
 @dataclass
@@ -80,23 +79,6 @@ class Run:
                     yield number, change
 
 
-@dataclass
-class AttentionCall:
-    """One attention call as it was computed, changes included. B texts, H heads, S tokens."""
-
-    context: Tensor  # (B, S, H, d)
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    mask: Tensor | None
-    second_value: Tensor | None = None  # (B, H, S, d') of a second stream, which the same weights mix
-    second_context: Tensor | None = None  # (B, S, H, d')
-    weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax; of the last row
-    patterned: frozenset[int] = frozenset()  # heads whose α was given
-    # head -> what Σ α v is multiplied by, None where another vector stands in its place
-    contexts: dict[int, float | None] = field(default_factory=dict)
-
-
 def attend(
     module: nn.Module,
     query: Tensor,
@@ -116,66 +98,7 @@ def attend(
         run.calls += 1
         if any(rows := run.in_attention()):
             return _changed(rows, run.calls, module, query, key, value, mask, scaling, is_causal, kwargs)
-    return _call(module, query, key, value, mask, scaling, is_causal, **kwargs)
-
-
-def _call(
-    module: Any,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    scaling: float | None,
-    is_causal: bool | None,
-    second_value: Tensor | None = None,
-    **kwargs: Any,
-) -> AttentionCall:
-    """The call as the model makes it."""
-    values = value if second_value is None else torch.cat([value, second_value], -1)
-    context = _context(module, query, key, values, mask, scaling, is_causal, **kwargs)
-    call = AttentionCall(context, query, key, value, mask)
-    if second_value is not None:
-        call.context, call.second_context = context.tensor_split([value.shape[-1]], -1)
-        call.second_value = second_value
-    return call
-
-
-def _context(
-    module: Any,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    scaling: float | None,
-    is_causal: bool | None,
-    position_bias: Tensor | ScoreBias | None = None,
-    **kwargs: Any,
-) -> Tensor:
-    """(B, S, H, d) by transformers' sdpa; with a bias that is not written out, so many queries at a time."""
-
-    if not isinstance(position_bias, ScoreBias):
-        kwargs["position_bias"] = position_bias
-        context: Tensor = sdpa_attention_forward(
-            module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs
-        )[0]
-        return context
-    texts, heads, n, _ = query.shape
-    step = max(1, WRITTEN_OUT // (texts * heads * n))
-    blocks = []
-    for start in range(0, n, step):
-        rows = slice(start, start + step)
-        added = position_bias.part(query, key, queries=rows)
-        added = _biased(added.expand(texts, *added.shape[-3:]), None if mask is None else mask[..., rows, :])
-        blocks.append(_context(module, query[:, :, rows], key, value, added, scaling, False, **kwargs))
-    return torch.cat(blocks, 1)
-
-
-def _biased(bias: Tensor, mask: Tensor | None) -> Tensor:
-    """A bias with a mask in it, finite where it hides: a query that sees nothing is no NaN."""
-    least = torch.finfo(bias.dtype).min
-    if mask is None:
-        return bias
-    return torch.where(mask, bias, least) if mask.dtype == torch.bool else (bias + mask).clamp_min(least)
+    return attention_call(module, query, key, value, mask, scaling, is_causal, **kwargs)
 
 
 def _changed(
@@ -217,13 +140,14 @@ def _changed(
 
     def context_of(group: slice, visible: Tensor | None) -> Tensor:
         q, k, v = (x[:, group] for x in (query, key, value))
-        return _context(module, q, k, v, visible, scaling, is_causal, **kwargs).clone()
+        return attention_context(module, q, k, v, visible, scaling, is_causal, **kwargs).clone()
 
     masked: set[Any] = {getattr(change, "head", None) for _, change in (*hidden, *dimmed)}  # heads with their own mask
     bias = kwargs.get("position_bias")
     if mask is None or not masked or None in masked or key.shape[1] < heads or bias is not None:
-        call = _call(module, query, key, value, mask, scaling, is_causal, **kwargs)
+        call = attention_call(module, query, key, value, mask, scaling, is_causal, **kwargs)
         call.context = call.context.clone()
+        call.second_context = None if call.second_context is None else call.second_context.clone()
     else:  # sdpa makes numbers of a mask, which it need not for the other heads
         call = AttentionCall(context_of(slice(None), base_mask), query, key, value, mask)
         for head in masked:
@@ -250,24 +174,36 @@ class _Scores:
         mask = self.call.mask
         if mask is None:
             size = self.call.query.shape[2]
-            ones = torch.ones(size, size, dtype=torch.bool, device=self.call.query.device)
-            return ones.tril() if self.causal else ones
-        return visible_keys(of_head(mask, b, head))
+            visible = torch.ones(size, size, dtype=torch.bool, device=self.call.query.device)
+            visible = visible.tril() if self.causal else visible
+        else:
+            visible = visible_keys(of_head(mask, b, head))
+        bias = self._bias(b, head)
+        return visible if bias is None else visible & (bias != -torch.inf)
 
     def alpha(self, b: int, head: int) -> Tensor:
         """(S, S), in float32 at least."""
-        query, key = self.call.query, self.call.key
-        dtype = torch.promote_types(query.dtype, torch.float32)
+        query, key = self._wide
         shared = head // (query.shape[1] // key.shape[1])
-        scores = query[b, head].to(dtype) @ key[b, shared].to(dtype).T * self.scaling
-        if isinstance(self.bias, ScoreBias):
-            part = self.bias.part(query.to(dtype), key.to(dtype), slice(head, head + 1))
-            scores = scores + (part if part.ndim == 3 else part[b])[0]
-        elif self.bias is not None:
-            scores = scores + of_head(self.bias, b, head).to(dtype)
+        scores = query[b, head] @ key[b, shared].T * self.scaling
+        bias = self._bias(b, head)
+        if bias is not None:
+            scores = scores + bias.to(scores.dtype)
         if self.call.mask is not None and self.call.mask.dtype != torch.bool:
-            scores = scores + of_head(self.call.mask, b, head).to(dtype)
+            scores = scores + of_head(self.call.mask, b, head).to(scores.dtype)
         return scores.masked_fill(~self.visible(b, head), -torch.inf).softmax(-1)
+
+    @property
+    def _wide(self) -> tuple[Tensor, Tensor]:
+        dtype = torch.promote_types(self.call.query.dtype, torch.float32)
+        return self.call.query.to(dtype), self.call.key.to(dtype)
+
+    def _bias(self, b: int, head: int) -> Tensor | None:
+        """(S, S) or None."""
+        if isinstance(self.bias, ScoreBias):
+            part = self.bias.part(*self._wide, heads=slice(head, head + 1))
+            return (part if part.ndim == 3 else part[b])[0]
+        return None if self.bias is None else of_head(self.bias, b, head)
 
 
 def _set_weights(

@@ -73,7 +73,9 @@ class DistanceBias(ScoreBias):
     def of(cls, bias: Tensor) -> DistanceBias | None:
         """The same as a tensor (B|1, H, S, S), where every diagonal of it is one number for all texts, else None."""
         x = bias.detach()
-        if not (torch.equal(x[..., 1:, 1:], x[..., :-1, :-1]) and torch.equal(x, x[:1].expand_as(x))):
+        if x.shape[-1] != x.shape[-2] or not (
+            torch.equal(x[..., 1:, 1:], x[..., :-1, :-1]) and torch.equal(x, x[:1].expand_as(x))
+        ):
             return None
         return cls(torch.cat([bias[0, :, 1:, 0].flip(-1), bias[0, :, 0]], -1))
 

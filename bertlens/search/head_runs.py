@@ -60,7 +60,7 @@ class HeadRuns(ABC):
         """What is read for the scores of passages."""
 
     @abstractmethod
-    def encoding(self, given: Input) -> Encoding:
+    def encoding(self, source: Input) -> Encoding:
         """Its tokens."""
 
     @abstractmethod
@@ -109,7 +109,9 @@ class HeadRuns(ABC):
             batch, inputs = [texts[at] for at in places], self._lens.inputs([encodings[at] for at in places])
             of_batch = torch.tensor(np.array([weights[text] for text in batch]), dtype=torch.float64, device="cpu")
 
-            def sums(output: Any, batch: list[Input] = batch, inputs: Any = inputs, weight: Tensor = of_batch) -> Tensor:
+            def sums(
+                output: Any, batch: list[Input] = batch, inputs: Any = inputs, weight: Tensor = of_batch
+            ) -> Tensor:
                 vectors = self._read(output, inputs, batch)
                 return (vectors * weight.to(vectors)).sum(1)
 
@@ -126,31 +128,31 @@ class VectorRuns(HeadRuns):
         readings = {task: encoder.read("a", task) for task in self._prompts}
         self._left_out = {task: reading.left_out for task, reading in readings.items()}
         super().__init__(lens, sample, batch_size)
-        for given in self.inputs(str(sample.query), [str(sample.passage)]):
-            [vector] = encoder.encode([str(given.query or given.passage)], _task(given), None, 1, False)
+        for source in self.inputs(str(sample.query), [str(sample.passage)]):
+            [vector] = encoder.encode([str(source.query or source.passage)], _task(source), None, 1, False)
             size = max(1.0, float(vector.abs().max()))
-            if not np.abs(self.outputs([given])[0, 0] - vector.float().cpu().numpy()).max() <= TOLERANCE * size:
+            if not np.abs(self.outputs([source])[0, 0] - vector.float().cpu().numpy()).max() <= TOLERANCE * size:
                 raise ModelError(f"{lens.model_name} reads a text otherwise than its tokenizer makes it: no heads")
 
     def inputs(self, query: str, passages: Sequence[str]) -> list[Input]:
         return [Input(query, None), *(Input(None, passage) for passage in passages)]
 
-    def encoding(self, given: Input) -> Encoding:
-        text = given.passage if given.query is None else given.query
-        return self._lens.encoding(self._prompts[_task(given)] + str(text), None, True)
+    def encoding(self, source: Input) -> Encoding:
+        text = source.passage if source.query is None else source.query
+        return self._lens.encoding(self._prompts[_task(source)] + str(text), None, True)
 
     def scores(self, query: str, passages: Sequence[str], outputs: Outputs) -> np.ndarray:
-        vectors = np.stack([outputs[given] for given in self.inputs(query, passages)], 1)
+        vectors = np.stack([outputs[source] for source in self.inputs(query, passages)], 1)
         rows = [self._similarity(torch.tensor(of_run[:1]), torch.tensor(of_run[1:]))[0] for of_run in vectors]
         return torch.stack(rows).double().cpu().numpy()
 
     def slopes_of(self, query: str, passages: Sequence[str], signs: Sequence[float], outputs: Outputs) -> Outputs:
-        given = self.inputs(query, passages)
+        source = self.inputs(query, passages)
         with torch.inference_mode(False), torch.enable_grad():
-            vectors = torch.tensor(np.array([outputs[text][0] for text in given]), requires_grad=True)
+            vectors = torch.tensor(np.array([outputs[text][0] for text in source]), requires_grad=True)
             total = (self._similarity(vectors[:1], vectors[1:])[0] * torch.tensor(signs)).sum()
             [slopes] = torch.autograd.grad(total, [vectors])
-        return dict(zip(given, slopes.double().numpy(), strict=True))
+        return dict(zip(source, slopes.double().numpy(), strict=True))
 
     def _similarity(self, a: Tensor, b: Tensor) -> Tensor:
         return self._lens.sentences.similarity(a, b).cpu()
@@ -159,8 +161,8 @@ class VectorRuns(HeadRuns):
         if "last_hidden_state" not in output:
             raise ModelError(f"{self._lens.model_name} answers with something else than vectors: give Lens its encoder")
         keep = inputs["attention_mask"].bool().clone()
-        for row, given in zip(keep, batch, strict=True):
-            row[: self._left_out[_task(given)]] = False
+        for row, source in zip(keep, batch, strict=True):
+            row[: self._left_out[_task(source)]] = False
         return self._lens.sentences.vectors(output.last_hidden_state, keep)
 
 
@@ -184,14 +186,14 @@ class CrossRuns(HeadRuns):
     def inputs(self, query: str, passages: Sequence[str]) -> list[Input]:
         return [Input(query, passage) for passage in passages]
 
-    def encoding(self, given: Input) -> Encoding:
-        return self._lens.encoding(given.query, given.passage, True)
+    def encoding(self, source: Input) -> Encoding:
+        return self._lens.encoding(source.query, source.passage, True)
 
     def scores(self, query: str, passages: Sequence[str], outputs: Outputs) -> np.ndarray:
-        return np.stack([outputs[given][:, 0] for given in self.inputs(query, passages)], 1).astype(np.float64)
+        return np.stack([outputs[source][:, 0] for source in self.inputs(query, passages)], 1).astype(np.float64)
 
     def slopes_of(self, query: str, passages: Sequence[str], signs: Sequence[float], outputs: Outputs) -> Outputs:
-        return {given: np.array([sign]) for given, sign in zip(self.inputs(query, passages), signs, strict=True)}
+        return {source: np.array([sign]) for source, sign in zip(self.inputs(query, passages), signs, strict=True)}
 
     def _read(self, output: Any, inputs: dict[str, Tensor], batch: Sequence[Input]) -> Tensor:
         logits: Tensor = output.logits[:, :1]
@@ -206,5 +208,5 @@ def head_runs(lens: Lens, query: str, passage: str, batch_size: int) -> HeadRuns
     return kind(lens, Input(query, passage), batch_size)
 
 
-def _task(given: Input) -> str:
-    return "document" if given.query is None else "query"
+def _task(source: Input) -> str:
+    return "document" if source.query is None else "query"

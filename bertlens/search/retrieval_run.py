@@ -25,6 +25,7 @@ from .edits import FILLERS
 from .hard_negatives import HardNegatives, hard_negatives
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
+from .ranking_heads import RankingHeads, heads
 from .reading import as_id, collection, examples
 from .score_difference import Contrast
 from .search_page import page
@@ -135,6 +136,34 @@ class Retrieval:
             progress=progress,
         )
 
+    def heads(
+        self, n: int = 10, *, depth: int = 50, seed: int = 0, batch_size: int = 32, progress: bool = True
+    ) -> RankingHeads:
+        """Which heads does the ranking need, and which stand in its way?
+
+        On one half of the judged questions, drawn by `seed`, all heads are estimated by gradient: what the lead of a
+        right passage over its neighbour in the list would gain without the head, and the gap of failures. The n heads
+        with the largest estimates are switched off on the other half: what the gap of its failures gains, beside the
+        same with the right passage's neighbour; and nDCG@10, the first `depth` passages of each question ranked anew.
+        Intervals and p by Holm over all tests. What it will take is said before; Ctrl-C ends it, and what was done
+        counts. A head that is switched off leaves runs that training never made: it is an experiment on this model.
+
+        Raises InputError without judgements and for fewer than 20 questions, ModelError where the model has changed
+        since it ranked, for late interaction, and where its heads cannot be switched off.
+        """
+        self._check_judged()
+        self._check_model()
+        return heads(
+            self.lens,
+            self.collection,
+            self.lists,
+            n=n,
+            depth=depth,
+            seed=seed,
+            batch_size=batch_size,
+            progress=progress,
+        )
+
     def hard_negatives(self, n: int = 5, *, judged: bool = False) -> HardNegatives:
         """What to train on: of each judged question and right document n triplets of question, right passage and one
         that the model ranks high wrongly. See `hard_negatives.hard_negatives`.
@@ -206,9 +235,10 @@ class Retrieval:
         """
         return paired.to_json(as_path(path), self.by_question, self.collection, self.lens.model_name)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write all tables as one page that needs no kernel and no network. Raises ExportError."""
-        return text_file(page(self), path)
+    def to_html(self, path: str | Path, *, probe: EditProbe | None = None, heads: RankingHeads | None = None) -> Path:
+        """Write all tables as one page that needs no kernel and no network. probe, heads: what the methods of this name
+        gave, to stand on it too. Raises ExportError."""
+        return text_file(page(self, probe, heads), path)
 
     def _check_judged(self) -> None:
         if not self.collection.judged:

@@ -3,10 +3,19 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { strongestKey } from "../src/compute/attention";
 import { type Grid, grid as gridOf } from "../src/compute/grid";
 import { chooseLines, type Series } from "../src/compute/linechoice";
-import { cellFacts, type KeyOrder, type NeuronOrder, neuronSheet, softmaxSteps } from "../src/compute/neuronsheet";
+import {
+  cellFacts,
+  type KeyOrder,
+  type NeuronOrder,
+  neuronSheet,
+  softmaxSteps,
+  termContrasts,
+} from "../src/compute/neuronsheet";
+import type { ScoreTerm } from "../src/compute/scoreterms";
 import { heldCells, weightCells } from "../src/compute/windows";
 import { TRAIT_NAMES, type Traits } from "../src/generated/vocabulary";
 import { synced as bind } from "../src/kernel/synced";
+import { addedText } from "../src/paint/format";
 import { createHeadGrid } from "../src/state/headgrid";
 import { bench, FakeModel, noise, overviewOf, TOKENS, totals, traitsOf } from "./fake";
 
@@ -199,6 +208,38 @@ describe("neurons", () => {
     const causal = { ...slice, mask: { kind: "band", left: 9, right: 0 } as const };
     expect(softmaxSteps(causal, cellFacts(causal, 2, 1))).toMatchObject({ seen: 3, masked: false });
     expect(softmaxSteps(causal, cellFacts(causal, 2, 7))).toMatchObject({ masked: true, alpha: 0 });
+  });
+  it("tells what q·k leaves out, and ranks a key by q·k", () => {
+    const numbers = noise(2 * S - 1, 11).map((x, n) => (n === 7 - 2 + S - 1 ? 100 : x)); // larger than any q·k
+    const vectors = noise(3 * d, 12);
+    const rows = Array.from({ length: 2 * S - 1 }, (_, n) => Math.min(2, n));
+    const terms: ScoreTerm[] = [
+      { name: "relative position", of: "distance", numbers },
+      { name: "position to content", of: "key", vectors, rows },
+    ];
+    const plain = facts;
+    const placed = { ...slice, terms };
+    const told = cellFacts({ ...placed, lse: totals(placed) }, 2, 7);
+    const ofKey = (j: number) => {
+      let sum = 0;
+      for (let n = 0; n < d; n++) sum += slice.k[j * d + n]! * vectors[Math.min(2, j - 2 + S - 1) * d + n]!;
+      return sum;
+    };
+    const ofDistance = (j: number) => numbers[j - 2 + S - 1]!;
+    const meanOf = (at: (j: number) => number) =>
+      all.filter((j) => j !== 7).reduce((sum, j) => sum + at(j), 0) / (S - 1);
+    const [position, content] = termContrasts(placed, 2, 7);
+    expect(position!.value).toBe(ofDistance(7));
+    expect(position!.others).toBeCloseTo(meanOf(ofDistance), 6);
+    expect(content!.value).toBeCloseTo(ofKey(7), 6);
+    expect(content!.others).toBeCloseTo(meanOf(ofKey), 6);
+    expect(told.scores[7]).toBeCloseTo(plain.scores[7]! + ofDistance(7) + ofKey(7), 6);
+    expect(told.rank).toBe(plain.rank); // by score it is another
+    expect(told.rank).not.toBe(1 + told.scores.filter((score) => score > told.scores[7]!).length);
+    expect(told.carriers).toEqual(plain.carriers);
+    const { added, scaled, score } = softmaxSteps(placed, told);
+    expect(addedText(added)).toMatch(/^ [+−] \d+\.\d\d \(relative position\) [+−] \d\.\d\d \(position to content\)$/);
+    expect(score).toBeCloseTo(scaled + added[0]!.value + added[1]!.value, 6);
   });
   it("names the bias that a model adds", () => {
     const bias = noise(S * S, 9);

@@ -75,7 +75,17 @@ FAMILIES: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
+def shaken(model: Any) -> Any:
+    """`tiny.shaken`, but for RoFormer's angles, which are no weights."""
+    model = tiny.shaken(model)
+    for module in model.modules():
+        if hasattr(module, "create_weight"):
+            with torch.no_grad():
+                module.weight.copy_(module.create_weight())
+    return model
+
+
 def lens_of(name: str, dtype: torch.dtype = torch.float64) -> Lens:
     """A lens of one of FAMILIES, its weights large enough that heads differ and every bias shows."""
-    model, tokenizer = FAMILIES[name]
-    return Lens(tiny.shaken(model()).to(dtype), tokenizer())
+    build, tokenizer = FAMILIES[name]
+    return Lens(shaken(build()).to(dtype), tokenizer())

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...base.vocabulary.constants import SCORE_TERMS
-from ...run.attention_weights import biased, mask_rows
+from ...run.attention_weights import bias_terms, biased, mask_rows
 from ...run.score_bias import POSITION, ScoreBias
 from ...trace.trace import Trace
 
@@ -24,24 +24,14 @@ def term_names(trace: Trace, layer: int) -> tuple[str, ...]:
 def score_terms(trace: Trace, layer: int, head: int, queries: slice) -> dict[str, Tensor]:
     """term -> (R, S) float64 what it adds to the scaled products of some queries of a head; 0 where a key is hidden.
 
-    Terms are those of SCORE_TERMS that the layer has. Content's terms are of the queries and keys that were captured.
+    Terms are those of SCORE_TERMS that the layer has.
     """
     record = trace.record.layers[layer]
-    bias = record.bias
-    if bias is None:
+    if record.bias is None:
         return {}
     hidden = mask_rows(record, head, queries) == -torch.inf
-    if isinstance(bias, ScoreBias):
-        assert record.query is not None and record.key is not None
-        # a head alone in place of all: tables are looked up by its number
-        query, key = (x[head].double().expand(trace.n_heads, -1, -1) for x in (record.query, record.key))
-        one = slice(head, head + 1)
-        parts = {term_kind(term): bias.part(query, key, one, queries, term=term)[0] for term in bias.terms}
-    else:
-        parts = {
-            SCORE_TERMS[0]: (bias[head] if bias.ndim == 3 and len(bias) > 1 else bias.view(*bias.shape[-2:]))[queries]
-        }
-    return {term: part.double().masked_fill(hidden, 0) for term, part in parts.items()}
+    parts = bias_terms(replace(record, mask=None), head, queries, torch.float64)
+    return {term_kind(name): part.double().masked_fill(hidden, 0) for name, part in parts.items()}
 
 
 def unnamed(trace: Trace, layer: int) -> bool:

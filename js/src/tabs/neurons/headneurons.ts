@@ -17,7 +17,7 @@ export function sheetOf({ page, shownHead, grid, focus }: View): NeuronSheet {
 
 /** Above the scores: what they are made of. */
 export const scoreHead = ({ scaling, terms }: Slice): string =>
-  `q·k ${scalingText(scaling)}${terms.map(({ name }) => ` + ${name}`).join("")}`;
+  `q·k ${scalingText(scaling)}${terms.length > 0 ? " + …" : ""}`; // the terms are named above the columns
 
 /** Tokens as units of a list. */
 export const unitsOf = (tokens: string[]) => tokens.map((label) => ({ label }));

@@ -191,7 +191,7 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
     ],
   });
   const text = (r: number, c: number, value: number, fill: string) => (
-    <text key={`${r} ${c}`} x={x(c) + WIDE / 2} y={y(r) + 16} text-anchor="middle" fill={fill}>
+    <text x={x(c) + WIDE / 2} y={y(r) + 16} text-anchor="middle" fill={fill}>
       {signed(value)}
     </text>
   );
@@ -245,8 +245,12 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
           );
         })}
         <g font-weight="700">
-          {down.map((value, r) => text(r, C, value, ink))}
-          {across.map((value, c) => text(R, c, value, ink))}
+          {names.map((name, n) => (
+            <g key={name}>
+              {text(n, C, down[n]!, ink)}
+              {n < C && text(R, n, across[n]!, ink)}
+            </g>
+          ))}
           {text(R, C, total, ink)}
         </g>
       </g>
