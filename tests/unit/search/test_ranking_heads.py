@@ -133,7 +133,7 @@ def test_effects_are_those_of_runs_without_the_head(kind: str) -> None:
     table = found.table.dropna(subset="ndcg")
     assert len(table) == 2 and found.table["ndcg"].isna().sum() == len(found.table) - 2
     order = np.random.default_rng(0)
-    cases = [*ranking_heads._cases(texts, lists(kind), texts.judged, order)]
+    cases = [*ranking_heads.cases_of(texts, lists(kind), texts.judged, order)]
     half = set(order.permutation(list(texts.judged)).tolist()[1::2])
     failures = [case for case in cases if case.fails and case.query in half]
     assert found.failures == len(failures) > 2
@@ -162,7 +162,7 @@ def test_estimates_are_slopes_of_a_head_that_is_scaled(kind: str) -> None:
     texts = planted(HeadSite(0, 1), kind, 22)
     found = of(texts, kind, n=1).table.set_index(["layer", "number"])
     order = np.random.default_rng(0)
-    cases = {case.query: case for case in ranking_heads._cases(texts, lists(kind), texts.judged, order)}
+    cases = {case.query: case for case in ranking_heads.cases_of(texts, lists(kind), texts.judged, order)}
     choice = [cases[query] for query in order.permutation(list(texts.judged)).tolist()[::2] if query in cases]
     step = 1e-2
     for site in (HeadSite(0, 1),):
