@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.atomic import check_writable, text_file
 from ..base.notes import note
 from ..base.paths import as_path
+from ..base.registered import registered
 from ..errors import ExportError, InputError, check_batch, check_lens, check_number, excerpt
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
@@ -153,6 +154,11 @@ class Retrieval:
         Raises InputError without judgements, ExportError where it cannot be written.
         """
         return paired.to_json(as_path(path), self.by_question, self.collection, self.lens.model_name)
+
+    def explore(self, **options: Any) -> Any:
+        """The questions as a view: the worst failures first, why each, what if a word or a head were not there. A
+        RetrievalView, which takes these arguments."""
+        return registered("retrieval_view")(self, **options)
 
     def to_html(self, path: str | Path) -> Path:
         """Write all tables as one page that needs no kernel and no network. Raises ExportError."""

@@ -1,0 +1,72 @@
+// One question: why the wrong passage is first, and what if.
+import type { Case } from "./answers";
+import { Claim, StripOf } from "./claim";
+import { caseOf, useLatest, useSearch } from "./state";
+import { Triptych } from "./triptych";
+
+/** The case that is open; while another text of it is read, the last one stays. */
+export function useCase() {
+  const search = useSearch();
+  const { query, passages } = search;
+  return useLatest(search.get<Case>("search_case", caseOf(search)), JSON.stringify([query.value, passages.value]));
+}
+
+export function OpenCase() {
+  const search = useSearch();
+  const { value: of, reason, waits } = useCase();
+  const at = search.overview.questions.query.indexOf(search.query.value);
+  const question = search.overview.questions.text[at];
+  if (!of)
+    return (
+      <section class="bl-case" aria-label="Why is the wrong passage first?">
+        <p class="bl-question-text bl-case-question">
+          <bdi>{question}</bdi>
+        </p>
+        <p class="bl-empty" role="status">
+          {waits ? `${reason || "reading the three texts"} …` : reason}
+        </p>
+      </section>
+    );
+  return (
+    <section
+      class={waits ? "bl-case bl-waits" : "bl-case"}
+      aria-label="Why is the wrong passage first?"
+      aria-busy={waits}
+    >
+      <Claim of={of} />
+      {!waits && reason && (
+        <p class="bl-muted" role="status">
+          {reason}
+        </p>
+      )}
+      <Legend of={of} />
+      <Triptych of={of} />
+      {!of.why_not && <StripOf of={of} kind="word" />}
+      <StripOf of={of} kind="head" />
+      <details class="bl-notes">
+        <summary>How this is counted</summary>
+        <p>{SPLIT}</p>
+        {of.gap !== undefined && <p>What rounding leaves of the sum: {of.gap.toExponential(1)}.</p>}
+        {of.notes.map((note) => (
+          <p key={note}>{note}</p>
+        ))}
+      </details>
+    </section>
+  );
+}
+
+const SPLIT =
+  "Grounds are parts of the difference of the two scores. The question’s words sum to it, with its template and biases. " +
+  "Words of the passages are two lists, each a split of its own score: they are not added to the question’s. " +
+  "An arc is what a pair of words puts into the score of its passage.";
+
+function Legend({ of }: { of: Case }) {
+  if (of.why_not) return <p class="bl-muted">No word has a part: {of.why_not}.</p>;
+  const [one, other] = of.judged ? ["the wrong passage", "the right one"] : ["the one passage", "the other"];
+  return (
+    <p class="bl-muted bl-case-legend">
+      <span class="bl-swatch bl-plus" /> speaks for {one} <span class="bl-swatch bl-minus" /> for {other}; a click takes
+      a word out
+    </p>
+  );
+}
