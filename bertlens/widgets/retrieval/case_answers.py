@@ -17,6 +17,7 @@ from ...search.text_words import TEXTS, check_text_name, signed, subject
 from ...search.vector_contrast import LateContrast, VectorContrast
 from ...whatif import off
 from .case_texts import pieces_of
+
 Fields = dict[str, Any]
 ARCS = 4  # of a word of the question to either passage
 TRIED = {"wrong": 6, "query": 4, "right": 4}  # words of each text that are taken out
@@ -25,13 +26,15 @@ DIGITS = 6
 
 
 def case(contrast: Contrast) -> Fields:
-    """Both scores and what they are sums of: said, why_not (of sums), notes, norms, and texts, of each its pieces, see
-    `pieces_of`, the names of its rows and what each puts into the *difference*; arcs, of each passage [row of the
-    question, row, part of that passage's score], ARCS for each word of the question."""
+    """Both scores and what they are sums of: said, why_not (of sums), crosses, notes, and texts: of each its pieces,
+    see `pieces_of`, the names of its rows and what each puts into the *difference*; arcs, of each passage [row of the
+    question, first row of a word, what the pair puts into that passage's score wherever the word stands], the ARCS
+    largest of each word of the question."""
     fields: Fields = {
         "scores": _rounded(contrast.scores),
         "said": contrast.said,
         "why_not": contrast.why_not,
+        "crosses": contrast.lens.sentences.crosses,
         "notes": list(contrast.notes),
         "texts": {},
         "arcs": {},
@@ -71,13 +74,13 @@ def arcs_of(contrast: Contrast) -> dict[str, list[tuple[int, int, float]]]:
     asking = [row for row, key in enumerate(contrast.words("query").keys) if key]
     for text, pair in zip(TEXTS[1:], contrast.pairs, strict=True):
         table = pair.pairs(words=True) if isinstance(contrast, LateContrast) else pair.pairs("output", words=True)
-        parts = table.to_numpy()
-        columns = np.array([row for row, key in enumerate(contrast.words(text).keys) if key], dtype=int)
+        places = [*contrast.words(text).by_key.values()]
+        sums = np.stack([table.to_numpy()[:, rows].sum(1) for rows in places], 1) if places else np.zeros((0, 0))
         arcs[text] = [
-            (row, int(at), round(float(parts[row, at]), DIGITS))
+            (row, places[at][0], round(float(sums[row, at]), DIGITS))
             for row in asking
-            for at in columns[np.argsort(-np.abs(parts[row, columns]), kind="stable")[:ARCS]]
-            if not is_nothing(parts[row, at])
+            for at in np.argsort(-np.abs(sums[row]), kind="stable")[:ARCS]
+            if not is_nothing(sums[row, at])
         ]
     return arcs
 
@@ -133,7 +136,8 @@ def head_strip(contrast: Contrast) -> Fields:
     for name in heads[:HEADS]:
         layer, head = map(int, re.findall(r"\d+", name))
         scores = contrast.rerun(off(layer, head))["after"]
-        rows.append({"name": name, "layer": layer, "head": head} | _after(contrast, [*scores.iloc[:2]], f"With {name} off in the runs of all texts"))
+        after = _after(contrast, [*scores.iloc[:2]], f"With {name} off in the runs of all texts")
+        rows.append({"name": name} | after)
     return _strip(contrast, rows) | {"heads": len(heads)}
 
 

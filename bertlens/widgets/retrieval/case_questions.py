@@ -1,4 +1,4 @@
-"""The questions of the page of a retrieval by name, each a function of what is shown and of the question's arguments."""
+"""The questions of the page of a retrieval by name, each a function of what is shown and of its arguments."""
 
 from __future__ import annotations
 
@@ -45,16 +45,11 @@ class RetrievalQuestions:
         """See `collection_answers.questions`."""
         return collection_answers.questions(self.retrieval, self.failures)
 
-    @property
-    def _ids(self) -> tuple[tuple[str, ...], ...]:
-        """The ids of questions, and of passages as the wrong and as the right one."""
-        collection = self.retrieval.collection
-        return collection.query_ids, collection.passage_ids, collection.passage_ids
-
     @cached_property
-    def _places(self) -> tuple[dict[str, int], ...]:
+    def _places(self) -> tuple[dict[str, int], dict[str, int]]:
         """Where each question and each passage stands, by its id."""
-        return tuple({name: at for at, name in enumerate(names)} for names in self._ids[:2])
+        queries, passages = self.retrieval.collection.query_ids, self.retrieval.collection.passage_ids
+        return {name: at for at, name in enumerate(queries)}, {name: at for at, name in enumerate(passages)}
 
     def answer(self, message: Mapping[str, Any]) -> Fields:
         """The answer to a message of the page. Raises BertLensError."""
@@ -87,9 +82,10 @@ class RetrievalQuestions:
     def search_case(self, **case: Any) -> Fields:
         """A contrast. case: query, an id; wrong, right: ids of passages, null for those of the question; texts: of the
         question, the wrong and the right passage, null for those of the collection."""
-        at, wrong, right = self._pair(case)
-        fields = collection_answers.passages(self.retrieval, at, wrong, right)
-        return fields | case_answers.case(self._contrast(case))
+        fields = case_answers.case(self._contrast(case))
+        query, *passages = self._ids(case)
+        wrong, right = (self._places[1][name] for name in passages)
+        return fields | collection_answers.passages(self.retrieval, self._places[0][query], wrong, right)
 
     def search_words(self, **case: Any) -> Fields:
         return case_answers.word_strip(self._contrast(case))
@@ -109,45 +105,34 @@ class RetrievalQuestions:
 
     def pair(self, query: str) -> tuple[str, str] | None:
         """The ids of the passages that stand in a question's case; None where it has none."""
-        at = self._place(0, query, "question")
+        if query not in self._places[0]:
+            raise InputError(f"no question {excerpt(query)} in this collection")
         failures, ids = self.failures, self.retrieval.collection.passage_ids
         if failures is not None:
             rows = failures[failures["query"] == query]
             if len(rows):
                 return str(rows["wrong"].iloc[0]), str(rows["right"].iloc[0])
-        places = collection_answers.pair_of(self.retrieval, at)
+        places = collection_answers.pair_of(self.retrieval, self._places[0][query])
         return None if places is None else (ids[places[0]], ids[places[1]])
 
-    def _pair(self, case: Mapping[str, Any]) -> tuple[int, int, int]:
-        """Question, wrong and right passage of a case, by their places in the collection."""
+    def _ids(self, case: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Of the question, the wrong and the right passage of a case. Raises InputError for one that is not there."""
         query = str(case.get("query"))
         default = self.pair(query)
-        names = [case.get(side) or (default and default[at]) for at, side in enumerate(TEXTS[1:])]
-        if None in names:
+        wrong, right = (case.get(side) or (default and default[at]) for at, side in enumerate(TEXTS[1:]))
+        if wrong is None or right is None:
             raise InputError("this question has no two passages to lay beside each other: one right and one not")
-        if names[0] == names[1]:
-            raise InputError("a passage cannot be laid beside itself: choose another one")
-        at, *pair = (self._place(min(n, 1), name, "passage" if n else "question") for n, name in enumerate([query, *names]))
-        return at, pair[0], pair[1]
-
-    def _place(self, of: int, name: Any, what: str) -> int:
-        try:
-            return self._places[of][str(name)]
-        except KeyError:
-            raise InputError(f"no {what} {excerpt(name)} in this collection") from None
+        return query, str(wrong), str(right)
 
     def _contrast(self, case: Mapping[str, Any]) -> Contrast:
         """The contrast of a case, made where it is not held."""
-        query, wrong, right = (collection_ids[at] for collection_ids, at in zip(self._ids, self._pair(case), strict=True))
-        texts = case.get("texts")
+        ids, texts = self._ids(case), case.get("texts")
         if texts is not None and (len(texts) != len(TEXTS) or not all(isinstance(text, str) for text in texts)):
             raise InputError("a case has three texts: a question, a wrong and a right passage")
-        contrast = self._held(f"{query!r} {wrong!r} {right!r}", lambda: self.retrieval.contrast(query, wrong, right))
+        contrast = self._held(repr(ids), lambda: self.retrieval.contrast(*ids))
         versions = zip(TEXTS, contrast.texts, texts or contrast.texts, strict=True)
         changes = {text: new for text, old, new in versions if new != old}
-        if not changes:
-            return contrast
-        return self._held(f"{query!r} {wrong!r} {right!r} {changes}", lambda: contrast.rewritten(**changes))
+        return self._held(repr((ids, changes)), lambda: contrast.rewritten(**changes)) if changes else contrast
 
     def _held(self, name: str, make: Callable[[], Contrast]) -> Contrast:
         contrast = self._cases.pop(name) if name in self._cases else make()

@@ -23,7 +23,7 @@ TEN = 10  # passages that a case may be about
 
 def questions(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
     """The questions that can be opened: judged ones, the failures with the largest gap first, then by the rank of their
-    first right document; without judgements all. Columns query, text, rank (null: in no list), gap, kinds (of RULES)."""
+    first right document; without judgements all. Columns query, text, rank (null: in no list), gap, kinds of RULES."""
     collection, lists = retrieval.collection, retrieval.lists
     order = list(collection.judged if failures is not None else range(len(collection.queries)))
     rank = {at: _rank(retrieval, at) for at in order} if failures is not None else {}

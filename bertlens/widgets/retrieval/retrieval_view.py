@@ -134,7 +134,13 @@ class RetrievalView(anywidget.AnyWidget):
                 yield question, self._reply(question)
             named = self._reply(questions[0]).get("named")
             if named:
-                question = case | {"op": "search_without", "side": "wrong", "word": named, "how": HIDDEN, "draws": DRAWS}
+                question = case | {
+                    "op": "search_without",
+                    "side": "wrong",
+                    "word": named,
+                    "how": HIDDEN,
+                    "draws": DRAWS,
+                }
                 yield question, self._reply(question)
             bar.update()
         self._open.forget()

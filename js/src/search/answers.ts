@@ -44,6 +44,7 @@ export interface Case {
   scores: Pair;
   said: string;
   why_not: string;
+  crosses: boolean; // question and passage are read as one input
   notes: string[];
   texts: Sides<CaseText>;
   arcs: Partial<Record<"wrong" | "right", Arc[]>>;

@@ -1,5 +1,5 @@
 // Which arcs stand between the question and either passage, and how they run.
-import type { Arc, Case, Side } from "./answers";
+import type { Arc, Case } from "./answers";
 import type { Spot } from "./state";
 
 const AT_REST = 3; // to either passage
@@ -9,7 +9,7 @@ export interface Link {
   side: "wrong" | "right";
   row: number; // of the question
   at: number; // of the passage
-  part: number; // of that passage's score
+  part: number; // of that passage's score, wherever the word stands in it
 }
 
 export interface Box {
@@ -22,25 +22,22 @@ export interface Box {
 const bySize = (a: Link, b: Link) => Math.abs(b.part) - Math.abs(a.part);
 
 /** The arcs that are drawn: of the word that is looked at all that there are, else the largest to either passage. */
-export function linksOf({ arcs }: Pick<Case, "arcs">, spot: Spot | null): Link[] {
+export function linksOf({ arcs, texts }: Pick<Case, "arcs" | "texts">, spot: Spot | null): Link[] {
   const sides = (["wrong", "right"] as const).map((side) =>
     (arcs[side] ?? []).map(([row, at, part]: Arc): Link => ({ side, row, at, part })),
   );
   if (!spot) return sides.flatMap((links) => links.sort(bySize).slice(0, AT_REST));
+  if (spot.side === "query") return sides.flat().filter(({ row }) => row === spot.row);
+  const { keys } = texts[spot.side];
   return sides
     .flat()
-    .filter(({ side, row, at }) => (spot.side === "query" ? row === spot.row : side === spot.side && at === spot.row));
+    .filter(({ side, at }) => side === spot.side && keys[at] === keys[spot.row])
+    .map((link) => ({ ...link, at: spot.row })); // to the place that is looked at
 }
 
-/** The largest part of any arc and any word: the end of the one scale. */
-export function scaleOf({ texts, arcs }: Pick<Case, "texts" | "arcs">): { word: number; arc: number } {
-  const words = (["query", "wrong", "right"] as Side[]).flatMap((side) => {
-    const { parts, keys } = texts[side];
-    return (parts ?? []).filter((_, row) => keys[row]).map(Math.abs);
-  });
-  const links = Object.values(arcs).flatMap((list) => list.map(([, , part]) => Math.abs(part)));
-  return { word: Math.max(1e-9, ...words), arc: Math.max(1e-9, ...links) };
-}
+/** The largest part of any arc. */
+export const largestArc = ({ arcs }: Pick<Case, "arcs">): number =>
+  Math.max(1e-9, ...Object.values(arcs).flatMap((list) => list.map(([, , part]) => Math.abs(part))));
 
 const middle = ({ top, bottom }: Box) => (top + bottom) / 2;
 const centre = ({ left, right }: Box) => (left + right) / 2;

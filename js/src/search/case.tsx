@@ -45,7 +45,7 @@ export function OpenCase() {
       <StripOf of={of} kind="head" />
       <details class="bl-notes">
         <summary>How this is counted</summary>
-        <p>{SPLIT}</p>
+        {!of.why_not && <p>{of.crosses ? CROSSED : SPLIT}</p>}
         {of.gap !== undefined && <p>What rounding leaves of the sum: {of.gap.toExponential(1)}.</p>}
         {of.notes.map((note) => (
           <p key={note}>{note}</p>
@@ -56,9 +56,13 @@ export function OpenCase() {
 }
 
 const SPLIT =
-  "Grounds are parts of the difference of the two scores. The question’s words sum to it, with its template and biases. " +
-  "Words of the passages are two lists, each a split of its own score: they are not added to the question’s. " +
-  "An arc is what a pair of words puts into the score of its passage.";
+  "The question’s words sum to the difference of the two scores, with its template and biases. So do the words of the " +
+  "passages with theirs, counted another way: what a word puts into the score of the wrong passage, wherever it stands, " +
+  "less what it puts into that of the right one. The two lists are not added to each other. An arc is what a word of the " +
+  "question and a word of a passage put into that passage’s score together.";
+const CROSSED =
+  "The words of all three texts sum to the difference of the two scores, with template and biases: a word of the passages " +
+  "by what it puts into the score of the wrong one, wherever it stands, less what it puts into that of the right one.";
 
 function Legend({ of }: { of: Case }) {
   if (of.why_not) return <p class="bl-muted">No word has a part: {of.why_not}.</p>;

@@ -1,5 +1,5 @@
 // What the contrast says in a sentence, what became of it without a word or a head, and both scores.
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { signed } from "../paint/format";
 import { Segmented } from "../parts/controls";
 import { useWidth } from "../parts/width";
@@ -8,6 +8,7 @@ import { digitsOf, Scores } from "./scores";
 import { caseOf, type Experiment, type Search, useLatest, useSearch } from "./state";
 import { takeOut } from "./triptych";
 
+const FOLDED = 6; // rows of a strip
 const DRAWS = 8; // as in bertlens/widgets/retrieval/retrieval_view.py
 
 /** A sentence whose quoted words stand in the letters of the text. */
@@ -130,9 +131,11 @@ export function Claim({ of }: { of: Case }) {
   );
 }
 
+const plus = (number: number, digits: number): string => `${number > 0 ? "+" : ""}${signed(number, digits)}`;
+
 const gapText = (pair: Pair): string => {
   const gap = pair[0] - pair[1];
-  return `${gap > 0 ? "+" : ""}${signed(gap, digitsOf(pair, [gap, 0]))}`;
+  return plus(gap, digitsOf(pair, [gap, 0]));
 };
 
 /** What a rewriting did to the order. */
@@ -155,6 +158,8 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
   const about = caseOf(search);
   const { value, reason, waits } = useLatest(search.get<Strip>(op, about), JSON.stringify(about));
   const experiment = search.experiment.value;
+  const [isUnfolded, setUnfolded] = useState(false);
+  const rows = isUnfolded ? (value?.rows ?? []) : (value?.rows ?? []).slice(0, FOLDED);
   const title = kind === "word" ? "Words that matter here" : "Heads that matter here";
   const most = Math.max(1e-9, ...(value?.rows ?? []).map((row) => Math.abs(changeOf(value!, row))));
   const isChosen = (row: StripRow) =>
@@ -173,7 +178,7 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
       </h3>
       {!value && <p class="bl-empty">{waits ? `${reason || "trying each"} …` : reason}</p>}
       <div class="bl-strip-rows">
-        {value?.rows.map((row) => (
+        {rows.map((row) => (
           <button
             type="button"
             key={`${row.side}-${row.key}-${row.name}`}
@@ -186,17 +191,22 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
             <span class="bl-muted">{row.side ? PLACES[row.side] : ""}</span>
             <span class="bl-strip-bar">
               <span
-                class={changeOf(value, row) < 0 ? "bl-minus" : "bl-plus"}
-                style={{ width: `${(100 * Math.abs(changeOf(value, row))) / most}%` }}
+                class={changeOf(value!, row) < 0 ? "bl-minus" : "bl-plus"}
+                style={{ width: `${(100 * Math.abs(changeOf(value!, row))) / most}%` }}
               />
             </span>
             <span class="bl-number">
-              {signed(changeOf(value, row), 3)}
+              {plus(changeOf(value!, row), 3)}
               {row.turned && <b class="bl-turns"> turns</b>}
             </span>
           </button>
         ))}
       </div>
+      {value && value.rows.length > FOLDED && (
+        <button type="button" class="bl-link" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
+          {isUnfolded ? "Fewer" : `All ${value.rows.length} that were tried`}
+        </button>
+      )}
       {kind === "head" && value && (
         <p class="bl-muted">
           The {value.rows.length} of {value.heads} heads whose parts of the two scores differ most, each off in the runs

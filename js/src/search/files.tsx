@@ -13,6 +13,7 @@ import { shortText } from "../parts/token";
 import type { Case, Overview, Side } from "./answers";
 import { useCase } from "./case";
 import { unjudged } from "./claim";
+import { groundsOf, peakOf } from "./grounds";
 import { Scores } from "./scores";
 import { type Search, useSearch } from "./state";
 import { namesOf } from "./triptych";
@@ -22,28 +23,22 @@ const WORDS = 12; // of a passage in a figure
 const WIDTHS = [85, 180]; // mm
 const PRINT = 600 / 96; // pixels of a PNG for each CSS pixel: 600 to the inch
 
-/** The words of a text with what they put into the difference, wherever they stand together; the largest first but
- * for the question, which keeps its order. */
-export function sumsOf({ texts }: Pick<Case, "texts">, side: Side): [word: string, part: number][] {
-  const { keys, names, parts } = texts[side];
-  const sums = new Map<string, [word: string, part: number]>();
-  keys.forEach((key, row) => {
-    if (!key || !parts) return;
-    const [word, part] = sums.get(key) ?? [names[row]!, 0];
-    sums.set(key, [word, part + parts[row]!]);
-  });
-  const list = [...sums.values()];
-  return side === "query" ? list : list.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, WORDS);
+/** The words of a text with what they put into the difference: of the question all, of a passage the largest. */
+export function barsOf(of: Pick<Case, "texts">, side: Side): [word: string, part: number][] {
+  const { keys, names } = of.texts[side];
+  const grounds = groundsOf(of, side);
+  const rows = keys.flatMap((key, row) => (key && grounds[row] ? [row] : []));
+  const bars = (at: number[]) => at.map((row): [string, number] => [names[row]!, grounds[row]!.part]);
+  if (side === "query") return bars(rows);
+  const own = rows.filter((row) => keys.indexOf(keys[row]!) === row);
+  return bars(own.sort((a, b) => Math.abs(grounds[b]!.part) - Math.abs(grounds[a]!.part)).slice(0, WORDS));
 }
 
 /** Words with bars of their parts, to the right what speaks for the wrong passage. */
 function Bars({ of, side, width, dark }: { of: Case; side: Side; width: number; dark: boolean }) {
   const ink = inks(dark);
-  const sums = sumsOf(of, side);
-  const peak = Math.max(
-    1e-9,
-    ...(["query", "wrong", "right"] as Side[]).flatMap((one) => sumsOf(of, one).map(([, part]) => Math.abs(part))),
-  );
+  const sums = barsOf(of, side);
+  const peak = peakOf(of);
   const left = Math.min(110, Math.max(40, ...sums.map(([word]) => textWidth(shortText(word, 18), 11)))) + 8;
   const zero = left + (width - left - NUMBER) / 2;
   const unit = (width - left - NUMBER) / 2 / peak;

@@ -7,7 +7,7 @@ import { useElementId } from "../parts/controls";
 import { type Filter, inSight, listed, RANKS, type RankChoice } from "./listfilter";
 import { OWN, type Search, useSearch } from "./state";
 
-const ROW = 58; // px
+const ROW = 66; // px
 
 /** Open a question: what was taken out or rewritten is of another one. */
 export function open(search: Search, query: string): void {

@@ -34,7 +34,7 @@ export function Scores({ names, before, after, width, dark }: Props) {
   const margin = Math.max(1e-3, 0.15 * (high - low));
   const left = Math.max(...names.map((name) => textWidth(name, 12))) + 14;
   const right = width - textWidth(signed(now[0], digits), 15) - 18;
-  const x = scale(low - margin, high + margin, left, right, Math.max(2, Math.floor((right - left) / 90)));
+  const x = scale(low - margin, high + margin, left, right, 4);
   const height = TOP + 2 * LINE + AXIS;
   const step = Math.abs((x.ticks[1] ?? 1) - (x.ticks[0] ?? 0));
   const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));

@@ -5,7 +5,8 @@ import { counted, signed } from "../paint/format";
 import { inks, signedColours } from "../paint/palette";
 import { directionOf } from "../paint/quotes";
 import type { Case, Side } from "./answers";
-import { type Box, type Link, linksOf, pathOf, scaleOf, spread, within } from "./arcs";
+import { type Box, type Link, largestArc, linksOf, pathOf, spread, within } from "./arcs";
+import { type Ground, groundsOf, peakOf } from "./grounds";
 import { Rewrite } from "./rewrite";
 import { type Experiment, type Search, useSearch } from "./state";
 
@@ -31,7 +32,7 @@ export function Triptych({ of }: { of: Case }) {
   const [boxes, setBoxes] = useState<Record<string, Box>>({});
   const spot = search.spot.value;
   const links = linksOf(of, spot);
-  const scale = scaleOf(of);
+  const peak = peakOf(of);
   const measure = () => {
     const root = box.current;
     if (!root) return;
@@ -59,9 +60,9 @@ export function Triptych({ of }: { of: Case }) {
   }, [of, spot]);
   return (
     <div ref={box} class="bl-triptych" data-testid="triptych">
-      <Arcs {...{ links, boxes, peak: scale.arc }} />
+      <Arcs {...{ links, boxes, peak: largestArc(of) }} />
       {SIDES.map((side) => (
-        <Column key={side} {...{ of, side, peak: scale.word, measure }} />
+        <Column key={side} {...{ of, side, peak, measure }} />
       ))}
     </div>
   );
@@ -183,14 +184,15 @@ function Choice({ of, side }: { of: Case; side: "wrong" | "right" }) {
 /** A text's words on grounds of their parts; the keys go from word to word, Enter takes one out. */
 function Words({ of, side, peak, measure }: ColumnProps) {
   const search = useSearch();
-  const { pieces, names, keys, parts } = of.texts[side];
+  const { pieces, names, keys } = of.texts[side];
+  const grounds = groundsOf(of, side);
   const colours = signedColours(search.dark);
   const ground = inks(search.dark).bg;
   const { experiment, spot } = search;
   const whole = pieces.map(([text]) => text).join("");
   const rows = pieces.flatMap(([, row]) => (keys[row] ? [row] : []));
   const spotRow = spot.value?.side === side ? spot.value.row : -1;
-  const about = (row: number) => `${names[row]}${parts ? `: ${signed(parts[row]!, 4)} of the difference` : ""}`;
+  const about = (row: number) => wordAbout(names[row]!, grounds[row]!);
   const isOut = (row: number) => {
     const current = experiment.value as Experiment | null;
     return current?.kind === "word" && current.side === side && current.key === keys[row];
@@ -220,12 +222,13 @@ function Words({ of, side, peak, measure }: ColumnProps) {
     }
   };
   const word = (text: string, row: number) => {
-    const fill = parts ? cssColor(parts[row]!, -peak, peak, colours) : ground;
+    const part = grounds[row]?.part;
+    const fill = part === undefined ? ground : cssColor(part, -peak, peak, colours);
     return (
       <span
         key={row}
         data-row={row}
-        data-word={`${side}-${row}`}
+        data-word={side === "query" ? undefined : `${side}-${row}`}
         class={`bl-case-word${isOut(row) ? " bl-out" : ""}${row === spotRow ? " bl-spot" : ""}`}
         style={{ background: fill, color: inkOn(fill) }}
         title={about(row)}
@@ -261,9 +264,9 @@ function Words({ of, side, peak, measure }: ColumnProps) {
       {pieces.map(([text, row], n) => {
         if (keys[row] && isList)
           return (
-            <span key={row} class="bl-word-line">
+            <span key={row} class="bl-word-line" data-word={`${side}-${row}`}>
               {word(text, row)}
-              {parts && <small class="bl-number">{signed(parts[row]!, 3)}</small>}
+              {grounds[row] && <small class="bl-number">{signed(grounds[row].part, 3)}</small>}
             </span>
           );
         if (keys[row]) return word(text, row);
@@ -273,6 +276,18 @@ function Words({ of, side, peak, measure }: ColumnProps) {
       })}
     </div>
   );
+}
+
+/** What a word puts into the difference, and into which score. */
+export function wordAbout(name: string, ground: Ground | null): string {
+  if (!ground) return name;
+  const { part, wrong, right, places } = ground;
+  const sums = [
+    wrong === null ? "" : `${signed(wrong, 4)} of the wrong one’s score`,
+    right === null ? "" : `${signed(right, 4)} of the right one’s`,
+  ].filter(Boolean);
+  const often = places > 1 ? `, in ${places} places` : "";
+  return `${name}: ${signed(part, 4)} of the difference${sums.length > 0 ? ` (${sums.join(", ")})` : ""}${often}`;
 }
 
 /** What is behind the model's limit. */
