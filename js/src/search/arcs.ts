@@ -52,7 +52,7 @@ export function pathOf(from: Box, to: Box): { path: string; x: number; y: number
     const pull = (x1 - x0) * 0.55;
     return {
       path: `M${x0} ${y0}C${x0 + pull} ${y0} ${x1 - pull} ${y1} ${x1} ${y1}`,
-      x: x0 + (isLeft ? -26 : 26),
+      x: x0 + (isLeft ? -28 : 28),
       y: y0,
     };
   }

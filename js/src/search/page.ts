@@ -13,6 +13,7 @@ const REFUSALS: Record<string, string> = {
 /** What a page answers: what it carries, or why it does not. */
 export function answerOf(question: Fields, read: (name: string) => Fields | null): Fields {
   if (question.op === "hello") return { kernel: false };
+  if (question.texts) return { error: `A text that is rewritten is read by the model: ${NEEDS_PYTHON}.` };
   return (
     read(nameOf(question)) ?? { error: REFUSALS[String(question.op)] ?? `This is not in the page: ${NEEDS_PYTHON}.` }
   );
