@@ -112,6 +112,7 @@ REPORT = (
     argument(
         "--labels", type=path, metavar="DATA.csv", help="labelled examples (columns text, label): a card of the task"
     ),
+    argument("--search", type=path, metavar="FOLDER", help="questions, passages, relevance, as BEIR has them"),
     argument("--against", type=path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
     argument(
         "--check", type=path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
@@ -161,6 +162,10 @@ RETRIEVAL = (
     argument("--int8", action="store_true", help="vectors in 8 bits: a quarter of the memory, less exact"),
     argument("--batch-size", type=int, default=32, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--check", type=path, metavar="OLD.json", help="status 1 where a measure fell against an earlier run"),
+    argument("--hard-negatives", type=path, metavar="FILE", help="triplets to train on, .parquet or .jsonl"),
+    argument("--negatives", type=int, default=5, metavar="N", help="of them, a question (default: %(default)s)"),
+    argument("--probe", action="store_true", help="on the page: does it read not, numbers, names?"),
+    argument("--heads", action="store_true", help="on the page: which heads the ranking needs; takes minutes"),
     FORCE,
 )
 TRAIN_SARS_COV_2 = (

@@ -247,7 +247,10 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from ..reports.report_command import run
 
-    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "column")
+    names = (
+        *("corpus", "output", "claims", "minutes", "texts", "seed"),
+        *("against", "check", "resume", "labels", "search", "column"),
+    )
     return run(lambda: load_lens(arguments.model), force=arguments.force, **{n: getattr(arguments, n) for n in names})
 
 
@@ -265,7 +268,10 @@ def retrieval(arguments: argparse.Namespace) -> int:
     from ..search.retrieval_command import run
 
     first = arguments.first_stage
-    names = ("queries", "relevance", "in_order", "check", "column", "document", "int8", "batch_size")
+    names = (
+        *("queries", "relevance", "in_order", "check", "column", "document", "int8", "batch_size"),
+        *("hard_negatives", "negatives", "probe", "heads"),
+    )
     return run(
         lambda: load_lens(arguments.model),
         arguments.corpus,

@@ -1,5 +1,7 @@
 """Which neurons of a query and a key make a head look there: q·k split into its terms, and contrasted with other keys.
 
+What a family adds to q·k for where tokens stand (MPNet, DeBERTa) is no neuron's: it is in scores and weights as it is.
+
 After Vig, "Deconstructing BERT, part 2" (2019): the neuron view's q × k. The contrast, the 80 % set, its weight and its
 reuse are bertlens' own. The size of the set says little: random q and k need nearly as few neurons (`n80_chance`). What
 holds of a set is the weight that it makes alone (`set_weights`).
@@ -37,7 +39,8 @@ def products(trace: Trace, layer: int, head: int, query: int) -> Tensor:
 def contrast(trace: Trace, layer: int, head: int, query: int, key: int) -> Tensor:
     """(d,) scaling · q_i ∘ (k_key − mean of the other visible keys).
 
-    Sums to score(query, key) − mean score(query, the other visible keys). NaN where the query sees no other key.
+    Sums to score(query, key) − mean score(query, the other visible keys), of scores as q·k alone makes them. NaN where
+    the query sees no other key.
     Raises SelectionError for an index that does not exist or a key hidden from the query, ModelError without queries.
     """
     head_of = _Head(trace, layer, head)
@@ -130,7 +133,8 @@ class SetWeights(NamedTuple):
 def set_weights(trace: Trace, layer: int, head: int, query: int, key: int, seed: int = 0) -> SetWeights:
     """The weight of (query, key) with all neurons, with its `contrast_set` alone, with the rest alone, and at random.
 
-    A weight of a set M is softmax_j(scaling · Σ_{n ∈ M} q_n k_jn + mask_j) at the key. What a set does is seen from
+    A weight of a set M is softmax_j(scaling · Σ_{n ∈ M} q_n k_jn + mask_j) at the key; what a family adds to q·k stays,
+    as a mask does. What a set does is seen from
     alone ≈ whole and rest ≈ 0; `lot`, the mean over 200 random sets of its size, is the chance level. All NaN where
     there is no set. Raises like `contrast`.
     """
@@ -184,10 +188,7 @@ class _Head:
         self.query = trace.query(layer)[head].double()
         self.key = trace.key(layer)[head].double()
         self.scaling = trace.scaling(layer)
-        mask = trace.dense_mask(layer)
-        if mask is None:
-            mask = self.query.new_zeros(len(self.query), len(self.key))
-        self.mask = mask[head] if mask.ndim == 3 else mask
+        self.mask = trace.mask_rows(layer, head, slice(0, trace.n_tokens))
         self.visible = self.mask != -torch.inf
 
     @property

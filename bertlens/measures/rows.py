@@ -6,7 +6,7 @@ import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 from weakref import ref
@@ -14,6 +14,8 @@ from weakref import ref
 import torch
 from torch import Tensor
 
+from ..run.attention_weights import dense_mask
+from ..run.score_bias import ScoreBias
 from ..text.display import word_of
 from ..trace.trace import Trace
 from .distributions import Diagonal, information
@@ -235,7 +237,8 @@ def visible(trace: Trace, layer: int) -> Tensor:
     shape = 1, trace.n_tokens, len(trace.key_tokens)
     everything = torch.ones(shape, dtype=torch.bool, device=trace.device)
     if trace.has_neurons:
-        mask = trace.dense_mask(layer)
+        record = trace.record.layers[layer]  # of a bias a tensor alone hides keys, and is there already
+        mask = dense_mask(replace(record, bias=None) if isinstance(record.bias, ScoreBias) else record)
         return everything if mask is None else (mask > -torch.inf).reshape(-1, *shape[1:])
     is_causal = trace.key_encoding is None and not trace.attention(layer).triu(1).any()
     return everything.tril() if is_causal else everything

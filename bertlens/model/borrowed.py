@@ -20,8 +20,9 @@ from ..base.locks import locked
 from ..errors import ModelError
 from . import transformers_private as private
 from .embedding import Embedder, Means
-from .families import Adapter, NotPlain, adapter_of, affine, check_plain, encoder_of, require_adapter, runnable
+from .families import Adapter, adapter_of, encoder_of, require_adapter, runnable
 from .fingerprint import Fingerprint, identity
+from .plain_modules import HeadThird, NotPlain, affine, check_plain
 
 
 class Model:
@@ -98,7 +99,8 @@ class Model:
         try:
             check_plain(module)
         except NotPlain as error:
-            name = next((name for name, child in self.base.named_modules() if child is module), "a projection")
+            joint = module.projection if isinstance(module, HeadThird) else module
+            name = next((name for name, child in self.base.named_modules() if child is joint), "a projection")
             raise ModelError(f"{name} is {error}") from None
 
     def fingerprint(self, ids: Tensor | None = None) -> Fingerprint:

@@ -16,12 +16,14 @@ import torch
 from torch import nn
 
 from ..errors import InputError, ModelError
+from .plain_modules import HeadThird
 from .stream_parts import STREAMS, StreamParts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Get = Callable[[nn.Module], nn.Module]
+PAGE = "docs/models.md"  # which checkpoints transformers reads without the code that they come with
 
 
 @dataclass(frozen=True)
@@ -52,59 +54,6 @@ class Adapter:
     residual: Callable[[Any], nn.Module | None] = lambda layer: None
     # what a split of the stream needs beside the layers; None where the stream cannot be split (MobileBERT)
     stream: StreamParts | None = None
-
-
-class NotPlain(ModelError):
-    """A module whose stored weight is not what it multiplies by: quantised, or adapted in another way than LoRA."""
-
-
-def check_plain(module: Any) -> None:
-    """Raises NotPlain for a projection that `affine` would not take; of its class alone, nothing is computed."""
-    if hasattr(module, "lora_A") and hasattr(module, "base_layer"):
-        check_plain(module.base_layer)
-        runs = not (module.disable_adapters or module.merged)
-        if runs and any(name in module.lora_A and name in module.lora_variant for name in module.active_adapters):
-            raise NotPlain("adapted by more than LoRA adds: merge it first (model.merge_and_unload())")  # as DoRA does
-    elif type(module) is not nn.Linear and type(module).__name__ != "Conv1D":
-        raise NotPlain(f"a {type(module).__name__}, not a plain projection: merge or dequantise the model first")
-
-
-def affine(module: nn.Module, part: int | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Weight (out, in) and bias (out,) or None of a projection, whichever class the family uses for it.
-
-    part: 0, 1 or 2 takes that third of the outputs (fused q, k, v). A projection with LoRA adapters gives the weight
-    that it multiplies by, what its adapters add included. Raises NotPlain for other adapters and quantised modules.
-    """
-    check_plain(module)
-    weight: Any
-    bias: Any
-    if hasattr(module, "lora_A"):
-        weight, bias = _with_lora(module)
-    else:
-        weight, bias = module.weight, module.bias
-        if type(module) is not nn.Linear:  # a Conv1D
-            weight = weight.T
-    if part is not None:
-        weight = weight.chunk(3)[part]
-        bias = None if bias is None else bias.chunk(3)[part]
-    return weight, bias
-
-
-def _with_lora(module: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Weight and bias of a LoRA layer of PEFT as it runs now: its base's, and what its active adapters add."""
-    weight, bias = affine(module.base_layer)
-    if module.disable_adapters or module.merged:
-        return weight, bias
-    for name in module.active_adapters:
-        if name not in module.lora_A:
-            continue
-        delta = module.get_delta_weight(name)
-        weight = weight + (delta.T if type(module.base_layer).__name__ == "Conv1D" else delta).to(weight.dtype)
-        added = getattr(module.lora_B[name], "bias", None)  # AdaLoRA's is a parameter, without one
-        if added is not None:
-            added = added * module.scaling[name]
-            bias = added if bias is None else bias + added
-    return weight, bias
 
 
 def _children(path: str) -> Callable[[nn.Module], Sequence[nn.Module]]:
@@ -139,7 +88,23 @@ def _mobilebert_rest(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> tor
     return layer.output(layer.intermediate(attended), attended, x)
 
 
+def _rest_in_two(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    state: torch.Tensor = layer.output(layer.intermediate(attended), attended)
+    return state
+
+
+def _head_third(number: int, bias: str = "") -> Callable[[Any], Any]:
+    """A getter of DeBERTa's queries, keys or values, whose bias stands apart under that name."""
+
+    def third(layer: Any) -> HeadThird:
+        module = layer.attention.self
+        return HeadThird(module.in_proj, number, module.num_attention_heads, getattr(module, bias) if bias else None)
+
+    return third
+
+
 def _bert(family: str) -> Adapter:
+    """The adapter of a family that keeps its parts where BERT does."""
     return Adapter(
         family=family,
         post_ln=True,
@@ -164,6 +129,45 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
     "xlm-roberta": _bert("XLM-RoBERTa"),
     "camembert": _bert("CamemBERT"),
     "electra": _bert("ELECTRA"),
+    "roformer": _bert("RoFormer"),
+    "rembert": _bert("RemBERT"),
+    "luke": _bert("LUKE"),  # of its two streams that of the words: a text brings no entities
+    "lilt": _bert("LiLT"),  # of its two streams that of the text: the layout's acts on it through the scores alone
+    "visual_bert": _bert("VisualBERT"),
+    "splinter": _bert("Splinter"),
+    "markuplm": _bert("MarkupLM"),
+    "layoutlmv3": _bert("LayoutLMv3"),
+    "mpnet": replace(
+        _bert("MPNet"),
+        attention_tap=_output_of("attention.LayerNorm"),
+        output_projection=attrgetter("attention.attn.o"),
+        query_projection=attrgetter("attention.attn.q"),
+        key_projection=attrgetter("attention.attn.k"),
+        value_projection=attrgetter("attention.attn.v"),
+        attention_norm=attrgetter("attention.LayerNorm"),
+        rest=_rest_in_two,
+    ),
+    "deberta": replace(
+        _bert("DeBERTa"),
+        query_projection=_head_third(0, "q_bias"),
+        key_projection=_head_third(1),
+        value_projection=_head_third(2, "v_bias"),
+        rest=_rest_in_two,
+    ),
+    "deberta-v2": replace(
+        _bert("DeBERTa-v2"),
+        query_projection=attrgetter("attention.self.query_proj"),
+        key_projection=attrgetter("attention.self.key_proj"),
+        value_projection=attrgetter("attention.self.value_proj"),
+        rest=_rest_in_two,
+    ),
+    "megatron-bert": replace(
+        _bert("Megatron-BERT"),
+        post_ln=False,
+        attention_tap=_input_of("ln"),
+        attention_norm=attrgetter("attention.ln"),
+        mlp_norm=attrgetter("ln"),
+    ),
     # MobileBERT's attention works inside a bottleneck: its output has the bottleneck's width, not the layer's
     "mobilebert": replace(
         _bert("MobileBERT"),
@@ -292,14 +296,26 @@ def register_family(model_type: str, adapter: Adapter) -> None:
 
 
 def families() -> str:
-    """The families that have an adapter, in words."""
-    return ", ".join(dict.fromkeys(adapter.family for adapter in ADAPTERS.values()))
+    """Some families that have an adapter, in words, and how many more have one: an error is one short sentence."""
+    names = list(dict.fromkeys(adapter.family for adapter in ADAPTERS.values()))
+    return f"{', '.join(names[:5])}, GPT-2 and {len(names) - 6} more families"
 
 
-def what_works() -> str:
-    """What bertlens can read, for errors."""
+def is_own_code(base: PreTrainedModel) -> bool:
+    """Whether a model's class came with its checkpoint, or is the user's: none of transformers."""
+    return type(base).__module__.partition(".")[0] != "transformers"
+
+
+def what_works(base: PreTrainedModel | None = None) -> str:
+    """What bertlens can read, for errors; of a class that is none of transformers, that this is so."""
+    if base is not None and is_own_code(base):
+        return (
+            f"its class is of {type(base).__module__.rpartition('.')[2]}, not of transformers; {PAGE} names the "
+            "checkpoints that are read without code of their own, and attention weights of any model go through "
+            "Trace.from_attentions"
+        )
     return (
-        f"bertlens reads {families()} and every other transformers encoder or decoder that uses the attention "
+        f"bertlens reads {families()}, and every other transformers encoder or decoder that uses the attention "
         "interface; attention weights of any model go through Trace.from_attentions"
     )
 
@@ -312,7 +328,9 @@ def adapter_of(base: PreTrainedModel) -> Adapter | None:
     adapter = ADAPTERS.get(base.config.model_type)
     try:
         if adapter:
-            adapter.attention_tap(adapter.layers(base)[0])
+            layer = adapter.layers(base)[0]
+            for name in "attention_tap output_projection value_projection attention_norm mlp_norm mlp".split():
+                getattr(adapter, name)(layer)
     except (AttributeError, IndexError):
         return None
     return adapter
@@ -362,8 +380,9 @@ def encoder_of(model: nn.Module) -> PreTrainedModel:
     if not _embeds(base):
         names = [name for name, p in text_models(model) if _embeds(p)]
         outermost = [name for name in names if not any(name.startswith(f"{outer}.") for outer in names)]
-        advice = f"give Lens {' or '.join(outermost)}" if outermost else what_works()
-        raise ModelError(f"{type(base).__name__} has no embeddings of tokens: {advice}")
+        advice = f"give Lens {' or '.join(outermost)}" if outermost else what_works(base)
+        lack = "does not say where its embeddings of tokens are" if is_own_code(base) else "has no embeddings of tokens"
+        raise ModelError(f"{type(base).__name__} {lack}: {advice}")
     return base
 
 

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from ..errors import BertLensError, ModelError
+from .families import PAGE
 
 REACHABLE = 3.0  # seconds that the hub has to answer in
 WEIGHTS = "model.safetensors"
@@ -38,6 +39,10 @@ READ = {  # the end of a class whose answer measures.predictions reads -> what f
     "ForTokenClassification": ("AutoModelForTokenClassification", "MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING"),
     "ForQuestionAnswering": ("AutoModelForQuestionAnswering", "MODEL_FOR_QUESTION_ANSWERING_MAPPING"),
 }
+INSTEAD = (
+    f"{PAGE} names the checkpoints that are read without such code; else load it yourself (trust_remote_code=True, if "
+    "you trust it) and give Lens(model, tokenizer) both"
+)
 OTHER_HEAD = re.compile("For[A-Z]|LMHead")  # in the name of a class that has some head
 
 
@@ -257,21 +262,26 @@ def one_line(label: str) -> Iterator[None]:
         raise
     except Exception as error:
         if "trust_remote_code" in str(error):
-            raise ModelError(
-                f"{label} comes with code of its own, which is not run: load it yourself (trust_remote_code=True, if "
-                "you trust it) and give Lens(model, tokenizer) both"
-            ) from error
+            raise ModelError(f"{label} comes with code of its own, which is not run: {INSTEAD}") from error
         reason = " ".join(str(error).split())
         raise ModelError(f"{label} cannot be loaded ({type(error).__name__}: {reason[:200]})") from error
 
 
 def _gap_notes(label: str, module: Any, report: dict[str, Any]) -> tuple[str, ...]:
     """Notes on weights that are not there. Raises ModelError where they are part of what is shown."""
-    kind = type(module).__name__
+    kind, code = type(module).__name__, _own_class(module.config)
+
+    def refusal(problem: str, advice: str = "") -> ModelError:
+        if code:  # which may well be what the weights are for
+            return ModelError(
+                f"{label} comes with code of its own ({code}), which is not run, and {problem}; {INSTEAD}"
+            )
+        return ModelError(f"{label} {problem}{advice}")
+
     mismatched = sorted(report["mismatched_keys"])
     wrong = [f"{name} {_shape(stored)} for {_shape(expected)}" for name, stored, expected in mismatched]
     if wrong:
-        raise ModelError(f"{label} has weights of another shape than its config says: {_list(wrong)}")
+        raise refusal(f"has weights of another shape than its config says: {_list(wrong)}")
     if report["error_msgs"]:
         raise ModelError(f"{label} cannot be loaded ({' '.join(' '.join(report['error_msgs']).split())[:200]})")
     names, missing = list(module.state_dict()), set(report["missing_keys"])
@@ -282,9 +292,11 @@ def _gap_notes(label: str, module: Any, report: dict[str, Any]) -> tuple[str, ..
         gaps = _gap_names(missing & encoder_names, list(encoder_names))
         if not all(gaps):
             strangers = _list(_in_order(report["unexpected_keys"])) or "none at all"
-            raise ModelError(f"{label} holds no weights of {kind} ({strangers}): is config.json of another model?")
-        raise ModelError(f"{label} lacks weights of {kind}: {_list(gaps)}. They would be random: get the whole file")
+            raise refusal(f"holds no weights of {kind} ({strangers})", ": is config.json of another model?")
+        raise refusal(f"lacks weights of {kind}: {_list(gaps)}", ". They would be random: get the whole file")
     notes = []
+    if code:
+        notes.append(f"config.json names code of its own ({code}), which was not run: transformers' {kind} is shown")
     if head_names:
         lacking = _list(_gap_names(head_names, names))
         notes.append(f"the checkpoint has no weights for {lacking}: random ones there, which attention does not use")
@@ -294,6 +306,12 @@ def _gap_notes(label: str, module: Any, report: dict[str, Any]) -> tuple[str, ..
         pool = [*names, *report["unexpected_keys"]]
         notes.append(f"the checkpoint holds more layers than its config asks for: {_list(_gap_names(surplus, pool))}")
     return tuple(notes)
+
+
+def _own_class(config: Any) -> str:
+    """The class of a model that a config names in code of its own, as module.Class; "" for none."""
+    names = getattr(config, "auto_map", None) or {}
+    return next((str(name).split("--")[-1] for auto, name in names.items() if auto.startswith("AutoModel")), "")
 
 
 def _shape(shape: Any) -> str:

@@ -31,13 +31,14 @@ NO_GRADIENT = "loss must return one number computed from the model's output, as 
 _active = threading.local()
 
 
-def _attention(module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, None]:
-    context = attend(module, *args, **kwargs).context
+def _attention(module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
+    call = attend(module, *args, **kwargs)
+    context = call.context
     zeros: list[Tensor] | None = getattr(_active, "zeros", None)
     if zeros is None:
-        return context, None
+        return context, call.second_context
     zeros.append(torch.zeros_like(context, requires_grad=True))
-    return context + zeros[-1], None
+    return context + zeros[-1], call.second_context
 
 
 AttentionInterface.register(IMPLEMENTATION, _attention)

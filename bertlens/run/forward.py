@@ -28,10 +28,12 @@ from ..model.families import Adapter, text_models, what_works
 from ..model.loan import Loan
 from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from ..text.given_maps import not_weights
+from . import attention_modules
 from .changes import Change
 from .interventions import Run, attend, changed
 from .record import Entry, Layer, Pass
 from .recorder import StreamRecorder, by_layer
+from .score_bias import DistanceBias, ScoreBias
 
 IMPLEMENTATION = "bertlens"
 # What a model may pass to its attention function beside q, k, v and mask without changing what they say: anything else
@@ -50,6 +52,7 @@ _HARMLESS = {
     "position_bias",  # added to the scores: kept
     "position_ids",
     "return_dict",
+    "second_value",  # of a second stream: mixed by the same weights
     "sliding_window",  # in the mask
     "token_type_ids",
     "use_cache",
@@ -83,7 +86,7 @@ def _attention(
     scaling: float | None = None,
     is_causal: bool | None = None,
     **kwargs: Any,
-) -> tuple[Tensor, None]:
+) -> tuple[Tensor, Tensor | None]:
     """The attention function registered as "bertlens"."""
     recorder: _Recorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
@@ -99,14 +102,19 @@ def _attention(
                 value=call.value,
                 scaling=float(query.shape[-1] ** -0.5 if scaling is None else scaling),
                 mask="causal" if causal and call.mask is None and query.shape[2] > 1 else call.mask,
-                bias=kwargs.get("position_bias"),
+                bias=_bias(kwargs.get("position_bias")),
                 context=call.context.flatten(2),
                 weights=call.weights,
                 patterned=call.patterned,
                 contexts=call.contexts,
             )
         )
-    return call.context, None
+    return call.context, call.second_context
+
+
+def _bias(added: Tensor | ScoreBias | None) -> Tensor | ScoreBias | None:
+    """Of a tensor that is of distances alone (T5, LayoutLMv3, MPNet), what makes it: it is heads x tokens x tokens."""
+    return DistanceBias.of(added) or added if isinstance(added, Tensor) else added
 
 
 def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:
@@ -172,7 +180,9 @@ def _eager(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change] = 
 def _hidden_states(model: Model, output: Any, inputs: dict[str, Tensor]) -> tuple[Tensor, ...]:
     states = getattr(output, "hidden_states", None) or ()
     if not states or any(state is None or state.shape[:2] != inputs["input_ids"].shape for state in states):
-        raise ModelError(f"{type(model.runner).__name__} returns no hidden states of its own tokens. {what_works()}")
+        raise ModelError(
+            f"{type(model.runner).__name__} returns no hidden states of its own tokens. {what_works(model.base)}"
+        )
     return tuple(states)
 
 
@@ -202,16 +212,18 @@ def _collect_eager(model: Model, recorder: _Recorder, output: Any, inputs: dict[
     if not weights or any(layer.ndim != 4 or layer.shape[2:] != (tokens, tokens) for layer in weights):
         if private.chose_attention(model.base) and private.attention_of(model.base.config) != "eager":
             raise ModelError(f'{name} was built without attention weights: load it with attn_implementation="eager"')
-        raise ModelError(f"{name} returns no attention over its own tokens. {what_works()}")
+        raise ModelError(f"{name} returns no attention over its own tokens. {what_works(model.base)}")
     hidden = _hidden_states(model, output, inputs)
     if len(weights) != (n_layers := _n_layers(model, hidden)):
-        raise ModelError(
-            f"{name} has {n_layers} layers and returns attention maps of {len(weights)}: give those maps to "
-            "Trace.from_attentions, which numbers them alone"
-        )
+        count = f"has {n_layers} layers and returns attention maps of {len(weights)}"
+        if model.adapter is None and len(weights) == len(hidden):  # layers that attend twice, or no embeddings' state
+            count = f"returns {len(weights)} attention maps and as many hidden states, so its layers cannot be counted"
+        raise ModelError(f"{name} {count}: give those maps to Trace.from_attentions, which numbers them alone")
     for number, layer in enumerate(weights):
         if problem := not_weights(layer, sink=True):
-            raise ModelError(f"{name} returns no attention weights: {problem} in layer {number}. {what_works()}")
+            raise ModelError(
+                f"{name} returns no attention weights: {problem} in layer {number}. {what_works(model.base)}"
+            )
     layers = [Layer(attention=layer) for layer in weights]
     _add_stream(layers, recorder, model.adapter)
     why = f"Only {name}'s attention weights can be shown: {because}."
@@ -281,7 +293,7 @@ def _said_in_words(model: Model, inputs: dict[str, Tensor]) -> Iterator[None]:
             raise  # the user's own timeout
         reason = [*str(error).strip().splitlines(), ""][0][:200]
         names = (name for name, module in text_models(model.module) if _runs(module, inputs))
-        advice = f"give Lens {name}" if (name := next(names, "")) else what_works()
+        advice = f"give Lens {name}" if (name := next(names, "")) else what_works(model.base)
         raise ModelError(
             f"{type(model.runner).__name__} does not run on a text alone ({type(error).__name__}: {reason}): {advice}"
         ) from error
@@ -344,6 +356,8 @@ def borrowed(model: Model, implementation: str) -> Iterator[Loan]:
     with Loan() as loan, private.without_capturing_hooks(runner), eagerly:
         for config in private.configs(runner):
             loan.set(config, private.IMPLEMENTATION, implementation)
+        if implementation != "eager":
+            attention_modules.lend(runner, implementation, loan)
         for module in modules:
             if module.training:
                 loan.set(module, "training", False)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from ..errors import ModelError, check_index
 from ..model.borrowed import Model
 from ..model.loan import Loan
-from ..model.transformers_private import sdpa_attention_forward
+from .attention_call import AttentionCall, attention_call, attention_context
 from .changed_keys import (
     Emphasis,
     all_or,
@@ -35,6 +35,7 @@ from .changed_keys import (
     with_logarithms,
 )
 from .changes import Change, Cut, Dim, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample, Scale
+from .score_bias import ScoreBias
 
 _active = threading.local()
 
@@ -78,21 +79,6 @@ class Run:
                     yield number, change
 
 
-@dataclass
-class AttentionCall:
-    """One attention call as it was computed, changes included. B texts, H heads, S tokens."""
-
-    context: Tensor  # (B, S, H, d)
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    mask: Tensor | None
-    weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax; of the last row
-    patterned: frozenset[int] = frozenset()  # heads whose α was given
-    # head -> what Σ α v is multiplied by, None where another vector stands in its place
-    contexts: dict[int, float | None] = field(default_factory=dict)
-
-
 def attend(
     module: nn.Module,
     query: Tensor,
@@ -112,8 +98,7 @@ def attend(
         run.calls += 1
         if any(rows := run.in_attention()):
             return _changed(rows, run.calls, module, query, key, value, mask, scaling, is_causal, kwargs)
-    context, _ = sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs)
-    return AttentionCall(context, query, key, value, mask)
+    return attention_call(module, query, key, value, mask, scaling, is_causal, **kwargs)
 
 
 def _changed(
@@ -155,19 +140,20 @@ def _changed(
 
     def context_of(group: slice, visible: Tensor | None) -> Tensor:
         q, k, v = (x[:, group] for x in (query, key, value))
-        context, _ = sdpa_attention_forward(module, q, k, v, visible, scaling=scaling, is_causal=is_causal, **kwargs)
-        return context.clone()
+        return attention_context(module, q, k, v, visible, scaling, is_causal, **kwargs).clone()
 
     masked: set[Any] = {getattr(change, "head", None) for _, change in (*hidden, *dimmed)}  # heads with their own mask
-    if mask is None or not masked or None in masked or key.shape[1] < heads or kwargs.get("position_bias") is not None:
-        context = context_of(slice(None), mask)
+    bias = kwargs.get("position_bias")
+    if mask is None or not masked or None in masked or key.shape[1] < heads or bias is not None:
+        call = attention_call(module, query, key, value, mask, scaling, is_causal, **kwargs)
+        call.context = call.context.clone()
+        call.second_context = None if call.second_context is None else call.second_context.clone()
     else:  # sdpa makes numbers of a mask, which it need not for the other heads
-        context = context_of(slice(None), base_mask)
+        call = AttentionCall(context_of(slice(None), base_mask), query, key, value, mask)
         for head in masked:
-            context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
-    call = AttentionCall(context, query, key, value, mask)
+            call.context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    scores = _Scores(call, causal and mask is None, scale, kwargs.get("position_bias"))
+    scores = _Scores(call, causal and mask is None, scale, bias)
     for b, row in enumerate(rows):
         _set_weights(call, b, row, scores, Emphasis(allowed, logarithms), layer)
         _set_contexts(call, b, row)
@@ -181,28 +167,43 @@ class _Scores:
     call: AttentionCall
     causal: bool
     scaling: float
-    bias: Tensor | None
+    bias: Tensor | ScoreBias | None
 
     def visible(self, b: int, head: int) -> Tensor:
         """(S, S) bool."""
         mask = self.call.mask
         if mask is None:
             size = self.call.query.shape[2]
-            ones = torch.ones(size, size, dtype=torch.bool, device=self.call.query.device)
-            return ones.tril() if self.causal else ones
-        return visible_keys(of_head(mask, b, head))
+            visible = torch.ones(size, size, dtype=torch.bool, device=self.call.query.device)
+            visible = visible.tril() if self.causal else visible
+        else:
+            visible = visible_keys(of_head(mask, b, head))
+        bias = self._bias(b, head)
+        return visible if bias is None else visible & (bias != -torch.inf)
 
     def alpha(self, b: int, head: int) -> Tensor:
         """(S, S), in float32 at least."""
-        query, key = self.call.query, self.call.key
-        dtype = torch.promote_types(query.dtype, torch.float32)
+        query, key = self._wide
         shared = head // (query.shape[1] // key.shape[1])
-        scores = query[b, head].to(dtype) @ key[b, shared].to(dtype).T * self.scaling
-        if self.bias is not None:
-            scores = scores + of_head(self.bias, b, head).to(dtype)
+        scores = query[b, head] @ key[b, shared].T * self.scaling
+        bias = self._bias(b, head)
+        if bias is not None:
+            scores = scores + bias.to(scores.dtype)
         if self.call.mask is not None and self.call.mask.dtype != torch.bool:
-            scores = scores + of_head(self.call.mask, b, head).to(dtype)
+            scores = scores + of_head(self.call.mask, b, head).to(scores.dtype)
         return scores.masked_fill(~self.visible(b, head), -torch.inf).softmax(-1)
+
+    @property
+    def _wide(self) -> tuple[Tensor, Tensor]:
+        dtype = torch.promote_types(self.call.query.dtype, torch.float32)
+        return self.call.query.to(dtype), self.call.key.to(dtype)
+
+    def _bias(self, b: int, head: int) -> Tensor | None:
+        """(S, S) or None."""
+        if isinstance(self.bias, ScoreBias):
+            part = self.bias.part(*self._wide, heads=slice(head, head + 1))
+            return (part if part.ndim == 3 else part[b])[0]
+        return None if self.bias is None else of_head(self.bias, b, head)
 
 
 def _set_weights(
@@ -225,6 +226,10 @@ def _set_weights(
         alpha = alpha.masked_fill(gone, 0)
         value = call.value[b, head // (n_heads // call.value.shape[1])]
         call.context[b, :, head] = (alpha @ value.to(alpha.dtype)).to(call.context.dtype)
+        if call.second_value is not None and call.second_context is not None:
+            call.second_context[b, :, head] = (alpha @ call.second_value[b, head].to(alpha.dtype)).to(
+                call.context.dtype
+            )
         call.weights[head] = alpha
     call.patterned |= frozenset(patterns)
 

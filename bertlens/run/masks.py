@@ -43,13 +43,14 @@ def _ones(like: Tensor, *shape: int) -> Tensor:
     return torch.ones(shape, dtype=like.dtype, device=like.device, requires_grad=True)
 
 
-def _attention(module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, None]:
-    context = attend(module, *args, **kwargs).context
+def _attention(module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
+    call = attend(module, *args, **kwargs)
+    context = call.context
     masks: _Masks | None = getattr(_active, "masks", None)
     if masks is None:
-        return context, None
+        return context, call.second_context
     masks.heads.append(_ones(context, len(context), 1, context.shape[2], 1))
-    return context * masks.heads[-1], None
+    return context * masks.heads[-1], call.second_context
 
 
 AttentionInterface.register(IMPLEMENTATION, _attention)

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .score_bias import ScoreBias
+
 
 @dataclass(slots=True)
 class Entry:
@@ -28,7 +30,7 @@ class Layer:
     value: Tensor | None = None  # (B, Hk, S, dv)
     scaling: float | None = None
     mask: Tensor | str | None = None  # bool (True = visible) or additive float (B|1, H|1, S, S), "causal", None
-    bias: Tensor | None = None  # additive position bias (1|B, H, S, S) where the family has one
+    bias: Tensor | ScoreBias | None = None  # what the family adds to the scores; a tensor is (1|B, H, S, S)
     context: Tensor | None = None  # (B, S, H*dv), heads concatenated, before W_O
     attention: Tensor | None = None  # (B, H, S, S), only where queries and keys cannot be had
     attention_output: Tensor | None = None  # (B, S, D)
@@ -99,10 +101,14 @@ class _Cut:
         self.row, self.n, self.width, self.of_tokens, self.copy = row, n, width, of_tokens, copy
         self._done: dict[int, Any] = {}
 
-    def __call__(self, x: Tensor | None, *position_dims: int) -> Any:
+    def __call__(self, x: Tensor | ScoreBias | None, *position_dims: int) -> Any:
         if x is None:
             return None
-        if id(x) not in self._done:
+        if id(x) in self._done:
+            return self._done[id(x)]
+        if isinstance(x, ScoreBias):
+            self._done[id(x)] = x.text(self.row, self.n, self)
+        else:
             piece = x[self.row if x.shape[0] > 1 else 0]
             for dim in position_dims:
                 piece = piece.narrow(dim - 1, 0, self.n)

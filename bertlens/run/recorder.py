@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ..model.families import Adapter
 from ..model.loan import Loan
+from ..model.plain_modules import epsilon
 from .record import Entry
 
 
@@ -43,7 +44,7 @@ class StreamRecorder:
         def rotation(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             if watching():
                 kind = kwargs.get("layer_type", args[2] if len(args) > 2 else "")
-                self.entry.rotations[kind or ""] = output
+                self.entry.rotations[kind or ""] = stream.angles(output)
 
         def entry_norm(deviation: Tensor) -> None:
             self.entry.inverse_deviation = deviation
@@ -60,12 +61,13 @@ class StreamRecorder:
                 self._norm(adapter.mlp_norm(layer), self.mlp_norm.append, watching, loan)
 
     def _norm(self, module: Any, take: Callable[[Tensor], None], watching: Callable[[], bool], loan: Loan) -> None:
-        if type(module) is not nn.LayerNorm:
+        eps = epsilon(module)
+        if eps is None:
             return
 
         def deviation(module: Any, args: Any, kwargs: Any) -> None:
             if watching():
-                take(inverse_deviation(args[0] if args else kwargs["input"], module.eps))
+                take(inverse_deviation(args[0] if args else kwargs["input"], eps))
 
         loan.hook(module.register_forward_pre_hook(deviation, with_kwargs=True))
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing, text_file
 from ..base.outputs import check_outputs, sign
-from ..errors import InputError
+from ..errors import InputError, check_number
 from ..export.arrays import inert
 from ..lens import Lens
-from . import metrics, paired
+from . import metrics, paired, parquet_file
+from .hard_negatives import check_ending
 from .reading import texts
 from .retrieval_run import Retrieval, retrieval
 from .search_page import page
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEAD = ["query", "question"]  # the first columns of a table
+TRIPLET = ["anchor", "positive", "negative"]
 KINDS = (".html", ".csv", ".parquet", ".json")
 
 
@@ -34,24 +37,38 @@ def run(
     in_order: bool = False,
     load_first: Callable[[], Lens] | None = None,
     check: Path | None = None,
+    hard_negatives: Path | None = None,
+    negatives: int = 5,
+    probe: bool = False,
+    heads: bool = False,
     force: bool = False,
     **options: Any,
 ) -> int:
     """The exit status: 0, or 1 where a measure fell against `check`, the numbers of an earlier run.
 
     in_order: questions are numbered 1, 2, … as they come, whatever ids they have. load_first: the model of the first
-    stage. options: as of `retrieval`. Beside a page or a table stand the numbers that a later `check` takes.
+    stage. hard_negatives: a file for triplets with so many `negatives` of a question. probe, heads: whether their
+    tables stand on the page. options: as of `retrieval`. Beside a page or a table stand the numbers that a later
+    `check` takes.
     Raises InputError for what is wrong with the arguments, before a model is loaded where that can be.
     """
     kind = output.suffix.lower()
     if kind not in KINDS:
         raise InputError(f"a retrieval is written as one of {', '.join(KINDS)}: {output.name} is none of them")
+    if (probe or heads) and kind != ".html":
+        raise InputError(f"--probe and --heads stand on a page: name a file that ends in .html, not {output.name}")
     if in_order and queries is None:
         raise InputError("--in-order numbers the questions of a file: name it by --queries")
     numbers = output if kind == ".json" else output.with_name(f"{output.stem}-numbers.json")
     inputs = [corpus, queries, relevance, check]
     is_table = kind in (".csv", ".parquet")
-    check_outputs("retrieval", [output], inputs, force=force, is_earlier=_is_table if is_table else None)
+    check_outputs("retrieval", [output], inputs, force=force, is_earlier=partial(_begins, HEAD) if is_table else None)
+    if hard_negatives is not None:
+        negatives = check_number(negatives, "--negatives is how many of a question to take,", 1)
+        if hard_negatives in (output, numbers):
+            raise InputError(f"{hard_negatives} is written already: name another file for --hard-negatives")
+        is_earlier = partial(_begins, TRIPLET)
+        check_outputs("retrieval", [check_ending(hard_negatives)], inputs, force=force, is_earlier=is_earlier)
     check_outputs("retrieval", [numbers], inputs, force=force)
     if check is not None:
         paired.record_of(check)
@@ -66,11 +83,15 @@ def run(
         search.save(numbers)
         quality = metrics.sentence(search.metrics())
     if kind == ".html":
-        text_file(page(search), output)
+        tables = search.probe() if probe else None, search.heads() if heads else None
+        text_file(page(search, *tables), output)
         sign(output, "retrieval")
     elif is_table:
         _write(question_table(search), output)
     print(f"{output}: {search.lens.model_name}. {quality}")
+    if hard_negatives is not None:
+        mined = search.hard_negatives(negatives)
+        print(f"{mined.save(hard_negatives)}: {mined.said}")
     if comparison is None:
         return 0
     fell = bool(comparison["falls"].any())
@@ -95,28 +116,26 @@ def question_table(search: Retrieval) -> pd.DataFrame:
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
+    if path.suffix.lower() == ".parquet":
+        parquet_file.write(table, path)
+        return
     with replacing(path) as out:
-        if path.suffix.lower() == ".csv":
-            plain = table.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
-            out.write(plain.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
-            return
-        try:
-            table.to_parquet(out, index=False)
-        except ImportError:
-            raise InputError("Parquet files need the library pyarrow: pip install pyarrow, or write .csv") from None
+        plain = table.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
+        out.write(plain.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
 
 
-def _is_table(path: Path) -> bool:
+def _begins(columns: list[str], path: Path) -> bool:
     """Whether a file is a table of this command, by its first columns."""
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() != ".parquet":
+        begin = f'{{"{columns[0]}":' if path.suffix.lower() == ".jsonl" else ",".join(columns)
         with path.open("rb") as file:
-            return file.readline().startswith(",".join(HEAD).encode())
+            return file.readline().startswith(begin.encode())
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import read_schema
     except ImportError:
         return False
     try:
-        return list(read_schema(path).names[: len(HEAD)]) == HEAD
+        return list(read_schema(path).names[: len(columns)]) == columns
     except (OSError, ArrowException):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 from ..base.atomic import check_writable, text_file
 from ..base.notes import note
 from ..base.paths import as_path
+from ..base.registered import registered
 from ..errors import ExportError, InputError, check_batch, check_lens, check_number, excerpt
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
+from ..sentences.similarity_matrix import check_texts
 from ..text.plain_words import words_of
-from . import bm25, failures, hubs, metrics, paired, slices
+from . import bm25, failures, hubs, long_passages, metrics, paired, slices
 from .collection import Collection
 from .contrast import contrast
+from .edit_probe import EditProbe, probe
+from .edits import FILLERS
+from .hard_negatives import HardNegatives, hard_negatives
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
+from .ranking_heads import RankingHeads, heads
 from .reading import as_id, collection, examples
 from .score_difference import Contrast
 from .search_page import page
@@ -97,6 +104,82 @@ class Retrieval:
         """How often each passage stands among ten for questions that it is not relevant to. See `hubs.hubs`."""
         return hubs.hubs(self.collection, self.lists)
 
+    def probe(
+        self,
+        texts: Sequence[str] | None = None,
+        *,
+        roles: Any = None,
+        paraphrases: Iterable[tuple[str, str]] | None = None,
+        n: int = 200,
+        fillers: Sequence[str] = FILLERS,
+        seed: int = 0,
+        progress: bool = True,
+    ) -> EditProbe:
+        """Does the model read *not*, numbers, names? How far an edit of a text moves the score that the text has with
+        itself (as a question with a passage), beside the same text with a filler of as many tokens.
+
+        texts: of whose sentences edits are made, None: of the passages; the rules (`edits.RULES`) are for English, in
+        other languages give pairs and fillers. roles: a treebank (a CoNLL-U file, sentences), whose subjects and
+        objects change places; or pairs of a text and its edit. paraphrases: pairs of a text and the same in other
+        words, beside which edits are counted. n: texts of a kind, drawn by `seed`; of a kind with fewer than 30 nothing
+        is told. fillers: words that change nothing.
+        Raises InputError for pairs that are none, ModelError where the model has changed since it ranked.
+        """
+        self._check_model()
+        return probe(
+            self.lens,
+            self.collection.passages if texts is None else check_texts(texts),
+            roles=roles,
+            paraphrases=paraphrases,
+            n=n,
+            fillers=fillers,
+            seed=seed,
+            progress=progress,
+        )
+
+    def heads(
+        self, n: int = 10, *, depth: int = 50, seed: int = 0, batch_size: int = 32, progress: bool = True
+    ) -> RankingHeads:
+        """Which heads does the ranking need, and which stand in its way?
+
+        On one half of the judged questions, drawn by `seed`, all heads are estimated by gradient: what the lead of a
+        right passage over its neighbour in the list would gain without the head, and the gap of failures. The n heads
+        with the largest estimates are switched off on the other half: what the gap of its failures gains, beside the
+        same with the right passage's neighbour; and nDCG@10, the first `depth` passages of each question ranked anew.
+        Intervals and p by Holm over all tests. What it will take is said before; Ctrl-C ends it, and what was done
+        counts. A head that is switched off leaves runs that training never made: it is an experiment on this model.
+
+        Raises InputError without judgements and for fewer than 20 questions, ModelError where the model has changed
+        since it ranked, for late interaction, and where its heads cannot be switched off.
+        """
+        self._check_judged()
+        self._check_model()
+        return heads(
+            self.lens,
+            self.collection,
+            self.lists,
+            n=n,
+            depth=depth,
+            seed=seed,
+            batch_size=batch_size,
+            progress=progress,
+        )
+
+    def hard_negatives(self, n: int = 5, *, judged: bool = False) -> HardNegatives:
+        """What to train on: of each judged question and right document n triplets of question, right passage and one
+        that the model ranks high wrongly. See `hard_negatives.hard_negatives`.
+
+        judged: True for those alone that were judged. Raises InputError without judgements, and where there is none.
+        """
+        self._check_judged()
+        return hard_negatives(self.collection, self.lists, n, judged)
+
+    def long_passages(self) -> DataFrame:
+        """What to split: passages that are longer than what the model reads, those first that cost failures most. See
+        `long_passages.long_passages`."""
+        table = self.failures() if self.collection.judged else None
+        return long_passages.long_passages(self.collection, PassageLimit(self.lens), table)
+
     def ranking(self, query: str | int, k: int = 10) -> DataFrame:
         """The k best passages of a question, by its id: rank, passage, document, score, grade (NaN where none was
         given), text. Raises InputError for an id that is not there and a k below 1."""
@@ -124,8 +207,7 @@ class Retrieval:
         Raises InputError for an id that is not there, and where no relevant passage can be told; ModelError where the
         model has changed since it ranked, or has no contrast.
         """
-        if self._fingerprint is not None:
-            self.lens.borrowed.check(self._fingerprint)
+        self._check_model()
         at = self._query(query)
         first = self._passage(wrong) if wrong is not None else int(self.lists.passages(at)[0])
         second = self._passage(right) if right is not None else self._best_right(at)
@@ -154,13 +236,23 @@ class Retrieval:
         """
         return paired.to_json(as_path(path), self.by_question, self.collection, self.lens.model_name)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write all tables as one page that needs no kernel and no network. Raises ExportError."""
-        return text_file(page(self), path)
+    def to_html(self, path: str | Path, *, probe: EditProbe | None = None, heads: RankingHeads | None = None) -> Path:
+        """Write all tables as one page that needs no kernel and no network. probe, heads: what the methods of this name
+        gave, to stand on it too. Raises ExportError."""
+        return text_file(page(self, probe, heads), path)
+
+    def explore(self, **options: Any) -> Any:
+        """The questions as a view: the worst failures first, why each, what if a word or a head were not there. A
+        RetrievalView, which takes these arguments."""
+        return registered("retrieval_view")(self, **options)
 
     def _check_judged(self) -> None:
         if not self.collection.judged:
             raise InputError("no question has a relevant document: give relevance=, or ask for ranking, hubs, contrast")
+
+    def _check_model(self) -> None:
+        if self._fingerprint is not None:
+            self.lens.borrowed.check(self._fingerprint)
 
     def _query(self, name: str | int) -> int:
         return _place(self.collection.query_ids, name, "question")

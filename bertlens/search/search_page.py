@@ -12,8 +12,10 @@ from ..trace.provenance import made_with
 from . import metrics, slices
 from .bm25 import SAID
 from .collection import Collection
+from .edit_probe import EditProbe
 from .failures import failure_kinds, failures_said
 from .hubs import RULE, hubs_said
+from .ranking_heads import RankingHeads
 from .score_difference import Contrast
 
 if TYPE_CHECKING:
@@ -45,8 +47,8 @@ class RetrievalTables(Protocol):
     def contrast(self, query: str, wrong: str, right: str) -> Contrast: ...
 
 
-def page(retrieval: RetrievalTables) -> str:
-    """The text of the page."""
+def page(retrieval: RetrievalTables, probe: EditProbe | None = None, heads: RankingHeads | None = None) -> str:
+    """The text of the page. probe, heads: what `Retrieval.probe` and `Retrieval.heads` gave, to stand on it too."""
     collection = retrieval.collection
     texts = dict(zip(collection.passage_ids, collection.passages, strict=True))
     hubs = retrieval.hubs()
@@ -64,8 +66,15 @@ def page(retrieval: RetrievalTables) -> str:
             "rows": [row | {"text": texts[row["passage"]]} for row in _records(hubs[hubs["hub"]].head(HUBS))],
         },
         "slices": _slices(retrieval.slices()) if collection.judged else None,
+        "probe": None if probe is None else {"said": probe.said, "rows": _kinds(probe.table)},
+        "heads": None if heads is None else {"said": heads.said, "rows": _records(heads.table.dropna(subset="ndcg"))},
     }
     return pages.render("retrieval.jinja", **fields, made=made_with())
+
+
+def _kinds(table: pd.DataFrame) -> list[Fields]:
+    """Those of enough texts."""
+    return _records(table[table["share"].notna()])
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..model.families import affine
+from ..model.plain_modules import affine
 from .encoders import Encoder, TextReading
 
 GAINS = (nn.Tanh, nn.ReLU, nn.GELU)  # f(z) = z · (f(z) / z), the quotient held

@@ -99,6 +99,17 @@ class Quantities:
         """
         return attention_weights.scores(self._neurons(layer), dtype)
 
+    def score_terms(self, layer: int, head: int) -> dict[str, Tensor]:
+        """What a head's scores are the sum of where keys are visible: name -> (S, S) [query, key], float.
+
+        "content" is q·k · scaling. Then what the family adds: "position" (of the distance of key and query, or of a
+        place on a page), "content to position" and "position to content" (DeBERTa), "layout" (LiLT); and "mask" where
+        a mask adds to keys that it does not hide. Raises ModelError without queries, and where a change has given the
+        head's weights.
+        """
+        check_index(head, self.n_heads, "head")
+        return attention_weights.score_terms(self._neurons(layer), head)
+
     def log_sum_exp(self, layer: int, head: int, of: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """(S,) log Σ_j exp(score_ij) of a head's rows: α_ij = exp(score_ij - log_sum_exp_i). -inf where a query sees no
         key. float64; of a text of more than 1,024 tokens the scores are float32. Raises ModelError without queries.

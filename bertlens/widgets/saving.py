@@ -22,6 +22,7 @@ from ..model.borrowed import checked_once
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from . import rounding
+from .answers.term_arrays import term_arrays
 from .overview import overview_of, with_overview, with_pictures
 from .panels.panel import RUNS
 from .questions import QUESTIONS, Question, register_question
@@ -281,6 +282,7 @@ def _most_bytes(trace: Trace) -> int:
     """What a layer takes in a page where nothing deflates, by shapes alone: its heads, norms and stream, as text."""
     tokens, keys = trace.n_tokens, len(trace.key_tokens)
     head = 2 * tokens * (trace.head_dim or 0) * 4 + tokens * 8 if trace.has_neurons else tokens * keys * 4
+    head += sum(array.nbytes for array in term_arrays(trace.record.layers[0], 0)[1].values())
     stream = tokens * (2 * 4 + 8 * (4 + 4))
     return (trace.n_heads * (head + 4 * tokens) + stream) * 5 // 4
 

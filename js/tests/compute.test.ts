@@ -31,7 +31,7 @@ type Head = {
   S: number;
   K: number;
   d: number;
-  fields: { scaling: number; mask: string };
+  fields: { scaling: number; mask: string; terms?: { name: string; of: string }[] };
   arrays: Record<string, Values>;
   visible: Values;
   scores: Values;
@@ -59,7 +59,8 @@ const numbers = ({ values }: Values) => values.map(Number);
 function sliceOf(head: Head): Slice {
   const arrays: Arrays = {};
   for (const [name, stored] of Object.entries(head.arrays)) {
-    const Type = name === "bits" ? Uint8Array : name === "lse" ? Float64Array : Float32Array;
+    const [places, isExact] = [name.endsWith(".by") && stored.shape.length === 1, name === "lse"];
+    const Type = name === "bits" ? Uint8Array : places ? Uint16Array : isExact ? Float64Array : Float32Array;
     arrays[name] = { dtype: "", shape: stored.shape, data: Type.from(numbers(stored)) };
   }
   return sliceFrom(head.fields, arrays);
@@ -179,6 +180,7 @@ describe("not a number", () => {
       K: 2,
       d: 2,
       scaling: 1,
+      terms: [],
       mask: { kind: "full" },
       q,
       k: Float32Array.of(1, 0, 0, 1),

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { connect, type Host, STOPPED } from "../src/engine/connect";
 import type { ToModel, ToPage } from "../src/engine/serve";
+import { ANOTHER_TEXT } from "../src/generated/phrases";
 
 /** A Worker that answers what a test has it answer, and says that it is there while it has nothing to do. */
 class Fake {
@@ -136,4 +137,26 @@ test("a long run says how long it will take, and then no more", async () => {
   Fake.last.says({ kind: "answer", id: 2, answer: { fields: {}, show: "own" } });
   await short;
   expect(said.length).toBe(3);
+});
+
+test("what was asked of a text that is gone is no fault", async () => {
+  const ask = await loaded();
+  const late = ask(ASKED);
+  await vi.advanceTimersByTimeAsync(10);
+  Fake.last.says({ kind: "answer", id: 1, error: ANOTHER_TEXT });
+  expect(await late).toEqual([{ error: ANOTHER_TEXT, stale: true }]);
+});
+
+test("a text that is on its way is not overtaken by what is done to the one before", async () => {
+  const ask = await loaded();
+  const text = ask({ op: "trace", text: "x" });
+  const late = ask({ op: "change", trace: "here 1", changes: [["hide", 1]] });
+  await vi.advanceTimersByTimeAsync(10);
+  expect((await late)[0].stale).toBe(true);
+  expect(Fake.last.heard.filter(({ kind }) => kind === "ask").length).toBe(1);
+  Fake.last.says({ kind: "answer", id: 1, answer: { fields: { is: "shown" }, show: "own" } });
+  expect(await text).toEqual([{ is: "shown" }, []]);
+  ask({ op: "change", trace: "own", changes: [["hide", 1]] });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(Fake.last.heard.filter(({ kind }) => kind === "ask").length).toBe(2);
 });

@@ -245,7 +245,7 @@ test("the heads that matter to a pair take its first passes once, and of a head'
     cosine(await vector(texts[0], changes), await vector(texts[1], changes));
   await similarity([]);
   const twoPasses = multiply.mock.calls.length;
-  const shown = { texts, encoded, original: base, pass, id: "", catalogue: [], subject: "" } as unknown as Shown;
+  const shown = { texts, encoded, original: base, pass, id: "", subject: "" } as unknown as Shown;
   let clock = 0;
   const now = vi.spyOn(performance, "now").mockImplementation(() => (clock += 40));
   multiply.mockClear();

@@ -52,9 +52,9 @@ async function work(folder) {
     };
     await session.load(part, () => undefined);
     const found = [];
-    let last = carried.header.trace;
+    let [before, last] = ["", carried.header.trace];
     for (const [n, question] of asks.entries()) {
-      const trace = { last, own: carried.header.trace }[question.trace] ?? question.trace;
+      const trace = { before, last, own: carried.header.trace }[question.trace] ?? question.trace;
       const asked = { ...question, trace };
       try {
         let answer = await session.answer(asked);
@@ -62,7 +62,7 @@ async function work(folder) {
         const { fields, data, show } = answer;
         const bytes = show?.data ?? data;
         if (bytes) writeFileSync(join(folder, `out${n}.bin`), bytes);
-        if (show) last = show.header?.trace ?? show;
+        if (show) [before, last] = [last, show.header?.trace ?? show];
         found.push(["", fields, show?.header ? { ...show, data: undefined } : show]);
       } catch (error) {
         found.push([error.message, null, null]);

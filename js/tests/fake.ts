@@ -55,7 +55,7 @@ export const totals = (slice: Slice): Float64Array =>
 const queriesAndKeys = (S: number, layer: number, head: number): Inputs => {
   const seed = 1 + layer * HEADS + head;
   const [q, k] = [noise(S * d, seed), noise(S * d, seed + 100)];
-  const slice = { S, K: S, d, scaling: 0.5, mask: { kind: "full" } as const, q, k };
+  const slice = { S, K: S, d, scaling: 0.5, mask: { kind: "full" } as const, terms: [], q, k };
   return {
     q: { shape: [S, d], data: q },
     k: { shape: [S, d], data: k },

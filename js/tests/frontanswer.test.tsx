@@ -683,7 +683,7 @@ describe("the front", () => {
         TOKENS.flatMap((_, n) => [Math.cos, Math.sin].map((f) => size * f((2 * Math.PI * (n + turn)) / 5))),
       );
     const [q, k] = [circle(-1, 60), circle(0, 1)]; // every row looks at the one before
-    const slice = { S: 5, K: 5, d: 2, scaling: 0.5, mask: { kind: "full" } as const, q, k };
+    const slice = { S: 5, K: 5, d: 2, scaling: 0.5, mask: { kind: "full" } as const, terms: [], q, k };
     const lse = { shape: [5], data: totals(slice) };
     const inputs = { q: { shape: [5, 2], data: q }, k: { shape: [5, 2], data: k }, lse };
     const it = await front([], ANSWERS, { inputs, head_dim: 2, text: "the cat sat" });

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
+import { SCORE_TERMS } from "../src/generated/vocabulary";
 import { createView } from "../src/state/view";
 import type { Part, Split } from "../src/state/whystate";
 import {
@@ -75,6 +76,22 @@ describe("where it comes from", () => {
       "The largest part comes from the biases: 1.35 of 3.73. Of earlier heads, most comes from L4·H0: 0.52.",
     );
     expect(whereWords({ ...SPLIT, spread: null })).toBe("Its parts cancel: next to nothing is left.");
+  });
+  it("says what a family adds to q·k, each term with its own reason", () => {
+    const kinds = (kind: string): Split["kinds"] => [
+      ["word", 0.4],
+      [kind, 3.33],
+    ];
+    const because = (kind: string, change: Partial<Split> = {}) =>
+      whereWords({ ...SPLIT, kinds: kinds(kind), ...change });
+    expect(because("relative position")).toBe(
+      "The largest part comes from the relative position: 3.33 of 3.73, because of where the key stands relative to the query, whatever the two are.",
+    );
+    expect(because("layout", { total: 2 })).toBe(
+      "The layout alone would make 3.33, because of where the two stand on the page; the other parts bring it down to 2.00.",
+    );
+    for (const kind of SCORE_TERMS) expect(because(kind)).toMatch(/, because of /);
+    expect(because("bias")).not.toContain("because");
   });
   it("adds up, or says that it does not", () => {
     expect(sumWords({ total: 3.72921, model: 3.72924 })).toBe("The parts add up to the model’s own 3.7292.");

@@ -3,10 +3,19 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { strongestKey } from "../src/compute/attention";
 import { type Grid, grid as gridOf } from "../src/compute/grid";
 import { chooseLines, type Series } from "../src/compute/linechoice";
-import { cellFacts, type KeyOrder, type NeuronOrder, neuronSheet, softmaxSteps } from "../src/compute/neuronsheet";
+import {
+  cellFacts,
+  type KeyOrder,
+  type NeuronOrder,
+  neuronSheet,
+  softmaxSteps,
+  termContrasts,
+} from "../src/compute/neuronsheet";
+import type { ScoreTerm } from "../src/compute/scoreterms";
 import { heldCells, weightCells } from "../src/compute/windows";
 import { TRAIT_NAMES, type Traits } from "../src/generated/vocabulary";
 import { synced as bind } from "../src/kernel/synced";
+import { addedText } from "../src/paint/format";
 import { createHeadGrid } from "../src/state/headgrid";
 import { bench, FakeModel, noise, overviewOf, TOKENS, totals, traitsOf } from "./fake";
 
@@ -93,7 +102,16 @@ describe("display", () => {
 describe("cells of a long text", () => {
   it("are kept as far as their room goes, those used last", () => {
     const [S, d] = [30_000, 1]; // 480 kB each
-    const slice = { S, K: S, d, scaling: 1, mask: { kind: "full" } as const, q: noise(S, 3), k: noise(S, 4) };
+    const slice = {
+      S,
+      K: S,
+      d,
+      scaling: 1,
+      mask: { kind: "full" } as const,
+      terms: [],
+      q: noise(S, 3),
+      k: noise(S, 4),
+    };
     const first = cellFacts(slice, 0, 1);
     const second = cellFacts(slice, 1, 1);
     expect(cellFacts(slice, 0, 1)).toBe(first);
@@ -105,7 +123,16 @@ describe("cells of a long text", () => {
 
 describe("neurons", () => {
   const [S, d] = [20, 8];
-  const slice = { S, K: S, d, scaling: 0.25, mask: { kind: "full" } as const, q: noise(S * d, 3), k: noise(S * d, 4) };
+  const slice = {
+    S,
+    K: S,
+    d,
+    scaling: 0.25,
+    mask: { kind: "full" } as const,
+    terms: [],
+    q: noise(S * d, 3),
+    k: noise(S * d, 4),
+  };
   const all = Array.from({ length: S }, (_, n) => n);
   const facts = cellFacts(slice, 2, 7);
   const sheet = (neurons: NeuronOrder, keys: KeyOrder = "position", more = {}) =>
@@ -167,7 +194,7 @@ describe("neurons", () => {
     const steps = softmaxSteps(slice, facts);
     expect(steps.scaled).toBeCloseTo(steps.dot * 0.25, 9);
     expect(steps.score).toBeCloseTo(steps.scaled, 9);
-    expect([steps.seen, steps.shift, steps.bias, steps.masked]).toEqual([S, 0, 0, false]);
+    expect([steps.seen, steps.shift, steps.added, steps.masked]).toEqual([S, 0, [], false]);
     expect(Math.exp(steps.score) / steps.sum).toBeCloseTo(steps.alpha, 9);
   });
   it("shifts the exponents where powers would be huge", () => {
@@ -182,13 +209,45 @@ describe("neurons", () => {
     expect(softmaxSteps(causal, cellFacts(causal, 2, 1))).toMatchObject({ seen: 3, masked: false });
     expect(softmaxSteps(causal, cellFacts(causal, 2, 7))).toMatchObject({ masked: true, alpha: 0 });
   });
+  it("tells what q·k leaves out, and ranks a key by q·k", () => {
+    const numbers = noise(2 * S - 1, 11).map((x, n) => (n === 7 - 2 + S - 1 ? 100 : x)); // larger than any q·k
+    const vectors = noise(3 * d, 12);
+    const rows = Array.from({ length: 2 * S - 1 }, (_, n) => Math.min(2, n));
+    const terms: ScoreTerm[] = [
+      { name: "relative position", of: "distance", numbers },
+      { name: "position to content", of: "key", vectors, rows },
+    ];
+    const plain = facts;
+    const placed = { ...slice, terms };
+    const told = cellFacts({ ...placed, lse: totals(placed) }, 2, 7);
+    const ofKey = (j: number) => {
+      let sum = 0;
+      for (let n = 0; n < d; n++) sum += slice.k[j * d + n]! * vectors[Math.min(2, j - 2 + S - 1) * d + n]!;
+      return sum;
+    };
+    const ofDistance = (j: number) => numbers[j - 2 + S - 1]!;
+    const meanOf = (at: (j: number) => number) =>
+      all.filter((j) => j !== 7).reduce((sum, j) => sum + at(j), 0) / (S - 1);
+    const [position, content] = termContrasts(placed, 2, 7);
+    expect(position!.value).toBe(ofDistance(7));
+    expect(position!.others).toBeCloseTo(meanOf(ofDistance), 6);
+    expect(content!.value).toBeCloseTo(ofKey(7), 6);
+    expect(content!.others).toBeCloseTo(meanOf(ofKey), 6);
+    expect(told.scores[7]).toBeCloseTo(plain.scores[7]! + ofDistance(7) + ofKey(7), 6);
+    expect(told.rank).toBe(plain.rank); // by score it is another
+    expect(told.rank).not.toBe(1 + told.scores.filter((score) => score > told.scores[7]!).length);
+    expect(told.carriers).toEqual(plain.carriers);
+    const { added, scaled, score } = softmaxSteps(placed, told);
+    expect(addedText(added)).toMatch(/^ [+−] \d+\.\d\d \(relative position\) [+−] \d\.\d\d \(position to content\)$/);
+    expect(score).toBeCloseTo(scaled + added[0]!.value + added[1]!.value, 6);
+  });
   it("names the bias that a model adds", () => {
     const bias = noise(S * S, 9);
     const masked = { ...slice, mask: { kind: "bias" as const, bias } };
     const biased = { ...masked, lse: totals(masked) };
     const steps = softmaxSteps(biased, cellFacts(biased, 2, 7));
-    expect(steps.bias).toBe(bias[2 * S + 7]);
-    expect(steps.score).toBeCloseTo(steps.scaled + steps.bias, 6);
+    expect(steps.added).toEqual([{ name: "mask", value: bias[2 * S + 7] }]);
+    expect(steps.score).toBeCloseTo(steps.scaled + bias[2 * S + 7]!, 6);
     expect(weightCells(biased).at(2, 7)).toBeCloseTo(steps.alpha, 6);
   });
 });

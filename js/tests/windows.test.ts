@@ -67,6 +67,7 @@ function slice(mask: keyof typeof MASKS, size = S): Slice {
     d: D,
     scaling: 0.5,
     mask: MASKS[mask],
+    terms: [],
     q: q.slice(0, size * D),
     k: k.slice(0, size * D),
     lse,

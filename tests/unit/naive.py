@@ -47,6 +47,11 @@ PARTS: dict[str, dict[str, str]] = {
         "before": "attn_norm",
         "norm": "mlp_norm",
     },
+    **dict.fromkeys(("roformer", "rembert", "luke", "lilt", "visual_bert", "splinter", "markuplm", "layoutlmv3"), BERT),
+    "deberta": BERT | {"value": "attention.self.in_proj"},
+    "deberta-v2": BERT | {"value": "attention.self.value_proj"},
+    "mpnet": BERT | {"value": "attention.attn.v", "out": "attention.attn.o", "norm": "attention.LayerNorm"},
+    "megatron-bert": BERT | {"before": "attention.ln", "norm": "ln"},
     "gpt2": {"layers": "h", "value": "attn.c_attn", "out": "attn.c_proj", "before": "ln_1", "norm": "ln_2"},
 }
 ADAPTED = [  # the names in tiny.FAMILIES
@@ -88,6 +93,8 @@ class NaiveBlock:
             values = attrgetter(part["value"])(module)(source)
         if family in ("modernbert", "gpt2"):
             values = values[:, values.shape[1] // 3 * 2 :]
+        if family == "deberta":  # head by head: its queries, its keys, its values
+            values = values.unflatten(-1, (heads, 3, -1))[:, :, 2].flatten(1) + module.attention.self.v_bias.detach()
         width = values.shape[1] // heads
         out = attrgetter(part["out"])(module)
         weight = out.weight.detach().T if family == "gpt2" else out.weight.detach()
@@ -105,7 +112,8 @@ class NaiveBlock:
         if type(self.norm).__name__ == "NoNorm":
             self.s = torch.ones(size, dtype=torch.float64)
         else:
-            self.s = torch.stack([(((v - v.mean()) ** 2).sum() / len(v) + self.norm.eps).sqrt() for v in self.u])
+            eps = self.norm.variance_epsilon if family == "deberta" else self.norm.eps
+            self.s = torch.stack([(((v - v.mean()) ** 2).sum() / len(v) + eps).sqrt() for v in self.u])
         with torch.no_grad():
             self.output = self.u if self.pre_ln else self.norm(self.u)  # the block's own output
 

@@ -22,6 +22,7 @@ from bertlens.model.families import adapter_of
 ACTIVATIONS = ("intermediate.intermediate_act_fn", "ffn.activation", "activation", "mlp.act_fn", "mlp.act")
 WORDS = ("word_embeddings", "tok_embeddings", "wte")
 POSITIONS, TYPES = ("position_embeddings", "wpe"), ("token_type_embeddings",)
+LAYOUTS = ("xpath_embeddings", *(f"{side}_position_embeddings" for side in "xyhw"))  # the same for every token
 
 
 def exact_rotation(model: Any, patch: pytest.MonkeyPatch) -> None:
@@ -49,6 +50,7 @@ class Graph:
         self.leaves: dict[tuple[str, int], Tensor] = {}  # (kind, layer or -1)
         self.queries: list[Tensor] = []
         self.keys: list[Tensor] = []
+        self.layouts: list[Tensor] = []
         self.model, self.opened = model, opened
         self.biases = [p for name, p in model.named_parameters() if name.endswith("bias")]
         adapter = adapter_of(model)
@@ -69,19 +71,27 @@ class Graph:
             self.queries.append(query)
             self.keys.append(key)
             scores = query @ key.transpose(2, 3) * kwargs["scaling"]
-            weights = (scores if mask is None else scores + mask).softmax(-1)
+            weights = sum((x for x in (mask, kwargs.get("position_bias")) if x is not None), scores).softmax(-1)
             context = (weights @ value).transpose(1, 2).contiguous()
             return leaf("head", len(self.queries) - 1, context), weights
 
         def norm(self: nn.LayerNorm, u: Tensor) -> Tensor:
             centred = u - u.mean(-1, keepdim=True)
-            deviation = (u.var(-1, correction=0, keepdim=True) + self.eps).sqrt().detach()
+            eps = self.variance_epsilon if hasattr(self, "variance_epsilon") else self.eps  # DeBERTa's
+            deviation = (u.var(-1, correction=0, keepdim=True) + eps).sqrt().detach()
             return centred / deviation * self.weight + (0 if self.bias is None else self.bias)
 
         layers = list(adapter.layers(model))
         family = sys.modules[type(model).__module__]
-        patch.setattr(family, "eager_attention_forward", attend)
-        patch.setattr(nn.LayerNorm, "forward", norm)
+        if hasattr(family, "eager_attention_forward"):
+            patch.setattr(family, "eager_attention_forward", attend)
+        else:
+            for layer in layers:
+                handles += self._watch(layer, adapter, leaf)
+            if hasattr(model.encoder, "embed_positions"):  # RoFormer's table of angles
+                handles.append(model.encoder.embed_positions.register_forward_hook(self._angles))
+        for kind in {type(module) for module in model.modules() if type(module).__name__.endswith("LayerNorm")}:
+            patch.setattr(kind, "forward", norm)
         model.config._attn_implementation = "eager"
         for name, module in model.named_modules():
             for kind, names in {"word": WORDS, "position": POSITIONS, "type": TYPES}.items():
@@ -91,6 +101,13 @@ class Graph:
                         return leaf(kind, -1, out)
 
                     handles.append(module.register_forward_hook(embedded))
+            if name.split(".")[-1] in LAYOUTS:
+
+                def layout(module: Any, args: Any, out: Tensor) -> Tensor:
+                    self.layouts.append(out.detach().clone().requires_grad_())
+                    return self.layouts[-1]
+
+                handles.append(module.register_forward_hook(layout))
         for layer in dict.fromkeys(layers):
             outer = adapter.mlp(layer)[-1]
             gated = len(adapter.mlp(layer)) == 3 or hasattr(getattr(layer, "mlp", None), "Wi")
@@ -125,10 +142,48 @@ class Graph:
             for handle in handles:
                 handle.remove()
 
+    def _angles(self, module: Any, args: Any, out: Tensor) -> None:
+        self.angles = out[None, None]
+
+    def _watch(self, layer: Any, adapter: Any, leaf: Any) -> list[Any]:
+        """Hooks on a layer whose module computes attention itself: its queries and keys, and what W_O takes in."""
+        projections: dict[str, Tensor] = {}
+        attention = layer.attention.attn if hasattr(layer.attention, "attn") else layer.attention.self
+        heads = attention.num_attention_heads
+
+        def by_head(x: Tensor) -> Tensor:
+            return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+        def keep(name: str) -> Any:
+            def hook(module: Any, args: Any, out: Tensor) -> None:
+                projections.setdefault(name, out)  # vectors of distances may come through it later
+
+            return hook
+
+        def joint(module: Any, args: Any, out: Tensor) -> None:
+            query, key, _ = out.unflatten(-1, (heads, 3, -1)).unbind(-2)
+            projections["query"], projections["key"] = query.flatten(-2) + attention.q_bias, key.flatten(-2)
+
+        def context(module: Any, args: Any) -> Any:
+            query, key = by_head(projections.pop("query")), by_head(projections.pop("key"))
+            if hasattr(self, "angles"):
+                query, key = attention.apply_rotary_position_embeddings(self.angles, query, key)
+            self.queries.append(query)
+            self.keys.append(key)
+            mixed = leaf("head", len(self.queries) - 1, args[0].unflatten(-1, (heads, -1)))
+            return (mixed.flatten(-2), *args[1:])
+
+        hooks = [adapter.output_projection(layer).register_forward_pre_hook(context)]
+        if hasattr(attention, "in_proj"):
+            return [*hooks, attention.in_proj.register_forward_hook(joint)]
+        names = {name: f"{name}_projection" for name in ("query", "key")}
+        return hooks + [getattr(adapter, path)(layer).register_forward_hook(keep(n)) for n, path in names.items()]
+
     def parts(self, layer: int, number: Tensor) -> dict[tuple[str, int, int], float]:
         """(kind, layer, head) -> value, layer and head -1 where there is none."""
         keys = [key for key in self.leaves if key[1] < layer]
-        targets = [self.leaves[key] for key in keys] + self.biases
+        biases = [*self.biases, *self.layouts]
+        targets = [self.leaves[key] for key in keys] + biases
         gradients = torch.autograd.grad(number, targets, allow_unused=True, retain_graph=True)
         found: dict[tuple[str, int, int], float] = {}
         for (kind, at), target, g in zip(keys, targets, gradients, strict=False):
@@ -137,7 +192,7 @@ class Graph:
                 found |= {("head", at, h): float(value) for h, value in enumerate(product.sum((0, 1, 3)))}
             else:
                 found[kind, at, -1] = float(product.sum())
-        of_biases = zip(self.biases, gradients[len(keys) :], strict=True)
+        of_biases = zip(biases, gradients[len(keys) :], strict=True)
         found["bias", -1, -1] = sum(float((b.detach() * g).sum()) for b, g in of_biases if g is not None)
         return found
 

@@ -20,7 +20,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.comparison.same_training import kinship
 from bertlens.measures import attention, attribution, flow, gates, geometry, neurons, norms, offers, sources, spectra
-from unit import tiny
+from unit import tiny, tiny_attention
 
 TEXT, CORPUS = "the cat sat on the mat", ["the cat sat on the mat", "it was very warm", "the mats"]
 
@@ -145,10 +145,10 @@ def test_every_tensor_says_where_it_lies() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("family", ["bert", "deberta-v2"])
+@pytest.mark.parametrize("family", ["bert", "ibert", "deberta-v2"])
 def test_models_that_share_a_config_take_turns(family: str) -> None:
     """The attention implementation is set on the config, so the lock is the config's."""
-    made = (tiny.FAMILIES | tiny.OUTSIDE)[family]
+    made = (tiny.FAMILIES | tiny.OUTSIDE | tiny_attention.OWN)[family]
     config = made.model().config
     models = [tiny.shaken(type(made.model())(config), seed) for seed in (0, 1)]
     assert models[0].config is models[1].config

@@ -5,7 +5,8 @@ scores s_ij = c q_i·k_j + mask; α = softmax_j(s); contrast of (i, j) = c q_i �
 n80 = least m with the m largest contributions summing to at least 0.8 of the whole contrast; reuse = mean Jaccard
 index of that set with the sets of the other queries toward their own most attended keys, chance = its expectation for
 random sets. alone, rest: α where the scores are sums over the set, or over the other neurons; lot, lot_sd: mean and
-standard deviation of it over random sets of that size. n80_chance: quantiles of n80 over random q, k.
+standard deviation of it over random sets of that size. A score may have terms beside: a number for each distance,
+q_i · P(j − i), k_j · P(j − i), q'_i · k'_j, or a number for each cell. n80_chance: quantiles of n80 over random q, k.
 """
 
 import json
@@ -82,7 +83,45 @@ def n80_chance(d: int, keys: int, rank: int) -> dict:
     return {"d": d, "keys": keys, "rank": rank, "limits": limits}
 
 
-def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str, pairs: list[tuple[int, int]]) -> dict:
+def score_terms(kinds: tuple[str, ...], q: np.ndarray, k: np.ndarray) -> tuple[list[dict], dict, np.ndarray]:
+    """Terms as they travel, and (S, K) what they add, cell by cell; more than four tokens apart share a vector."""
+    rng = np.random.default_rng(17)
+    S, K, d = len(q), len(k), q.shape[1]
+    arrays: dict[str, np.ndarray] = {}
+    added = np.zeros((S, K))
+    for n, kind in enumerate(kinds):
+        vectors = rng.standard_normal((9, d)).astype(np.float32)
+        rows = np.clip(np.arange(1 - S, K), -4, 4) + 4
+        numbers = rng.standard_normal(S + K - 1).astype(np.float32)
+        pairs = [rng.standard_normal((size, 3)).astype(np.float32) for size in (S, K)]
+        cells = rng.standard_normal((S, K)).astype(np.float32)
+        for i in range(S):
+            for j in range(K):
+                vector = vectors[max(-4, min(4, j - i)) + 4].astype(float)
+                added[i, j] += {
+                    "distance": float(numbers[j - i + S - 1]),
+                    "query": float(q[i].astype(float) @ vector),
+                    "key": float(k[j].astype(float) @ vector),
+                    "pairs": float(pairs[0][i].astype(float) @ pairs[1][j].astype(float)),
+                    "cells": float(cells[i, j]),
+                }[kind]
+        arrays[f"term{n}"] = {"distance": numbers, "pairs": pairs[0], "cells": cells}.get(kind, vectors)
+        if kind in ("query", "key", "pairs"):
+            arrays[f"term{n}.by"] = pairs[1] if kind == "pairs" else rows.astype(np.uint16)
+    return [{"name": f"term {n}", "of": kind} for n, kind in enumerate(kinds)], arrays, added
+
+
+def case(
+    name: str,
+    seed: int,
+    S: int,
+    K: int,
+    d: int,
+    scaling: float,
+    mask: str,
+    pairs: list[tuple[int, int]],
+    kinds: tuple[str, ...] = (),
+) -> dict:
     rng = np.random.default_rng(seed)
     q, k = (rng.standard_normal((n, d)).astype(np.float32) for n in (S, K))
     bias = np.zeros((S, K))
@@ -98,6 +137,8 @@ def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str
         bias[S - 2, 1:] = -np.inf  # and the one before it sees no other
         if mask == "bias":
             bias += rng.standard_normal((S, K)).astype(np.float32)
+    terms, term_arrays, added = score_terms(kinds, q, k)
+    bias += added
     visible = bias > -np.inf
     Q, Ks = q.astype(float), k.astype(float)
     scores = scaling * (Q @ Ks.T) + bias
@@ -129,13 +170,16 @@ def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str
     if mask == "bits":
         arrays["bits"] = np.packbits(visible, axis=1, bitorder="little")
     elif mask == "bias":
-        arrays["bias"] = bias
+        arrays["bias"] = bias - added
+    arrays |= term_arrays
     return {
         "name": name,
         "S": S,
         "K": K,
         "d": d,
-        "fields": {"scaling": scaling, "mask": mask} | ({"band": BAND} if mask == "band" else {}),
+        "fields": {"scaling": scaling, "mask": mask}
+        | ({"band": BAND} if mask == "band" else {})
+        | ({"terms": terms} if terms else {}),
         "arrays": arrays,
         "visible": visible.astype(int),
         "scores": scores,
@@ -191,6 +235,12 @@ def vectors() -> dict:
             case("bias", 4, 5, 9, 5, 0.3, "bias", [(0, 0), (2, 4), (3, 0)]),
             case("more keys than queries", 5, 3, 7, 9, 1 / 3, "full", [(0, 6), (2, 1)]),
             case("one token", 6, 1, 1, 4, 0.5, "full", [(0, 0)]),
+            case("distances", 8, 7, 7, 5, 0.4, "full", [(0, 0), (3, 6), (6, 1)], ("distance",)),
+            case("vectors of distances", 9, 9, 9, 6, 0.3, "bits", [(0, 0), (1, 7), (5, 2)], ("query", "key")),
+            case("a second pair of vectors", 10, 6, 6, 4, 0.5, "causal", [(2, 1), (5, 0)], ("pairs",)),
+            case("numbers of cells", 11, 4, 6, 4, 0.5, "full", [(3, 2)], ("cells",)),
+            case("terms and a mask of numbers", 12, 5, 5, 4, 0.5, "bias", [(2, 0)], ("distance", "key")),
+            case("one token with terms", 13, 1, 1, 4, 0.5, "full", [(0, 0)], ("distance", "query", "key", "pairs")),
         ],
         "grids": grids(),
         "n80_chance": [n80_chance(*case) for case in [(32, 20, 0), (32, 14, 0), (64, 100, 0), (16, 6, 1), (8, 2, 0)]],

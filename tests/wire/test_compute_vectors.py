@@ -47,8 +47,8 @@ def test_reference_keeps_its_own_laws(head):
     np.testing.assert_allclose(attention[sees].sum(1), 1, rtol=1e-12)
     assert (attention[sees][~visible[sees]] == 0).all()
     assert np.isnan(attention[~sees]).all()
-    if head["fields"]["mask"] == "bias":
-        return  # the bias is no neuron's doing
+    if head["fields"]["mask"] == "bias" or "terms" in head["fields"]:
+        return  # neither is a neuron's doing
     for pair in head["neurons"]:
         i, j = pair["query"], pair["key"]
         others = [key for key in range(head["K"]) if visible[i, key] and key != j]
@@ -77,7 +77,7 @@ class Head:
         self.arrays = {name: torch.from_numpy(array(stored)) for name, stored in head["arrays"].items()}
         hidden = torch.from_numpy(array(head["visible"])) == 0
         self.bits = torch.zeros(hidden.shape, dtype=torch.float64).masked_fill(hidden, -torch.inf)
-        self.factor = head["fields"]["scaling"]
+        self.factor, self.named = head["fields"]["scaling"], head["fields"].get("terms", [])
 
     def query(self, _layer: int):
         return self.arrays["q"][None]
@@ -88,8 +88,27 @@ class Head:
     def scaling(self, _layer: int) -> float:
         return self.factor
 
-    def dense_mask(self, _layer: int):
-        return {"full": None, "bias": self.arrays.get("bias")}.get(self.masking, self.bits)
+    def mask_rows(self, _layer: int, _head: int, queries: slice):
+        """The mask, and what the kernel makes of the numbers that a page has of terms (run/score_bias.py)."""
+        mask = self.arrays["bias"] if self.masking == "bias" else self.bits
+        return (mask + sum(self.terms()))[queries]
+
+    def terms(self):
+        from bertlens.run.score_bias import DisentangledBias, DistanceBias, LayoutBias
+
+        q, k = self.query(0), self.key(0)
+        for n, term in enumerate(self.named):
+            numbers, by = self.arrays[f"term{n}"].double(), self.arrays.get(f"term{n}.by")
+            table = numbers[None]
+            if term["of"] == "cells":
+                yield numbers
+            elif term["of"] == "distance":
+                yield DistanceBias(table).part(q, k)[0]
+            elif term["of"] == "pairs":
+                yield LayoutBias(table, by[None], 1.0).part(q, k)[0]
+            else:
+                tables = (table, None) if term["of"] == "query" else (None, table)
+                yield DisentangledBias(*tables, by.flip(0).long(), 1.0).part(q, k)[0]
 
 
 @HEADS

@@ -32,6 +32,9 @@ MANY_ROWS = 64  # of a map: its colours end at twice the median of the rows' lar
 RHO_POINTS = 3  # of a rank correlation, at least: of two, ρ is 1 or −1 whatever they are
 MIXING_METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")  # Kobayashi et al. 2021
 
+# Of SOURCES: what scores have beside q·k
+SCORE_TERMS = ("relative position", "content to position", "position to content", "layout")
+
 # --- the model's answer ---
 
 ANSWERS, CHOICES = 5, 20  # that are shown; words to choose from

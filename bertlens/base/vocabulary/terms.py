@@ -251,12 +251,16 @@ CATEGORIES: dict[str, Word] = _by_name(
 
 TERMS: dict[str, Word] = _by_name(
     [
-        Word("score", "score", "Scaled q·k, before the softmax; no unit (Vaswani et al. 2017)."),
+        Word(
+            "score",
+            "score",
+            "Scaled q·k and what some models add to it, before the softmax; no unit (Vaswani et al. 2017).",
+        ),
         Word("alpha", "α", "Attention weight: the softmax of a query's scores over all keys it sees; a row sums to 1."),
         Word(
             "contrast",
             "contrast",
-            "This key's score less the mean score of the other keys the query sees, a sum over neurons; unit "
+            "This key's scaled q·k less the mean of the other keys' that the query sees, a sum over neurons; unit "
             "of the score (bertlens' own).",
         ),
         Word(
@@ -318,6 +322,23 @@ SOURCES: dict[str, Word] = _by_name(
         Word("head", "earlier heads", "What the heads of earlier layers put in, their value biases included."),
         Word("mlp", "MLPs", "What the MLPs of earlier layers put in, their output biases left out."),
         Word("bias", "biases", "Every other vector that all tokens are given alike, those of LayerNorms included."),
+        # beside q·k: what comes from no vector of the stream
+        Word(
+            "relative position",
+            "relative position",
+            "A number for where the key stands relative to the query, whatever the two are.",
+        ),
+        Word(
+            "content to position",
+            "content to position",
+            "The query's vector times one of where the key stands relative to it.",
+        ),
+        Word(
+            "position to content",
+            "position to content",
+            "The key's vector times one of where it stands relative to the query.",
+        ),
+        Word("layout", "layout", "What a second stream, of places on the page, puts in."),
     ]
 )
 

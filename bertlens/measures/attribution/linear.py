@@ -12,7 +12,8 @@ from ...errors import InputError
 from ...trace.trace import Trace
 from ..metrics import Metric, Read
 from ..sources import Reading
-from ..sources.stream import Affine, Normed, Stream, check_finite
+from ..sources.affine_maps import Affine, Normed
+from ..sources.stream import Stream, check_finite
 from .attribution import Attribution, reader
 
 
@@ -45,9 +46,8 @@ def pulled(stream: Stream, reading: Reading) -> tuple[Tensor, Tensor]:
     for layer in reversed(range(stream.trace.n_layers)):
         pull.mlp(layer)
         pull.attention(layer)
-    if (projection := stream.embedding_projection) is not None:
-        pull.affine(projection)
-    pull.norm(stream.embedding_norm)
+    for map in reversed(stream.entry):
+        pull.norm(map) if isinstance(map, Normed) else pull.affine(map)
     embedded = sum(stream.embedded.values(), torch.zeros((), dtype=stream.dtype, device=stream.device))
     return (pull.rows * embedded.double()).sum(-1), pull.bias
 

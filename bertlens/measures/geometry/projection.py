@@ -55,7 +55,7 @@ def pca(vectors: Tensor) -> Projection:
 
 
 def has_umap() -> bool:
-    """Whether umap-learn is installed. It is no dependency of bertlens."""
+    """Whether umap-learn is installed, which comes with the extra `umap`."""
     return importlib.util.find_spec("umap") is not None
 
 

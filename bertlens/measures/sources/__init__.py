@@ -14,6 +14,7 @@ from .head_score import SIDES, score, visible_keys
 from .logits import label, logit, logits_read
 from .pull import Reading
 from .push import POOLINGS, similarity
+from .score_terms import score_terms, term_kind
 from .split import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
 from .stream import Stream, requirements
 
@@ -41,7 +42,9 @@ __all__ = [
     "pairs",
     "requirements",
     "score",
+    "score_terms",
     "similarity",
+    "term_kind",
     "tokens",
     "visible_keys",
 ]

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
-from .head_score import SIDES, rotated, visible_keys
+from .head_score import SIDES, visible_keys
 from .pull import Parts, Reading, parts
+from .score_terms import score_terms
 from .stream import Stream, check_finite
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFram
     """(C, C) one raw score by the sources of its query (down) and of its key (across), rows of `score(...).parts`.
 
     Both axes are (kind, layer, head). All of it sums to the score, rows to the parts of side="query" and columns to
-    those of side="key", both with against=None. MLPs are sources. Raises like `score`.
+    those of side="key", both with against=None. What a family adds to q·k stands where its row meets its column. MLPs
+    are sources. Raises like `score`.
     """
     from pandas import DataFrame, MultiIndex
 
@@ -58,7 +60,7 @@ def kind_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> tup
 def _pairs(
     trace: Trace, layer: int, head: int, query: int, key: int
 ) -> tuple[list[list[tuple[str, float, float]]], Tensor, list[str]]:
-    """The rows of the query's sources and of the key's; (C, C); notes."""
+    """The rows of the query's sources and of the key's, terms beside q·k last; (C, C); notes."""
     check_index(layer, trace.n_layers, "layer")
     check_index(head, trace.n_heads, "head")
     check_index(query, trace.n_tokens, "query")
@@ -74,9 +76,13 @@ def _pairs(
         split = parts(stream, _in_head_space(stream, layer, head, side, tokens, torch.ones_like(tokens).double()))
         rows, vectors = _listed(split)
         rotation = stream.rotation(layer)
-        sides.append(vectors if rotation is None else rotated(vectors, rotation[0][token], rotation[1][token]))
+        sides.append(vectors if rotation is None else rotation.of(token).turned(vectors))
         names.append(rows)
-    return names, trace.scaling(layer) * sides[0] @ sides[1].T, list(stream.notes)
+    products = trace.scaling(layer) * sides[0] @ sides[1].T
+    terms = score_terms(trace, layer, head, slice(query, query + 1))
+    for rows in names:
+        rows += [(term, float("nan"), float("nan")) for term in terms]
+    return names, torch.block_diag(products, *(part[0, key] for part in terms.values())), list(stream.notes)
 
 
 @torch.no_grad()
@@ -94,8 +100,7 @@ def groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> dic
     rotation = stream.rotation(layer)
     if rotation is None:
         return by_group
-    cos, sin = (table[tokens] for table in rotation)
-    return {name: rotated(x, cos, sin) for name, x in by_group.items()}
+    return {name: rotation.of(tokens).turned(x) for name, x in by_group.items()}
 
 
 @torch.no_grad()
@@ -103,9 +108,9 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
     """(query group, key group) -> (S, S): one head's scores as a sum of 36 maps, in the order of GROUPS.
 
     Groups: word, position, type, heads (all earlier ones), mlps (all earlier ones), bias; where a model has no such
-    source its maps are 0. On visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. `center`
-    subtracts each row's mean over its visible keys, which the softmax does not see. float32, or float64 for a float64
-    model. Raises like `score`.
+    source its maps are 0. What a family adds to q·k is a map more, (term, term), for each of KINDS behind "bias". On
+    visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. `center` subtracts each row's mean
+    over its visible keys, which the softmax does not see. float32, or float64 for a float64 model. Raises like `score`.
     """
     stream = Stream(trace)
     queries, keys = (groups(trace, layer, head, side, slice(0, trace.n_tokens)) for side in SIDES)
@@ -125,6 +130,10 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
                     mean = (~hidden).double() @ key / count if some_hidden else key.mean(0, keepdim=True)
                     scores -= (query * mean).sum(-1, keepdim=True).to(stream.dtype)
             score_maps[down, across] = scores.masked_fill_(hidden, torch.nan) if some_hidden else scores
+    for term, scores in score_terms(trace, layer, head, slice(None)).items():
+        if center:
+            scores = scores - scores.sum(-1, keepdim=True) / count
+        score_maps[term, term] = scores.to(stream.dtype).masked_fill(hidden, torch.nan)
     return score_maps
 
 

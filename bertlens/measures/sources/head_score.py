@@ -10,6 +10,7 @@ from ...base.vocabulary import phrases
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Reading, parts
+from .score_terms import score_terms
 from .split import Sources
 from .stream import Stream, check_finite
 
@@ -29,6 +30,8 @@ def score(
     through_mlps: bool = False,
 ) -> Sources:
     """Why a head's query looks at a key: its score (q·k · scaling), split by what put these numbers into q or into k.
+
+    What a family adds to q·k for where tokens stand (MPNet, DeBERTa, LiLT) is a part of its own, by either side.
 
     side: whose stream is opened, the query's (the key as it was) or the key's (the query as it was); both totals are
     the same number, so the two are never added. against: "others", the score less the mean score of the other visible
@@ -53,7 +56,10 @@ def score(
     q = stream.heads(layer, "query", head)[query].double()
     k = stream.heads(layer, "key", head).double()
     scaling = trace.scaling(layer)
-    number = float(share @ (k @ q) * scaling)
+    terms = {
+        term: float(share @ part[0]) for term, part in score_terms(trace, layer, head, slice(query, query + 1)).items()
+    }
+    number = float(share @ (k @ q) * scaling) + sum(terms.values())
     if side == "query":
         reading = head_reading(
             stream,
@@ -76,6 +82,7 @@ def score(
         layer=layer,
         notes=stream.notes,
         _parts=parts(stream, reading, through_mlps=through_mlps),
+        terms=terms,
     )
 
 
@@ -85,25 +92,13 @@ def head_reading(
     """What a direction (d,) in a head's space reads of the queries or keys of some tokens, λ-weighted."""
     tokens, share = tokens.to(stream.device), share.to(stream.device, torch.float64)
     map, rotation = stream.projection(layer, side, head), stream.rotation(layer)
-    directions = direction[None] if rotation is None else unrotated(direction, *(angles[tokens] for angles in rotation))
+    directions = direction[None] if rotation is None else rotation.of(tokens).back(direction)
     vector = map.back(directions)[:, None]  # (T or 1, 1, D)
     constant = vector.new_zeros(1)
     if map.bias is not None:
         b = directions @ map.bias.double()
         constant = (share @ b if len(b) == len(share) else share.sum() * b[0])[None]
     return Reading(layer, tokens, share, vector, constant)
-
-
-def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """R x, as rotary families turn queries and keys: the halves of x are turned against each other."""
-    low, high = x.chunk(2, -1)
-    return x * cos + torch.cat([-high, low], -1) * sin
-
-
-def unrotated(w: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rᵀ w."""
-    low, high = (w * sin).chunk(2, -1)
-    return w * cos + torch.cat([high, -low], -1)
 
 
 def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None) -> Tensor:

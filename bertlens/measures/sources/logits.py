@@ -15,9 +15,10 @@ from ...base.quotes import isolate, quotation
 from ...errors import ModelError, SelectionError, check_index
 from ...trace.trace import Trace
 from ..answer_words import word_name, word_number
+from .affine_maps import Normed
 from .pull import Reading, parts
 from .split import Sources
-from .stream import Normed, Stream, check_activation, check_finite, gate
+from .stream import Stream, check_activation, check_finite, gate
 
 Stage = str | Callable[[Tensor], Tensor]  # a path from the model, or a function that its class calls
 
@@ -35,6 +36,12 @@ TOKEN_HEADS: tuple[tuple[Stage, ...], ...] = (
         "cls.predictions.transform.layer_norm",
         "cls.predictions.decoder",
     ),
+    (
+        "cls.predictions.dense",
+        "cls.predictions.activation",
+        "cls.predictions.LayerNorm",
+        "cls.predictions.decoder",
+    ),
     ("lm_head.dense", gelu, "lm_head.layer_norm", "lm_head.decoder"),
     ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
     (
@@ -50,11 +57,13 @@ TOKEN_HEADS: tuple[tuple[Stage, ...], ...] = (
 LABEL_HEADS: tuple[tuple[Stage, ...], ...] = (
     ("classifier.dense", "classifier.activation", "classifier.out_proj"),
     ("classifier.dense", torch.tanh, "classifier.out_proj"),
+    ("classifier.dense", gelu, "classifier.out_proj"),
     ("pre_classifier", relu, "classifier"),
     ("head.dense", "head.act", "head.norm", "classifier"),
     ("base_model.pooler.dense", "base_model.pooler.activation", "classifier"),
     ("base_model.pooler.dense", "base_model.pooler.activation", "cls.seq_relationship"),
     ("base_model.pooler", "base_model.pooler_activation", "classifier"),
+    ("pooler.dense", gelu, "classifier"),
     ("classifier",),
     ("score",),
 )

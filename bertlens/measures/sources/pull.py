@@ -15,7 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .stream import Affine, Normed, Stream
+from .affine_maps import Affine, Normed
+from .stream import Stream
 
 
 @dataclass(frozen=True)
@@ -204,8 +205,7 @@ def parts(stream: Stream, reading: Reading, *, through_mlps: bool = False, toget
             heads[layer] = contribution
         elif not through_mlps:
             mlps[layer] = contribution
-    if (projection := stream.embedding_projection) is not None:
-        bias = bias + pull.read_constant(projection.bias)
-        pull = pull.back(projection)
-    pull, beta = _below_norm(pull, stream.embedding_norm)
-    return Parts(bias + beta, heads, mlps, {kind: pull.read(vectors) for kind, vectors in stream.embedded.items()})
+    for map in reversed(stream.entry):
+        bias = bias + pull.read_constant(map.bias)
+        pull = pull.through(map) if isinstance(map, Normed) else pull.back(map)
+    return Parts(bias, heads, mlps, {kind: pull.read(vectors) for kind, vectors in stream.embedded.items()})

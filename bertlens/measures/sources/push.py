@@ -12,7 +12,8 @@ from ...base.generators import run_to_end
 from ...errors import InputError, SelectionError
 from ...trace.trace import Trace
 from ..rows import blocks, head_groups
-from .stream import Affine, Normed, Stream, check_finite
+from .affine_maps import Affine, Normed
+from .stream import Stream, check_finite
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -122,9 +123,8 @@ def _pushed(stream: Stream, state: Tensor, bias: slice) -> Generator[int, None, 
         out[bias] += norm.bias.to(x.dtype)
         return out
 
-    state = normed(stream.embedding_norm, state)
-    if (projection := stream.embedding_projection) is not None:
-        state = affine(projection, state)
+    for map in stream.entry:
+        state = normed(map, state) if isinstance(map, Normed) else affine(map, state)
     everything = torch.arange(size, device=stream.device)
     for layer in range(stream.trace.n_layers):
         post = stream.post_ln

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ...base.quotes import quotation
+from ...base.vocabulary.constants import SCORE_TERMS
 from ...errors import InputError, SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Parts, Reading, descend, parts
@@ -19,7 +20,7 @@ from .stream import Stream
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-KINDS = ("word", "position", "type", "head", "mlp", "bias")
+KINDS = ("word", "position", "type", "head", "mlp", "bias", *SCORE_TERMS)
 BY = ("kind", "layer")
 NEAR_ZERO = 0.1  # a total below this is the difference of parts that cancel: ratios to it say nothing
 Row = tuple[str, int | None, int | None, float]
@@ -31,8 +32,9 @@ class Sources:
 
     Kinds: word, position, type (what the embeddings sum up), head (an earlier head at the tokens read, its value bias
     included), mlp (an earlier MLP, without b₂), bias (every other vector that all tokens were given alike: LayerNorm
-    β, b_O, b₂, the reading's own bias; with MLPs opened their inner bias too). Deviations of LayerNorms, gates of
-    opened MLPs and attention weights are those of the run: a split, not an experiment.
+    β, b_O, b₂, the reading's own bias; with MLPs opened their inner bias too); of a score also what its family adds to
+    q·k: relative position, content to position, position to content, layout. Deviations of LayerNorms, gates of opened
+    MLPs and attention weights are those of the run: a split, not an experiment.
     """
 
     trace: Trace
@@ -44,10 +46,11 @@ class Sources:
     notes: tuple[str, ...]
     _parts: Parts
     unit: str = "nats"  # scores and differences of logits; "logits" for one logit
+    terms: Mapping[str, float] = field(default_factory=dict)  # of a score, what is beside q·k
 
     @cached_property
     def rows(self) -> list[Row]:
-        """(kind, layer, head, value): word, position and type as far as the model has them, heads, MLPs, bias."""
+        """(kind, layer, head, value), in the order of KINDS, as far as there are such."""
         split = self._parts
         rows: list[Row] = [
             (kind, None, None, float(x)) for kind in KINDS if (x := split.embedded.get(kind)) is not None
@@ -55,7 +58,11 @@ class Sources:
         for layer in sorted(split.heads):
             rows += [("head", layer, head, value) for head, value in enumerate(split.heads[layer][:, 0].tolist())]
         rows += [("mlp", layer, None, float(split.mlps[layer])) for layer in sorted(split.mlps)]
-        return [*rows, ("bias", None, None, float(split.bias))]
+        return [
+            *rows,
+            ("bias", None, None, float(split.bias)),
+            *((kind, None, None, x) for kind, x in self.terms.items()),
+        ]
 
     @property
     def parts(self) -> DataFrame:

@@ -8,56 +8,23 @@ Pre-LN: a = x + Σ_h O^h ctx^h + b_O,  x' = a + W2 (g ∘ (W1 n(a) + b1)) + b2. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from ...base.vocabulary import phrases
 from ...errors import ModelError
+from ...model.plain_modules import epsilon
 from ...model.stream_parts import nothing
-from ...run.attention_weights import ROWS, biased, check_precision, scores_part
+from ...run.attention_weights import ROWS, check_precision, scores_part
 from ...run.recorder import inverse_deviation
 from ...trace.trace import Trace
+from .affine_maps import Affine, Normed, Rotation
+from .score_terms import term_names, unnamed
 
 NEARLY_ZERO = -1e-6  # in place of 0 in act(0)/0: gives 0 for ReLU, whose gate is 1[s > 0]
-
-
-@dataclass(frozen=True)
-class Affine:
-    """W x + b."""
-
-    weight: Tensor  # (out, in), float32 or float64
-    bias: Tensor | None  # (out,)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """(..., out) of (..., in), computed in the weight's dtype."""
-        return linear(x.to(self.weight.dtype), self.weight, self.bias)
-
-    def back(self, w: Tensor) -> Tensor:
-        """Wᵀ w (..., in) of float64 (..., out): the product in the weight's dtype."""
-        return (w.to(self.weight.dtype) @ self.weight).double()
-
-
-@dataclass(frozen=True)
-class Normed:
-    """A LayerNorm with its deviations kept: P x/s + β."""
-
-    weight: Tensor  # γ (D,) float64
-    bias: Tensor  # β (D,) float64
-    scale: Tensor  # (S,) 1/s of every token, float64
-
-    def back(self, w: Tensor) -> Tensor:
-        """Pᵀ w = γ∘w - mean(γ∘w), without 1/s."""
-        w = w * self.weight
-        return w - w.mean(-1, keepdim=True)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """P x/s (..., S, D), without β."""
-        return (x - x.mean(-1, keepdim=True)) * self.weight * self.scale[:, None]
 
 
 class Stream:
@@ -78,6 +45,8 @@ class Stream:
                 f"{adapter.family}'s stream cannot be split by source: it is more than sums and LayerNorms, or its "
                 "adapter does not say what it begins with"
             )
+        if obstacle := adapter.stream.obstacle(trace.model.base):
+            raise ModelError(f"this {adapter.family}'s stream cannot be split by source: {obstacle}")
         trace.check_unchanged()
         self.trace, self.adapter, self.parts, self.model = trace, adapter, adapter.stream, trace.model
         self.base: Any = trace.model.base
@@ -202,11 +171,12 @@ class Stream:
 
         Raises ModelError for another class.
         """
-        if type(module) is not nn.LayerNorm:
+        eps = epsilon(module)
+        if eps is None:
             raise ModelError(f"a {type(module).__name__} is not a LayerNorm that a stream can be split through")
         intake = self.captured(intake)
-        scale = inverse_deviation(intake, module.eps) if intake.ndim == 2 else intake
-        size = module.normalized_shape[0]
+        scale = inverse_deviation(intake, eps) if intake.ndim == 2 else intake
+        size = module.normalized_shape[0] if module.weight is None else len(module.weight)
         ones, zeros = (make(size, dtype=torch.float64, device=self.device) for make in (torch.ones, torch.zeros))
         return Normed(
             ones if module.weight is None else module.weight.detach().double(),
@@ -261,8 +231,8 @@ class Stream:
         captured = getattr(self.layers[layer], which)
         return self.captured(captured[head * len(captured) // self.trace.n_heads])
 
-    def rotation(self, layer: int) -> tuple[Tensor, Tensor] | None:
-        """Cosines and sines (S, d) of the rotation of queries and keys, float64; None without.
+    def rotation(self, layer: int) -> Rotation | None:
+        """How queries and keys of all tokens are turned; None where they are not.
 
         Raises ModelError where a rotation cannot be seen.
         """
@@ -275,7 +245,7 @@ class Stream:
                 )
             return None
         cos, sin = rotations[self.parts.rotation_key(self.modules[layer])]
-        return cos.double(), sin.double()
+        return Rotation(cos.double(), sin.double(), self.parts.neighbours)
 
     # --- the beginning ---
 
@@ -298,13 +268,29 @@ class Stream:
                 vectors[kind] = self.captured(table.weight[index])
         if not self.parts.scaled_words:
             return {"word": self.captured(self._table[self.trace.input_ids])} | vectors
-        total = self.input(0)
-        if (norm := self.embedding_norm) is not None:  # up to a constant, which the norm takes away again
-            weight = norm.weight
-            if (weight == 0).any():
-                raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
-            total = ((total.double() - norm.bias) / weight / norm.scale[:, None]).to(self.dtype)
+        total = self._embedded_sum
         return {"word": total - sum(vectors.values(), torch.zeros_like(total))} | vectors
+
+    @cached_property
+    def _embedded_sum(self) -> Tensor:
+        """(S, E) the embeddings' sum, told from layer 0's input; behind a norm up to a constant, which that drops."""
+        total, norm = self.input(0), self.embedding_norm
+        if norm is None:
+            return total
+        if (norm.weight == 0).any():
+            raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
+        return ((total.double() - norm.bias) / norm.weight / norm.scale[:, None]).to(self.dtype)
+
+    @cached_property
+    def _embedded_alike(self) -> Affine:
+        """x + c, c the vector that the embeddings add to every token alike. Raises ModelError where they do not."""
+        total = self._embedded_sum
+        surplus = total - sum(self.embedded.values(), torch.zeros_like(total))
+        surplus = surplus - surplus.mean(-1, keepdim=True)
+        rounding = 32 * torch.finfo(self._table.dtype).eps * total.abs().max()
+        if ((surplus - surplus[0]).abs() > rounding).any():
+            raise ModelError(f"this {self.adapter.family} was given a layout, of which a split by source has no part")
+        return Affine(torch.eye(surplus.shape[-1], dtype=self.dtype, device=self.device), surplus.mean(0))
 
     @cached_property
     def embedding_norm(self) -> Normed | None:
@@ -319,6 +305,15 @@ class Stream:
         return None if module is None else self.plain(module)
 
     @property
+    def entry(self) -> list[Normed | Affine]:
+        """What the embeddings' sum goes through before layer 0, in that order."""
+        maps = [self.embedding_norm, self.embedding_projection]
+        if self.parts.projected_first:
+            maps.reverse()
+        alike = [self._embedded_alike] if self.parts.surplus else []
+        return [map for map in (*alike, *maps) if map is not None]
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What every answer says of itself."""
         notes = [phrases.OF_THIS_RUN]
@@ -326,7 +321,8 @@ class Stream:
         if entry.rotations:
             notes.append("No position source: positions rotate queries and keys and are added to no vector.")
         elif entry.position_ids is None:
-            notes.append("No position source: the model adds no position embedding.")
+            but = ", but terms beside q·k to its scores" if term_names(self.trace, 0) else ""
+            notes.append(f"No position source: the model adds no position embedding{but}.")
         if entry.type_ids is None:
             notes.append(phrases.NO_TYPE_SOURCE)
         return tuple(notes)
@@ -361,10 +357,10 @@ def requirements(trace: Trace) -> None:
     check_finite(trace)
     for layer in range(trace.n_layers):
         stream.rotation(layer), stream.attention_norm(layer), stream.mlp_norm(layer)
-        if biased(stream.layers[layer]):
-            raise ModelError("its scores have a position bias beside q·k, which comes from no source in the stream")
+        if unnamed(trace, layer):
+            raise ModelError("its mask adds numbers to scores beside q·k, which come from no source that has a name")
         adapter, module = stream.adapter, stream.modules[layer]
         attention = (adapter.query_projection, adapter.key_projection, adapter.output_projection)
         for projection in (*(find(module) for find in attention), *adapter.mlp(module)):
             stream.model.check_plain(projection)
-    stream.embedded, stream.embedding_norm, stream.embedding_projection, stream.final_norm()
+    stream.embedded, stream.entry, stream.final_norm()

@@ -1,8 +1,9 @@
 """What answers hold: a head, norms, thumbnails of a measure, maps of a layer, gates, the norm and geometry views.
 
 Each is (fields, arrays) of one trace and small: (H, S) norms instead of (H, S, S) products, pooled thumbnails, one
-(S, S) map. A head travels as q, k, scaling, mask and the log-sum-exp of its rows: any window of its weights is then
-exp(q·k · scaling + mask - lse) on the page, without the rest of the rows.
+(S, S) map. A head travels as q, k, scaling, mask and the log-sum-exp of its rows, and where its family adds something
+to q·k as the few numbers that make it: any window of its weights is then exp(q·k · scaling + terms + mask - lse) on the
+page, without the rest of the rows.
 """
 
 from __future__ import annotations
@@ -27,33 +28,39 @@ from ...measures.offers import offers
 from ...measures.rows import blocks
 from ...measures.thumbnails import steps_of_heads as thumbnail_steps
 from ...measures.thumbnails import thumbnails as thumbnails_of
+from ...run.attention_weights import mask_of, mask_rows
+from ...run.record import Layer
 from ...trace.trace import Trace
 from ..records import Answer
 from ..turns import PATIENCE, advanced, ask_again, by_heads, passed
+from .term_arrays import hiding, term_arrays
 
 ROWS = 256  # of a mask that are looked at together
 MOST_VALUES = 64  # singular values that are drawn
 
 
 def head(trace: Trace, layer: int, head: int) -> Answer:
-    """One head: q and k (S, d), lse (S,), scaling and mask, or attention (S, K) where they do not make it."""
+    """One head: q and k (S, d), lse (S,), scaling, mask and terms, or attention (S, K) where they do not make it."""
     fields: dict[str, Any] = {"layer": layer, "head": head}
     if not trace.has_neurons or head in trace.changed_weights(layer):
         return fields, {"attention": trace.attention_heads(layer, head, head + 1)[0].float().contiguous()}
-    mask, arrays = _layer_mask(trace, layer, head)
-    fields |= {"scaling": float(trace.scaling(layer)), **mask}
+    record = trace.record.layers[layer]
+    mask, arrays = _layer_mask(trace, hiding(record, head), layer, head)
+    terms, term_numbers = term_arrays(record, head)
+    fields |= {"scaling": float(trace.scaling(layer)), **mask, **terms}
     lse = trace.log_sum_exp(layer, head)
-    return fields, {"q": trace.query(layer)[head].float(), "k": trace.key(layer)[head].float(), "lse": lse} | arrays
+    q, k = trace.query(layer)[head].float(), trace.key(layer)[head].float()
+    return fields, {"q": q, "k": k, "lse": lse} | arrays | term_numbers
 
 
-def _layer_mask(trace: Trace, layer: int, head: int) -> Answer:
+def _layer_mask(trace: Trace, record: Layer, layer: int, head: int) -> Answer:
     """A head's mask as the page reads it. One that all heads share and that has a name is read once for a layer."""
-    kind, named = trace.mask_of(layer), trace.kept("named masks", dict[int, dict[str, Any]])
+    kind, named = mask_of(record), trace.kept("named masks", dict[int, dict[str, Any]])
     if kind in ("full", "causal"):
         return {"mask": kind}, {}
     if layer in named:
         return named[layer], {}
-    fields, arrays = _mask(trace.n_tokens, lambda rows: trace.mask_rows(layer, head, rows))
+    fields, arrays = _mask(trace.n_tokens, lambda rows: mask_rows(record, head, rows))
     if not arrays and kind == "shared":
         named[layer] = fields
     return fields, arrays

@@ -33,7 +33,8 @@ def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) 
     """One head's scores, less each row's mean, as a sum of maps by pairs of sources. Raises as `measures.sources.maps`.
 
     Fields: layer, head; pairs as [query's source, key's source] of the MOST_PAIRS largest by |share|, and share of
-    each (`sources.map_shares`: they and rest sum to 1, None where all scores of every query are equal); rest, the
+    each (`sources.map_shares`: they and rest sum to 1, None where all scores of every query are equal), of what is
+    beside q·k [term, term]; rest, the
     share of all others; gap, the largest difference between the sum of all maps and the model's own scores; block, how
     many tokens a cell is of along either side; notes. Array: values (2 + pairs, S / block, S / block) float32: the
     scores themselves, a map for each pair, and the rest; hidden cells are NaN, a cell of several tokens holds that of
@@ -79,11 +80,13 @@ def _steps(here: Here, layer: int, head: int) -> Generator[None, None, Answer]:
     step = max(1, AT_ONCE // (size * block)) * block  # whole cells
     blocks = [slice(start, min(start + step, size)) for start in range(0, size, step)]
 
-    sums = torch.zeros(len(split.queries), len(split.keys), dtype=torch.float64, device="cpu")
+    sums: dict[Pair, float] = {}
     for rows in blocks:
-        sums += _covariances(here(), split, rows).cpu()
+        for pair, covariance in _covariances(here(), split, rows).items():
+            sums[pair] = sums.get(pair, 0.0) + covariance
         yield
-    shares = _shares(split, sums)
+    whole = sum(sums.values()) or math.nan
+    shares = {pair: covariance / whole for pair, covariance in sums.items()}
     ordered = sorted((pair for pair, share in shares.items() if share != 0), key=lambda pair: -abs(shares[pair]))
     pairs = ordered[:MOST_PAIRS]
     folded = _rest(split, pairs)
@@ -116,25 +119,22 @@ def _groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> di
 
 
 @torch.no_grad()
-def _covariances(trace: Trace, split: _Split, rows: slice) -> Tensor:
-    """(groups, groups) float64 Σ_ij (part, less its row's mean)_ij · whole_ij / keys seen, of every pair of groups.
+def _covariances(trace: Trace, split: _Split, rows: slice) -> dict[Pair, float]:
+    """Σ_ij (part, less its row's mean)_ij · whole_ij / keys seen, of pairs in the order of GROUPS, then of terms.
 
     The rows of the whole sum to 0, so that Σ_j (q·k_j - mean) whole_j = q · Σ_j whole_j k_j: no part is made.
     """
     hidden = ~sources.visible_keys(trace, split.layer, split.head, rows)
     queries, keys = ([*side.values()] for side in (split.queries, split.keys))
-    scores = _centred(torch.stack([x[rows] for x in queries]).sum(0) @ torch.stack(keys).sum(0).T, hidden)
+    products = torch.stack([x[rows] for x in queries]).sum(0) @ torch.stack(keys).sum(0).T
+    terms = sources.score_terms(trace, split.layer, split.head, rows)
+    scores = _centred(sum(terms.values(), products).to(products.dtype), hidden)
     scores /= (~hidden).sum(-1, keepdim=True).clamp_min(1)
     weighted_keys = (scores @ torch.cat(keys, 1)).unflatten(1, (len(keys), -1))  # (R, groups, d)
-    return torch.einsum("grd,rhd->gh", torch.stack([x[rows] for x in queries]).double(), weighted_keys.double())
-
-
-def _shares(split: _Split, sums: Tensor) -> dict[Pair, float]:
-    """Of every pair that there is, in the order of GROUPS; NaN where all scores of every query are equal."""
-    shares = dict(
-        zip(product(split.queries, split.keys), (sums / (sums.sum() or torch.nan)).flatten().tolist(), strict=True)
-    )
-    return {pair: shares[pair] for pair in product(GROUPS, GROUPS) if pair in shares}
+    sums = torch.einsum("grd,rhd->gh", torch.stack([x[rows] for x in queries]).double(), weighted_keys.double())
+    of_pairs = dict(zip(product(split.queries, split.keys), sums.flatten().tolist(), strict=True))
+    of_terms = {(term, term): float((part * scores).sum()) for term, part in terms.items()}
+    return {pair: of_pairs[pair] for pair in product(GROUPS, GROUPS) if pair in of_pairs} | of_terms
 
 
 def _rest(split: _Split, pairs: list[Pair]) -> Tensor:
@@ -152,8 +152,14 @@ def _pictures(
     """Some rows of all pictures (2 + pairs, R / block, S / block), and the largest difference to the model's scores."""
     scores = trace.scores_part(split.layer, slice(split.head, split.head + 1), rows)[0]
     hidden = scores == -torch.inf
-    maps = (split.queries[of][rows] @ split.keys[to].T for of, to in pairs)
+    terms = sources.score_terms(trace, split.layer, split.head, rows)
     remainder = torch.cat([x[rows] for x in split.queries.values()], 1) @ folded.T
+    for term, part in terms.items():
+        if (term, term) not in pairs:
+            remainder += part.to(remainder.dtype)
+    maps = (
+        terms[of].to(remainder.dtype) if of in terms else split.queries[of][rows] @ split.keys[to].T for of, to in pairs
+    )
     difference = _centred(scores, hidden).double()
     pooled = [_pooled(scores, hidden, block)]
     for picture in (*maps, remainder):

@@ -106,7 +106,9 @@ def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answ
     """
     kinds, by_kind, notes = sources.kind_pairs(trace, layer, head, query, key)
     q, k = trace.query(layer)[head, query].double(), trace.key(layer)[head, key].double()
-    total, model = float(by_kind.sum()), float(q @ k) * trace.scaling(layer)
+    terms = sources.score_terms(trace, layer, head, slice(query, query + 1))
+    beside = sum(float(part[0, key]) for part in terms.values())
+    total, model = float(by_kind.sum()), float(q @ k) * trace.scaling(layer) + beside
     fields = {
         "layer": layer,
         "head": head,

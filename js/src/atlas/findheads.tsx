@@ -1,6 +1,6 @@
 // "Find heads that …": one menu of questions to the heads, with a field to search it; what is asked stands in a chip.
 
-import { type Signal, useSignal } from "@preact/signals";
+import { batch, type Signal, useSignal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { quotation } from "../paint/quotes";
 import { Check, Close, into, Menu, Select, Slider } from "../parts/controls";
@@ -176,7 +176,12 @@ function Picture({ value }: { value: HeadValue | null }) {
           label="of"
           value={atlasStat.value}
           choices={statistics(overview).map((name) => ({ value: name, label: statisticLabel(name) }))}
-          onChange={into(atlasStat)}
+          onChange={(name) =>
+            batch(() => {
+              atlasStat.value = name;
+              if (!atlasFill.value && atlasMinimum.value === 0) atlasBars.value = true; // else nothing would show it
+            })
+          }
         />
       )}
       {value && (

@@ -1,7 +1,8 @@
 // One head on one text, recomputed in the page from what the kernel sends: q, k, scaling, mask and the log-sum-exp of each
 // row, or the attention itself where the model has no q and k to show. Sums are float64, so printed numbers are as exact
-// as float32 q and k; with the log-sum-exp any window is exp(q·k × scaling + mask − lse) without the rest of its rows.
+// as float32 q and k; with the log-sum-exp any window is exp(q·k × scaling + terms + mask − lse) without the rest of its rows.
 import type { Arrays } from "../kernel/wire";
+import { dot, type ScoreTerm, termAt, termsFrom } from "./scoreterms";
 
 type Mask =
   | { kind: "full" } // every query sees every key
@@ -18,6 +19,7 @@ export interface Slice {
   d: number; // size of q and k, 0 where there are none
   scaling: number; // the model's own factor between q·k and the score
   mask: Mask;
+  terms: ScoreTerm[]; // added to the scores beside q·k, of families that have such
   q?: Float32Array; // (S·d)
   k?: Float32Array; // (K·d)
   lse?: Float64Array; // (S) log Σ exp of every query's scores
@@ -28,12 +30,12 @@ export interface Slice {
 /** A slice whose neurons can be shown. */
 export type QueryKeySlice = Slice & { q: Float32Array; k: Float32Array };
 
-/** The slice in an answer: its fields {scaling, mask} and its arrays q, k, lse and bits or bias, or attention. */
+/** The slice in an answer: its fields {scaling, mask, terms} and its arrays q, k, lse, those of terms, and bits or bias, or attention. */
 export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slice {
   const { q, k, lse, attention } = arrays;
   const [S = 0, d = 0] = (attention ?? q)?.shape ?? [];
   if (attention)
-    return { S, K: d, d: 0, scaling: 1, mask: { kind: "full" }, attention: attention.data as Float32Array };
+    return { S, K: d, d: 0, scaling: 1, mask: { kind: "full" }, terms: [], attention: attention.data as Float32Array };
   if (!q || !k || !lse) throw new Error("a head slice needs q and k with lse, or attention");
   return {
     S,
@@ -41,6 +43,7 @@ export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slic
     d,
     scaling: fields.scaling as number,
     mask: maskFrom(fields, arrays),
+    terms: termsFrom(fields, arrays),
     q: q.data as Float32Array,
     k: k.data as Float32Array,
     lse: lse.data as Float64Array,
@@ -72,10 +75,17 @@ export function visible({ mask, K }: Slice, i: number, j: number): boolean {
 }
 
 /** What the mask adds to the score of query i and key j: −Infinity where it is hidden. */
-export const biasOf = (slice: Slice, i: number, j: number): number =>
+export const maskAt = (slice: Slice, i: number, j: number): number =>
   slice.mask.kind === "bias" ? slice.mask.bias[i * slice.K + j]! : visible(slice, i, j) ? 0 : Number.NEGATIVE_INFINITY;
 
-/** Scores of query i, q·k × scaling plus the mask's bias: (K), −Infinity where masked. */
+/** What the score of query i and key j has beside q·k: of the mask, and of the terms where the key is not hidden. */
+export function biasOf(slice: QueryKeySlice, i: number, j: number): number {
+  let sum = maskAt(slice, i, j);
+  if (sum > Number.NEGATIVE_INFINITY) for (const term of slice.terms) sum += termAt(term, slice, i, j);
+  return sum;
+}
+
+/** Scores of query i, q·k × scaling plus terms and the mask's bias: (K), −Infinity where masked. */
 export function scores(slice: Slice, i: number): Float64Array {
   const row = new Float64Array(slice.K);
   fillScores(needQueryKey(slice), i, row);
@@ -94,18 +104,27 @@ export function rowWeights(slice: Slice, i: number): Float64Array {
 export function weightsIn(slice: Slice, top: number, bottom: number, left: number, right: number): Float32Array {
   const width = right - left;
   const out = new Float32Array((bottom - top) * width);
-  lessTotal(needQueryKey(slice), top, bottom, left, right, out);
-  const isFull = slice.mask.kind === "full";
+  const vectors = needQueryKey(slice);
+  const isPlain = slice.mask.kind === "full" && slice.terms.length === 0;
+  const products = isPlain ? out : new Float64Array(out.length); // which may be far from the weight's logarithm
+  lessTotal(vectors, top, bottom, left, right, products);
   for (let i = top, n = 0; i < bottom; i++) {
-    if (isFull) for (const end = n + width; n < end; n++) out[n] = Math.exp(out[n]!);
+    if (isPlain) for (const end = n + width; n < end; n++) out[n] = Math.exp(out[n]!);
     // NaN where no key is visible, as in torch
-    else for (let j = left; j < right; j++, n++) out[n] = Math.exp(out[n]! + biasOf(slice, i, j));
+    else for (let j = left; j < right; j++, n++) out[n] = Math.exp(products[n]! + biasOf(vectors, i, j));
   }
   return out;
 }
 
 /** q·k × scaling − lse of a window. Two queries and two keys at a time: what is read serves twice. */
-function lessTotal(slice: QueryKeySlice, top: number, bottom: number, left: number, right: number, out: Float32Array) {
+function lessTotal(
+  slice: QueryKeySlice,
+  top: number,
+  bottom: number,
+  left: number,
+  right: number,
+  out: Float32Array | Float64Array,
+) {
   const { q, k, d, scaling } = slice;
   const lse = slice.lse!; // what has q and k has it too
   const width = right - left;
@@ -152,27 +171,11 @@ export function needQueryKey(slice: Slice): QueryKeySlice {
 }
 
 function fillScores(slice: QueryKeySlice, i: number, row: Float64Array): void {
-  const { q, k, d, K, scaling, mask } = slice;
-  for (let j = 0; j < K; j++)
-    row[j] = visible(slice, i, j) ? dot(q, i * d, k, j * d, d) * scaling : Number.NEGATIVE_INFINITY;
-  if (mask.kind === "bias") for (let j = 0; j < K; j++) row[j]! += mask.bias[i * K + j]!;
-}
-
-/** Four sums at a time: they do not wait for one another. */
-function dot(q: Float32Array, from: number, k: Float32Array, at: number, d: number): number {
-  let a = 0,
-    b = 0,
-    c = 0,
-    e = 0,
-    n = 0;
-  for (; n + 4 <= d; n += 4) {
-    a += q[from + n]! * k[at + n]!;
-    b += q[from + n + 1]! * k[at + n + 1]!;
-    c += q[from + n + 2]! * k[at + n + 2]!;
-    e += q[from + n + 3]! * k[at + n + 3]!;
+  const { q, k, d, K, scaling } = slice;
+  for (let j = 0; j < K; j++) {
+    const bias = biasOf(slice, i, j);
+    row[j] = bias > Number.NEGATIVE_INFINITY ? dot(q, i * d, k, j * d, d) * scaling + bias : bias;
   }
-  for (; n < d; n++) a += q[from + n]! * k[at + n]!;
-  return a + b + c + e;
 }
 
 /** In place. NaN and rows without a visible key come out as NaN, as in torch. */

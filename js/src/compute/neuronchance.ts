@@ -72,11 +72,12 @@ export interface SetWeights {
 
 /** The weight of (i, j) by the neurons of the set alone, by the rest alone, and by as many picked at random, on average. */
 export function setWeights(slice: Slice, i: number, j: number, set: number[]): SetWeights {
-  const { q, k, d, K, scaling } = needQueryKey(slice);
+  const vectors = needQueryKey(slice);
+  const { q, k, d, K, scaling } = vectors;
   const products = new Float64Array(d * K); // of every neuron in every key's score: a set is a sum of a few rows
   const bias = new Float64Array(K);
   for (let at = 0; at < K; at++) {
-    bias[at] = biasOf(slice, i, at);
+    bias[at] = biasOf(vectors, i, at);
     for (let n = 0; n < d; n++) products[n * K + at] = scaling * q[i * d + n]! * k[at * d + n]!;
   }
   const row = new Float64Array(K);

@@ -1,9 +1,10 @@
 // The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
 
-import { CELLS, rowWeights, type Slice, scores } from "./attention";
+import { CELLS, maskAt, needQueryKey, rowWeights, type Slice, scores, visible } from "./attention";
 import { largestSize } from "./largest";
 import { type Draws, n80Chance, type SetWeights, setWeights } from "./neuronchance";
 import { type ContrastSet, contrast, contrastSet, products } from "./neurons";
+import { termAt } from "./scoreterms";
 
 export type NeuronOrder = "contribution" | "index" | "query";
 export type KeyOrder = "position" | "attention" | "score";
@@ -22,7 +23,7 @@ export interface CellFacts {
   weights: SetWeights | null; // of the cell by its set; null where there is no set
   chance: () => Draws | null; // neurons that random vectors need, drawn when asked for; null where there is no set
   keyCount: number; // keys
-  rank: number; // of this key among them by score, 1 the first
+  rank: number; // of this key among them by q·k, 1 the first
 }
 
 /** What depends on the chosen orders too: strips in the order shown. */
@@ -61,7 +62,8 @@ function factsOf(slice: Slice, query: number, key: number): CellFacts {
   const row = scores(slice, query);
   const carriers = contrastSet(terms);
   const keyCount = row.filter((s) => s > Number.NEGATIVE_INFINITY).length;
-  const rank = 1 + row.filter((s) => s > row[key]!).length;
+  const byProduct = row.map((s, j) => (s > Number.NEGATIVE_INFINITY ? s - termsAt(slice, query, j) : s));
+  const rank = 1 + byProduct.filter((s) => s > byProduct[key]!).length;
   return {
     query,
     key,
@@ -75,6 +77,38 @@ function factsOf(slice: Slice, query: number, key: number): CellFacts {
     keyCount,
     rank,
   };
+}
+
+/** What all terms beside q·k add to a score. */
+function termsAt(slice: Slice, query: number, key: number): number {
+  const vectors = needQueryKey(slice);
+  return slice.terms.reduce((sum, term) => sum + termAt(term, vectors, query, key), 0);
+}
+
+/** What a score has beside q·k, by name: the terms of its family, and what a mask adds that is more than yes or no. */
+export interface Added {
+  name: string;
+  value: number;
+}
+
+export function addedAt(slice: Slice, query: number, key: number): Added[] {
+  const vectors = needQueryKey(slice);
+  const ofMask = maskAt(slice, query, key);
+  if (ofMask === Number.NEGATIVE_INFINITY) return [];
+  return [
+    ...slice.terms.map((term) => ({ name: term.name, value: termAt(term, vectors, query, key) })),
+    ...(ofMask === 0 ? [] : [{ name: "mask", value: ofMask }]),
+  ];
+}
+
+/** Of each term, what it adds to a score, and on average to those of the other keys that the query sees. */
+export function termContrasts(slice: Slice, query: number, key: number): (Added & { others: number })[] {
+  const vectors = needQueryKey(slice);
+  const keys = Array.from({ length: slice.K }, (_, j) => j).filter((j) => j !== key && visible(slice, query, j));
+  return slice.terms.map((term) => {
+    const at = (j: number) => termAt(term, vectors, query, j);
+    return { name: term.name, value: at(key), others: keys.reduce((sum, j) => sum + at(j), 0) / keys.length };
+  });
 }
 
 export function neuronSheet(
@@ -171,7 +205,7 @@ export function softmaxSteps(slice: Slice, { query, key, q, scores, alpha }: Cel
     masked: scores[key] === Number.NEGATIVE_INFINITY,
     dot,
     scaled: dot * slice.scaling,
-    bias: slice.mask.kind === "bias" ? slice.mask.bias[query * slice.K + key]! : 0,
+    added: addedAt(slice, query, key),
     score: scores[key]!,
     seen: finite.length,
     shift,

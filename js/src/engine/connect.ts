@@ -1,4 +1,5 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
+import { ANOTHER_TEXT } from "../generated/phrases";
 import { STILL_LOADING } from "../kernel/kernel";
 import { NEEDS_PYTHON } from "../kernel/needs";
 import { isAnswered, isShowing } from "./registry";
@@ -142,7 +143,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     });
 
   let turns = 0; // of what is to be shown the last one counts, of what the page carries too
-  return async ({ id: _, ...question }) => {
+  const answering = async (question: Record<string, unknown>): Promise<Reply> => {
     const { op, trace } = question;
     if (op === "hello") return [{ kernel: isLoaded, coming, why, page: true, texts: host.texts }];
     const turn = isShowing(String(op)) ? ++turns : turns;
@@ -158,11 +159,19 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       isLong = false;
       host.say(note);
     }
-    if (!answer) return [{ error, stale: error === ANOTHER }];
+    if (!answer) return [{ error, stale: [ANOTHER, ANOTHER_TEXT].includes(error!) }];
     if (answer.show !== undefined) {
       if (turn !== turns) return [{ error: ANOTHER, stale: true }];
       await host.show(answer.show);
     }
     return [answer.fields, answer.data ? [answer.data] : []];
+  };
+
+  let texts = 0; // on their way: what is done to the one before comes too late
+  return async ({ id: _, ...question }) => {
+    if (question.op !== "trace")
+      return question.op === "change" && texts > 0 ? [{ error: ANOTHER_TEXT, stale: true }] : answering(question);
+    texts++;
+    return answering(question).finally(() => texts--);
   };
 }

@@ -52,7 +52,6 @@ export interface Run {
 /** A run that a page shows. */
 export interface Shown extends Run {
   id: string;
-  catalogue: Change[]; // that the page may name by number
   subject: string;
 }
 

@@ -25,7 +25,8 @@ export const ANOTHER = "another text was asked for";
 export class Session {
   private reader;
   private engine: Engine | null = null;
-  private shown: Shown | null = null;
+  private runs: Shown[] = []; // that the page may show: what it asked about last, and all since
+  private catalogues = new Map<string, Change[]>(); // of each subject, that the page may name by number
   private pageRun: Shown | null = null; // of the text that was last asked about of those that the page carries
   private pace = new Pace();
   private count = 0;
@@ -80,9 +81,14 @@ export class Session {
     return answering(String(op))(this.engine!, run, question as never, signal);
   }
 
-  /** The run that is shown; that of the page's own text is made when it is asked about. */
+  /** The run that is shown, which need not be the last: one that was overtaken never is. That of the page's own text is
+   * made when it is asked about. */
   private async about(id: unknown): Promise<Shown> {
-    if (this.shown && this.shown.id === id) return this.shown;
+    const at = this.runs.findIndex((run) => run.id === id);
+    if (at >= 0) {
+      this.runs.splice(0, at);
+      return this.runs[0]!;
+    }
     const source = this.carried.texts.find(({ trace }) => trace === id);
     if (!source) throw new Error(phrases.ANOTHER_TEXT);
     if (this.pageRun && this.pageRun.id === id) return this.pageRun;
@@ -92,14 +98,16 @@ export class Session {
   }
 
   private async show(run: Shown): Promise<Answer> {
-    this.shown = run;
+    this.runs.push(run);
     return { fields: {}, show: await this.overview(run) };
   }
 
   private async changed(shown: Shown, asked: unknown, signal: AbortSignal): Promise<Answer> {
     const [layers, heads] = perHead(this.carried);
     const sizes = { layers, heads, tokens: shown.encoded.ids.length };
-    const changes = (asked as unknown[]).map((one) => readChange(one, shown.catalogue, sizes));
+    const catalogue = this.catalogueOf(shown);
+    const changes = (asked as unknown[]).map((one) => readChange(one, catalogue, sizes));
+    for (const change of changes) if (!catalogue.some(isThe(change))) catalogue.push(change);
     const source = this.carried.texts.find(({ subject }) => subject === shown.subject);
     if (changes.length === 0 && source) return { fields: {}, show: String(source.trace) };
     return this.show(await this.make(shown.texts, changes, shown, signal));
@@ -118,14 +126,19 @@ export class Session {
     };
     const run = await this.pace.timed(() => runOf(this.engine!, texts, changes, before, signal, long));
     const id = `here ${++this.count}`;
-    const catalogue = [...(before?.catalogue ?? [])];
-    for (const change of changes) if (!catalogue.some(isThe(change))) catalogue.push(change);
-    return { ...run, id, catalogue, subject: before?.subject ?? `text ${this.count}` };
+    return { ...run, id, subject: before?.subject ?? `text ${this.count}` };
+  }
+
+  private catalogueOf({ subject }: Shown): Change[] {
+    const catalogue = this.catalogues.get(subject) ?? [];
+    this.catalogues.set(subject, catalogue);
+    return catalogue;
   }
 
   private async overview(shown: Shown): Promise<NonNullable<Answer["show"]>> {
     const { header: template, vocabulary, digits, shape } = this.carried;
-    const { texts, encoded, original, pass, catalogue, pictures } = shown;
+    const { texts, encoded, original, pass, pictures } = shown;
+    const catalogue = this.catalogueOf(shown);
     const { layer, head } = template.head as { layer: number; head: number };
     const opened = headOf(shown, this.carried, layer, head);
     const ofHead = Object.entries(opened.arrays).map(([name, array]) => [`head.${name}`, array] as const);

@@ -24,6 +24,10 @@ export function scalingText(scaling: number): string {
   return `× ${scaling.toPrecision(3)}`;
 }
 
+/** What is added to a product, by name: “ + 0.80 (relative position)”. */
+export const addedText = (added: readonly { name: string; value: number }[], digits = 2): string =>
+  added.map(({ name, value }) => ` ${value < 0 ? "−" : "+"} ${signed(Math.abs(value), digits)} (${name})`).join("");
+
 /** A length in a style: Preact adds no unit of its own. */
 export const px = (length: number) => `${length}px`;
 

@@ -22,7 +22,7 @@ function letteredWords(side: TokenSide): number[][] {
   return wordsBySide.get(side)!;
 }
 
-/** More than an even share of a row, and not by rounding. */
+/** More than an even share of a row, and not by its last bits. */
 export const isAboveEven = (weight: number, keys: number): boolean => weight > 1.000001 / keys;
 
 /** As strongest_word of bertlens/measures/words.py: the strongest piece of the word that a row gives most; null where it has no
@@ -74,18 +74,20 @@ export interface Picture {
   weights: { row(query: number): Float32Array };
   grid: Pick<Grid, "rows" | "cols" | "values">;
   isOfWeights: boolean; // and not of norms, or a map of the layer
+  digits: number; // of a weight as it is written
 }
 
 /** The weight that a question about the meant cell quotes; null where nothing is pinned, the cell is not in the picture or is
- * another number there, or the weight is no more than an even share of its row. */
-export function quotedWeight({ focus, weights, grid, isOfWeights }: Picture): number | null {
+ * another number there, or the weight, as it is written too, is no more than an even share of its row. */
+export function quotedWeight({ focus, weights, grid, isOfWeights, digits }: Picture): number | null {
   const { query, key, pinnedQuery, pinnedKey } = focus;
   if (!pinnedQuery && !pinnedKey) return null;
   const row = weights.row(query);
   const weight = row[key] ?? 0;
   const place = (side: Unit[], piece: number) => side.findIndex(({ pieces }) => pieces.includes(piece));
   const [r, c] = [place(grid.rows, query), place(grid.cols, key)];
-  if (r < 0 || c < 0 || !isAboveEven(weight, row.length)) return null;
+  const isAbove = [weight, Number(weight.toFixed(digits))].every((one) => isAboveEven(one, row.length));
+  if (r < 0 || c < 0 || !isAbove) return null;
   const isShown = !isOfWeights || Math.abs(grid.values.at(r, c) - weight) < 5e-7;
   return isShown ? weight : null;
 }

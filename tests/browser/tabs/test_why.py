@@ -102,6 +102,7 @@ def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, in
     expect(seen.part("why-says")).to_be_visible()
     expect(net(seen)).to_have_text(f"{contrast} nats")
 
+    choose(seen, "more …")
     choose(seen, "Nothing")
     expect(seen.part("why-says")).to_contain_text(f"with a score of {score}.")
     expect(net(seen)).to_have_text(f"{score} nats")
@@ -155,13 +156,18 @@ def test_both_sides_sum_to_the_score(tab_of: Any, trace: Any, cell: dict[str, in
     seen = Seen(tab_of(with_kernel(trace.explore(**cell), trace, cell)))
     score = seen.numbers("score")[cell["key"]]
     seen.open_tab("Why")
+    more = seen.part("why").get_by_role("button", name="more …")
+    expect(seen.part("why")).to_contain_text("compared with: other words on average")
+    expect(seen.choice("stream of", "Both")).to_have_count(0)  # an expert's choices are behind "more"
+    more.click()
     seen.choice("stream of", "Both").click()
+    expect(more).to_have_count(0)  # nothing but the usual is hidden there
     texts = seen.part("why").locator("svg text").all_text_contents()
     values = [text for text in texts if re.fullmatch(r"−?\d+\.\d\d", text)]
     assert len(values) == 6 * 6 + 2 * 6 + 1 and values[-1] == score
     s = {side: sources.score(trace, **cell, side=side, against=None).by("kind") for side in sources.SIDES}
     margins = values[36:48]
-    for n, kind in enumerate(sources.KINDS):
+    for n, kind in enumerate(s["query"].index):
         assert margins[2 * n : 2 * n + 2] == [signed(s["query"][kind]), signed(s["key"][kind])]
     root = ElementTree.fromstring(seen.save("SVG", "Open tab").read_bytes())
     written = " ".join("".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
@@ -173,6 +179,7 @@ def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show_
     alpha = trace.attention(LAYER)[HEAD]
     strongest, least = int(alpha[3].argmax()), int(alpha[3].argmin())
     seen = show_saved(trace.explore(layer=LAYER, head=HEAD, query=3, key=strongest, view="why"))
+    seen.part("why").get_by_role("button", name="more …").click()
     for side, opened, against in product(
         ("Key", "Query", "Both"), ("Opened", "As sources"), ("Nothing", "Other words on average")
     ):

@@ -56,6 +56,13 @@ QUESTIONS: list[dict[str, Any]] = [
     {"op": "trace", "text": TYPED},
     *({"op": "why", "trace": "last", **asked} for asked in WHY),
     {"op": "why_pairs", "trace": "last", **CELL},
+    {"op": "change", "trace": "own", "changes": OFF},
+    {"op": "change", "trace": "last", "changes": []},
+    {"op": "change", "trace": "last", "changes": [0]},
+    {"op": "trace", "text": TYPED},
+    {"op": "answers", "trace": "before"},
+    {"op": "answers", "trace": "last"},
+    {"op": "answers", "trace": "before"},
 ]
 
 
@@ -166,6 +173,17 @@ def test_a_score_is_split_as_by_the_kernel(said, embedded_lens):
             np.testing.assert_allclose(reply[3][name], values.numpy(), atol=2e-3)
     split_alike(found[len(WHY)], why.why_pairs(rounded, **CELL), 1e-5)
     np.testing.assert_allclose(found[len(WHY)][3]["values"], why.why_pairs(exact, **CELL)[1]["values"], atol=2e-3)
+
+
+def test_a_change_of_the_pages_own_text_is_made_again_by_its_number(said):
+    off, back, again = said[1][19 + len(WHY) + 1 :][:3]
+    assert off[2]["header"]["changes"] == again[2]["header"]["changes"] != []
+    assert back[2] == said[1][16][2]  # the run that the page carries
+
+
+def test_a_run_that_the_page_does_not_show_after_all_takes_none_away(said):
+    overtaken, now, gone = said[1][-3:]
+    assert [overtaken[0], now[0], gone[0]] == ["", "", "the text has changed since: choose the head again"]
 
 
 def test_what_is_not_offered_says_that_it_needs_python(said):

@@ -382,7 +382,7 @@ def test_what_cannot_be_had_is_one_sentence() -> None:
     inside = "t5 encoder" in tiny.FAMILIES  # which came to the attention interface with a later transformers 5
     t5 = Lens((tiny.FAMILIES | tiny.OUTSIDE)["t5 encoder"].model(), tiny.wordpiece()).trace("the cat sat")
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
-    outside = tiny.OUTSIDE["roformer"]
+    outside = tiny.OUTSIDE["xlm"]
     eager = Lens(tiny.shaken(outside.model()), outside.tokenizer()).trace("the cat sat")
     number: Any = lambda output: output.last_hidden_state[0, 0, 0]  # noqa: E731
     cut = whatif.cut(0, 0, query=2, key=3)
@@ -407,7 +407,7 @@ def test_what_cannot_be_had_is_one_sentence() -> None:
         (lambda: attribution.linearised(words, whatif.probability("cat")), InputError, "use whatif.logit, difference"),
         (lambda: attribution.linearised(plain, number), InputError, "a function of the output is no sum of parts"),
         *((lambda m=m: m(given, number), ModelError, "attention weights") for m in METHODS),
-        *((lambda m=m: m(eager, number), ModelError, "RoFormer") for m in METHODS),
+        *((lambda m=m: m(eager, number), ModelError, "XLM") for m in METHODS),
         *((lambda m=m: m(plain, logit), ModelError, "predicts no words") for m in METHODS),
         *((lambda m=m: m(plain, "logit"), InputError, "metric is one of whatif.logit") for m in METHODS),
     ]

@@ -77,7 +77,7 @@ def test_rows_of_one_query_or_the_mean_of_several(trace: Trace, start: int, stop
         assert found["share"][layer].numpy() == pytest.approx(share[:, start:stop].mean(1), abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "roformer", "roberta"])
+@pytest.mark.parametrize("name", ["gpt2", "xlm", "roberta"])
 def test_rows_are_those_of_the_whole_map(name: str) -> None:
     """Causal masks, rotary and plain ones."""
     family = (tiny.FAMILIES | tiny.OUTSIDE)[name]

@@ -48,7 +48,7 @@ def by_hand(alpha: np.ndarray, special: list[bool], separators: list[bool], segm
     }
 
 
-@pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "roformer"])
+@pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "xlm"])
 @pytest.mark.parametrize("given", [PAIR, (PAIR[1],)], ids=["pair", "single"])
 def test_summary(name: str, given: tuple[str, ...]) -> None:
     family = (tiny.FAMILIES | tiny.OUTSIDE)[name]
@@ -56,7 +56,7 @@ def test_summary(name: str, given: tuple[str, ...]) -> None:
     found = attention.summary(trace)
     assert list(found) == NAMES == list(statistics.ATLAS_NAMES)
     special, segments = trace.special_mask.tolist(), trace.segments.tolist()
-    separator = {"bert": "[SEP]", "roberta": "</s>", "roformer": "[SEP]", "gpt2": "none"}[name]
+    separator = {"bert": "[SEP]", "roberta": "</s>", "xlm": "[SEP]", "gpt2": "none"}[name]
     separators = [s and t == separator for s, t in zip(special, trace.tokens, strict=True)]
     for layer in range(trace.n_layers):
         for head in range(trace.n_heads):

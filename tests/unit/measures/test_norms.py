@@ -220,9 +220,9 @@ def test_what_cannot_be_measured_is_said() -> None:
     llama = tiny.FAMILIES["llama, grouped keys"]
     with pytest.raises(ModelError, match=r"no adapter.*BERT, RoBERTa"):
         norms.transformed_norm(Lens(llama.model(), llama.tokenizer()).trace("the cat"), 0)
-    mpnet = tiny.OUTSIDE["mpnet"]
+    xlm = tiny.OUTSIDE["xlm"]
     with pytest.raises(ModelError, match="never declared to run with sdpa"):
-        norms.summary(Lens(mpnet.model(), mpnet.tokenizer()).trace("the cat"))
+        norms.summary(Lens(xlm.model(), xlm.tokenizer()).trace("the cat"))
     trace = Lens(tiny.bert(), tiny.wordpiece()).trace("the cat")
     with pytest.raises(SelectionError, match="mixing ratio 'attn' does not exist"):
         norms.mixing_ratio(trace, 0, "attn")

@@ -81,7 +81,7 @@ def traces() -> dict[str, Any]:
         "NaN": lambda: lens_of(broken()).trace(TEXT),
         "given": lambda: bl.Trace.from_attentions(torch.full((2, 2, 4, 4), 0.25), list("abcd")),
         "cross": lambda: bl.Trace.from_attentions(torch.full((1, 2, 2, 4), 0.25), list("ab"), list("abcd")),
-        "eager": lambda: bl.Lens(tiny.OUTSIDE["roformer"].model(), tiny.OUTSIDE["roformer"].tokenizer()).trace(TEXT),
+        "eager": lambda: bl.Lens(tiny.OUTSIDE["xlm"].model(), tiny.OUTSIDE["xlm"].tokenizer()).trace(TEXT),
     }
 
 

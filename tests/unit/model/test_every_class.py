@@ -188,6 +188,8 @@ def rendered(found: dict[type[tf.PreTrainedModel], Answer]) -> str:
         "",
         "Norms, geometry and spectra need to know where a family keeps its parts: an adapter, as",
         "`bertlens/model/families.py` has them and `bl.register_family` adds one.",
+        "",
+        by_hand(),
     ]
     for kind, (title, sentence) in SECTIONS.items():
         rows: dict[tuple[str, str], list[str]] = {}
@@ -200,6 +202,12 @@ def rendered(found: dict[type[tf.PreTrainedModel], Answer]) -> str:
         for (family, reason), names in sorted(rows.items()):
             lines.append(f"| {family} | {', '.join(names)} |{f' {reason} |' if why else ''}")
     return "\n".join(lines) + "\n"
+
+
+def by_hand() -> str:
+    """What the page says beside its tables of classes: it stands in the page alone, and each writing keeps it."""
+    start, end = "<!-- by hand -->", "<!-- end -->"
+    return start + TABLE.read_text().partition(start)[2].partition(end)[0] + end
 
 
 def _short(why: str) -> str:

@@ -17,7 +17,8 @@ import transformers as tf
 from bertlens.errors import ModelError
 from bertlens.lens import Lens
 from bertlens.measures import attention as attention_measures
-from bertlens.model.families import adapter_of, affine
+from bertlens.model.families import adapter_of
+from bertlens.model.plain_modules import affine
 from bertlens.trace import Trace
 from unit import tiny
 
@@ -284,7 +285,7 @@ def test_families_without_adapter() -> None:
 
 @OUTSIDE
 def test_outside_the_interface(name: str) -> None:
-    """MPNet, DeBERTa-v2 and RoFormer: an eager run's attention, and one sentence why there are no neurons."""
+    """Families whose attention cannot be read: an eager run's attention, and one sentence why there are no neurons."""
     lens = lens_of(name)
     trace = lens.trace(*PAIR)
     with torch.no_grad():

@@ -15,7 +15,7 @@ import torch
 import bertlens as bl
 from bertlens import survey, whatif
 from bertlens.measures import attribution, flow, leading, offers, received
-from unit import tiny
+from unit import tiny, tiny_attention
 
 TEXT, CORPUS = "the cat sat on the mat", ["the cat sat on the mat", "it was very warm", "the mats"]
 
@@ -46,13 +46,13 @@ WORK: dict[str, Callable[[bl.Lens], Any]] = {
 }
 
 
-OF_WEIGHTS = {"deberta-v2": ("trace", "batch", "survey")}  # weights alone: nothing else can be computed
-CASES = [(f, work) for f in ("bert", "modernbert", "deberta-v2") for work in OF_WEIGHTS.get(f, WORK)]
+OF_WEIGHTS = {"ibert": ("trace", "batch", "survey")}  # weights alone: nothing else can be computed
+CASES = [(f, work) for f in ("bert", "modernbert", "deberta-v2", "ibert") for work in OF_WEIGHTS.get(f, WORK)]
 
 
 @pytest.mark.parametrize(("family", "work"), CASES)
 def test_no_tensor_waits_for_the_collector(family: str, work: str) -> None:
-    made = (tiny.FAMILIES | tiny.OUTSIDE)[family]
+    made = (tiny.FAMILIES | tiny.OUTSIDE | tiny_attention.OWN)[family]
     lens = bl.Lens(tiny.shaken(made.model()), made.tokenizer())
     WORK[work](lens)  # what a model and transformers keep of a first run
     gc.disable()

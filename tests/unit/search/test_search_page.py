@@ -20,9 +20,12 @@ from bertlens.errors import ModelError
 from bertlens.search import metrics, paired, retrieval_command, search_page, slices
 from bertlens.search.bm25 import bm25
 from bertlens.search.collection import Collection
+from bertlens.search.edit_probe import EditProbe
 from bertlens.search.failures import failure_kinds, failure_table, failures_said
+from bertlens.search.hard_negatives import HardNegatives, hard_negatives
 from bertlens.search.hubs import hubs, hubs_said
 from bertlens.search.ranked_lists import RankedLists
+from bertlens.search.ranking_heads import RankingHeads
 from unit.tasks.test_page import HOSTILE, Tables
 
 WORDS = [f"w{at}" for at in range(60)]
@@ -68,6 +71,24 @@ class Search:
         if query == "q3":
             raise ModelError("this model has no sum over words")
         return SimpleNamespace(said=f"“a” of <i>{query}</i> prefers {wrong} to {right}.")
+
+    def hard_negatives(self, n: int) -> HardNegatives:
+        return hard_negatives(self.collection, self.lists, n)
+
+    def probe(self) -> EditProbe:
+        table = pd.DataFrame(
+            {
+                "kind": ["not", "name"], "n": [40, 3], "less": [30, 0], "share": [0.75, np.nan], "low": [0.588, np.nan],
+                "high": [0.873, np.nan], "moved": [0.01, np.nan], "filler": [0.03, np.nan], "p": [0.001, np.nan],
+                "p_holm": [0.0011, np.nan], "finding": [True, False], "rule": ["<b>Rule", "-"],
+            }
+        )  # fmt: skip
+        return EditProbe(table, pd.DataFrame())
+
+    def heads(self) -> RankingHeads:
+        rows = [("L1·H2", -0.1, -0.2, -0.05, 0.002, 0.3, 0.4, 0.9, True), ("L0·H0", *[np.nan] * 7, False)]
+        names = ["head", "ndcg", "ndcg_low", "ndcg_high", "ndcg_p", "gap", "beside", "gap_p", "finding"]
+        return RankingHeads(pd.DataFrame(rows, columns=names), 40, 9, 4, 50, True)
 
     def save(self, path: Path) -> Path:
         return paired.to_json(path, self.by_question, self.collection, self.lens.model_name)
@@ -141,6 +162,20 @@ def test_the_tables_are_those_of_the_retrieval() -> None:
     for sentence in (metrics.sentence(expected), failures_said(table), hubs_said(search.hubs()), slices.sentence(of)):
         assert sentence in text.replace("&quot;", '"').replace("&#x27;", "'")
     assert text.count('class="finding"') == int(counts["finding"].sum() + of["finding"].sum())
+
+
+def test_a_probe_and_heads_stand_on_the_page_where_they_are_given() -> None:
+    search = searched()
+    bare = search_page.page(search)
+    text = search_page.page(search, search.probe(), search.heads())
+    kinds, heads = Tables(text).tables[len(Tables(bare).tables) :]
+    assert kinds[1:] == [["not", "40", "30", "0.750", "0.588 to 0.873", "0.010", "0.030", "0.001", "<b>Rule"]]
+    assert heads[1:] == [["L1·H2", "−0.100", "−0.200 to −0.050", "0.002", "0.300", "0.400", "0.900"]]
+    for sentence in (search.probe().said, search.heads().said):
+        assert sentence in text and sentence not in bare
+    assert search.heads().said.startswith(
+        "Without L1·H2 nDCG@10 falls by 0.100 (0.050 to 0.200). 1 of 2 heads, each switched off, on 40 questions"
+    )
 
 
 def test_texts_are_text() -> None:
@@ -231,6 +266,24 @@ def test_the_command_writes_a_row_a_question(folder: Path, kind: str) -> None:
     assert table["gap"].dropna().to_dict() == pytest.approx(failures["gap"].dropna().to_dict())
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_the_command_writes_triplets(folder: Path, ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    file = folder / f"triplets.{ending}"
+    options = ("--hard-negatives", str(file), "--negatives", "2", "--probe", "--heads")
+    for _ in range(2):  # and over its own
+        assert command(folder, "page.html", *options) == 0
+    mined = searched().hard_negatives(2)
+    assert f"triplets.{ending}: {mined.said}\n" in capsys.readouterr().out
+    table = pd.read_parquet(file) if ending == "parquet" else pd.read_json(file, lines=True, dtype=False)
+    assert table.equals(mined.triplets)
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "What small edits do" in page and "Which heads the ranking needs" in page
+    file.write_text("mine")
+    assert command(folder, "page.html", *options) == 2 and file.read_text() == "mine"
+
+
 def test_a_fall_ends_with_status_1(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,6 +319,9 @@ def test_what_the_command_cannot_do_is_one_line(
         ("mine.csv", (), "mine.csv is there already, and is of no earlier bertlens retrieval"),
         ("mine.html", (), "mine.html is there already, and is of no earlier bertlens retrieval"),
         ("none/page.html", (), "make it first"),
+        ("t.csv", ("--heads",), "--probe and --heads stand on a page: name a file that ends in .html, not t.csv"),
+        ("page.html", ("--hard-negatives", "t.csv"), "triplets are written as one of .parquet, .jsonl: t.csv"),
+        ("page.html", ("--hard-negatives", "t.jsonl", "--negatives", "0"), "--negatives is how many of a question"),
     ):
         capsys.readouterr()
         paths = [str(folder / word) if word.endswith(".json") else word for word in more]

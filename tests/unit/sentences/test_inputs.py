@@ -207,7 +207,7 @@ def test_other_names_and_families_are_one_sentence(tmp_path: Any) -> None:
     with pytest.raises(SelectionError, match="there are 'output', 'input'"):
         found.pairs("middle")
     with pytest.raises(ModelError) as caught:
-        bl.similarity(bl.Lens(of_family("mpnet", tmp_path)), A, B).pairs("input")
+        bl.similarity(bl.Lens(of_family("ibert", tmp_path)), A, B).pairs("input")
     assert "\n" not in str(caught.value)
     model = encoder()
     found = bl.similarity(bl.Lens(model), A, B)

@@ -191,7 +191,7 @@ def test_without_a_word_is_the_models_own_run_with_the_word_masked(mode: str, fu
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("roberta", ""), ("modernbert", ""), ("mpnet", "attention weights can be shown"), ("gpt2", "no key left")],
+    [("roberta", ""), ("modernbert", ""), ("ibert", "attention weights can be shown"), ("gpt2", "no key left")],
 )
 def test_other_families_have_the_split_and_the_experiment_or_why_not(name: str, message: str, tmp_path: Path) -> None:
     model = of_family(name, tmp_path)

@@ -205,7 +205,7 @@ def test_what_cannot_be_made_is_said_in_its_row() -> None:
 def test_no_answer_is_one_sentence() -> None:
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
     causal = Lens(tiny.shaken(tf.GPT2LMHeadModel(tiny.FAMILIES["gpt2"].model().config)), tiny.gpt_like())
-    outside = tiny.OUTSIDE["roformer"]
+    outside = tiny.OUTSIDE["xlm"]
     eager = Lens(tiny.shaken(outside.model()), outside.tokenizer()).trace("the cat sat")
     for trace, words in [
         (lens_of(tf.BertForMaskedLM).trace("the cat"), r"no token of this text is masked: write \[MASK\]"),

@@ -210,7 +210,7 @@ def test_wrong_use_is_one_sentence() -> None:
     idle = plain.rerun(whatif.scale(0, 1, 1))
     two = words_lens().trace("the [MASK] sat on the [MASK]")
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
-    outside = tiny.OUTSIDE["roformer"]
+    outside = tiny.OUTSIDE["xlm"]
     eager = Lens(tiny.shaken(outside.model()), outside.tokenizer()).trace("the cat sat")
     cases: list[tuple[Any, type[BertLensError], str]] = [
         (lambda: whatif.sweep(plain, whatif.logit("cat")), ModelError, "predicts no words: use whatif.similarity"),

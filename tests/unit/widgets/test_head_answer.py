@@ -9,10 +9,13 @@ import pytest
 import torch
 
 import bertlens as bl
+from bertlens import whatif
 from bertlens.trace import Trace
+from bertlens.widgets import rounding
 from bertlens.widgets.answers import head_answers
-from unit import tiny
+from unit import tiny, tiny_attention
 
+BESIDE = {"mpnet": {"distance"}, "deberta-v2": {"query", "key"}, "deberta": {"query", "key"}, "lilt": {"pairs"}}
 KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
 TOKENS = 4096
 
@@ -30,24 +33,62 @@ def visible(fields: dict[str, Any], arrays: dict[str, Any], i: np.ndarray, j: np
 
 
 def cells(fields: dict[str, Any], arrays: dict[str, Any], i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """exp(q·k · scaling + mask - lse), as the page has it."""
+    """exp(q·k · scaling + terms + mask - lse), as the page has it."""
     q, k = arrays["q"].numpy()[i].astype(float), arrays["k"].numpy()[j].astype(float)
     scores = (q * k).sum(-1) * fields["scaling"]
+    for n, term in enumerate(fields.get("terms", ())):
+        numbers, at = np.asarray(arrays[f"term{n}"], float), j - i + len(arrays["q"]) - 1
+        if term["of"] in ("query", "key"):
+            scores += ((q if term["of"] == "query" else k) * numbers[arrays[f"term{n}.by"][at]]).sum(-1)
+        elif term["of"] == "pairs":
+            scores += (numbers[i] * np.asarray(arrays[f"term{n}.by"], float)[j]).sum(-1)
+        else:
+            scores += numbers[at] if term["of"] == "distance" else numbers[i, j]
     if fields["mask"] == "bias":
         scores += arrays["bias"].numpy()[i, j]
     return np.where(visible(fields, arrays, i, j), np.exp(scores - arrays["lse"].numpy()[i]), 0)
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_all_cells_of_a_short_text(name: str) -> None:
+def lens_of(name: str) -> bl.Lens:
+    if name in BESIDE:
+        return tiny_attention.lens_of(name, torch.float32)
     family = tiny.FAMILIES[name]
-    trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
+    return bl.Lens(tiny.shaken(family.model()), family.tokenizer())
+
+
+@pytest.mark.parametrize("name", [*KINDS, *BESIDE])
+def test_all_cells_of_a_short_text(name: str) -> None:
+    trace = lens_of(name).trace(*tiny.TEXTS[1])
+    for run in (
+        trace,
+        trace.rerun(whatif.neuron(1, 1, 3), whatif.dim(4, 0.5)),
+    ):  # terms of content are those of the changed queries
+        i, j = (grid.ravel() for grid in np.mgrid[: run.n_tokens, : run.n_tokens])
+        for layer in range(run.n_layers):
+            for head in range(run.n_heads):
+                fields, arrays = head_answers.head(run, layer, head)
+                wanted = run.attention(layer, torch.float64)[head].numpy().ravel()
+                assert cells(fields, arrays, i, j) == pytest.approx(wanted, abs=1e-6, rel=1e-5)
+                assert {term["of"] for term in fields.get("terms", ())} == BESIDE.get(
+                    name, {"distance"} if name == "t5 encoder" else set()
+                )
+                if run is trace:  # nothing of S x S
+                    assert all(
+                        array.size <= 2 * run.n_tokens * run.head_dim for array in map(np.asarray, arrays.values())
+                    )
+
+
+@pytest.mark.parametrize("name", ["mpnet", "deberta-v2"])
+def test_rounded_queries_and_keys_have_the_totals_of_their_own_terms(name: str, monkeypatch: Any) -> None:
+    """Within 1e-5 + 1e-5 α of the model's, and rows of them sum to 1."""
+    trace = lens_of(name).trace(*tiny.TEXTS[1])
+    monkeypatch.setattr(rounding, "STEP", 2.0**-9)
+    monkeypatch.setattr(rounding, "MOST", 1.0)
     i, j = (grid.ravel() for grid in np.mgrid[: trace.n_tokens, : trace.n_tokens])
-    for layer in range(trace.n_layers):
-        for head in range(trace.n_heads):
-            fields, arrays = head_answers.head(trace, layer, head)
-            wanted = trace.attention(layer, torch.float64)[head].numpy().ravel()
-            assert cells(fields, arrays, i, j) == pytest.approx(wanted, abs=1e-6, rel=1e-5)
+    fields, arrays = head_answers.head(trace, 1, 2)
+    coarse = cells(fields, arrays | rounding.rounded(trace, 1, 2), i, j).reshape(trace.n_tokens, -1)
+    assert coarse.sum(1) == pytest.approx(1, abs=1e-6) and not np.allclose(coarse, trace.attention(1)[2], atol=1e-4)
+    assert np.allclose(coarse, trace.attention(1)[2], atol=0.05)
 
 
 def test_a_local_layer_travels_as_its_width() -> None:

@@ -1,10 +1,10 @@
 // The way from q·k to α for one query and one key, every number in the same digits.
 
-import { biasOf, type Slice, visible } from "../../compute/attention";
+import { type Slice, visible } from "../../compute/attention";
 import { largest } from "../../compute/largest";
 import { products } from "../../compute/neurons";
-import { cellFacts } from "../../compute/neuronsheet";
-import { counted, scalingText, signed } from "../../paint/format";
+import { addedAt, cellFacts } from "../../compute/neuronsheet";
+import { addedText, counted, scalingText, signed } from "../../paint/format";
 import { quotation } from "../../paint/quotes";
 import { nounOf, plural } from "../../parts/nouns";
 import { tokenQuote } from "../../parts/token";
@@ -56,7 +56,6 @@ export function computedSteps(view: View, query: number, key: number, most = BAR
   const isHidden = !visible(slice, query, key);
   const dot = dotOf(slice, query, key);
   const score = scores[key]!;
-  const bias = isHidden ? 0 : biasOf(slice, query, key);
   const { shift, powers, sum } = exponentials(scores);
 
   const top = largest(Float32Array.from(alpha), most).positions;
@@ -80,7 +79,7 @@ export function computedSteps(view: View, query: number, key: number, most = BAR
   );
   const power = shift ? `e^(${text(score)} ${shift < 0 ? "+" : "−"} ${text(Math.abs(shift))})` : `e^${text(score)}`;
   const note = shift ? ` (The largest score is taken off each; that changes no weight.)` : "";
-  const added = bias ? ` ${bias < 0 ? "−" : "+"} ${text(Math.abs(bias))} (position or mask)` : "";
+  const added = addedText(addedAt(slice, query, key), digits);
   const vectors = [
     { name: "q", values: q },
     { name: "k", values: k },

@@ -5,13 +5,13 @@ import { blockOf, gapsBefore, rowsInView } from "../../compute/neuronsheet";
 import { TERMS } from "../../generated/vocabulary";
 import { digitsOf } from "../../head/scale";
 import { paint as paintValues } from "../../paint/colormap";
-import { counted, px, scalingText, share, signed } from "../../paint/format";
+import { counted, px, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
 import { Pixels } from "../../parts/pixels";
 import { Place, Token, tokenWord } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type SheetProps, unitsOf } from "./headneurons";
+import { type SheetProps, scoreHead, unitsOf } from "./headneurons";
 
 const ROW = 20; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank
@@ -64,7 +64,7 @@ function Columns(part: PartProps) {
     <div class="bl-neuron-grid">
       {HEADS.map(([name, what, about]) => (
         <span key={what} class="bl-th" title={about}>
-          {name || `q·k ${scalingText(slice.scaling)}`} {what && <small>{what}</small>}
+          {name || scoreHead(slice)} {what && <small>{what}</small>}
         </span>
       ))}
       <span class="bl-neuron-token bl-selected">

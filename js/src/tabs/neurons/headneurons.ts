@@ -1,5 +1,7 @@
 // The numbers of the neuron view: what it paints, and what its table and its file hold.
-import { cellFacts, type NeuronSheet, neuronSheet } from "../../compute/neuronsheet";
+import type { Slice } from "../../compute/attention";
+import { addedAt, cellFacts, type NeuronSheet, neuronSheet } from "../../compute/neuronsheet";
+import { scalingText } from "../../paint/format";
 import { distinct, type Figures, type Numbers } from "../../parts/picturetable";
 import type { View } from "../../state/view";
 
@@ -12,6 +14,10 @@ export function sheetOf({ page, shownHead, grid, focus }: View): NeuronSheet {
     left: grid.cols.flatMap((unit) => unit.pieces),
   });
 }
+
+/** Above the scores: what they are made of. */
+export const scoreHead = ({ scaling, terms }: Slice): string =>
+  `q·k ${scalingText(scaling)}${terms.length > 0 ? " + …" : ""}`; // the terms are named above the columns
 
 /** Tokens as units of a list. */
 export const unitsOf = (tokens: string[]) => tokens.map((label) => ({ label }));
@@ -48,9 +54,20 @@ export function neuronNumbers(view: View): Numbers {
   const { query, keys, neurons, q, scores, alpha } = sheetOf(view);
   const k = (j: number, n: number) => slice.k![j * slice.d + n]!;
   return {
-    columns: ["key_index", "key", "score", "attention", "neuron", "q", "k", "product"],
+    columns: [
+      "key_index",
+      "key",
+      "score",
+      ...slice.terms.map(({ name }) => name),
+      "attention",
+      "neuron",
+      "q",
+      "k",
+      "product",
+    ],
     rows: keys.flatMap((j) => {
-      const key = [j, overview.keyside.tokens[j]!, scores[j]!, alpha[j]!];
+      const beside = slice.terms.map((_, n) => addedAt(slice, query, j)[n]?.value ?? null);
+      const key = [j, overview.keyside.tokens[j]!, scores[j]!, ...beside, alpha[j]!];
       return neurons.map((n) => [...key, n, q[n]!, k(j, n), q[n]! * k(j, n)]);
     }),
     facts: [["query", `${query} ${overview.queries.tokens[query]}`]],

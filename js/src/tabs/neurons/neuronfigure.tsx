@@ -3,7 +3,7 @@
 import { type NeuronSheet, softmaxSteps } from "../../compute/neuronsheet";
 import { digitsOf } from "../../head/scale";
 import { indexed } from "../../paint/colormap";
-import { counted, scalingText, share, signed } from "../../paint/format";
+import { addedText, counted, scalingText, share, signed } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
 import { isolate, quotation } from "../../paint/quotes";
 import { widest } from "../../paint/textwidth";
@@ -12,7 +12,7 @@ import { Cells } from "../../parts/heatchart";
 import { Legend, signedEnds } from "../../parts/legend";
 import { tokenText } from "../../parts/token";
 import { useView } from "../../state/view";
-import { sheetOf } from "./headneurons";
+import { scoreHead, sheetOf } from "./headneurons";
 
 const [STEP, TOP, GAP] = [18, 46, 28]; // px of a key, above the keys, between the columns
 
@@ -20,7 +20,8 @@ const [STEP, TOP, GAP] = [18, 46, 28]; // px of a key, above the keys, between t
 function useFormula(sheet: NeuronSheet): string {
   const { slice } = useView().shownHead;
   const steps = softmaxSteps(slice, sheet);
-  const scaled = `${scalingText(slice.scaling)} = ${signed(steps.scaled)}`;
+  const added = steps.added.length > 0 ? `${addedText(steps.added)} = ${signed(steps.score)}` : "";
+  const scaled = `${scalingText(slice.scaling)} = ${signed(steps.scaled)}${added}`;
   if (steps.masked) return "masked";
   const alpha = share(steps.alpha, digitsOf(slice));
   return `q·k = ${signed(steps.dot)}, ${scaled}, softmax over ${counted(steps.seen)} keys: ${alpha}`;
@@ -40,7 +41,7 @@ export function NeuronFigure() {
   const product = k + slice.d * cell + GAP;
   const score = product + slice.d * cell + GAP;
   const height = TOP + STEP * sheet.keys.length + 24;
-  const heads = { key: 0, k, "q × k": product, [`q·k ${scalingText(slice.scaling)}`]: score, α: score + 140 };
+  const heads = { key: 0, k, "q × k": product, [scoreHead(slice)]: score, α: score + 140 };
   return (
     <>
       <Drawing

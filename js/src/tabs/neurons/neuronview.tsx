@@ -1,10 +1,10 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import { useContext, useMemo, useState } from "preact/hooks";
 import { reuse } from "../../compute/neurons";
-import { FIRST_KEYS, type KeyOrder, type NeuronOrder, softmaxSteps } from "../../compute/neuronsheet";
+import { FIRST_KEYS, type KeyOrder, type NeuronOrder, softmaxSteps, termContrasts } from "../../compute/neuronsheet";
 import { isLong } from "../../compute/windows";
 import { digitsOf } from "../../head/scale";
-import { counted, headLabel, percent, scalingText, share, signed } from "../../paint/format";
+import { addedText, counted, headLabel, percent, scalingText, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
 import { Check, choicesOf, into, Select } from "../../parts/controls";
 import { Legend, signedEnds } from "../../parts/legend";
@@ -46,6 +46,7 @@ export function Neurons() {
         <Controls keys={sheet.keys.length + sheet.hidden} hidden={sheet.hidden} />
       </header>
       <Contrast sheet={sheet} />
+      <Beside sheet={sheet} />
       {asTable ? (
         <PictureTable title="Neurons of the query and of the keys" table={() => neuronTable(sheet, overview)} />
       ) : (
@@ -67,12 +68,14 @@ function Contrast({ sheet }: SheetProps) {
   const token = <Token text={overview.keyside.tokens[key]!} />;
   const text = (weight: number) => share(weight, digitsOf(slice));
   const contrast = <Net carriers={carriers} />;
+  const byProduct = slice.terms.length > 0; // what the neurons make is not all of the score
   if (keyCount === 1)
     return <p data-testid="contrast">“{token}” is all that it can look at: there is nothing to compare.</p>;
   if (Number.isNaN(carriers.n80))
     return (
       <p data-testid="contrast">
-        “{token}” does not stand out here, so no neurons are marked. <span class="bl-muted">({contrast})</span>
+        {byProduct ? "By q·k alone " : ""}“{token}” does not stand out here, so no neurons are marked.{" "}
+        <span class="bl-muted">({contrast})</span>
       </p>
     );
   return (
@@ -81,8 +84,9 @@ function Contrast({ sheet }: SheetProps) {
         <b>
           {carriers.n80} of the {slice.d} neurons
         </b>{" "}
-        {carriers.n80 === 1 ? "makes" : "make"} “{token}” stand out. With {carriers.n80 === 1 ? "it" : "these"} alone
-        the weight would be <b>{text(setWeights!.alone)}</b> (it is {text(alpha[key]!)}); with the others alone{" "}
+        {carriers.n80 === 1 ? "makes" : "make"} “{token}” stand out{byProduct && " by q·k"}. With{" "}
+        {carriers.n80 === 1 ? "it" : "these"} alone{byProduct && " in q·k, and the rest of the score as it is,"} the
+        weight would be <b>{text(setWeights!.alone)}</b> (it is {text(alpha[key]!)}); with the others alone{" "}
         {text(setWeights!.rest)}.
       </p>
       <details class="bl-muted" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -90,6 +94,21 @@ function Contrast({ sheet }: SheetProps) {
         {isOpen && <Few sheet={sheet} />}
       </details>
     </div>
+  );
+}
+
+/** What q·k leaves out of the score, and how much of it that is. */
+function Beside({ sheet: { query, key, keyCount } }: SheetProps) {
+  const { slice, overview } = useView().shownHead;
+  const terms = termContrasts(slice, query, key);
+  if (terms.length === 0 || keyCount === 0) return null;
+  const text = ({ name, value, others }: (typeof terms)[number]) =>
+    `${name} ${signed(value)}${keyCount > 1 ? ` (${signed(others)} at the other keys on average)` : ""}`;
+  return (
+    <p data-testid="beside">
+      Neurons make q·k, which leaves out what this model adds for where the two stand. At “
+      <Token text={overview.keyside.tokens[key]!} />” that is: {terms.map(text).join("; ")}.
+    </p>
   );
 }
 
@@ -108,7 +127,7 @@ function Few({ sheet }: SheetProps) {
   return (
     <>
       {chance
-        ? `Vectors at random need ${chance.median} (${chance.low} to ${chance.high} in 90 %) for a key at place ${counted(rank)} of ${counted(keyCount)} by score.`
+        ? `Vectors at random need ${chance.median} (${chance.low} to ${chance.high} in 90 %) for a key at place ${counted(rank)} of ${counted(keyCount)} by ${slice.terms.length > 0 ? "q·k" : "score"}.`
         : "Vectors at random hardly ever make such a key stand out."}{" "}
       With {carriers.n80} neurons picked at random the weight would be {share(setWeights!.lot, digitsOf(slice))}. They
       carry 80 % of what sets the key apart from the other keys (<Net carriers={carriers} />
@@ -164,10 +183,9 @@ function Formula({ sheet }: SheetProps) {
   return (
     <p class="bl-formula bl-number" data-testid="formula">
       {pair} q·k = {signed(steps.dot)} → {scalingText(slice.scaling)} = <b>{signed(steps.scaled)}</b>
-      {steps.bias !== 0 && (
+      {steps.added.length > 0 && (
         <>
-          {" "}
-          + bias {signed(steps.bias)} = <b>{signed(steps.score)}</b>
+          {addedText(steps.added)} = <b>{signed(steps.score)}</b>
         </>
       )}{" "}
       → softmax over {counted(steps.seen)} keys: e

@@ -15,7 +15,7 @@ import { tokenQuote } from "../../parts/token";
 import { showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
 import type { Part, Split } from "../../state/whystate";
-import { difference, nats, type Pairs, partName } from "./scoresplit";
+import { difference, isTerm, nats, type Pairs, partName } from "./scoresplit";
 
 const [STEP, BAR, WIDTH] = [24, 16, 240]; // px of a row, of its bar, from the lowest to the highest value
 
@@ -161,26 +161,34 @@ function earlierCells({ heads, mlps, layer }: Split): { cells: Float32Array; pea
 
 const [WIDE, TALL] = [68, 24]; // px of a cell
 
-/** A raw score by the kinds of both sides, each cell with its number, and the sums of rows and columns. */
+/**
+ * A raw score by the kinds of both sides, each cell with its number, and the sums of rows and columns. What is beside q·k
+ * belongs to both sides at once: a row with its sum alone.
+ */
 export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: string; foot?: string }) {
   const { dark } = useView();
   const { ink, muted } = inks(dark);
   const { kinds, values, total } = pairs;
-  const C = kinds.length;
+  const at = (r: number, c: number) => values[r * kinds.length + c]!;
   const names = kinds.map((kind) => SOURCES[kind]!.label);
+  const C = kinds.filter((kind) => !isTerm(kind)).length;
+  const R = kinds.length;
   const gutter = Math.ceil(widest(names, 12)) + 10;
   const top = 42;
-  const peak = largestSize(values) || 1;
+  const cells = upTo(C).flatMap((r) => upTo(C).map((c) => at(r, c)));
+  const peak = largestSize(cells) || 1;
   const colours = signedColours(dark);
   const x = (c: number) => gutter + c * WIDE;
   const y = (r: number) => top + r * TALL;
-  const sum = (cells: number[]) => cells.reduce((all, value) => all + value, 0);
+  const sum = (numbers: number[]) => numbers.reduce((all, value) => all + value, 0);
+  const down = upTo(R).map((r) => sum(upTo(R).map((c) => at(r, c))));
+  const across = upTo(C).map((c) => sum(upTo(C).map((r) => at(r, c))));
   const table = () => ({
-    columns: ["of the query, down; of the key, across", ...names, "sum"],
+    columns: ["of the query, down; of the key, across", ...names.slice(0, C), "sum"],
     rows: [
-      ...upTo(C).map((r) => upTo(C).map((c) => values[r * C + c]!)),
-      upTo(C).map((c) => sum(upTo(C).map((r) => values[r * C + c]!))),
-    ].map((row, r) => [names[r] ?? "sum", ...row, sum(row)]),
+      ...upTo(R).map((r) => [names[r]!, ...upTo(C).map((c) => (r < C ? at(r, c) : "")), down[r]!]),
+      ["sum", ...across, total],
+    ],
   });
   const text = (r: number, c: number, value: number, fill: string) => (
     <text x={x(c) + WIDE / 2} y={y(r) + 16} text-anchor="middle" fill={fill}>
@@ -190,7 +198,7 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
   return (
     <Drawing
       width={Math.max(x(C + 1), textWidth(foot, 12))}
-      height={y(C + 1) + (foot ? 28 : 4)}
+      height={y(R + 1) + (foot ? 28 : 4)}
       label={label}
       table={table}
       wide
@@ -203,15 +211,17 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
           of the query
         </text>
         {foot && (
-          <text x="0" y={y(C + 1) + 20}>
+          <text x="0" y={y(R + 1) + 20}>
             {foot}
           </text>
         )}
         {names.map((name, n) => (
           <g key={name}>
-            <text x={x(n) + WIDE / 2} y="32" text-anchor="middle">
-              {name.split(" ")[name.startsWith("earlier") ? 1 : 0]}
-            </text>
+            {n < C && (
+              <text x={x(n) + WIDE / 2} y="32" text-anchor="middle">
+                {name.split(" ")[name.startsWith("earlier") ? 1 : 0]}
+              </text>
+            )}
             <text x={gutter - 8} y={y(n) + 16} text-anchor="end">
               {name}
             </text>
@@ -220,10 +230,10 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
         <text x={x(C) + WIDE / 2} y="32" text-anchor="middle" font-weight="700">
           sum
         </text>
-        <text x={gutter - 8} y={y(C) + 16} text-anchor="end" font-weight="700">
+        <text x={gutter - 8} y={y(R) + 16} text-anchor="end" font-weight="700">
           sum
         </text>
-        {Array.from(values, (value, n) => {
+        {cells.map((value, n) => {
           const [r, c] = [Math.floor(n / C), n % C];
           const fill = cssColor(value, -peak, peak, colours);
           return (
@@ -237,11 +247,11 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
         <g font-weight="700">
           {names.map((name, n) => (
             <g key={name}>
-              {text(n, C, sum(upTo(C).map((c) => values[n * C + c]!)), ink)}
-              {text(C, n, sum(upTo(C).map((r) => values[r * C + n]!)), ink)}
+              {text(n, C, down[n]!, ink)}
+              {n < C && text(R, n, across[n]!, ink)}
             </g>
           ))}
-          {text(C, C, total, ink)}
+          {text(R, C, total, ink)}
         </g>
       </g>
     </Drawing>

@@ -16,7 +16,7 @@ import { tokenWord } from "../../parts/token";
 import { showTip } from "../../parts/tooltip";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
-import { difference, nats } from "./scoresplit";
+import { difference, isTerm, nats } from "./scoresplit";
 
 const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
 const REST = 250; // ms
@@ -43,6 +43,10 @@ const SCORE_MAPS: Kind<ScoreMapsAnswer, "score_maps"> = {
 
 const groupName = (group: string) => (group === "mlps" ? "MLPs" : group);
 
+/** What is beside q·k is of both sides at once. */
+const pairName = ([query, key]: ScoreMapsAnswer["pairs"][number]) =>
+  isTerm(query) ? query : `${groupName(query)}·${groupName(key)}`;
+
 interface Picture {
   name: string;
   share: string;
@@ -59,7 +63,7 @@ function usePictures(data: ScoreMapsAnswer | null): { pictures: Picture[]; peak:
     if (!data) return { pictures: [], peak: 1 };
     const { values, size, pairs, share, rest: remainder } = data;
     const peak = largestSize(values) || 1;
-    const names = ["score, row mean 0", ...pairs.map((pair) => pair.map(groupName).join("·")), "rest"];
+    const names = ["score, row mean 0", ...pairs.map(pairName), "rest"];
     const shares = [1, ...share, remainder];
     const pictureOf = (name: string, n: number): Picture => {
       const cells = values.subarray(n * size * size, (n + 1) * size * size);

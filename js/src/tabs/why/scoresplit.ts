@@ -1,7 +1,7 @@
 // What the Why tab asks about one cell, how it is read, and what is said of it in words.
 import { visible } from "../../compute/attention";
 import * as phrases from "../../generated/phrases";
-import { SOURCES } from "../../generated/vocabulary";
+import { SCORE_TERMS, SOURCES } from "../../generated/vocabulary";
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { counted, headLabel, signed } from "../../paint/format";
 import { ranked } from "../../paint/ranked";
@@ -49,6 +49,9 @@ export function asked(view: View) {
     through_mlps: opened,
   };
 }
+
+/** Whether a kind is what a family adds to q·k, which no vector of the query or the key alone makes. */
+export const isTerm = (kind: string): boolean => (SCORE_TERMS as readonly string[]).includes(kind);
 
 /** A part by its name. */
 export const partName = ({ kind, layer, head }: Pick<Part, "kind" | "layer" | "head">): string =>

@@ -4,7 +4,7 @@ import { counted, headLabel, signed } from "../../paint/format";
 import { tokenQuote } from "../../parts/token";
 import type { View } from "../../state/view";
 import type { Part, Split, Sum, WhyPlace } from "../../state/whystate";
-import { otherWords, partName, times, weightWords } from "./scoresplit";
+import { isTerm, otherWords, partName, times, weightWords } from "./scoresplit";
 
 const quoted = ({ overview }: View, n: number) => tokenQuote(overview.keyside.tokens[n]!);
 
@@ -45,6 +45,14 @@ export function exactWords(view: View, split: Split): string {
   return `e^${signed(total)}${times_} ${otherWords(view, split)}; ${weightWords(view, split)}.`;
 }
 
+/** Why there is what a family adds to q·k. */
+const BECAUSE: Record<string, string> = {
+  "relative position": "of where the key stands relative to the query, whatever the two are",
+  "content to position": "of what is in the query, and where the key stands relative to it",
+  "position to content": "of what is in the key, and where it stands relative to the query",
+  layout: "of where the two stand on the page",
+};
+
 /** Where most of a score comes from. */
 export function whereWords(split: Pick<Split, "kinds" | "total" | "spread" | "largest">): string {
   const { kinds, total, spread, largest } = split;
@@ -53,11 +61,13 @@ export function whereWords(split: Pick<Split, "kinds" | "total" | "spread" | "la
   const [kind, value] = kinds.reduce((best, one) => (one[1] * sign > best[1] * sign ? one : best));
   const name = `the ${SOURCES[kind]!.label}`;
   const [portion, sum] = [signed(value), signed(total)];
+  const because = isTerm(kind) ? `, because ${BECAUSE[kind]}` : "";
   const leader = largest.find((part) => part.kind === "head" && part.value * sign > 0);
   const nameable =
     kind === "bias" && leader ? ` Of earlier heads, most comes from ${partName(leader)}: ${signed(leader.value)}.` : "";
-  if (value * sign <= total * sign) return `The largest part comes from ${name}: ${portion} of ${sum}.${nameable}`;
-  return `${name[0]!.toUpperCase()}${name.slice(1)} alone would make ${portion}; the other parts bring it ${sign > 0 ? "down" : "up"} to ${sum}.${nameable}`;
+  if (value * sign <= total * sign)
+    return `The largest part comes from ${name}: ${portion} of ${sum}${because}.${nameable}`;
+  return `${name[0]!.toUpperCase()}${name.slice(1)} alone would make ${portion}${because}; the other parts bring it ${sign > 0 ? "down" : "up"} to ${sum}.${nameable}`;
 }
 
 /** Whether the parts are all of it: they are added up again, and compared with what the model computed. */

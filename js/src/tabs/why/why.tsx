@@ -1,11 +1,12 @@
 // Why view: the score of the cell in focus, split exactly by where it came from, and the way back to earlier heads.
 
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
 import { headLabel } from "../../paint/format";
-import { Segmented, Select } from "../../parts/controls";
+import { Segmented, Select, Unfold } from "../../parts/controls";
 import { nounOf, plural } from "../../parts/nouns";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
@@ -23,6 +24,7 @@ import {
   asked,
   cellWords,
   difference,
+  isTerm,
   otherKeys,
   PAIRS,
   type Pairs,
@@ -54,7 +56,7 @@ export function Why() {
           <WithUnchanged>Show both</WithUnchanged>
         </p>
       )}
-      <Switches />
+      <Choices />
       {view.page.why.choice.value.side === "both" ? <BothSides /> : <OneSide go={go} />}
       <ScoreMaps />
     </section>
@@ -82,6 +84,27 @@ function Trail({ go }: { go: Go }) {
   );
 }
 
+/** How the score is split: said in a line, and behind "more" what can be chosen; nothing else than usual is hidden there. */
+function Choices() {
+  const { page, overview } = useView();
+  const { side, against, opened } = page.why.choice.value;
+  const isUsual = side === "query" && against === "others" && !opened;
+  const isOpen = useSignal(false);
+  useEffect(() => {
+    if (!isUsual) isOpen.value = true; // they stay under the hand that brings the usual back
+  }, [isUsual]);
+  return (
+    <div class="bl-controls">
+      {isOpen.value || !isUsual ? (
+        <Switches />
+      ) : (
+        <span class="bl-muted">compared with: other {plural(nounOf(overview))} on average</span>
+      )}
+      {isUsual && <Unfold open={isOpen} title="The key’s side, MLPs opened, another word to compare with" />}
+    </div>
+  );
+}
+
 function Switches() {
   const view = useView();
   const { page, overview } = view;
@@ -93,7 +116,7 @@ function Switches() {
   const option = typeof against === "number" ? "key" : (against ?? "nothing");
   const strongest = () => keys.reduce((best, j) => (weightAt(view, j) > weightAt(view, best) ? j : best), keys[0]!);
   return (
-    <div class="bl-controls">
+    <>
       <Segmented<WhyChoice["side"]>
         label="stream of"
         value={side}
@@ -148,7 +171,7 @@ function Switches() {
           )}
         </>
       )}
-    </div>
+    </>
   );
 }
 
@@ -271,6 +294,7 @@ function BothSides() {
       </h3>
       <p class="bl-muted">
         Down: what is in the query. Across: what is in the key. Their sums stand at the edges.
+        {pairs.kinds.some(isTerm) && " Below: what this model adds to q·k."}
         {!samePlace(pairs, placeOf(view)) && " · computing what was asked for …"}
       </p>
       <div class="bl-scroll">

@@ -40,6 +40,9 @@ class HeadWays(Clicks):
         self.seen.title(name)
 
     def order_by(self, name: str) -> None:
+        if name == "cell":  # once one is pinned it is asked about at one click
+            self.button(re.compile(" in all heads$"))
+            return
         question = f"order:{name}" if name in ("moved", "matters") else name
         self.click(self.finder().locator(f"[data-question='{question}']"))
 
@@ -49,9 +52,7 @@ class HeadWays(Clicks):
 
     def bars(self, name: str) -> None:
         """Bars of a statistic beside layers and heads."""
-        finder = self.finder()
-        self.click(finder.get_by_role("checkbox", name="bars"))
-        self.choose("of", name, finder)
+        self.choose("of", name, self.finder())  # bars show what is chosen
 
     def bar(self, layer: int) -> Locator:
         return self.root.get_by_role("img", name=re.compile(f"^Layer {layer}, mean "))

@@ -61,15 +61,21 @@ class TabWays(Clicks):
 
     # why
 
+    def _more_of_why(self) -> None:
+        self.click(self.seen.part("why").get_by_role("button", name="more …"))
+
     def why_of(self, side: str) -> None:
         """Whose stream is split: Query, Key, Both."""
+        self._more_of_why()
         self.one_of("stream of", side)
 
     def open_mlps(self) -> None:
+        self._more_of_why()
         self.one_of("MLPs", "Opened")
 
     def against(self, what: str) -> None:
         """Average, A key …, Nothing."""
+        self._more_of_why()
         self.one_of("compared with", what)
 
     def follow(self) -> None:
