@@ -160,7 +160,8 @@ class Report:
     def groups(self) -> tuple[list[Card], list[Card], list[Card]]:
         """The cards of the papers' claims, of the checks whether the model is sound, and of those of its search."""
         papers = [card for card in self.cards if card.claim.group not in (HEALTH, RETRIEVAL)]
-        return papers, *([card for card in self.cards if card.claim.group == name] for name in (HEALTH, RETRIEVAL))
+        checks, searches = ([card for card in self.cards if card.claim.group == name] for name in (HEALTH, RETRIEVAL))
+        return papers, checks, searches
 
     @property
     def verdicts(self) -> dict[str, int]:

@@ -102,7 +102,8 @@ def _clauses(row: Any) -> Iterator[str]:
             verb, low, high = "falls", -high, -low
         yield f"{MEASURE} {verb} by {abs(row.ndcg):.3f} ({low:.3f} to {high:.3f})"
     if row.gap_p <= FOUND:
-        yield f"the gap of failures {'grows' if row.gap_low > 0 else 'shrinks'} more than standing first explains"
+        gain, low, high = (f"{x:+.3f}".replace("-", "−") for x in (row.gap - row.beside, row.gap_low, row.gap_high))
+        yield f"the gap of failures gains {gain} ({low} to {high}) over that to the right passage’s neighbour"
 
 
 def heads(
@@ -120,6 +121,9 @@ def heads(
     check_lens(lens)
     n, seed = check_number(n, "n is how many heads to run,", 1), check_seed(seed)
     depth, batch_size = check_number(depth, "depth is how many passages to rank anew,", 10), check_batch(batch_size)
+    if lens.sentences.crosses:  # an empty passage makes no pair
+        is_empty = np.array([not text for text in collection.passages])
+        lists = RankedLists(np.where(is_empty[lists.rows], -1, lists.rows), lists.scores)
     generator = np.random.default_rng(seed)
     judged = [query for query in collection.judged if len(lists.passages(query))]
     cases = {case.query: case for case in cases_of(collection, lists, judged, generator)}

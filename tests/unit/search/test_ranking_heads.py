@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 from typing import Any
 
@@ -95,6 +96,16 @@ def test_a_planted_head_is_found(kind: str) -> None:
     assert row["head"] == "L1·H2" and row["finding"] and row["ndcg_high"] < 0 and row["estimate"] < 0
     assert f"Without L1·H2 nDCG@10 falls by {-row['ndcg']:.3f} (" in found.said
     assert found.questions == 20 and found.is_whole and len(found.table) == len(scores_without(kind)) - 1
+
+
+def test_an_empty_passage_makes_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = planted(HeadSite(1, 2), "cross")
+    empty = dataclasses.replace(texts, passages=("", *texts.passages[1:]))
+    inputs: list[Any] = []
+    outputs = HeadRuns.outputs
+    monkeypatch.setattr(HeadRuns, "outputs", lambda self, *given: inputs.extend(given[0]) or outputs(self, *given))
+    assert heads(lens("cross"), empty, lists("cross"), n=1, depth=DEPTH, progress=False).questions == 20
+    assert inputs and all(text.passage for text in inputs)
 
 
 @cache
