@@ -14,8 +14,10 @@ from bertlens import whatif
 from bertlens.errors import BertLensError, InputError
 from bertlens.search.contrast import contrast
 from bertlens.search.exact_search import search
+from bertlens.search.head_runs import head_runs
 from bertlens.search.stages import ranked
 from bertlens.search.vectors import PassageVectors, offsets_of
+from bertlens.widgets.retrieval.case_answers import case
 from unit.search.test_stages import PASSAGES, QUERIES, collection, in_order
 from unit.tiny_encoders import sparse
 
@@ -161,3 +163,7 @@ def test_a_retrieval(tmp_path: Any) -> None:
     other = bl.Lens(sparse("sum"))
     assert len(bl.retrieval(other, QUERIES, corpus, {"1": ["3"]}, progress=False).lists.rows) == 5
     assert len([*tmp_path.glob("*.safetensors")]) == 2  # another pooling has a file of its own
+    with pytest.raises(BertLensError, match=r"whose vectors are small: of a sparse one \.contrast"):
+        head_runs(run.lens, QUERIES[0], PASSAGES[0], 2)
+    page = run.to_html(tmp_path / "run.html").read_text(encoding="utf-8")
+    assert "nDCG@10" in page and case(run.contrast("1", right="3"))["arcs"]["wrong"]
