@@ -87,6 +87,8 @@ def test_attention_is_that_of_its_own_eager_run(lens: bl.Lens, eager: Any) -> No
             assert trace.has_neurons and trace.n_layers == len(maps) == 12
             for layer, expected in enumerate(maps):
                 assert float((trace.attention(layer) - expected).abs().max()) <= 1e-5, (row, layer)
+    terms = traces[1].score_terms(3, 2)
+    assert len(terms) == 2 and float((sum(terms.values()) - traces[1].scores(3)[2]).abs().max()) <= 1e-5
 
 
 @pytest.mark.parametrize("split", ["output", "input"])
