@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError, excerpt
+from ...base.jobs import Job, Stopped
+from ...errors import BertLensError, InputError, excerpt
 from ...model.borrowed import checked_once
 from ...search.retrieval_run import Retrieval
 from ...search.score_difference import Contrast
 from ...search.text_words import TEXTS
 from ...trace.provenance import made_with
 from . import case_answers, collection_answers
+from .all_failures import turns
 from .case_answers import Fields
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 OPEN = 3  # contrasts that are held: each has runs of three texts
 MOST_DRAWS = 50
+PATIENCE = 0.3  # s that a page waits for work of minutes
 
 
 @dataclass(eq=False)
@@ -34,6 +37,7 @@ class RetrievalQuestions:
     def __post_init__(self) -> None:
         self._cases: dict[str, Contrast] = {}  # by what they are of, the last used last
         self._lock = threading.Lock()
+        self._job: Job[Fields] | None = None  # over all failures
 
     @cached_property
     def failures(self) -> pd.DataFrame | None:
@@ -99,9 +103,37 @@ class RetrievalQuestions:
         frequencies = self.retrieval.frequencies if draws else {}
         return case_answers.without(self._contrast(case), side, word, how, draws, frequencies)
 
+    def search_turns(self, act: str) -> Fields:
+        """Whether the named word matters over all failures, see `all_failures.turns`: "start" begins it, "stop" ends
+        it, "look" asks for no work. again, done (a share) while it is at it; idle: where it was not begun."""
+        if self.failures is None or not len(self.failures):
+            raise InputError("no question fails: there is nothing to try")
+        if act == "start" and self._job is None:
+            failures = self.failures
+            self._job = Job(lambda: turns(self.retrieval, failures))
+        if self._job is None:
+            return {"idle": True}
+        if act == "stop":
+            self._job.stop()
+        try:
+            outcome = self._job.made(PATIENCE)
+        except Stopped:
+            self._job = None
+            return {"idle": True}
+        except BertLensError:
+            self._job = None
+            raise
+        return outcome[0] if outcome else {"again": True, "done": self._job.share}
+
     def forget(self) -> None:
         """Let go of the runs that are held."""
         self._cases.clear()
+
+    def close(self) -> None:
+        """End what is at work."""
+        if self._job is not None:
+            self._job.stop()
+        self.forget()
 
     def pair(self, query: str) -> tuple[str, str] | None:
         """The ids of the passages that stand in a question's case; None where it has none."""
@@ -149,5 +181,6 @@ QUESTIONS: dict[str, Callable[..., Fields]] = {
         "search_words",
         "search_heads",
         "search_without",
+        "search_turns",
     )
 }

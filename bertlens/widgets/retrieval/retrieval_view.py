@@ -85,6 +85,8 @@ class RetrievalView(anywidget.AnyWidget):
     def close(self) -> None:
         """Take the view out of its pages, and let go of the runs that it holds."""
         super().close()
+        if self._questions is not None:
+            self._questions.close()
         self._questions = None
 
     def _answer(self, _widget: Any, message: Any, _buffers: Any) -> None:
@@ -127,6 +129,8 @@ class RetrievalView(anywidget.AnyWidget):
         for name in ("search", "search_tables"):
             yield {"op": name}, json_safe(QUESTIONS[name](self._open))
             bar.update()
+        if (look := self._reply(question := {"op": "search_turns", "act": "look"})).get("rows"):
+            yield question, look  # what was tried over all failures, where it was
         for query in carried:
             case = {"query": query, "wrong": None, "right": None, "texts": None}
             questions = [case | {"op": name} for name in ("search_case", "search_words", "search_heads")]

@@ -40,6 +40,8 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">) {
   const shared = {
     kernel,
     get,
+    ask: <T,>(op: string, fields: Record<string, unknown>) =>
+      ask(plain, op, fields, life.signal).then((reply) => reply.fields as T),
     query: bound(plain, "query", life.signal),
     passages: signal({ wrong: null, right: null }) as Search["passages"],
     texts: signal(OWN),

@@ -38,6 +38,7 @@ export interface Search {
   spot: Signal<Spot | null>;
   announcement: Signal<string>;
   get<T>(op: string, fields?: Fields): Answer<T>;
+  ask<T>(op: string, fields: Fields): Promise<T>; // anew each time
 }
 
 export const SearchContext = createContext<Search | null>(null);

@@ -6,7 +6,7 @@ import { type Column, Table, tableCells } from "../parts/table";
 import type { Overview, Row, SheetTable, Tables } from "./answers";
 import { useSearch } from "./state";
 
-type Show = "text" | "count" | number; // digits
+type Show = "text" | "count" | "turn" | number; // digits
 type Spec = [key: string, label: string, show: Show, ends?: [low: string, high: string]];
 
 const P: Spec = ["p_holm", "p, Holm", 3];
@@ -47,6 +47,13 @@ export const SPECS: Record<string, Spec[]> = {
     P,
     ["text", "text", "text"],
   ],
+  turns: [
+    ["query", "question", "text"],
+    ["word", "word that is named", "text"],
+    ["turned", "the order", "turn"],
+    ["random", "random words", 3],
+    ["frequent", "as frequent", 3],
+  ],
   slices: [
     ["kind", "questions by", "text"],
     ["slice", "slice", "text"],
@@ -68,6 +75,7 @@ function shown(row: Row, [key, , show, ends]: Spec): string {
     return low == null || high == null ? "–" : `${number(low, 3)} to ${number(high, 3)}`;
   }
   if (show === "text") return String(row[key] ?? "").replaceAll(key === "kind" ? "_" : "\0", " ");
+  if (show === "turn") return row[key] ? "turns" : "stays";
   const value = asNumber(row, key);
   if (value === null) return "–";
   return show === "count" ? counted(value) : number(value, show);
@@ -79,7 +87,7 @@ export function columnsOf(name: string, rows: Row[]): Column<Row>[] {
   return SPECS[name]!.filter(([key, , , ends]) => has(ends ? ends[0] : key)).flatMap((spec): Column<Row>[] => {
     const [key, label, show, ends] = spec;
     const value = (of: string) => (row: Row) =>
-      show === "text" ? String(row[of] ?? "") : (asNumber(row, of) ?? Number.NaN);
+      show === "text" || show === "turn" ? String(row[of] ?? "") : (asNumber(row, of) ?? Number.NaN);
     const column = {
       name: ends?.[0] ?? key,
       label,

@@ -10,6 +10,7 @@ import { List } from "./list";
 import type { Filter } from "./listfilter";
 import { type Search, SearchContext } from "./state";
 import { Kinds, TableOf } from "./tables";
+import { AllFailures } from "./turns";
 
 type TabName = "questions" | "kinds" | keyof Tables;
 const LABELS: Record<TabName, string> = {
@@ -71,7 +72,10 @@ export function SearchView({ search }: { search: Search }) {
               <OpenCase />
             </div>
           ) : tab.value === "kinds" ? (
-            <Kinds />
+            <>
+              <Kinds />
+              {failures > 0 && <AllFailures failures={failures} />}
+            </>
           ) : (
             <TableOf name={tab.value} />
           )}

@@ -164,6 +164,25 @@ def test_tables_are_those_of_the_retrieval():
     assert [row["difference"] for row in again["before"]["rows"]] == [0.0] * 6
 
 
+def test_the_named_word_is_tried_over_all_failures():
+    view = search().explore()
+    assert answer("search_turns", view, act="look") == {"idle": True}
+    fields = answer("search_turns", view, act="start")
+    while fields.get("again"):
+        assert 0 <= fields["done"] <= 1
+        fields = answer("search_turns", view, act="look")
+    failures, turned, shares = search().failures(), 0, []
+    for row, told in zip(failures.itertuples(), fields["rows"], strict=True):
+        table = search().contrast(row.query, row.wrong, row.right).without(frequencies=search().frequencies)
+        turned += int(table["turned"].iloc[1])
+        shares.append(table["turned"][table["draw"] == "random"].mean())
+        assert (told["query"], told["turned"]) == (row.query, table["turned"].iloc[1])
+    assert f"the order turns in {turned} of {len(failures)} failures (" in fields["said"]
+    assert f"a random word of the same passage in {sum(shares) / len(shares):.2f} of them" in fields["said"]
+    held = elements(view.to_html(contrasts=0, progress=False))
+    assert held[question_name({"op": "search_turns", "act": "look"})] == fields
+
+
 def test_without_judgements_all_questions_are_there_and_two_passages_beside_each_other():
     bare = bl.retrieval(search().lens, QUERIES, CORPUS, progress=False).explore()
     listed = answer("search", bare)["questions"]
