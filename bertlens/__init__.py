@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from .reports import report as report
     from .search import Retrieval as Retrieval
     from .search import retrieval as retrieval
+    from .sentences.pair_similarity import similarity as similarity
     from .sentences.passages import rank as rank
+    from .sentences.sparse_similarity import word_vector as word_vector
     from .sentences.text_similarity import Similarity as Similarity
-    from .sentences.text_similarity import similarity as similarity
     from .tasks import Task as Task
     from .tasks import task as task
     from .text.encoding import InputReport as InputReport
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from .widgets import NeuronView as NeuronView
     from .widgets import NormView as NormView
     from .widgets import RankView as RankView
+    from .widgets import RetrievalView as RetrievalView
     from .widgets import SimilarityView as SimilarityView
     from .widgets import SurveyView as SurveyView
     from .widgets import TaskView as TaskView
@@ -74,6 +76,7 @@ FUNCTIONS["masked_language_model"] = _later(".training", "lens")
 FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
 FUNCTIONS["rank_view"] = _later(".widgets", "RankView")
 FUNCTIONS["rerun"] = _later(".whatif", "rerun")
+FUNCTIONS["retrieval_view"] = _later(".widgets", "RetrievalView")
 FUNCTIONS["sars_cov_2"] = _later(".sars_cov_2", "lens")
 FUNCTIONS["similarity_view"] = _later(".widgets", "SimilarityView")
 FUNCTIONS["task_view"] = _later(".widgets", "TaskView")

@@ -22,8 +22,7 @@ from .run.attention_weights import check_precision
 from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
-from .sentences.late_interaction import sentence_encoder
-from .sentences.own_embedder import tell_answers
+from .sentences.own_embedder import sentence_encoder, tell_answers
 from .sentences.similarity_matrix import check_texts, note_cuts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
 from .text.texts import as_text, entries
@@ -33,9 +32,9 @@ from .trace.trace import Trace
 class Lens:
     """A loaded transformers model and its tokenizer; the model is left exactly as it was by everything done here.
 
-    A SentenceTransformer, CrossEncoder or MultiVectorEncoder of sentence-transformers brings its own tokenizer:
-    Lens(model). `trace` then is of the transformers model in it, without a prompt; `encode` and `similarity` are the
-    object's own.
+    A SentenceTransformer, CrossEncoder, MultiVectorEncoder or SparseEncoder of sentence-transformers brings its own
+    tokenizer: Lens(model). `trace` then is of the transformers model in it, without a prompt; `encode` and `similarity`
+    are the object's own.
     Raises ModelError where the model is not one that bertlens can read (the message lists what works).
     """
 
@@ -212,7 +211,8 @@ class Lens:
         (default: "text"); see `survey.head_stats`. A text beyond the model's limit is cut; a note says how many are.
         Of a SentenceTransformer they are its own, all of its steps and its limit of length included: `encode`, with
         task "query" `encode_query`, with "document" `encode_document`. Another encoder's are the mean of all tokens.
-        A late-interaction encoder has a vector for each token: (n, E), of several texts a list of such.
+        A late-interaction encoder has a vector for each token: (n, E), of several texts a list of such; a sparse
+        encoder a number for each word of the vocabulary, as a sparse tensor.
         Raises InputError for a task or prompt that the model has not, ModelError for a model that makes no vectors.
         """
         checked = check_texts(texts, column=column)

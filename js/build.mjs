@@ -33,23 +33,31 @@ const firm = {
   },
 };
 
-const { outputFiles } = await build({
-  ...common,
-  entryPoints: { widget: "src/index.tsx" },
-  format: "iife",
-  globalName: "made",
-  plugins: [firm],
-  write: false,
-});
-const hash = createHash("sha256").update(outputFiles.map(({ text }) => text).join(""));
-const key = `bertlens ${hash.digest("hex").slice(0, 16)}`;
 rmSync(out, { recursive: true, force: true }); // nothing of an earlier build stays
 mkdirSync(out, { recursive: true });
-for (const { path, text } of outputFiles) {
-  const once = `const widget=globalThis[Symbol.for("${key}")]??=(()=>{${text}return made.default})();`;
-  // bertlens/export/html.py knows how it ends
-  writeFileSync(path, path.endsWith(".js") ? `${once}\nexport{widget as default};\n` : text);
+
+/** Writes the bundle of a widget and its style; what names it in a document. */
+async function widget(name, entry) {
+  const { outputFiles } = await build({
+    ...common,
+    entryPoints: { [name]: entry },
+    format: "iife",
+    globalName: "made",
+    plugins: [firm],
+    write: false,
+  });
+  const hash = createHash("sha256").update(outputFiles.map(({ text }) => text).join(""));
+  const key = `bertlens ${hash.digest("hex").slice(0, 16)}`;
+  for (const { path, text } of outputFiles) {
+    const once = `const widget=globalThis[Symbol.for("${key}")]??=(()=>{${text}return made.default})();`;
+    // bertlens/export/html.py knows how it ends
+    writeFileSync(path, path.endsWith(".js") ? `${once}\nexport{widget as default};\n` : text);
+  }
+  return key;
 }
+
+const key = await widget("widget", "src/index.tsx");
+await widget("search", "src/search/index.tsx"); // of a retrieval: other views load nothing of it
 
 await build({
   ...common,

@@ -39,6 +39,7 @@ SUGAR = {
     "predictions": "trace.predictions()",
     "rank_view": "ranking.explore()",
     "rerun": "trace.rerun()",
+    "retrieval_view": "retrieval.explore()",
     "sars_cov_2": "Lens.sars_cov_2()",
     "similarity_view": "similarity.explore()",
     "task_view": "task.explore(), against.explore() and the view in task.to_html()",

@@ -112,6 +112,7 @@ REPORT = (
     argument(
         "--labels", type=path, metavar="DATA.csv", help="labelled examples (columns text, label): a card of the task"
     ),
+    argument("--search", type=path, metavar="FOLDER", help="questions, passages, relevance, as BEIR has them"),
     argument("--against", type=path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
     argument(
         "--check", type=path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"

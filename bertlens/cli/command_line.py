@@ -247,7 +247,10 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from ..reports.report_command import run
 
-    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "column")
+    names = (
+        *("corpus", "output", "claims", "minutes", "texts", "seed"),
+        *("against", "check", "resume", "labels", "search", "column"),
+    )
     return run(lambda: load_lens(arguments.model), force=arguments.force, **{n: getattr(arguments, n) for n in names})
 
 

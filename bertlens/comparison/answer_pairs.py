@@ -26,6 +26,7 @@ from ..measures.predictions import (
     labels_of,
     masked,
     predictions,
+    states_of,
     words_of,
 )
 from ..trace.trace import Trace
@@ -161,9 +162,7 @@ def _similarity(a: Trace, b: Trace, _words: Alignment, one_training: bool, _k: i
             return NOTHING
         sentence = phrases.SENTENCES_ALIKE_BY.format(both=_pair(x, y))
         return BothAnswers(units.pop(), (Both("", phrases.SENTENCES_ALIKE, x, y),), sentence)
-    in_a, in_b = (
-        embedding(trace, trace.record.output.last_hidden_state[0]).detach().double().cpu() for trace in (a, b)
-    )
+    in_a, in_b = (embedding(trace, states_of(trace, trace.record.output)).detach().double().cpu() for trace in (a, b))
     if not one_training or in_a.shape != in_b.shape:
         return NOTHING
     cosine = float(torch.cosine_similarity(in_a, in_b, dim=0))

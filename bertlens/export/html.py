@@ -141,9 +141,10 @@ def _whole(page: Page, hosted: bool = False) -> str:
     }
     text = pages.render(
         "saved.jinja",
+        drawn="a language model's attention",
         title=page.title,
         footer=page.footer,
-        css=_NOT_ASCII.sub(lambda letter: f"\\{ord(letter[0]):x} ", _css()),
+        css=_ascii_css(_css()),
         data=_json(data),
         answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in texts)]),
         script=_script(page.live is not None),
@@ -214,21 +215,57 @@ def _element(name: str, value: Any) -> str:
     return _ascii(pages.render("element.jinja", name=name, json=_json(value)))
 
 
-def _css() -> str:
-    return bundle.text("widget.css").replace("</", "<\\/")
+def _css(name: str = "widget.css") -> str:
+    return bundle.text(name).replace("</", "<\\/")
+
+
+def _ascii_css(css: str) -> str:
+    return _NOT_ASCII.sub(lambda letter: f"\\{ord(letter[0]):x} ", css)
 
 
 def _script(live: bool) -> str:
-    """The bundle with the saved page started on the widget, safe inside a script element; live: the engine with it."""
-    widget = bundle.text("widget.js")
+    """The bundle with the saved page started on the widget; live: the engine with it."""
+    engine = f", {bundle.function('engine.js')}" if live else ""
+    return _started("widget.js", f"({bundle.function('savedpage.js')})().start(widget{engine})")
+
+
+def _started(name: str, start: str) -> str:
+    """A bundle that ends in its `widget`, and what starts it, safe inside a script element."""
+    widget = bundle.text(name)
     if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
-    engine = f", {bundle.function('engine.js')}" if live else ""
-    start = f"({bundle.function('savedpage.js')})().start(widget{engine})"
     script = f"{widget.removesuffix(_EXPORT)};{start};\n"
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
+
+
+def search_page(title: str, footer: str, state: Mapping[str, Any], answers: Mapping[str, Any]) -> str:
+    """The text of the page of a retrieval's view: what it is set to, and its answers by `question_name`.
+
+    Raises ExportError past 20 MB.
+    """
+    text = _ascii(
+        pages.render(
+            "saved.jinja",
+            drawn="how a language model ranks passages",
+            title=title,
+            footer=footer,
+            css=_ascii_css(_css("search.css")),
+            data=_json(state),
+            answers="\n".join(map(_element, answers, answers.values())),
+            script=_started("search.js", "widget.start()"),
+            rights="",
+            live=None,
+            place="",
+            above="",
+            below="",
+            still="",
+        )
+    )
+    if len(text) > LIMIT:
+        raise ExportError(f"the page would hold {len(text) / 1e6:.0f} MB, the limit is {LIMIT // 1_000_000} MB")
+    return text
 
 
 def too_large(layers: Sequence[int], size: int, of_layer: int) -> ExportError:

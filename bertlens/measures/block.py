@@ -9,7 +9,7 @@ H x H matrix per source token j replaces every tensor of pairs x D.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,8 @@ from torch.nn.functional import linear
 
 from ..errors import ModelError
 from ..model.plain_modules import epsilon
+from ..run.attention_weights import scores_part
+from ..run.score_bias import ScoreBias
 from ..trace.trace import Trace
 
 Map = Callable[[Tensor], Tensor]
@@ -168,10 +170,15 @@ class Block:
         if self.trace.changed_weights(self.layer):
             return self.trace.attention(self.layer, self.dtype)[:, queries].permute(2, 0, 1).contiguous()
         alpha = self._keys.new_empty(self.n_tokens, self.n_heads, len(range(self.n_tokens)[queries]))
-        torch.matmul(self._keys, self._queries[:, queries].transpose(1, 2), out=alpha.transpose(0, 1))
-        alpha *= self.trace.scaling(self.layer)
-        if self._mask is not None:
-            alpha += self._mask[..., queries, :].transpose(-1, -2).movedim(-2, 0)
+        record = self.trace.record.layers[self.layer]
+        if isinstance(record.bias, ScoreBias):  # written out for all queries it is heads x tokens x tokens
+            wide = replace(record, query=self._queries, key=self._keys)
+            alpha.copy_(scores_part(wide, slice(None), queries).permute(2, 0, 1))
+        else:
+            torch.matmul(self._keys, self._queries[:, queries].transpose(1, 2), out=alpha.transpose(0, 1))
+            alpha *= self.trace.scaling(self.layer)
+            if self._mask is not None:
+                alpha += self._mask[..., queries, :].transpose(-1, -2).movedim(-2, 0)
         alpha -= alpha.amax(0)
         alpha.exp_()
         alpha /= alpha.sum(0)

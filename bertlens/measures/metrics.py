@@ -21,7 +21,19 @@ from ..trace.checks import check_rerun
 from ..trace.trace import Trace
 from . import sources
 from .answer_words import word_number
-from .predictions import UNITS, compared, embedder_of, embedding, kind_of, labels_of, masked, one_of, words_of
+from .predictions import (
+    UNITS,
+    compared,
+    embedder_of,
+    embedding,
+    is_sparse,
+    kind_of,
+    labels_of,
+    masked,
+    one_of,
+    states_of,
+    words_of,
+)
 
 Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> a 0-d tensor
 
@@ -134,7 +146,7 @@ def similarity(other: Trace | None = None) -> Metric:
         base = embedding(other or trace, _states(other or trace)).detach()
 
         def read(output: Any) -> Tensor:
-            vector = embedding(trace, output.last_hidden_state[0])
+            vector = embedding(trace, states_of(trace, output))
             return torch.cosine_similarity(vector, base, dim=0) if other is None else compared(trace, vector, base)
 
         return read
@@ -162,10 +174,9 @@ def _states(trace: Trace) -> Tensor:
     output = trace.record.output
     if trace.model is not None and trace.model.why_no_answer:
         raise ModelError(trace.model.why_no_answer)
-    if trace.model is None or "last_hidden_state" not in output:
+    if trace.model is None or trace.model.embedder.output_name not in output:
         raise ModelError(f"{trace.model_name} gives no hidden states as its answer: {_ways(kind_of(trace))}")
-    states: Tensor = output.last_hidden_state[0]
-    return states
+    return states_of(trace, output)
 
 
 def divergence(position: int | None = None) -> Metric:
@@ -257,7 +268,7 @@ def _reading(trace: Trace, position: int | None, token: str | int, rival: str | 
 
 def _position(trace: Trace, position: int | None) -> int:
     kind = kind_of(trace)
-    if kind != "words":
+    if kind != "words" and not is_sparse(trace):
         raise ModelError(f"{trace.model_name} predicts no words: {_ways(kind)}")
     if position is not None:
         check_index(position, trace.n_tokens, "position")

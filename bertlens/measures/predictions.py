@@ -47,6 +47,8 @@ def kind_of(trace: Trace) -> str:
         raise ModelError("this trace was made from attention weights: there is no model to answer")
     if trace.model.why_no_answer:
         raise ModelError(trace.model.why_no_answer)
+    if is_sparse(trace):
+        return "similarity"
     names = [type(module).__name__ for module in trace.model.runner.modules()]
     for ending, kind in KINDS.items():
         if any(name.endswith(ending) for name in names):
@@ -59,6 +61,11 @@ def kind_of(trace: Trace) -> str:
         f"{type(trace.model.runner).__name__} gives an answer that is not read here: masked language models, "
         "classifiers of texts and tokens, question answering and encoders are"
     )
+
+
+def is_sparse(trace: Trace) -> bool:
+    """Whether the model is the masked language model of a sparse encoder, whose logits are made a vector."""
+    return trace.model is not None and trace.model.embedder.output_name == "logits"
 
 
 def masked(trace: Trace) -> list[int]:
@@ -181,8 +188,14 @@ def output_at(trace: Trace, layer: int | None) -> Any:
     return output_of(model, inputs, run)
 
 
+def states_of(trace: Trace, output: Any) -> Tensor:
+    """(S, D) what a text's vector is made of, in the model's output for it: see `model.embedding.Embedder`."""
+    assert trace.model is not None
+    return trace.model.states(output)[0]
+
+
 def embedding(trace: Trace, states: Tensor) -> Tensor:
-    """(E,) a text's vector from its last hidden states (S, D), by the pooling of the model's owner.
+    """(E,) a text's vector from its states (S, D), by the pooling of the model's owner.
 
     A SentenceTransformer's is its own; of another encoder it is the mean of all tokens (`model.embedding.Means`).
     """
@@ -329,7 +342,7 @@ def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:
 
 
 def _similarity(trace: Trace, layer: int | None, k: int) -> list[Row]:
-    vectors = [embedding(text, output_at(text, layer).last_hidden_state[0].double()) for text in texts_apart(trace)]
+    vectors = [embedding(text, states_of(text, output_at(text, layer)).double()) for text in texts_apart(trace)]
     embedder = embedder_of(trace)
     label = SIMILARITIES[embedder.function] + (f" ({embedder.note})" if embedder.note else "")
     return [(-1, 0, label, float(embedder.compare(*vectors).detach()), float("nan"))]

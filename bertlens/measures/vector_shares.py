@@ -11,7 +11,7 @@ from ..base.vocabulary import phrases
 from ..errors import ModelError
 from ..trace.trace import Trace
 from .attribution.gradient_methods import gradient_input
-from .predictions import embedder_of, embedding, kind_of
+from .predictions import embedder_of, embedding, kind_of, states_of
 
 NEXT_TO_NOTHING = 5e-4  # of biases: no third decimal
 WITH_BIASES = (
@@ -52,7 +52,7 @@ def vector_shares(trace: Trace) -> VectorShares:
     """
     if kind_of(trace) != "similarity":
         raise ModelError(phrases.NO_VECTOR.format(model=trace.model_name))
-    embedder, states = embedder_of(trace), trace.record.output.last_hidden_state[0]
+    embedder, states = embedder_of(trace), states_of(trace, trace.record.output)
     if pooled := pooled_shares(trace, states):
         values, biases = pooled
         told = phrases.POOLED if abs(biases) < NEXT_TO_NOTHING else WITH_BIASES.format(biases=f"{biases:.3f}")
@@ -60,7 +60,7 @@ def vector_shares(trace: Trace) -> VectorShares:
     direction = _direction(trace, states)
 
     def along(output: Any) -> Tensor:
-        return embedding(trace, output.last_hidden_state[0]).to(direction.dtype) @ direction
+        return embedding(trace, states_of(trace, output)).to(direction.dtype) @ direction
 
     why = embedder.why_no_sum("cosine") or "its pooling reads one token"
     return VectorShares(gradient_input(trace, along).values.double().cpu(), "gradient", SLOPED.format(why=why))

@@ -75,6 +75,11 @@ class Model:
         table: Tensor = weight() if callable(weight) else weight
         return table
 
+    def states(self, output: Any) -> Tensor:
+        """(N, S, D) what a text's vector is made of, in the model's output."""
+        states: Tensor = output[self.embedder.output_name]
+        return states
+
     def locked(self) -> AbstractContextManager[None]:
         """Holds what a run changes: all configs of the model."""
         return locked(private.configs(self.runner))

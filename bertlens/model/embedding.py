@@ -16,8 +16,12 @@ SIMILARITIES = {  # name of a similarity function -> what its number is called
 
 
 class Embedder(Protocol):
-    """How a model makes a vector of E numbers of a text of S tokens, whose last hidden states are D wide."""
+    """How a model makes a vector of E numbers of a text of S tokens, whose states are D wide.
 
+    The states are the last hidden ones, of a sparse encoder the logits over the vocabulary.
+    """
+
+    output_name: str  # of the states in the model's output
     note: str  # beside its numbers, "" where they are the model's own
 
     @property
@@ -48,7 +52,7 @@ class Embedder(Protocol):
 class Means:
     """The mean of all tokens, template ones included, compared by the cosine (Reimers and Gurevych 2019)."""
 
-    function = "cosine"
+    output_name, function = "last_hidden_state", "cosine"
 
     def __init__(self, note: str = "mean of all tokens"):
         self.note = note

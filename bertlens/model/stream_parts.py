@@ -1,6 +1,6 @@
 """What a split of the residual stream needs of a family beside its layers: embeddings, activation, rotation, last norm.
 
-`architectures.Adapter.stream` holds one. Every getter is None where the family has no such part.
+`families.Adapter.stream` holds one. Every getter is None where the family has no such part.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ FORMAT = 1
 TASK_SITES = 4  # heads and MLPs of the card of a task, and as many at random
 TASK_SCORES = 4  # of all examples
 HEALTH = "health"  # the group of the checks whether the model is sound
+RETRIEVAL = "retrieval"  # the group of the checks of its search
 MANY = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 MOST_EACH = 1000  # texts whose numbers are written down one by one
 
@@ -156,10 +157,11 @@ class Report:
         )
 
     @property
-    def groups(self) -> tuple[list[Card], list[Card]]:
-        """The cards of the papers' claims, and those of the checks whether the model is sound."""
-        papers = [card for card in self.cards if card.claim.group != HEALTH]
-        return papers, [card for card in self.cards if card.claim.group == HEALTH]
+    def groups(self) -> tuple[list[Card], list[Card], list[Card]]:
+        """The cards of the papers' claims, of the checks whether the model is sound, and of those of its search."""
+        papers = [card for card in self.cards if card.claim.group not in (HEALTH, RETRIEVAL)]
+        checks, searches = ([card for card in self.cards if card.claim.group == name] for name in (HEALTH, RETRIEVAL))
+        return papers, checks, searches
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -172,9 +174,18 @@ class Report:
         return _verdicts(self.groups[1])
 
     @property
+    def searches(self) -> dict[str, int]:
+        """How many of the checks of its search hold, differ and cannot be told; none without relevance."""
+        return _verdicts(self.groups[2])
+
+    @property
     def said(self) -> str:
-        """Both counts in words, as a page, a shell and a notebook say them."""
-        pairs = (("of the papers' claims", self.verdicts), ("of the checks of the model", self.checks))
+        """The counts in words, as a page, a shell and a notebook say them."""
+        pairs = (
+            ("of the papers' claims", self.verdicts),
+            ("of the checks of the model", self.checks),
+            ("of those of its search", self.searches),
+        )
         return "; ".join(f"{name} {', '.join(census(n).values())}" for name, n in pairs if any(n.values()))
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,6 +195,7 @@ class Report:
             **self.facts,
             "verdicts": self.verdicts,
             "checks": self.checks,
+            **({"searches": self.searches} if self.groups[2] else {}),
             "claims": [card.to_dict() for card in self.cards],
             "made": dict(self.made),
         }

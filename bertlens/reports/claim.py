@@ -18,6 +18,7 @@ PAPERS = {
     "sun": "Sun et al. 2024, arXiv 2402.17762",
     "fesser": "Fesser et al. 2026, arXiv 2606.08105",
     "health": "no paper: what a sound model does",
+    "retrieval": "no paper: what a search is for",
 }
 BASE = "BERT-base"
 # What the lines of claims begin with, beside lens, texts (those of the report) and treebank

@@ -28,6 +28,7 @@ def run(
     check: Path | None = None,
     resume: bool = False,
     labels: Path | None = None,
+    search: Path | None = None,
     column: str | None = None,
     force: bool = False,
 ) -> int:
@@ -43,7 +44,7 @@ def run(
     files = [output] if kind == ".json" else [output, output.with_name(f"{output.stem}-numbers.json")]
     claims_of(claims)
     numbers_against, earlier = (None if path is None else read(path) for path in (against, check))
-    inputs = [corpus, labels, against, check]
+    inputs = [corpus, labels, search, against, check]
     check_outputs("report", files, inputs, force=force)
     resume_file = output.with_name(f"{output.stem}.part.npz")
     check_outputs("report", [resume_file], inputs, force=force, is_earlier=lambda path: texts_in(path) is not None)
@@ -58,7 +59,15 @@ def run(
         flush=True,
     )
     outcome = report(
-        lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=resume_file, labels=labels, column=column
+        lens,
+        corpus,
+        claims,
+        texts=len(plan.texts),
+        seed=seed,
+        resume=resume_file,
+        labels=labels,
+        search=search,
+        column=column,
     )
     replace(outcome, made={**outcome.made, "by": signature("report")}).to_json(files[-1])
     if kind == ".html":

@@ -16,7 +16,7 @@ from ..errors import BertLensError, ExportError
 from ..export import html, pages
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from .cards import HEALTH, Card, census
+from .cards import HEALTH, RETRIEVAL, Card, census
 from .charts import chart
 from .claim import PAPERS, SETUP
 from .report_comparison import difference, same_texts
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .cards import Report
 
 LIMIT = 5_000_000  # bytes of the page
+SEARCH_LIMIT = 3_000_000  # with the cards of a search
 WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page grows too large
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
 GROUNDS = {verdict: colors.VERDICTS["light"][name] for verdict, name in CLASSES.items()}  # white is read on each
@@ -50,7 +51,7 @@ def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: 
                     text = html.to_html(page)
             except ExportError:
                 continue
-            if len(text) <= LIMIT:
+            if len(text) <= (SEARCH_LIMIT if report.groups[2] else LIMIT):
                 return text
     raise ExportError("no text fits into the page beside the cards: save the numbers, report.to_json(path)")
 
@@ -89,7 +90,7 @@ def notebook_cards(report: Report) -> str:
 
 def _fields(report: Report, layers: set[int], against: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What page and notebook show of a report."""
-    papers, checks = report.groups
+    papers, checks, searches = report.groups
 
     def group(name: str, title: str, cards: Sequence[Card], verdicts: Mapping[str, int]) -> dict[str, Any]:
         fields = [_card(card, layers, None if against is None else _other(card, report, against)) for card in cards]
@@ -108,6 +109,7 @@ def _fields(report: Report, layers: set[int], against: Mapping[str, Any] | None 
         "groups": [
             group("papers", "", papers, report.verdicts),
             group(HEALTH, "Is the model sound?", checks, report.checks),
+            group(RETRIEVAL, "How good is its search?", searches, report.searches),
         ],
         "labelled": report.labelled,
     }

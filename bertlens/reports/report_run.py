@@ -18,6 +18,7 @@ from ..base.progress import bar
 from ..errors import InputError, ModelError, SelectionError, check_number, check_seed, excerpt
 from ..export import bundle
 from ..lens import Lens
+from ..search import Retrieval, retrieval
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.text_statistics import Lengths, text_statistics
 from ..tasks import task
@@ -28,12 +29,13 @@ from . import attention_numbers, few_texts, health_numbers, sink_numbers, vector
 from .attention_passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
 from .cards import Card, Report, task_card
 from .claim import SETUP
-from .claims import CLAIMS, GROUPS, Claim
+from .claims import CLAIMS, GROUPS, RETRIEVAL, Claim
 from .excerpt_pairs import NAME, pairs, singles
 from .registry import FEW_MEASURES, MEASURES, layer_count, middle
 from .report_page import LIMIT
 from .resume_file import PLACES, ResumeFile
 from .rules import Measured, verdict
+from .search_claims import SearchNumbers
 from .text_numbers import TextNumbers, gather
 
 TEXTS = 200
@@ -60,6 +62,7 @@ def report(
     resume: str | Path | None = None,
     progress: bool = True,
     labels: Any = None,
+    search: Any = None,
     column: str | tuple[str, str] | None = None,
 ) -> Report:
     """What four papers found, on this model: a Report with a card for every claim.
@@ -72,6 +75,8 @@ def report(
     resume: a file; what is done is kept in it now and then, and a later call for the same report goes on from there. It
     is deleted when the report is whole.
     labels: labelled examples, as `bl.task` takes them: the page then has a card of the task too.
+    search: what `bl.retrieval` gave of this model, with relevance, or the folder (as BEIR has them) that it is given:
+    then there are cards of the ranking too, and the page has 3 MB at most.
     The same texts, seed, versions and number of threads give the same numbers. An interrupt (Ctrl-C) ends the pass with
     a warning, and the report is of the texts that were done. Texts that are too long for the model are cut.
     Raises InputError for an empty corpus, one that cannot be read, and weights that are NaN; SelectionError for a
@@ -82,6 +87,7 @@ def report(
             f"report(lens, corpus) takes a lens first, not {type(lens).__name__}: bl.Lens(model, tokenizer)"
         )
     selection = claims_of(claims)
+    ranking = None if search is None else searched(lens, search, progress)
     treebank = _treebank(corpus)
     labelled = None if labels is None else task(lens, labels, progress=progress)
     plan = draw(lens, corpus, minutes, texts, seed, column)
@@ -99,6 +105,8 @@ def report(
     items = [entry.item for entry in entries if entry.number in texts_run]
     names = [c.name for c in selection if c.name in FEW_MEASURES and (file is None or c.name not in file.claims)]
     close = few_texts.measure_few(lens, items) if names else None
+
+    searches = None if ranking is None else SearchNumbers(ranking, seed, progress)
 
     def measured_of(name: str) -> Measured:
         if file is None or name in MEASURES or len(texts_run) < len(entries):
@@ -120,6 +128,8 @@ def report(
         for claim in selection:
             measurements.append((claim, measured_of(claim.name)))
             progress_bar.update()
+    if searches is not None:
+        measurements += [(claim, searches.measured(claim.name)) for claim in RETRIEVAL]
     if name := lens.borrowed.change(model, whole=True):
         raise ModelError(f"the model has changed while its report was made ({name}): make it again")
     places = _places(numbers)
@@ -133,6 +143,17 @@ def report(
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - start, 1)
     }, "" if labelled is None else task_card(labelled, seed))  # fmt: skip
+
+
+def searched(lens: Lens, search: Any, progress: bool) -> Retrieval:
+    """The ranking of a search, made where it is a folder. Raises InputError without judgements, and for that of another
+    model."""
+    ranking = search if isinstance(search, Retrieval) else retrieval(lens, None, search, progress=progress)
+    if ranking.lens.borrowed.identity() != lens.borrowed.identity():
+        raise InputError(f"search= is a ranking of {ranking.lens.model_name}: a report is of one model")
+    if not ranking.collection.judged:
+        raise InputError("search= needs relevance: without it nothing tells how good a ranking is")
+    return ranking
 
 
 def _report_identity(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def _sentence(row: Any) -> str:
     ends = f"({100 * row.share:.0f} %, {100 * row.low:.0f} to {100 * row.high:.0f})"
     if row.kind == ROLES:
         count = count.replace("roles moves", "roles move")
-    more = ", more often than not: the model hardly reads it" if row.finding else ""
+    more = ", more often than chance gives: to this model a filler is more" if row.finding else ""
     return f"In {count} {ends}{more}."
 
 

@@ -13,16 +13,18 @@ import numpy as np
 from ..errors import InputError, check_number
 from ..sentences.encoders import COSINE, DOT, EUCLIDEAN, MANHATTAN
 from .ranked_lists import RankedLists
+from .sparse_search import LEAST_NORM, sparse_search
 from .vectors import PassageVectors
 
 DEPTH = 200
 MAXSIM, MEAN_MAXSIM = "maxsim", "meanmaxsim"
-FUNCTIONS = (COSINE, DOT, EUCLIDEAN, MANHATTAN, MAXSIM, MEAN_MAXSIM)
+POOLED = (COSINE, DOT, EUCLIDEAN, MANHATTAN)
+FUNCTIONS = (*POOLED, MAXSIM, MEAN_MAXSIM)
+NO_NUMBER = "vectors hold what is no number (NaN or infinite): delete the file they were read from"
 UNSCORED = -1e9  # what sentence-transformers gives a passage of whose tokens none is scored
 BLOCK, LATE_BLOCK = 1024, 64  # passages: what stays near the processor
 QUESTION_ROWS = 256
 PAIRS = 1 << 16  # candidates of all questions that are sorted out at once, at least
-LEAST_NORM = 1e-12  # torch's own, below which it does not divide
 UNIT = 2.0**-24  # what one step of float32 rounds by, at most, as a share
 
 
@@ -59,6 +61,10 @@ def search(
     """
     _check(queries, vectors, function)
     depth = min(check_number(depth, "depth is how many passages to rank,", 1), len(vectors))
+    if vectors.columns is not None:
+        if not np.isfinite(vectors.rows).all():
+            raise InputError(NO_NUMBER)
+        return sparse_search(queries, vectors, function, order, depth)
     is_late = vectors.offsets is not None
     block = (LATE_BLOCK if is_late else BLOCK) if block is None else block
     block = check_number(block, "block is how many passages to score at once,", 1)
@@ -80,6 +86,8 @@ def search(
 def _check(queries: PassageVectors, vectors: PassageVectors, function: str) -> None:
     if function not in FUNCTIONS:
         raise InputError(f"no similarity function {function!r} is searched by: there are {', '.join(FUNCTIONS)}")
+    if vectors.columns is not None and queries.columns is not None and function in POOLED:
+        return
     is_late = function in (MAXSIM, MEAN_MAXSIM)
     if is_late != (vectors.offsets is not None) or is_late != (queries.offsets is not None):
         raise InputError(f"{function} is of {'a vector for each token' if is_late else 'one vector for each text'}")
@@ -103,7 +111,7 @@ def _candidates(queries: PassageVectors, vectors: PassageVectors, function: str,
         else:
             scores, errors = _similarities(rows, passages, function)
         if not np.isfinite(scores).all():
-            raise InputError("vectors hold what is no number (NaN or infinite): delete the file they were read from")
+            raise InputError(NO_NUMBER)
         if end - start >= depth and np.isinf(least).any():
             low = scores - errors
             least = np.maximum(least, np.partition(low, end - start - depth, axis=1)[:, end - start - depth])

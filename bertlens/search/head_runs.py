@@ -19,6 +19,7 @@ from ..run.interventions import Run, wrapped
 from ..run.masks import mask_slopes
 from ..sentences.encoders import PlainEncoder, SentenceEncoder
 from ..sentences.late_interaction import LateEncoder
+from ..sentences.sparse_encoder import SparseTextEncoder
 from ..text.encoding import Encoding
 from ..whatif.reruns import check
 
@@ -201,7 +202,13 @@ class CrossRuns(HeadRuns):
 
 
 def head_runs(lens: Lens, query: str, passage: str, batch_size: int) -> HeadRuns:
-    """Runs of a model, tried on a question and a passage. Raises ModelError for late interaction and as `HeadRuns`."""
+    """Runs of a model, tried on a question and a passage. Raises ModelError for late interaction, for
+    sparse vectors, of which those of all heads would fill the memory, and as `HeadRuns`."""
+    if isinstance(lens.sentences, SparseTextEncoder):
+        raise ModelError(
+            "heads are switched off in encoders whose vectors are small: of a sparse one .contrast(…).by('head') and "
+            ".rerun(whatif.off(layer, head)) tell of one question"
+        )
     if isinstance(lens.sentences, LateEncoder) or not isinstance(lens.sentences, SentenceEncoder | PlainEncoder):
         raise ModelError("heads are switched off in encoders with one vector a text, and in cross-encoders")
     kind = CrossRuns if lens.sentences.crosses else VectorRuns

@@ -102,7 +102,8 @@ def _clauses(row: Any) -> Iterator[str]:
             verb, low, high = "falls", -high, -low
         yield f"{MEASURE} {verb} by {abs(row.ndcg):.3f} ({low:.3f} to {high:.3f})"
     if row.gap_p <= FOUND:
-        yield f"the gap of failures {'grows' if row.gap_low > 0 else 'shrinks'} more than standing first explains"
+        gain, low, high = (f"{x:+.3f}".replace("-", "−") for x in (row.gap - row.beside, row.gap_low, row.gap_high))
+        yield f"the gap of failures gains {gain} ({low} to {high}) over that to the right passage’s neighbour"
 
 
 def heads(
@@ -120,9 +121,12 @@ def heads(
     check_lens(lens)
     n, seed = check_number(n, "n is how many heads to run,", 1), check_seed(seed)
     depth, batch_size = check_number(depth, "depth is how many passages to rank anew,", 10), check_batch(batch_size)
+    if lens.sentences.crosses:  # an empty passage makes no pair
+        is_empty = np.array([not text for text in collection.passages])
+        lists = RankedLists(np.where(is_empty[lists.rows], -1, lists.rows), lists.scores)
     generator = np.random.default_rng(seed)
     judged = [query for query in collection.judged if len(lists.passages(query))]
-    cases = {case.query: case for case in _cases(collection, lists, judged, generator)}
+    cases = {case.query: case for case in cases_of(collection, lists, judged, generator)}
     if len(cases) < FEWEST:
         raise InputError(
             f"{len(cases)} questions with a right and a wrong passage in their lists are too few to tell which heads "
@@ -131,7 +135,7 @@ def heads(
     order = generator.permutation(judged).tolist()
     choice = [cases[query] for query in order[::2] if query in cases]
     failures = [cases[query] for query in order[1::2] if query in cases and cases[query].fails]
-    plan = Plan(
+    plan = Trials(
         {case.query: [case.wrong, case.right, case.neighbour] for case in failures},
         {query: lists.passages(query)[:depth].tolist() for query in order[1::2]},
     )
@@ -146,7 +150,7 @@ def heads(
     return _told(study.runs.sites, sites, estimates, study.of_gaps, ndcg, depth, is_whole)
 
 
-class Plan(NamedTuple):
+class Trials(NamedTuple):
     """Question -> the places of passages that it is scored with: of failures (wrong, right, neighbour); of all, those
     that are ranked anew."""
 
@@ -173,7 +177,7 @@ class Study:
     def _inputs(self, query: int, passages: Sequence[int]) -> list[Input]:
         return self.runs.inputs(*self._texts(query, passages))
 
-    def cost(self, choice: Sequence[Case], plan: Plan, n: int) -> str:
+    def cost(self, choice: Sequence[Case], plan: Trials, n: int) -> str:
         """What the study will take, in one line, from a pass over some of its inputs."""
         estimated = {x for case in choice for x in self._inputs(case.query, [case.wrong, case.right, case.neighbour])}
         run = [*dict.fromkeys(x for _, query, passages in plan.steps() for x in self._inputs(query, passages))]
@@ -208,7 +212,7 @@ class Study:
             means.append(self.runs.slopes(weights).ravel() if pairs else np.full(len(self.runs.sites), math.nan))
         return means[0], means[1]
 
-    def run(self, plan: Plan, sites: Sequence[HeadSite]) -> bool:
+    def run(self, plan: Trials, sites: Sequence[HeadSite]) -> bool:
         """Fill `of_gaps` and `of_lists`; False where an interrupt ended it. It raises where too little was done."""
         steps = [*plan.steps()]
         uses = Counter(x for _, query, passages in steps for x in self._inputs(query, passages))
@@ -238,10 +242,10 @@ class Study:
         return True
 
 
-def _cases(
+def cases_of(
     collection: Collection, lists: RankedLists, judged: Sequence[int], generator: np.random.Generator
 ) -> Iterator[Case]:
-    """Of the questions whose lists have a right and a wrong passage."""
+    """Of the questions whose lists have a right and a wrong passage; the neighbour stands above or below at random."""
     for query in judged:
         rows, relevant = lists.passages(query), collection.relevant(query)
         is_right = np.array([collection.documents[row] in relevant for row in rows])

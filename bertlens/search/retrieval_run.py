@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.atomic import check_writable, text_file
 from ..base.notes import note
 from ..base.paths import as_path
+from ..base.registered import registered
 from ..errors import ExportError, InputError, check_batch, check_lens, check_number, excerpt
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
@@ -239,6 +240,11 @@ class Retrieval:
         """Write all tables as one page that needs no kernel and no network. probe, heads: what the methods of this name
         gave, to stand on it too. Raises ExportError."""
         return text_file(page(self, probe, heads), path)
+
+    def explore(self, **options: Any) -> Any:
+        """The questions as a view: the worst failures first, why each, what if a word or a head were not there. A
+        RetrievalView, which takes these arguments."""
+        return registered("retrieval_view")(self, **options)
 
     def _check_judged(self) -> None:
         if not self.collection.judged:

@@ -19,6 +19,8 @@ from ..sentences.encoders import COSINE, DOT, MANHATTAN, SentenceLens
 from ..sentences.inputs import check_by, why_no_input
 from ..sentences.late_interaction import LateEncoder, LateSimilarity, TokensReading, late_notes
 from ..sentences.own_embedder import MANHATTAN_SUM
+from ..sentences.sparse_encoder import SparseTextEncoder
+from ..sentences.sparse_similarity import NO_INPUT, SparseSimilarity
 from ..sentences.text_pair import Side
 from ..sentences.text_similarity import SPLITS, Similarity
 from ..sentences.token_parts import held_notes, no_sum
@@ -78,8 +80,11 @@ class VectorContrast(Contrast):
     def words(self, text: str) -> TextWords:
         side = self._side(check_text_name(text))
         units = side.units()
-        biased = self.of == "input" or bool(side.parts[-1].any())
-        return TextWords.of(side.names(units), units, [*map(side.is_of_text, units)], biased)
+        return TextWords.of(side.names(units), units, [*map(side.is_of_text, units)], self._is_biased(side))
+
+    def _is_biased(self, side: Side) -> bool:
+        """Whether biases have a row of their own."""
+        return self.of == "input" or bool(side.parts[-1].any())
 
     @cached_property
     def _question_parts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +146,7 @@ class VectorContrast(Contrast):
             trace = side.trace
             check_changes(trace, changes)
             assert trace.model is not None
-            states = output_of(trace.model, trace.inputs(), Run([tuple(changes)])).last_hidden_state
+            states = trace.model.states(output_of(trace.model, trace.inputs(), Run([tuple(changes)])))
             vectors.append(self._vectors(side, iter([(states, side.keep[None])])))
         query, *passages = vectors
         wrong, right = (float(self.lens.sentences.similarity(query, vector)[0, 0]) for vector in passages)
@@ -205,6 +210,31 @@ class LateContrast(VectorContrast):
         ]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseContrast(VectorContrast):
+    """See `contrast`. Of a sparse encoder: words of a text are those whose tokens made the weights."""
+
+    pairs: tuple[SparseSimilarity, SparseSimilarity]
+
+    def vocabulary(self) -> DataFrame:
+        """The words of the vocabulary that the question shares with either passage, those that speak most for the wrong
+        one first: word, id, the weights query, wrong and right (0 where a vector lacks it), part_wrong and part_right,
+        which sum to the scores, and their difference. Raises ModelError where there is no sum."""
+        from pandas import DataFrame, concat
+
+        self.check()
+        tables = [pair.words().set_index(["word", "id"])[["weight_a", "weight_b", "part"]] for pair in self.pairs]
+        table = concat(tables, axis=1, keys=TEXTS[1:]).fillna(0.0)
+        query = table["wrong"]["weight_a"].where(table["wrong"]["weight_a"] > 0, table["right"]["weight_a"])
+        weights = {"query": query, **{name: table[name]["weight_b"] for name in TEXTS[1:]}}
+        parts = {f"part_{name}": table[name]["part"] for name in TEXTS[1:]}
+        columns = weights | parts | {"difference": parts["part_wrong"] - parts["part_right"]}
+        return DataFrame(columns).sort_values("difference", ascending=False, kind="stable").reset_index()
+
+    def _is_biased(self, side: Side) -> bool:
+        return False
+
+
 def _tokens_of(side: Side) -> TokensReading:
     assert isinstance(side.reading, TokensReading)
     return side.reading
@@ -237,13 +267,19 @@ def vector_contrast(
             LateSimilarity(lens, x, (query, side), (), fingerprint) for x, side in zip(values, passages, strict=True)
         ]
         return LateContrast(lens, texts, tasks, scores, tuple(notes), fingerprint, (late[0], late[1]), "output")
-    single = encoder.modes.single
+    is_sparse = isinstance(encoder, SparseTextEncoder)
+    if is_sparse and of == "input":
+        raise SelectionError(NO_INPUT)
+    single = encoder.modes.single and not is_sparse
     of = of or ("input" if single else "output")
     notes = [TIME if single else BY_INPUT] if of == "input" else []
     notes += [*filter(None, [encoder.note]), *held_notes(encoder)]
     notes += [*(note for text, side in read for note in side.notes(subject(text))), *unknown]
-    pairs = [Similarity(lens, x, (query, side), (), fingerprint) for x, side in zip(values, passages, strict=True)]
-    return VectorContrast(lens, texts, tasks, scores, tuple(notes), fingerprint, (pairs[0], pairs[1]), of)
+    arguments = [(lens, x, (query, side), (), fingerprint) for x, side in zip(values, passages, strict=True)]
+    about = lens, texts, tasks, scores, tuple(notes), fingerprint
+    if is_sparse:
+        return SparseContrast(*about, (SparseSimilarity(*arguments[0]), SparseSimilarity(*arguments[1])), of)
+    return VectorContrast(*about, (Similarity(*arguments[0]), Similarity(*arguments[1])), of)
 
 
 def _batch(side: Side) -> Any:

@@ -6,32 +6,42 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
 from ..base.paths import as_path
-from ..errors import ModelError, check_batch, check_lens
+from ..errors import InputError, ModelError, check_batch, check_lens
 from ..lens import Lens
 from ..sentences.encoders import NO_VECTORS, WINDOW
 from ..sentences.late_interaction import LateEncoder
 from ..sentences.similarity_matrix import check_texts
+from ..sentences.sparse_encoder import SparseTextEncoder
 from . import vectors_file
 from .long_work import complete
 
 STEPS = 127  # of an int8 row to each side of 0
 UNSCALED = np.empty(0, np.float32)
-Matrix: TypeAlias = tuple[np.ndarray, np.ndarray]  # of a text: (n, E) its rows, (n,) their scales, of float32 (0,)
+
+
+class Matrix(NamedTuple):
+    """Of a text."""
+
+    rows: np.ndarray  # (n, E), of a sparse encoder (n, 1): the weights that are not 0
+    scales: np.ndarray = UNSCALED  # (n,) of int8 rows, of float32 (0,)
+    columns: np.ndarray | None = None  # (n,) int32 of a sparse encoder: the words that the weights are of, ascending
 
 
 @dataclass(frozen=True, eq=False)
 class PassageVectors:
-    """Vectors of P texts. Of late interaction T rows in all, those of a text behind each other."""
+    """Vectors of P texts. Of late interaction T rows in all, those of a text behind each other; of a sparse encoder T
+    weights in all: nothing of the vocabulary's size."""
 
-    rows: np.ndarray  # (P, E), of late interaction (T, E): float32, or int8
+    rows: np.ndarray  # (P, E), of late interaction (T, E), of a sparse encoder (T, 1): float32, or int8
     scales: np.ndarray | None = None  # (P,) or (T,) float32: what an int8 row is multiplied by
-    offsets: np.ndarray | None = None  # (P + 1,) int64 where the rows of each text begin, of late interaction
+    offsets: np.ndarray | None = None  # (P + 1,) int64 where the rows of each text begin, where there are T
+    columns: np.ndarray | None = None  # (T,) int32 the words of the vocabulary, of a sparse encoder
 
     def __len__(self) -> int:
         return len(self.rows if self.offsets is None else self.offsets[1:])
@@ -64,8 +74,8 @@ class PassageVectors:
         """Those of these texts alone, in this order."""
         places = self.places(texts)
         lengths = None if self.offsets is None else np.diff(self.offsets)[texts]
-        scales = None if self.scales is None else self.scales[places]
-        return PassageVectors(self.rows[places], scales, None if lengths is None else offsets_of(lengths))
+        scales, columns = (None if array is None else array[places] for array in (self.scales, self.columns))
+        return PassageVectors(self.rows[places], scales, None if lengths is None else offsets_of(lengths), columns)
 
 
 def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -89,16 +99,20 @@ def encoded(
     texts is not made again; texts that are not among them leave it when it is next written. Ctrl-C saves and ends.
     int8: each row in whole steps of its largest number / 127, a quarter of the memory; scores are of the rounded rows.
 
+    Of a sparse encoder the weights that are not 0 are stored, each with its word.
+
     Raises BertLensError, one sentence, after Ctrl-C where there is a file: the same call goes on; InputError for a
-    file that is cut, of another model, task, prompt or type of numbers, or that another run writes; ModelError for a
-    cross-encoder, and for vectors that are no numbers.
+    file that is cut, of another model, task, prompt or type of numbers, or that another run writes, and for int8 of a
+    sparse encoder; ModelError for a cross-encoder, and for vectors that are no numbers.
     """
     check_lens(lens)
     texts, batch_size = check_texts(list(texts)), check_batch(batch_size)
     if lens.sentences.crosses:
         raise ModelError(NO_VECTORS)
+    if int8 and isinstance(lens.sentences, SparseTextEncoder):
+        raise InputError("a sparse encoder's vectors are a few weights a text, stored as they are: leave int8 out")
     digests = [hashlib.blake2b(text.encode(), digest_size=vectors_file.DIGEST).digest() for text in texts]
-    is_late = isinstance(lens.sentences, LateEncoder)
+    is_ragged = isinstance(lens.sentences, LateEncoder | SparseTextEncoder)
     matrices: dict[bytes, Matrix] = {}
     path = None if file is None else as_path(file)
     about: dict[str, Any] = {}
@@ -112,12 +126,12 @@ def encoded(
             matrices = dict(zip(saved_digests, _split(saved), strict=True))
     missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in matrices}
     if not missing:
-        return _joined([matrices[digest] for digest in digests], int8, is_late)
+        return _joined([matrices[digest] for digest in digests], int8, is_ragged)
 
     def save() -> None:
         ready = [digest for digest in digests if digest in matrices]
         if path is not None and ready:
-            vectors_file.write(path, about, ready, [matrices[digest] for digest in ready], int8, is_late)
+            vectors_file.write(path, about, ready, [matrices[digest] for digest in ready], int8, is_ragged)
 
     def encode(window: Sequence[bytes]) -> list[Matrix]:
         vectors = lens.sentences.encode([missing[digest] for digest in window], task, None, batch_size, False)
@@ -128,7 +142,7 @@ def encoded(
     complete(matrices, order, encode, WINDOW * batch_size, path, save, "text", "vectors", progress)
     texts_in_order = [matrices[digest] for digest in digests]
     if path is None:
-        return _joined(texts_in_order, int8, is_late)
+        return _joined(texts_in_order, int8, is_ragged)
     matrices.clear()
     del texts_in_order
     return _read(path, about)[1]
@@ -136,37 +150,49 @@ def encoded(
 
 def _matrices(vectors: Any, int8: bool, name: str) -> list[Matrix]:
     """Of each text. vectors: what an encoder gives, (N, E) or of each text (n, E)."""
-    if isinstance(vectors, Tensor):
+    columns: list[np.ndarray] | None = None
+    if isinstance(vectors, Tensor) and vectors.is_sparse:
+        texts, words = vectors.indices().cpu().numpy()  # in the order of texts, then of words
+        ends = offsets_of(np.bincount(texts, minlength=len(vectors)))[1:-1]
+        rows, columns = vectors.values().float().cpu().numpy()[:, None], np.split(words.astype(np.int32), ends)
+        matrices = np.split(rows, ends)
+    elif isinstance(vectors, Tensor):
         rows = vectors.float().cpu().numpy()
         matrices = [rows[at : at + 1] for at in range(len(rows))]
     else:
         matrices = [matrix.float().cpu().numpy() for matrix in vectors]
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ModelError(f"{name} makes vectors that are no numbers (NaN or infinite): its weights may be damaged")
-    return [_rounded(matrix) if int8 else (matrix, UNSCALED) for matrix in matrices]
+    if columns is not None:
+        return [Matrix(matrix, columns=words) for matrix, words in zip(matrices, columns, strict=True)]
+    return [_rounded(matrix) if int8 else Matrix(matrix) for matrix in matrices]
 
 
 def _rounded(rows: np.ndarray) -> Matrix:
     """(n, E) int8 and (n,) float32 scales of float32 rows."""
     scales = (np.abs(rows).max(axis=1, initial=0) / np.float32(STEPS)).astype(np.float32)
     scales[scales == 0] = 1
-    return np.clip(np.rint(rows / scales[:, None]), -STEPS, STEPS).astype(np.int8), scales
+    return Matrix(np.clip(np.rint(rows / scales[:, None]), -STEPS, STEPS).astype(np.int8), scales)
 
 
-def _joined(matrices: list[Matrix], int8: bool, is_late: bool) -> PassageVectors:
-    rows = np.concatenate([rows for rows, _ in matrices])
-    scales = np.concatenate([scales for _, scales in matrices]) if int8 else None
-    return PassageVectors(rows, scales, offsets_of([len(rows) for rows, _ in matrices]) if is_late else None)
+def _joined(matrices: list[Matrix], int8: bool, is_ragged: bool) -> PassageVectors:
+    rows = np.concatenate([matrix.rows for matrix in matrices])
+    scales = np.concatenate([matrix.scales for matrix in matrices]) if int8 else None
+    columns = None if matrices[0].columns is None else np.concatenate([matrix.columns for matrix in matrices])
+    return PassageVectors(
+        rows, scales, offsets_of([len(matrix.rows) for matrix in matrices]) if is_ragged else None, columns
+    )
 
 
 def _split(vectors: PassageVectors) -> Iterator[Matrix]:
     """Of each text, as parts of the arrays."""
     for text in range(len(vectors)):
         span = vectors.span(text, text + 1)
-        yield vectors.rows[span], UNSCALED if vectors.scales is None else vectors.scales[span]
+        scales, columns = (None if array is None else array[span] for array in (vectors.scales, vectors.columns))
+        yield Matrix(vectors.rows[span], UNSCALED if scales is None else scales, columns)
 
 
 def _read(path: Path, about: dict[str, Any]) -> tuple[list[bytes], PassageVectors]:
     arrays = vectors_file.read(path, about)
     digests = [bytes(digest) for digest in arrays["digests"]]
-    return digests, PassageVectors(arrays["vectors"], arrays.get("scales"), arrays.get("offsets"))
+    return digests, PassageVectors(arrays["vectors"], *(arrays.get(name) for name in ("scales", "offsets", "columns")))

@@ -21,7 +21,13 @@ from ..lens import Lens
 KIND, VERSION = "vectors of texts, by bertlens", "1"
 DIGEST = 16  # bytes
 MAPPED = 1 << 30  # bytes of vectors above which they are read from the file where they are used
-TYPES = {"uint8": "U8", "int8": "I8", "float32": "F32", "int64": "I64"}  # numpy's names to those of the format
+TYPES = {
+    "uint8": "U8",
+    "int8": "I8",
+    "int32": "I32",
+    "float32": "F32",
+    "int64": "I64",
+}  # numpy's names to those of the format
 REMEDY = "delete it, or name another file"
 
 
@@ -34,20 +40,23 @@ def write(
     path: Path,
     about: dict[str, Any],
     digests: Sequence[bytes],
-    matrices: Sequence[tuple[np.ndarray, np.ndarray]],
+    matrices: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
     int8: bool,
-    is_late: bool,
+    is_ragged: bool,
 ) -> None:
-    """about: what the vectors are of, JSON types. matrices: of each text its rows (n, E) and scales (n,).
+    """about: what the vectors are of, JSON types. matrices: of each text its rows (n, E), scales (n,) and columns (n,);
+    is_ragged: whether n differs by text.
 
     What was there before stays whole if this is cut off. Raises ExportError where it cannot be written.
     """
-    lengths = [len(rows) for rows, _ in matrices]
+    lengths = [len(rows) for rows, _, _ in matrices]
     arrays = {}
-    if is_late:
+    if is_ragged:
         arrays["offsets"] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     if int8:
-        arrays["scales"] = np.concatenate([scales for _, scales in matrices])
+        arrays["scales"] = np.concatenate([scales for _, scales, _ in matrices])
+    if columns := [of_text for _, _, of_text in matrices if of_text is not None]:
+        arrays["columns"] = np.concatenate(columns)
     arrays["digests"] = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, DIGEST)
     kinds = {name: (array.dtype, array.shape) for name, array in arrays.items()}
     kinds["vectors"] = matrices[0][0].dtype, (sum(lengths), matrices[0][0].shape[1])  # last: `read` counts from the end
@@ -60,12 +69,13 @@ def write(
     text += b" " * (-len(text) % 8)
     with replacing(path) as out:
         out.write(len(text).to_bytes(8, "little") + text)
-        for array in (*arrays.values(), *(rows for rows, _ in matrices)):
+        for array in (*arrays.values(), *(rows for rows, _, _ in matrices)):
             out.write(np.ascontiguousarray(array).data)
 
 
 def read(path: Path, about: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The arrays by name: "digests" (P, 16), "vectors" (P or T, E), and where there are such "scales", "offsets".
+    """The arrays by name: "digests" (P, 16), "vectors" (P or T, E), and where there are such "scales", "offsets",
+    "columns".
 
     Raises InputError for what is no such file, is cut, or is of something else than `about`.
     """

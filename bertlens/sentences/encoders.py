@@ -30,6 +30,7 @@ from .pooling import Modes
 PACKAGE = "sentence_transformers"
 TASKS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # task -> names of its prompt, first first
 WINDOW = 8  # batches whose texts of like length stand side by side: what an interrupt may lose
+FIRST = ("Transformer", "MLMTransformer")  # the second of sparse encoders that were saved before 5.4
 TAIL = ("Dense", "LayerNorm", "Normalize", "Dropout")  # what may follow on a pooling
 COSINE, DOT, EUCLIDEAN, MANHATTAN = "cosine", "dot", "euclidean", "manhattan"
 NO_VECTORS = "a cross-encoder reads two texts as one input and has no vectors: lens.similarity scores texts"
@@ -55,10 +56,10 @@ class SentenceEncoder:
     def __init__(self, module: Any):
         kinds = kinds_of(module)
         self.module, self.crosses = module, "CrossEncoder" in kinds
-        if "SparseEncoder" in kinds or not (self.crosses or "SentenceTransformer" in kinds):
+        if not (self.crosses or "SentenceTransformer" in kinds):
             raise ModelError(
                 f"{type(module).__name__} is not read here: Lens takes a SentenceTransformer, a CrossEncoder, a "
-                "MultiVectorEncoder, or a transformers model with its tokenizer"
+                "MultiVectorEncoder, a SparseEncoder, or a transformers model with its tokenizer"
             )
         base, *steps = module
         check_first(module, base, "sequence-classification" if self.crosses and not steps else "feature-extraction")
@@ -145,17 +146,7 @@ class SentenceEncoder:
 
     def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TextReading:
         """One text as the model reads it: caught on its way through the object's own `encode`."""
-        caught: list[dict[str, Any]] = []
-        thread = threading.get_ident()
-
-        def catch(module: nn.Module, arguments: Any, features: dict[str, Any]) -> None:
-            if threading.get_ident() == thread:
-                caught.append(dict(features))
-
-        with Loan() as loan:
-            loan.hook(self.module[0].register_forward_hook(catch))
-            vector = self.encode(text, task, prompt_name, 1, False)
-        features = caught[0]
+        features, vector = self._features(text, task, prompt_name)
         mask = features["attention_mask"][0].bool()
         prompt = self.prompt(task, prompt_name)
         left_out = 0 if self.module[1].include_prompt else int(features.get("prompt_length") or 0)
@@ -167,6 +158,20 @@ class SentenceEncoder:
             left_out=left_out,
             vector=vector,
         )
+
+    def _features(self, text: str, task: str | None, prompt_name: str | None) -> tuple[dict[str, Any], Tensor]:
+        """What a text's first module hands on, and the vector that `encode` makes of it."""
+        caught: list[dict[str, Any]] = []
+        thread = threading.get_ident()
+
+        def catch(module: nn.Module, arguments: Any, features: dict[str, Any]) -> None:
+            if threading.get_ident() == thread:
+                caught.append(dict(features))
+
+        with Loan() as loan:
+            loan.hook(self.module[0].register_forward_hook(catch))
+            vector = self.encode(text, task, prompt_name, 1, False)
+        return caught[0], vector
 
     def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
         """(N, E) of states (N, S, D), pooled over the tokens that `keep` (N, S) says, then as the object has it.
@@ -324,20 +329,23 @@ def kinds_of(module: Any) -> list[str]:
     return [c.__name__ for c in type(module).__mro__ if c.__module__.partition(".")[0] == PACKAGE]
 
 
-def check_first(module: Any, base: Any, task: str) -> None:
+SUCCESSORS = f"a Pooling and, of its vectors, {', '.join(TAIL)}"
+
+
+def check_first(module: Any, base: Any, task: str, successors: str = SUCCESSORS) -> None:
     """Raises ModelError where the first module is no Transformer that reads text for this task of transformers."""
     if not hasattr(module, "preprocess"):
         raise ModelError("objects of sentence-transformers 6 and newer are read here: upgrade the package")
-    if type(base).__name__ != "Transformer" or getattr(base, "backend", "torch") != "torch":
-        raise unknown(module, base)
+    if type(base).__name__ not in FIRST or getattr(base, "backend", "torch") != "torch":
+        raise unknown(module, base, "", successors)
     if base.transformer_task != task or set(base.modality_config) != {"text"}:
-        raise unknown(module, base, f"for {base.transformer_task} of {', '.join(map(str, base.modalities))}")
+        raise unknown(
+            module, base, f"for {base.transformer_task} of {', '.join(map(str, base.modalities))}", successors
+        )
 
 
-def unknown(
-    module: Any, step: Any, what: str = "", successors: str = f"a Pooling and, of its vectors, {', '.join(TAIL)}"
-) -> ModelError:
-    """The error for a module that is not known. rest: what may follow on the first."""
+def unknown(module: Any, step: Any, what: str = "", successors: str = SUCCESSORS) -> ModelError:
+    """The error for a module that is not known. successors: what may follow on the first."""
     named = " ".join((type(step).__name__, what)).strip()
     return ModelError(
         f"this {type(module).__name__} has a module {named}, which is not read here: a Transformer that reads text and "

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..model import loading
-from .encoders import PACKAGE
+from .encoders import FIRST, PACKAGE
 
 OTHERS = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.msgpack", "*.ot", "*.onnx")  # for other programs
 MODULES, SETTINGS = "modules.json", "config_sentence_transformers.json"
@@ -59,7 +59,7 @@ def load(
         settings = folder / SETTINGS
         saved = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
     notes: tuple[str, ...] = ()
-    if module["type"].endswith(".Transformer"):
+    if module["type"].endswith(tuple(f".{name}" for name in FIRST)):
         with _named(label, folder / module["path"]):
             notes = loading.load(folder / module["path"], allow_pickle=allow_pickle, dtype=dtype).notes
     options = ({} if dtype is None else {"dtype": dtype}) | ({} if allow_pickle else {"use_safetensors": True})

@@ -18,7 +18,7 @@ from ..errors import ModelError, SelectionError
 from ..measures.sources import Reading, Stream
 from ..measures.sources.stream import check_finite
 from ..text.display import spelling_of
-from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, kinds_of, unknown
+from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, unknown
 from .inputs import check_by, read_parts
 from .pooling import Modes
 from .text_pair import SIDES, Side, TextPair
@@ -100,12 +100,6 @@ class LateEncoder(SentenceEncoder):
             for step in self.of_token.tail:
                 features = step(features)
         return features["token_embeddings"]
-
-
-def sentence_encoder(module: Any) -> SentenceEncoder:
-    """What reads an object of sentence-transformers. Raises ModelError for a class or a module that is not known."""
-    getattr(module, "similarity_fn_name", None)  # the package sets its default when it is first asked: before any pass
-    return LateEncoder(module) if KIND in kinds_of(module) else SentenceEncoder(module)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,8 +15,8 @@ from ..base.ranking import is_nothing
 from ..errors import ModelError, check_batch, check_lens, check_number
 from .encoders import WINDOW, SentenceEncoder, SentenceLens
 from .late_interaction import LateSimilarity
+from .pair_similarity import similarity
 from .similarity_matrix import check_texts, note_cuts
-from .text_similarity import similarity
 
 if TYPE_CHECKING:
     from .ranking_table import Ranking

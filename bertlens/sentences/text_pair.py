@@ -114,7 +114,7 @@ class Side:
         for start in range(0, len(sets), size):
             batch = sets[start : start + size]
             rows = [tuple(map(Hide, gone)) for gone in batch]
-            states = output_of(trace.model, trace.inputs(len(batch)), Run(rows)).last_hidden_state
+            states = trace.model.states(output_of(trace.model, trace.inputs(len(batch)), Run(rows)))
             keep = self.keep.repeat(len(batch), 1)
             for row, gone in zip(keep, batch, strict=True):
                 row[list(gone)] = False

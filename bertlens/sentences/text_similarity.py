@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ..base.generators import run_to_end
-from ..errors import InputError, ModelError, SelectionError, check_lens, check_number, excerpt
-from ..text.encoding import check_text
-from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS, Encoder, SentenceLens
+from ..errors import ModelError, SelectionError, check_number, excerpt
+from .encoders import COSINE, EUCLIDEAN, MANHATTAN, Encoder
 from .inputs import NOTE, by_input, check_by, contributions, read_of_input, why_no_input
-from .late_interaction import LateEncoder, late_similarity
 from .own_embedder import MANHATTAN_SUM
 from .text_pair import SIDES, Side, TextPair
-from .token_parts import grouped_sums, held_notes, no_sum, why_not
+from .token_parts import grouped_sums, no_sum, why_not
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -53,7 +51,7 @@ class Similarity(TextPair):
 
         if reason := self._never:
             raise ModelError(f"this similarity cannot be split by tokens: {reason}")
-        a, b = (side.parts.sum(0) for side in self.sides)
+        a, b = self._sums
         dot = float(a @ b)
         if self.function == EUCLIDEAN:
             return Series({"2a·b": 2 * dot, "−‖a‖²": -float(a @ a), "−‖b‖²": -float(b @ b)})
@@ -128,9 +126,7 @@ class Similarity(TextPair):
     def _tokens_of_input(self, number: int, words: bool) -> Series:
         from pandas import Series
 
-        if reason := self._never:
-            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
-        self.lens.borrowed.check(self._fingerprint)
+        self._check_input()
         side, partner = self.sides[number], self.sides[1 - number]
         terms = read_of_input(side, partner.parts.sum(0) * self._scale).cpu()
         units = side.units(words)
@@ -142,9 +138,7 @@ class Similarity(TextPair):
 
         Leave off to cancel; what is done of one text is kept. Raises ModelError where there is no such split.
         """
-        if reason := self._never:
-            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
-        self.lens.borrowed.check(self._fingerprint)
+        self._check_input()
         for number, side in enumerate(self.sides):
             if number not in self._inputs:
                 work = by_input(side)
@@ -154,6 +148,12 @@ class Similarity(TextPair):
                     except StopIteration as end:
                         self._inputs[number] = end.value
         yield 1.0
+
+    def _check_input(self) -> None:
+        """Raises ModelError where there is no split by what went in, and where the model has changed since."""
+        if reason := self._never:
+            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
+        self.lens.borrowed.check(self._fingerprint)
 
     def by(self, name: str) -> DataFrame:
         """What each "layer", "head" or "kind" (word, position, type, heads, MLPs, biases) put into the number.
@@ -168,7 +168,7 @@ class Similarity(TextPair):
         if reason := self._never:
             raise ModelError(f"this similarity cannot be split by {name}: {reason}")
         self.lens.borrowed.check(self._fingerprint)
-        a, b = (side.parts.sum(0) for side in self.sides)
+        a, b = self._sums
         scale = self._scale
         columns = [dict(contributions(side, v * scale, name)) for side, v in zip(self.sides, (b, a), strict=True)]
         return DataFrame(dict(zip(SIDES, columns, strict=True)))
@@ -270,34 +270,14 @@ class Similarity(TextPair):
 
     @property
     def _norms(self) -> float:
-        a, b = (float(side.parts.sum(0).norm()) for side in self.sides)
+        a, b = (float(vector.norm()) for vector in self._sums)
         return max(a, 1e-12) * max(b, 1e-12)
+
+    @property
+    def _sums(self) -> tuple[Tensor, Tensor]:
+        """(E,) float64 the vectors, as sums of their parts."""
+        a, b = (side.parts.sum(0) for side in self.sides)
+        return a, b
 
     def __repr__(self) -> str:
         return self._words(self.why_not or f"sum of pairs, gap {self.gap:.0e}")
-
-
-def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
-    """Why two texts are similar: the model's own number for them, and its split by pairs of tokens.
-
-    A `Similarity`; of a late-interaction encoder a `LateSimilarity`: for each token of a its best one of b.
-    tasks: None, "query" or "document" for each text, as in `lens.encode`; their prompts are part of what is read.
-    Raises InputError for anything else than two texts, ModelError for a cross-encoder, which reads both as one input.
-    """
-    check_lens(lens)
-    for text, name in ((a, "a"), (b, "b")):
-        if not isinstance(text, str):
-            raise InputError("similarity is of two strings; lens.similarity compares many texts")
-        check_text(text, name)
-    if not isinstance(tasks, tuple | list) or len(tasks) != 2:
-        raise InputError("tasks are two, one for each text: None, 'query' or 'document'")
-    encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
-    if isinstance(encoder, LateEncoder):
-        return late_similarity(lens, a, b, (tasks[0], tasks[1]))
-    if encoder.crosses:
-        raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
-    sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
-    value = float(encoder.similarity(*(side.reading.vector for side in sides))[0, 0])
-    notes = [*filter(None, [encoder.note]), *held_notes(encoder)]
-    notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(f"Text {name}")]
-    return Similarity(lens, value, sides, tuple(notes), fingerprint)

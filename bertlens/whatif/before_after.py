@@ -22,6 +22,7 @@ from ..measures.predictions import (
     embedding,
     kind_of,
     masked,
+    states_of,
     texts_apart,
 )
 from ..run.changes import Change
@@ -82,7 +83,7 @@ def answers_between(
 ) -> tuple[str, list[Answer]]:
     """The unit, and the answers in two outputs of the trace's text: of every kind but "similarity", as in `answers`."""
     if kind == "embedding":
-        vector, changed_vector = (embedding(trace, output.last_hidden_state[0]) for output in (before, after))
+        vector, changed_vector = (embedding(trace, states_of(trace, output)) for output in (before, after))
         cos = 1.0 if before is after else cosine(vector, changed_vector)
         return "cosine", [Answer(-1, phrases.EMBEDDING_ALIKE, 1.0, cos)]
     unit, (numbers, changed) = numbers_of(kind, trace, before, after)
@@ -213,7 +214,7 @@ def alike(trace: Trace, one: Tensor, other: Tensor) -> float:
 
 def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
     texts = texts_apart(trace.original)
-    number = changed = alike(trace, *(embedding(text, text.record.output.last_hidden_state[0]) for text in texts))
+    number = changed = alike(trace, *(embedding(text, states_of(text, text.record.output)) for text in texts))
     if trace.changes:
         changed = alike(trace, *map(_changed_embedding, texts, changes_apart(trace)))
     return UNITS[embedder_of(trace).function], [Answer(-1, phrases.TEXTS_ALIKE, number, changed)]
@@ -223,4 +224,4 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
     """Of a run with changes, which records nothing else."""
     check(text, changes)
     assert text.model is not None
-    return embedding(text, output_of(text.model, text.inputs(), Run([changes])).last_hidden_state[0])
+    return embedding(text, states_of(text, output_of(text.model, text.inputs(), Run([changes]))))

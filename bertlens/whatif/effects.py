@@ -16,6 +16,7 @@ from ..measures.predictions import (
     embedder_of,
     embedding,
     labels_of,
+    states_of,
     texts_apart,
 )
 from ..run.changes import Change, base
@@ -222,5 +223,5 @@ def _apart(trace: Trace, run: Compared, number: int) -> Compared:
 
 
 def _vectors(text: Trace, outputs: tuple[Any, Any]) -> tuple[Any, Any]:
-    baseline, changed = (x if isinstance(x, Refused) else embedding(text, x.last_hidden_state[0]) for x in outputs)
+    baseline, changed = (x if isinstance(x, Refused) else embedding(text, states_of(text, x)) for x in outputs)
     return baseline, changed

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import ANSWERS, LOUDNESS
 from ..errors import ModelError
-from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
+from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, states_of, texts_apart
 from ..measures.rows import Here
 from ..measures.vector_shares import pooled_shares
 from ..run.changes import Change, Off, Scale, base
@@ -71,11 +71,16 @@ def loudness_in_steps(
         alikes = [[alike(here(), a, b)] for a, b in zip(*vectors, strict=True)]
         return Loudness(kind, UNITS[embedder_of(here()).function], ((-1, phrases.TEXTS_ALIKE),), _float64(alikes))
     if kind == "embedding":
-        states = yield from _runs(here, layer, head, earlier, lambda output: output.last_hidden_state[0])
         original = _vector(here(), here().original.record.output)
-        cosines = [[cosine(original, embedding(here(), state))] for state in states]
+
+        def compare(output: Any) -> tuple[float, tuple[Tensor, float] | None]:
+            states = states_of(here(), output)
+            return cosine(original, embedding(here(), states)), pooled_shares(here(), states)
+
+        pairs = yield from _runs(here, layer, head, earlier, compare)
+        cosines = [[cos] for cos, _ in pairs]
         rows = ((-1, phrases.EMBEDDING_ALIKE),)
-        parts = [pooled for state in states if (pooled := pooled_shares(here(), state))]
+        parts = [pooled for _, pooled in pairs if pooled]
         shares = torch.stack([values for values, _ in parts]) if parts else None
         return Loudness(kind, "cosine", rows, _float64(cosines), shares)
     unit, named = "", list[NamedAnswer]()
@@ -98,7 +103,7 @@ def _float64(table: list[list[float]]) -> Tensor:
 
 
 def _vector(trace: Trace, output: Any) -> Tensor:
-    return embedding(trace, output.last_hidden_state[0]).detach()
+    return embedding(trace, states_of(trace, output)).detach()
 
 
 def _runs(

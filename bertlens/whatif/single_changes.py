@@ -14,7 +14,7 @@ from torch import Tensor
 from ..base.limits import ALONE_WORK, LIMITS, within
 from ..base.vocabulary import phrases
 from ..measures.metrics import bound
-from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
+from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, states_of, texts_apart
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
 from .before_after import alike, answer_kind, answers_between
@@ -122,9 +122,9 @@ def _similarity(trace: Trace, changes: Sequence[Change]) -> _Outcome:
     for number, text in enumerate(texts_apart(trace)):
         text_vectors: dict[Change | None, tuple[Tensor, Tensor]] = {}
         for baseline_output, batch in _runs(text, [c for pair in change_pairs.values() if (c := pair[number])]):
-            vector = embedding(text, baseline_output.last_hidden_state[0])
+            vector = embedding(text, states_of(text, baseline_output))
             text_vectors.setdefault(None, (vector, vector))
-            text_vectors |= {change: (vector, embedding(text, output.last_hidden_state[0])) for change, output in batch}
+            text_vectors |= {change: (vector, embedding(text, states_of(text, output))) for change, output in batch}
         vectors.append(text_vectors)
 
     def compared(change_a: Change | None, change_b: Change | None) -> tuple[float, float]:

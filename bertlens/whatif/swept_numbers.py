@@ -24,6 +24,7 @@ from ..measures.predictions import (
     labels_of,
     masked,
     one_of,
+    states_of,
     texts_apart,
     words_of,
 )
@@ -175,8 +176,8 @@ def _swept_similarity(trace: Trace) -> dict[str, SweptNumber]:
 
 def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
     """Similarity of a run's embedding with that of another run as it is, changes included."""
-    target = embedding(other, other.record.output.last_hidden_state[0]).detach()
-    return lambda output: compared(other, embedding(other, output.last_hidden_state[0]), target)
+    target = embedding(other, states_of(other, other.record.output)).detach()
+    return lambda output: compared(other, embedding(other, states_of(other, output)), target)
 
 
 def _together(trace: Trace, heads: list[Index]) -> Iterator[Differences]:
@@ -197,7 +198,7 @@ def _embeddings(text: Trace, heads: list[Index]) -> Iterator[dict[Index, Pair]]:
     check(text, [change for _, change in changes])
     for baseline, batch in outputs(text, changes):
         rows = (baseline, *(output for _, output in batch))
-        plain, *changed = (embedding(text, row.last_hidden_state[0]).detach() for row in rows)
+        plain, *changed = (embedding(text, states_of(text, row)).detach() for row in rows)
         yield {index: (plain, vector) for (index, _), vector in zip(batch, changed, strict=True)}
 
 

@@ -1,6 +1,7 @@
 """The widgets: the Explorer with all views, and its parts alone; and how to add a question or a tab to them."""
 
 from .questions import Question, register_question
+from .retrieval import RetrievalView
 from .tabs import Tab, register_tab, sheet
 from .views import (
     CompareView,
@@ -28,6 +29,7 @@ __all__ = [
     "NormView",
     "Question",
     "RankView",
+    "RetrievalView",
     "SimilarityView",
     "SurveyView",
     "Tab",

@@ -86,7 +86,7 @@ def typescript() -> str:
             *_table("UNITS", "UnitKind", v.UNITS, ("label", "about")),
             *_table("GATES", "string", v.GATES, ("letter", "mark", "about")),
             *_table("CATEGORIES", "string", v.CATEGORIES, ("label", "about")),
-            *_table("SOURCES", "string", v.SOURCES, ("label", "about")),
+            *_table("SOURCES", "string", v.SOURCES, ("label",)),
             *_table("STATISTICS", "string", STATISTICS, ("label", "about", "unit", "finds")),
             *_table("ATTRIBUTIONS", "string", METHODS, ("label", "about")),
             *_table("TERMS", "string", v.TERMS, ("label", "about")),

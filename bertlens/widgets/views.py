@@ -9,8 +9,9 @@ from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
 from ..measures.words import strongest_word
 from ..sentences.late_interaction import LateSimilarity
+from ..sentences.pair_similarity import similarity
 from ..sentences.passages import TASKS
-from ..sentences.text_similarity import Similarity, similarity
+from ..sentences.text_similarity import Similarity
 from ..trace.trace import Trace
 from .first_head import opening
 from .panels.comparison_panel import ComparisonPanel

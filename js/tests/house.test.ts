@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 // Who adds a folder adds it here.
 const FOLDERS = ["generated", "paint", "kernel", "compute", "engine", "host", "state", "export", "parts"];
-const ROOMS = ["atlas", "head", "whatif", "tabs", "front", "lessons", "frame", "index.tsx"];
+const ROOMS = ["atlas", "head", "whatif", "tabs", "front", "lessons", "frame", "search", "index.tsx"];
 const ORDER = [...FOLDERS, ...ROOMS];
 
 const src = join(import.meta.dirname, "../src");

@@ -16,7 +16,7 @@ import torch
 
 from bertlens.lens import Lens
 from bertlens.measures.ranks import spearman
-from bertlens.sentences.text_similarity import similarity
+from bertlens.sentences.pair_similarity import similarity
 from bertlens.survey import mean_text
 
 from .finding import Finding, verdicts

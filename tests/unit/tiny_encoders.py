@@ -58,6 +58,14 @@ def crossed(labels: int = 1, **settings: Any) -> Any:
     return st.CrossEncoder(folder("BertForSequenceClassification", labels), device="cpu", **settings)
 
 
+def sparse(mode: str = "max", activation: str = "relu", **settings: Any) -> Any:
+    """A SparseEncoder: a masked language model and a SpladePooling."""
+    splade = pytest.importorskip("sentence_transformers.sparse_encoder.modules")
+    first = base.Transformer(folder("BertForMaskedLM"), transformer_task="fill-mask")
+    modules = [first, splade.SpladePooling(mode, activation)]
+    return st.SparseEncoder(modules=modules, device="cpu", **{"prompts": PROMPTS} | settings)
+
+
 def dense(activation: Any, width: int = 32, out: int = 24, seed: int = 1, **settings: Any) -> Any:
     """A Dense module with weights and biases that show."""
     torch.manual_seed(seed)

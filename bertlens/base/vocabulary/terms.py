@@ -260,7 +260,7 @@ TERMS: dict[str, Word] = _by_name(
         Word(
             "contrast",
             "contrast",
-            "This key's score less the mean score of the other keys the query sees, a sum over neurons; unit "
+            "This key's scaled q·k less the mean of the other keys' that the query sees, a sum over neurons; unit "
             "of the score (bertlens' own).",
         ),
         Word(

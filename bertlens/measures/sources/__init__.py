@@ -11,7 +11,7 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 
 from .bilinear import GROUPS, Maps, Pair, groups, kind_pairs, map_shares, maps, pairs
 from .head_score import SIDES, score, visible_keys
-from .logits import label, logit
+from .logits import label, logit, logits_read
 from .pull import Reading
 from .push import POOLINGS, similarity
 from .score_terms import score_terms, term_kind
@@ -35,6 +35,7 @@ __all__ = [
     "kind_pairs",
     "label",
     "logit",
+    "logits_read",
     "map_shares",
     "maps",
     "neurons",

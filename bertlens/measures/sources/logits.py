@@ -101,6 +101,27 @@ def logit(
 
 
 @torch.no_grad()
+def logits_read(trace: Trace, ids: Tensor, directions: Tensor) -> Reading:
+    """How Σ directions · logits is read off the last hidden states. ids: (K,) tokens of the vocabulary; directions:
+    (S, K) float64, of each position. The head's activation and LayerNorm are kept as the run had them.
+
+    Raises ModelError as `logit`.
+    """
+    stream, outer = _predictor(trace)
+    states, logits = trace.hidden_state(len(trace.hidden_states) - 1).double(), trace.output.logits[0]
+    tokens = directions.any(1).nonzero()[:, 0]
+    rows, constants = [states.new_zeros(0, states.shape[1])], [states.new_zeros(0)]
+    for at in tokens.tolist():
+        columns = directions[at].nonzero()[:, 0]
+        signs = directions[at, columns]
+        w, constant = _read_off(stream, outer, TOKEN_HEADS, states[at], logits[at], ids[columns].tolist(), signs)
+        rows.append(w[None])
+        constants.append(constant[None])
+    share = torch.ones(len(tokens), dtype=torch.float64, device=stream.device)
+    return Reading(trace.n_layers, tokens, share, torch.cat(rows)[:, None], torch.cat(constants).sum()[None])
+
+
+@torch.no_grad()
 def label(
     trace: Trace,
     label: int | str,
@@ -170,19 +191,7 @@ def _split(
     trace, top = stream.trace, stream.trace.n_layers
     pooled = share @ trace.hidden_state(len(trace.hidden_states) - 1).double()[tokens]
     signs = torch.tensor([1.0, -1.0][: len(ids)], dtype=torch.float64, device=stream.device)
-    for stages in heads:
-        chain = stages_of(outer, stages)
-        if chain is None:
-            continue
-        w, constant, estimates = _pulled(stream, chain, pooled, ids, signs)
-        extra = getattr(getattr(outer, "lm_head", None), "bias", None)  # ESM adds it outside its decoder
-        if chain[-1].bias is None and extra is not None:
-            bias = extra.detach().double()
-            constant, estimates = constant + signs @ bias[ids], estimates + bias[ids]
-        if (estimates - logits[ids].double()).abs().max() <= TOLERANCE * logits.abs().max().clamp_min(1):
-            break
-    else:
-        raise ModelError(f"the prediction head of {type(outer).__name__} is not one that can be split")
+    w, constant = _read_off(stream, outer, heads, pooled, logits, ids, signs)
     reading = Reading(top, tokens, share, w[None, None], constant[None])
     return Sources(
         trace=trace,
@@ -195,6 +204,33 @@ def _split(
         _parts=parts(stream, reading, through_mlps=through_mlps),
         unit="nats" if len(ids) > 1 else "logits",
     )
+
+
+def _read_off(
+    stream: Stream,
+    outer: Any,
+    heads: Sequence[tuple[Stage, ...]],
+    pooled: Tensor,
+    logits: Tensor,
+    ids: list[int],
+    signs: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """(D,) and a constant: how Σ signs · logits[ids] is read off the pooled state, by the first head that gives them.
+
+    Raises ModelError where none does.
+    """
+    for stages in heads:
+        chain = stages_of(outer, stages)
+        if chain is None:
+            continue
+        w, constant, estimates = _pulled(stream, chain, pooled, ids, signs)
+        extra = getattr(getattr(outer, "lm_head", None), "bias", None)  # ESM adds it outside its decoder
+        if chain[-1].bias is None and extra is not None:
+            bias = extra.detach().double()
+            constant, estimates = constant + signs @ bias[ids], estimates + bias[ids]
+        if (estimates - logits[ids].double()).abs().max() <= TOLERANCE * logits.abs().max().clamp_min(1):
+            return w, constant
+    raise ModelError(f"the prediction head of {type(outer).__name__} is not one that can be split")
 
 
 def stages_of(outer: Any, stages: tuple[Stage, ...]) -> list[Any] | None:

@@ -31,10 +31,11 @@ def kind_of(lens: Lens) -> Kind:
     kind = next((kind for end, kind in KINDS.items() if any(class_name.endswith(end) for class_name in named)), "")
     if kind == "span":
         raise ModelError(f"{name} answers questions by a span, which is no task here: {READ}")
-    if kind == "words":
+    is_sparse = lens.borrowed.embedder.output_name == "logits"
+    if kind == "words" and not is_sparse:
         return Words(lens)
-    if not kind:
-        if runner is not lens.borrowed.base:
+    if not kind or is_sparse:
+        if not (is_sparse or runner is lens.borrowed.base):
             raise ModelError(f"{name} has no head that is read here: {READ}")
         return BiEncoder(lens)
     count = int(getattr(runner.config if hasattr(runner, "config") else config, "num_labels", 0))

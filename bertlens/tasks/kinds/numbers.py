@@ -146,7 +146,7 @@ class BiEncoder(PairScores):
 
     def __init__(self, lens: Lens):
         super().__init__()
-        self._embedder = lens.borrowed.embedder
+        self._model = lens.borrowed
         self._prompt = str(getattr(lens.sentences, "default_prompt", ""))
         pooling = getattr(lens.sentences, "module", [None, None])[1]
         if self._prompt and not getattr(pooling, "include_prompt", True):
@@ -159,13 +159,13 @@ class BiEncoder(PairScores):
         return [lens.encoding(self._prompt + sentence, None, truncation) for sentence in text]
 
     def read(self, output: Any, batch: Batch) -> Tensor:
-        states, masks = output.last_hidden_state, batch.inputs["attention_mask"].bool()
+        states, masks = self._model.states(output), batch.inputs["attention_mask"].bool()
         if not states.requires_grad:
             states = states.double()
-        vectors = [self._embedder.vector(state[mask]) for state, mask in zip(states, masks, strict=True)]
+        vectors = [self._model.embedder.vector(state[mask]) for state, mask in zip(states, masks, strict=True)]
         half = len(vectors) // 2
         pairs = zip(vectors[:half], vectors[half:], strict=True)
-        return torch.stack([self._embedder.compare(a, b) for a, b in pairs])
+        return torch.stack([self._model.embedder.compare(a, b) for a, b in pairs])
 
     def of_interest(self, record: np.ndarray, label: Any, encoding: Encoding) -> Callable[[Any], Tensor] | None:
         return None

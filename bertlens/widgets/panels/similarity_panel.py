@@ -14,8 +14,10 @@ from ...export.still_picture import pairs_png
 from ...measures.rows import Here
 from ...sentences.encoders import SentenceEncoder
 from ...sentences.late_interaction import LateEncoder, LateSimilarity
+from ...sentences.pair_similarity import similarity
 from ...sentences.passages import TASKS
-from ...sentences.text_similarity import Similarity, similarity
+from ...sentences.sparse_similarity import SparseSimilarity
+from ...sentences.text_similarity import Similarity
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..records import Answer, Selection
@@ -23,6 +25,7 @@ from ..request import Request
 from ..turns import PATIENCE, ask_again, in_steps
 from . import maxsim
 from .panel import Panel
+from .vocabulary_words import words_told
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -105,7 +108,7 @@ def has_vectors(trace: Trace) -> bool:
         sentences is not None
         and not sentences.crosses
         and sentences.modes.names != ()
-        and "last_hidden_state" in (trace.record.output or ())
+        and lens.borrowed.embedder.output_name in (trace.record.output or ())
     )
 
 
@@ -128,6 +131,7 @@ def reads_apart(trace: Trace) -> bool:
 
 def told(pair: AnySimilarity) -> Answer:
     """A similarity as the page draws it: js/src/tabs/similarity/twotexts.ts. Array pairs: its split, (S_a, S_b).
+    Of a sparse encoder with `vocabulary`, see `words_told`.
 
     Where it has none, `why_not` says why, and there is no array; biases are a last row and column.
     """
@@ -156,6 +160,8 @@ def told(pair: AnySimilarity) -> Answer:
         "runs": sum(len(side.words) for side in pair.sides),
         "removable": "" if pair.traces[0].has_neurons else pair.traces[0].why_no_neurons,
     }
+    if isinstance(pair, SparseSimilarity):
+        fields["vocabulary"] = words_told(pair)
     if pair.splits:
         fields |= {"terms": [[name, float(value)] for name, value in pair.terms.items()], "gap": pair.gap}
     if "output" not in pair.splits:

@@ -6,12 +6,11 @@ import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
 import { Front } from "../front/front";
 import { isUnfolded } from "../front/unfolded";
-import { INKS, SERIF, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
 import { digitsOf } from "../head/scale";
 import { WithLesson } from "../lessons/panel";
 import { share } from "../paint/format";
-import { themeOf } from "../paint/palette";
+import { themeOf, themeVariables } from "../paint/palette";
 import { into } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
@@ -33,14 +32,7 @@ import { TabBody } from "./tabbody";
 
 const TEXTS = 20; // that were run and can be run again
 
-/** The theme's colours as the style sheet reads them, and the letters of the text's words. */
-const variables = (theme: Theme) =>
-  Object.fromEntries([
-    ["--serif", SERIF],
-    ...Object.entries(INKS[theme]).map(([name, colour]) => [`--${name}`, colour]),
-  ]);
 const NO_WORDS = { "--serif": "var(--sans)" }; // of a protein: serif is for words
-const COLOURS = { light: variables("light"), dark: variables("dark") };
 
 export function Explorer({ view }: { view: View }) {
   const { synced, link, root, page, dark, history } = view;
@@ -62,7 +54,7 @@ export function Explorer({ view }: { view: View }) {
         role="group"
         aria-label="bertlens"
         tabIndex={-1} // a click on what is no control leaves the keys here, not with the host
-        style={{ outline: "none", ...COLOURS[themeOf(dark)], ...(view.overview.spans.length > 0 ? NO_WORDS : {}) }}
+        style={{ outline: "none", ...themeVariables(dark), ...(view.overview.spans.length > 0 ? NO_WORDS : {}) }}
         data-theme={themeOf(dark)}
         data-state={link.now.value.state}
         data-lm-suppress-shortcuts="true" // in JupyterLab

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { capital, counted, headLabel, signed } from "../paint/format";
-import { into } from "../parts/controls";
+import { Unfold } from "../parts/controls";
 import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
 import { type FrontAnswer, isLone, type Unrelated, useFront, useUnrelated } from "../state/frontanswers";
@@ -99,9 +99,7 @@ function OtherAnswer() {
   const open = useSignal(false);
   return (
     <div class="bl-more-answers">
-      <button type="button" class="bl-link" aria-expanded={open.value} onClick={() => into(open)(!open.value)}>
-        {open.value ? "less" : "more …"}
-      </button>
+      <Unfold open={open} />
       {open.value && <AnswerChoice />}
     </div>
   );

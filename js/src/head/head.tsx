@@ -10,6 +10,7 @@ import { Deferred, NextFrame } from "../parts/deferred";
 import { specialNames } from "../parts/nouns";
 import { Place } from "../parts/token";
 import { useWidth } from "../parts/width";
+import { LISTED } from "../state/pin";
 import { useView, type View } from "../state/view";
 import { headingWords, meanHeading } from "./cellwords";
 import { FIND_FROM, Find } from "./find";
@@ -21,7 +22,7 @@ import { AboveList } from "./patches";
 import { Running } from "./running";
 import { currentScale } from "./scale";
 
-const [KEYS_BESIDE, KEYS_BELOW] = [8, 6]; // keys beside the head
+const KEYS_BESIDE = 8; // keys beside the head
 const LONG_TOKEN = 8; // letters of a token that take the room of its bar
 const [LIST_BELOW, LONG_LIST_BELOW] = [544, 700]; // px, where the list stands below; of a long text, whose picture needs more
 
@@ -66,7 +67,7 @@ export function HeadPanel({ maps }: { maps?: ComponentChildren }) {
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
           <HeadPicture mode={synced.mode.value} long={long} />
           <NextFrame>
-            <RowList most={narrow ? KEYS_BELOW : KEYS_BESIDE} />
+            <RowList most={narrow ? LISTED : KEYS_BESIDE} />
           </NextFrame>
         </div>
       )}

@@ -5,13 +5,12 @@ import type { AnyModel } from "@anywidget/types";
 import type { connect, Host, Reply } from "../engine/connect";
 import type { Carried } from "../engine/runs";
 import { NEEDS_MODEL, STILL_LOADING } from "../kernel/kernel";
+import { type Answering, createModel, nameOf, readJson } from "./pagemodel";
 import { type Packed, unpack } from "./unpack";
 import { type FilePart, weightsFile } from "./weightsfile";
 
 type Fields = Record<string, unknown>;
 type Engine = () => { connect: typeof connect };
-type Listener = (...values: unknown[]) => void;
-type Answering = (message: Fields) => Promise<Reply>;
 
 interface Header extends Fields {
   queries: { pieces: string[] };
@@ -70,7 +69,6 @@ const NO_SERVER =
   "The model of this page needs a web server: here, opened from a file, the page shows the text that it carries.";
 
 const refusal = (error: string): Reply => [{ error }];
-const readJson = <T>(name: string): T | null => JSON.parse(document.getElementById(name)?.textContent ?? "null");
 
 /** The same, and takes it out of the page: it is large. */
 function take<T>(name: string): T {
@@ -78,9 +76,6 @@ function take<T>(name: string): T {
   document.getElementById(name)!.remove();
   return content;
 }
-
-/** A question as the key of its answer: `question_name` in bertlens/export/html.py. */
-const nameOf = (question: Fields) => JSON.stringify(Object.entries(JSON.parse(JSON.stringify(question))).sort());
 
 /** The first picture, unpacked; after two seconds `el` says how far that is. Rejects where it is damaged. */
 async function unpackSlowly(data: Packed, el: HTMLElement): Promise<DataView> {
@@ -96,36 +91,6 @@ async function unpackSlowly(data: Packed, el: HTMLElement): Promise<DataView> {
     clearTimeout(late);
     note.remove();
   }
-}
-
-/** Traits and their listeners, as a widget has them of its host; `reply` answers its messages. */
-function createModel(state: Fields, reply: Answering) {
-  const listeners = new Map<string, Listener[]>();
-  const emit = (name: string, ...values: unknown[]) => {
-    for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
-  };
-  const model = {
-    get: (name: string) => state[name],
-    set(name: string, value: unknown) {
-      if (state[name] === value) return;
-      state[name] = value;
-      emit(`change:${name}`, model, value);
-      emit("change", model);
-    },
-    on(name: string, listener: Listener) {
-      listeners.set(name, [...(listeners.get(name) ?? []), listener]);
-    },
-    off(name: string, listener?: Listener) {
-      const remainder = (listeners.get(name) ?? []).filter((other) => listener && other !== listener);
-      listeners.set(name, remainder);
-    },
-    save_changes() {},
-    async send(message: Fields) {
-      const [fields, buffers = []] = await reply(message);
-      emit("msg:custom", { ...fields, id: message.id }, buffers);
-    },
-  };
-  return { model, emit };
 }
 
 /** The runs that a page carries, and what it answers of them; `set` puts a trait. */

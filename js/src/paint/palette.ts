@@ -1,8 +1,15 @@
 // Which colours a view uses in which theme: tables of colours, and those that the vocabulary names.
-import { HEADS, INKS, SERIES, type Theme, VECTORS } from "../generated/vocabulary";
+import { HEADS, INKS, SERIES, SERIF, type Theme, VECTORS } from "../generated/vocabulary";
 import { cssColor, type Table, table } from "./colormap";
 
 export const themeOf = (dark: boolean): Theme => (dark ? "dark" : "light");
+
+/** The theme's colours as the style sheet reads them, and the letters of the text's words. */
+export const themeVariables = (dark: boolean) =>
+  Object.fromEntries([
+    ["--serif", SERIF],
+    ...Object.entries(INKS[themeOf(dark)]).map(([name, colour]) => [`--${name}`, colour]),
+  ]);
 
 export const weightColours = (dark: boolean): Table => table("weight", themeOf(dark));
 export const signedColours = (dark: boolean): Table => table("signed", themeOf(dark));

@@ -28,6 +28,19 @@ export const into =
     signal.value = value;
   };
 
+/** Opens and closes what few ask for. */
+export const Unfold = ({ open, title }: { open: Signal<boolean>; title?: string }) => (
+  <button
+    type="button"
+    class="bl-link"
+    aria-expanded={open.value}
+    title={title}
+    onClick={() => into(open)(!open.value)}
+  >
+    {open.value ? "less" : "more …"}
+  </button>
+);
+
 /** Choices by their labels. */
 export const choicesOf = <T extends string>(labels: Record<T, string>) =>
   Object.entries<string>(labels).map(([value, label]): Choice<T> => ({ value: value as T, label }));

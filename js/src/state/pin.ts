@@ -77,17 +77,23 @@ export interface Picture {
   digits: number; // of a weight as it is written
 }
 
-/** The weight that a question about the meant cell quotes; null where nothing is pinned, the cell is not in the picture or is
- * another number there, or the weight, as it is written too, is no more than an even share of its row. */
+/** How many of a row are listed beside its picture at least, beside what is pinned: the largest. */
+export const LISTED = 6;
+
+/** The weight that a question about the meant cell quotes; null where no query is pinned, the list does not say it, the cell is
+ * not in the picture or is another number there, or the weight, as it is written too, is no more than an even share of its row. */
 export function quotedWeight({ focus, weights, grid, isOfWeights, digits }: Picture): number | null {
   const { query, key, pinnedQuery, pinnedKey } = focus;
-  if (!pinnedQuery && !pinnedKey) return null;
+  if (!pinnedQuery) return null; // no row is listed
   const row = weights.row(query);
   const weight = row[key] ?? 0;
   const place = (side: Unit[], piece: number) => side.findIndex(({ pieces }) => pieces.includes(piece));
   const [r, c] = [place(grid.rows, query), place(grid.cols, key)];
   const isAbove = [weight, Number(weight.toFixed(digits))].every((one) => isAboveEven(one, row.length));
   if (r < 0 || c < 0 || !isAbove) return null;
-  const isShown = !isOfWeights || Math.abs(grid.values.at(r, c) - weight) < 5e-7;
-  return isShown ? weight : null;
+  if (!isOfWeights) return weight;
+  const numbers = grid.values.row(r);
+  const own = numbers[c]!;
+  const rank = numbers.filter((other, n) => other > own || (other === own && n < c)).length;
+  return Math.abs(own - weight) < 5e-7 && (pinnedKey || rank < LISTED) ? weight : null;
 }

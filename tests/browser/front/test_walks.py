@@ -84,27 +84,30 @@ HANDLE = """([kinds, share]) => {
         }
     }
 }"""  # the first kind of which something is in sight, and where it lies
-IS_OTHER = """text => document.querySelector("textarea").value !== text || document.querySelector(".bl-change") ||
-    document.querySelector(".bl-loudness-track")?.ariaValueNow !== '1'"""
-ASKED = """(() => {
-    window.asked = 0;
+IS_OTHER = """text => {
+    const fields = [...document.querySelectorAll(".bl-stage textarea")];
+    return fields.some(({ value }, n) => value !== (n ? "" : text)) || document.querySelector(".bl-change") ||
+        document.querySelector(".bl-loudness-track")?.ariaValueNow !== '1';
+}"""
+COMING = """(() => {
+    window.coming = new Set();
     window.Worker = class extends Worker {
         constructor(address) {
             super(address);
-            this.addEventListener("message", ({ data }) => { window.asked -= data.kind === "answer"; });
+            this.addEventListener("message", ({ data }) => data.kind === "answer" && window.coming.delete(data.id));
         }
         postMessage(message, moved) {
-            window.asked += message.kind === "ask";
+            if (["trace", "change"].includes(message.question?.op)) window.coming.add(message.id);
             super.postMessage(message, moved);
         }
     };
-})()"""  # how much the model in the page has been asked and has not answered
+})()"""  # runs that the model in the page is to show
 QUIET = """async () => {
     const root = document.querySelector(".bertlens");
     let quiet = 0;
     const observer = new MutationObserver(() => { quiet = 0; });
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
-    const waits = () => window.asked > 0 || root.querySelector(".bl-waiting") ||
+    const waits = () => window.coming.size > 0 || root.querySelector(".bl-waiting") ||
         [...root.querySelectorAll(".bl-empty")].some((one) => one.innerText.endsWith(" …"));
     for (const end = performance.now() + 30000; quiet < 4 && performance.now() < end; quiet = waits() ? 0 : quiet + 1)
         await new Promise(requestAnimationFrame);
@@ -128,7 +131,8 @@ END = """() => {
         question: question?.checkVisibility() ? question.firstChild.data : "",
         numbers: question ? [...textsIn(root)].map(({ data }) => data).join(" ") : "",
         answer: first ? { text: first.data, top, bottom } : null,
-        text: root.querySelector("textarea").value,
+        texts: [...root.querySelectorAll(".bl-stage textarea")].flatMap((field) =>
+            field.parentElement.querySelector("[data-n]") ? [field.value] : []), // of one run
     };
 }"""
 
@@ -151,12 +155,16 @@ class Walker:
             f"#bertlens={quote(json.dumps({**self.opening, 'all_heads': unfolded}))}",
         )
         if self.page.evaluate(IS_OTHER, MASKED):
+            if (second := self.page.get_by_label("Sentence B, optional")).count():
+                second.focus()
+                self.write("")
             self.page.get_by_label("Sentence A").focus()
             self.write(MASKED)
 
     def write(self, text: str) -> None:
         """Into the field that has the caret."""
         self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.press("Delete")
         self.page.keyboard.insert_text(text)
         self.page.keyboard.press("Enter")
 
@@ -178,7 +186,7 @@ class Walker:
         steps = [self.step(chance) for _ in range(chance.randint(1, STEPS))]
         self.page.evaluate(QUIET)
         end = self.page.evaluate(END)
-        wrong = faults(end, len(self.tokenizer(end["text"]).input_ids))
+        wrong = faults(end, len(self.tokenizer(*end["texts"]).input_ids))
         return [*steps, *wrong] if wrong else []
 
 
@@ -210,7 +218,7 @@ def walker(request: pytest.FixtureRequest, shared_page_of: PageOf, tmp_path_fact
     view.to_html(path, live=True, progress=False)
     page = shared_page_of(path, width=968, height=HEIGHT)
     page.emulate_media(reduced_motion="reduce")
-    page.add_init_script(ASKED)
+    page.add_init_script(COMING)
     page.reload()
     expect(page.locator("#bertlens-says")).to_have_text("What you type is run in this page, and stays on it.")
     Seen(page, folded=True)

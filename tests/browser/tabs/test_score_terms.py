@@ -8,22 +8,21 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from bertlens import Lens, Trace, whatif
+from bertlens import Trace, whatif
 from bertlens.measures import sources
 from browser.views import shown, signed
-from unit import tiny
+from unit import tiny_attention
 
 CELL = {"layer": 1, "head": 2, "query": 3, "key": 5}
 TERMS = {"mpnet": ["relative position"], "deberta-v2": ["content to position", "position to content"]}
 
 
 def trace_of(name: str, louder: float = 1.0) -> Trace:
-    family = (tiny.OUTSIDE | tiny.FAMILIES)[name]
-    model = tiny.shaken(family.model(), scale=0.4)
+    lens = tiny_attention.lens_of(name, torch.float32)
     if louder != 1:
         with torch.no_grad():
-            model.encoder.relative_attention_bias.weight.mul_(louder)
-    return Lens(model, family.tokenizer()).trace("The cat sat on the mat.")
+            lens.model.encoder.relative_attention_bias.weight.mul_(louder)
+    return lens.trace("The cat sat on the mat.")
 
 
 @pytest.mark.parametrize("name", TERMS)

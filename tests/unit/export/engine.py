@@ -104,8 +104,8 @@ def asked(
     lens: Any, own: str, questions: list[dict[str, Any]], folder: Path, small: bool = False
 ) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
     """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
-    show, arrays) of each question. A question about the trace "last" is about the last run that was shown, "before" about
-    the one before."""
+    show, arrays) of each question. A question about the trace "last" is about the last run that was shown, "before"
+    about the one before."""
     model = lens.borrowed
     same = bl.Lens(rounded(model, small), lens.tokenizer)
     same.made = lens.made

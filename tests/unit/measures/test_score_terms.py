@@ -15,7 +15,7 @@ from bertlens.measures.offers import offers
 from bertlens.measures.rows import visible
 from bertlens.widgets.answers.score_maps import score_maps
 from bertlens.widgets.answers.why import why, why_pairs
-from unit import tiny
+from unit import tiny, tiny_attention
 
 TERMS = {"mpnet": ("relative position",), "deberta-v2": ("content to position", "position to content")}
 NAMES = pytest.mark.parametrize("name", TERMS)
@@ -23,8 +23,7 @@ ARABIC = "كان الجو دافئا جدا"
 
 
 def lens_of(name: str) -> Lens:
-    family = (tiny.OUTSIDE | tiny.FAMILIES)[name]
-    return Lens(tiny.shaken(family.model()), family.tokenizer())
+    return tiny_attention.lens_of(name, torch.float32)
 
 
 class Eager:
@@ -150,10 +149,9 @@ def test_a_set_of_neurons_leaves_the_terms_as_they_are(name: str) -> None:
 
 @NAMES
 def test_one_token_has_terms_too(name: str) -> None:
-    family = (tiny.OUTSIDE | tiny.FAMILIES)[name]
-    tokenizer = family.tokenizer()
-    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single="$A", pair="$A $B")
-    trace = Lens(tiny.shaken(family.model()), tokenizer).trace("a")
+    lens = lens_of(name)
+    lens.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single="$A", pair="$A $B")
+    trace = lens.trace("a")
     assert trace.n_tokens == 1
     s = sources.score(trace, 1, 0, 0, 0, against=None)
     assert abs(s.gap) <= 1e-5 and {*TERMS[name]} <= {kind for kind, *_ in s.rows}

@@ -19,7 +19,7 @@ from transformers.models.markuplm import modeling_markuplm
 from transformers.models.splinter import modeling_splinter
 
 from bertlens import Lens, ModelError, Trace, whatif
-from bertlens.measures import attribution, flow, geometry, sources, spectra
+from bertlens.measures import attribution, block, flow, geometry, norms, sources, spectra
 from bertlens.measures.offers import offers
 from bertlens.model.families import ADAPTERS, adapter_of
 from bertlens.model.plain_modules import affine
@@ -106,6 +106,7 @@ def test_the_block_is_put_together(name: str) -> None:
             close(adapter.rest(layer, a[None], x[None])[0], y)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @EVERY
 def test_norms_equal_the_vectors_themselves(name: str, dtype: torch.dtype) -> None:
@@ -124,6 +125,16 @@ def test_norms_equal_the_vectors_themselves(name: str, dtype: torch.dtype) -> No
     close(flow.alti(trace, layer, progress=False), torch.stack(rows), 1e-10 if dtype == torch.float64 else 2e-5)
 
 
+def test_norms_write_no_bias_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of heads x tokens x tokens nothing is made: what is added to the scores is asked for some queries at a time."""
+    trace = lens_of("deberta-v2").trace(TEXT)
+    expected = norms.attnresln_norm(trace, 1)
+    monkeypatch.setattr(Trace, "dense_mask", lambda *arguments: pytest.fail("the whole bias was asked for"))
+    monkeypatch.setattr(block, "QUERIES", 3)
+    close(norms.attnresln_norm(trace, 1), expected)
+
+
+@pytest.mark.sampled(4)
 @EVERY
 def test_flow_through_the_rest_of_the_layer(name: str) -> None:
     """Value zeroing against whole runs with one token's values zero; GlobEnc against vectors and the true deviation."""
@@ -172,6 +183,7 @@ def test_flow_through_the_rest_of_the_layer(name: str) -> None:
     close(flow.globenc(trace, layer), torch.stack(rows))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("opened", [False, True], ids=["closed", "opened"])
 @EVERY
 def test_split_is_that_of_autograd(name: str, opened: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,6 +253,7 @@ def linear_run(model: Any, trace: Trace, patch: pytest.MonkeyPatch) -> tuple[Ten
     return model(**ids).last_hidden_state[0], leaves
 
 
+@pytest.mark.sampled(5)
 @EVERY
 def test_attribution(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gradient x input by finite differences of the model itself, the linearised model and the cosine by autograd."""
@@ -274,6 +287,7 @@ def test_attribution(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     close(torch.tensor(cosines.to_numpy()[:-1].sum(1)), expected.expand(trace.n_tokens))
 
 
+@pytest.mark.sampled(6)
 @EVERY
 def test_spectra_geometry_and_bounds(name: str) -> None:
     """W_Q and W_K make what the run multiplied, no norm passes its bound, and the table of layers has every number."""
@@ -308,6 +322,7 @@ HEADS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "head"), [(name, head) for name, heads in HEADS.items() for head in heads])
 def test_predictions_are_split(name: str, head: str) -> None:
     """The parts of a logit sum to what the model with its head computes."""

@@ -85,7 +85,7 @@ def test_a_model_that_ignores_not_is_found_and_one_that_reads_it_is_not() -> Non
         "In 70 of 70 texts “not” moves the score less than a filler of equal length does (100 %, 95 to 100), "
         in deaf.said
     )
-    assert "more often than not: the model hardly reads it." in deaf.said
+    assert "more often than chance gives: to this model a filler is more." in deaf.said
     alert = probe(lens(lambda text: bag(text, {"not": 3.0})), TEXTS, progress=False)
     row = alert.table.set_index("kind").loc["not"]
     assert row["less"] <= 2 and not row["finding"] and row["moved"] > row["filler"]

@@ -165,3 +165,13 @@ def test_passages_to_split_are_those_that_are_cut() -> None:
 
     none = long_passages.long_passages(world, Endless(), failures)
     assert long_passages.sentence(none) == "The model reads all of each of the 4 passages."
+
+
+def test_a_retrieval_lists_what_its_model_cuts_and_writes_it_all(tmp_path: Path) -> None:
+    corpus = {"long": words(60, 1), "short": words(6, 2), "other": words(5, 3)}
+    search = bl.retrieval(bl.Lens(encoder()), {"q": words(4, 4)}, corpus, {"q": ["long"]}, progress=False)
+    table = search.long_passages()
+    assert table["passage"].tolist() == ["long"] and table["read"][0] < table["words"][0]
+    assert table["questions"].tolist() == [1] and table.attrs["passages"] == 3
+    page = search.to_html(tmp_path / "page.html", probe=search.probe(["the cat was on the mat"], progress=False))
+    assert "What small edits do" in page.read_text(encoding="utf-8")

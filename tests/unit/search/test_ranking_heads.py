@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 from typing import Any
 
@@ -97,6 +98,16 @@ def test_a_planted_head_is_found(kind: str) -> None:
     assert found.questions == 20 and found.is_whole and len(found.table) == len(scores_without(kind)) - 1
 
 
+def test_an_empty_passage_makes_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = planted(HeadSite(1, 2), "cross")
+    empty = dataclasses.replace(texts, passages=("", *texts.passages[1:]))
+    inputs: list[Any] = []
+    outputs = HeadRuns.outputs
+    monkeypatch.setattr(HeadRuns, "outputs", lambda self, *given: inputs.extend(given[0]) or outputs(self, *given))
+    assert heads(lens("cross"), empty, lists("cross"), n=1, depth=DEPTH, progress=False).questions == 20
+    assert inputs and all(text.passage for text in inputs)
+
+
 @cache
 def memory() -> dict[Any, Any]:
     return {}
@@ -133,7 +144,7 @@ def test_effects_are_those_of_runs_without_the_head(kind: str) -> None:
     table = found.table.dropna(subset="ndcg")
     assert len(table) == 2 and found.table["ndcg"].isna().sum() == len(found.table) - 2
     order = np.random.default_rng(0)
-    cases = [*ranking_heads._cases(texts, lists(kind), texts.judged, order)]
+    cases = [*ranking_heads.cases_of(texts, lists(kind), texts.judged, order)]
     half = set(order.permutation(list(texts.judged)).tolist()[1::2])
     failures = [case for case in cases if case.fails and case.query in half]
     assert found.failures == len(failures) > 2
@@ -162,7 +173,7 @@ def test_estimates_are_slopes_of_a_head_that_is_scaled(kind: str) -> None:
     texts = planted(HeadSite(0, 1), kind, 22)
     found = of(texts, kind, n=1).table.set_index(["layer", "number"])
     order = np.random.default_rng(0)
-    cases = {case.query: case for case in ranking_heads._cases(texts, lists(kind), texts.judged, order)}
+    cases = {case.query: case for case in ranking_heads.cases_of(texts, lists(kind), texts.judged, order)}
     choice = [cases[query] for query in order.permutation(list(texts.judged)).tolist()[::2] if query in cases]
     step = 1e-2
     for site in (HeadSite(0, 1),):

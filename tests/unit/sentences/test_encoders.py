@@ -171,7 +171,6 @@ def declined() -> dict[str, Any]:
         "WordWeights": lambda: st.SentenceTransformer(modules=[first, weighted, pooling], device="cpu"),
         "CNN": lambda: encoder(parts.CNN(32)),
         "no Pooling": lambda: st.SentenceTransformer(modules=[first], device="cpu"),
-        "SparseEncoder is not": lambda: st.SparseEncoder(folder("BertForMaskedLM"), device="cpu"),
         "Pooling is not": lambda: pooling,
     }
 

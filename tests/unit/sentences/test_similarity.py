@@ -318,6 +318,8 @@ def test_the_page_of_the_docs_says_what_comes_out() -> None:
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1:]:
         if "MultiVectorEncoder(" in block:
             continue  # the embedded model is none: tests/unit/sentences/test_late_interaction.py
+        if "SparseEncoder(" in block and importlib.util.find_spec("sentence_transformers") is None:
+            continue
         exec(block.replace("s.traces[0].explore()", "s.traces[0]"), known)
     s, table = known["s"], known["table"]
     by_word, effects = s.pairs(words=True), s.effects(100).set_index(["a", "b"])
@@ -328,3 +330,11 @@ def test_the_page_of_the_docs_says_what_comes_out() -> None:
     base = s.baseline
     for number in (base.median, base.high):
         assert f"{number:.3f}".removeprefix("0") in page
+    if pair := known.get("w"):
+        on = pair.words().set_index("word").loc["on"]
+        vector = known["bl"].word_vector(known["splade"], "The cat sat on the mat.").set_index("word")
+        numbers = [pair.value, on["part"], pair.pairs(words=True).loc["on", "upon"], pair.why("on", "b").total]
+        numbers += [on["weight_b"], vector.loc["upon", "weight"]]
+        shown = [f"{x:.3f}" for x in numbers]
+        assert shown == ["15.500", "3.044", "5.102", "3.302", "1.459", "1.114"] and all(x in page for x in shown)
+        assert (on["token_b"], bool(on["expansion_b"]), vector.loc["upon", "token"]) == ("upon", True, "on")

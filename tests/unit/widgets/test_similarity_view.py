@@ -294,6 +294,42 @@ def test_late_interaction_has_matches_and_no_split() -> None:
     assert "longer than" in asked(view, texts=["the " * 90_000, D, "", ""])[0]["error"]
 
 
+def test_a_sparse_encoder_has_words_of_both_vectors() -> None:
+    """As the library's own vectors have them; every question of the view is answered."""
+    from unit.tiny_encoders import sparse
+
+    model = sparse()
+    lens = bl.Lens(model)
+    found = bl.similarity(lens, A, B)
+    view = found.explore()
+    told, arrays = first(view)
+    a, b = (x.to_dense().double() for x in model.encode([A, B]))
+    vocabulary = told["vocabulary"]
+    parts = (a * b).sort(descending=True).values
+    count = int((parts > 0).sum())
+    assert [row["part"] for row in vocabulary["words"]] == pytest.approx(parts[: min(60, count)].tolist(), rel=1e-5)
+    assert len(vocabulary["words"]) + vocabulary["others"]["count"] == count and vocabulary["said"] == found.said
+    assert sum(row["part"] for row in vocabulary["words"]) + vocabulary["others"]["sum"] == pytest.approx(found.value)
+    assert arrays["similar.pairs"].sum() == pytest.approx(found.value, rel=1e-5) and told["splits"] == ["output"]
+    for brought, vector, text in zip(vocabulary["expansions"], (a, b), (A, B), strict=True):
+        own = {*model.tokenizer(text)["input_ids"]}
+        words = [word for word in vector.argsort(descending=True).tolist() if vector[word] > 0]
+        expected = [word for word in words if word not in own]
+        assert (brought["of"], brought["count"]) == (len(words), len(expected))
+        names = model.tokenizer.convert_ids_to_tokens(expected[:8])
+        assert [row["word"] for row in brought["words"]] == names
+    without = asked(view, op="similar_without")[1]["without"]
+    assert without[0, 0] == pytest.approx(found.value, rel=1e-4)
+    layers = asked(view, op="similar_layers")[0]
+    assert sum(layers["a"]) == pytest.approx(found.value, rel=1e-4)
+    assert "is split by the tokens that made the weights" in asked(view, op="similar_input")[0]["error"]
+    assert SimilarityPanel(found).still(0, 0, None, None) is not None
+    assert asked(lens.trace(A).explore(), texts=[A, B, "", ""])[0]["value"] == pytest.approx(found.value, rel=1e-5)
+    model.similarity_fn_name = "manhattan"
+    none = bl.similarity(lens, A, B).explore().overview["header"]["similar"]
+    assert none["vocabulary"]["words"] == [] and none["vocabulary"]["expansions"][0]["count"] and none["why_not"]
+
+
 def test_it_opens_the_runs_on_the_head_that_an_explorer_opens_on(lens: bl.Lens) -> None:
     found = bl.similarity(lens, A, B)
     explorer, view = found.traces[0].explore(), found.explore()

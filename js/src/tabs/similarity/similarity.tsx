@@ -30,6 +30,7 @@ import {
   splitNameOf,
   withSplit,
 } from "./twotexts";
+import { SharedWords, vocabularyWords } from "./vocabulary";
 
 export function Similarity() {
   const view = useView();
@@ -204,6 +205,9 @@ function Why({ data: told }: { data: Similar }) {
           {data.terms && <ByLayer whole={total} />}
         </div>
         <div class="bl-similar-side">
+          {data.vocabulary && data.vocabulary.words.length > 0 && (
+            <SharedWords {...{ data, vocabulary: data.vocabulary, split, choice }} />
+          )}
           <Pairs {...{ data, split, largest: largest, choice: choice, tried, ask, digits }} />
           {pair && experiment && (
             <TriedWords
@@ -226,15 +230,18 @@ function Why({ data: told }: { data: Similar }) {
       </div>
       <p class="bl-muted" data-testid="similar-said">
         {gapWords(data)} {splitWords(data, splitNameOf(view, told), without !== null)} {data.notes.join(" ")}
+        {data.vocabulary && ` ${vocabularyWords(data, data.vocabulary)}`}
       </p>
     </>
   );
 }
 
 /** Which split is shown, and how far it goes. */
-function splitWords({ pairs }: Similar, name: SplitName | null, isTried: boolean): string {
+function splitWords({ pairs, vocabulary }: Similar, name: SplitName | null, isTried: boolean): string {
   const experiments = isTried ? " Numbers with a sign are experiments: the change when a word is taken out." : "";
   if (!pairs || !name) return experiments.trim();
+  if (vocabulary)
+    return `Split by the tokens that made the weights of words in either vector; a token’s logits hold what it took in of its text.${experiments}`;
   return name === "output"
     ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${experiments}`
     : `Split by the tokens that went in: attention weights, LayerNorm deviations and gates of MLPs as the run had them.${experiments}`;

@@ -35,7 +35,9 @@ async function unitNumbers(view: View, similar: Similar): Promise<Numbers> {
   const isTried = twotexts.isCheap(data) && !data.removable;
   const tried = isTried ? await arrived(() => twotexts.withoutOf(view)).catch(() => null) : null;
   const { a, b, cells } = splitOf(data, view.page.similarBy.value === "words");
-  const name = data.pairs && twotexts.SPLITS[twotexts.splitNameOf(view, data)!];
+  const isSparse = data.vocabulary !== undefined;
+  const name =
+    data.pairs && (isSparse ? "tokens that made the weights" : twotexts.SPLITS[twotexts.splitNameOf(view, data)!]);
   return {
     columns: ["a_index", "a", "b_index", "b", "part", "without_a", "without_b", "without_both", "own"],
     rows: a.flatMap((row, i) =>

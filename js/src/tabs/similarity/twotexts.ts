@@ -26,6 +26,30 @@ export interface Late {
   normal: boolean; // products are cosines
 }
 
+/** Of a sparse encoder, as bertlens/widgets/panels/vocabulary_words.py tells of it. */
+export interface Vocabulary {
+  said: string;
+  words: SharedWord[]; // the largest parts first
+  others: { count: number; sum: number };
+  expansions: [Expansions, Expansions];
+}
+
+/** A word that both vectors have; pairs are of text a and text b. */
+export interface SharedWord {
+  word: string;
+  part: number;
+  weights: [number, number];
+  at: [number, number]; // the tokens that made the weights, or most of them
+  expansion: [boolean, boolean]; // whether the text does not contain it
+}
+
+/** Words of a vector that its text does not contain, the largest weights listed. */
+export interface Expansions {
+  count: number;
+  of: number; // words of the vector
+  words: { word: string; weight: number; at: number }[];
+}
+
 export interface Matrix {
   shape: number[];
   data: ArrayLike<number>;
@@ -47,6 +71,7 @@ export interface Similar {
   terms?: [name: string, value: number][]; // the first is the sum of `pairs`
   gap?: number;
   pairs: Matrix | null; // (tokens of a, tokens of b), with biases last where there are any
+  vocabulary?: Vocabulary; // of a sparse encoder
   late?: Late; // of late interaction: pairs are the products of the tokens that are scored
 }
 

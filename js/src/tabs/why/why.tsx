@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
 import { headLabel } from "../../paint/format";
-import { into, Segmented, Select } from "../../parts/controls";
+import { Segmented, Select, Unfold } from "../../parts/controls";
 import { nounOf, plural } from "../../parts/nouns";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
@@ -100,17 +100,7 @@ function Choices() {
       ) : (
         <span class="bl-muted">compared with: other {plural(nounOf(overview))} on average</span>
       )}
-      {isUsual && (
-        <button
-          type="button"
-          class="bl-link"
-          aria-expanded={isOpen.value}
-          title="Split the key’s side or both, open the MLPs, compare with one word or with nothing"
-          onClick={() => into(isOpen)(!isOpen.value)}
-        >
-          {isOpen.value ? "less" : "more …"}
-        </button>
-      )}
+      {isUsual && <Unfold open={isOpen} title="The key’s side, MLPs opened, another word to compare with" />}
     </div>
   );
 }

@@ -1,0 +1,185 @@
+"""What a page asks of one contrast: its sums, both scores without a word or a head, and which of these matter."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base.quotes import quotation
+from ...base.ranking import is_nothing
+from ...errors import ModelError
+from ...search.score_difference import Contrast
+from ...search.text_words import TEXTS, check_text_name, signed, subject
+from ...search.vector_contrast import LateContrast, VectorContrast
+from ...whatif import off
+from .case_texts import pieces_of
+
+Fields = dict[str, Any]
+ARCS = 4  # of a word of the question to either passage
+TRIED = {"wrong": 6, "query": 4, "right": 4}  # words of each text that are taken out
+HEADS = 8  # that are switched off
+DIGITS = 6
+
+
+def case(contrast: Contrast) -> Fields:
+    """Both scores and what they are sums of: said, why_not (of sums), crosses, notes, and texts: of each its pieces,
+    see `pieces_of`, the names of its rows and what each puts into the *difference*; arcs, of each passage [row of the
+    question, first row of a word, what the pair puts into that passage's score wherever the word stands], the ARCS
+    largest of each word of the question."""
+    fields: Fields = {
+        "scores": _rounded(contrast.scores),
+        "said": contrast.said,
+        "why_not": contrast.why_not,
+        "crosses": contrast.lens.sentences.crosses,
+        "notes": list(contrast.notes),
+        "texts": {},
+        "arcs": {},
+        "named": "" if contrast.why_not else _named(contrast),
+    }
+    parts = {} if contrast.why_not else parts_of(contrast)
+    for text, body in zip(TEXTS, contrast.texts, strict=True):
+        words = contrast.words(text)
+        fields["texts"][text] = {
+            "pieces": pieces_of(contrast.lens.tokenizer, body, words),
+            "names": list(words.names),
+            "keys": list(words.keys),
+            "parts": _rounded(parts[text]) if parts else None,
+        }
+    if not contrast.why_not:
+        fields["gap"] = float(contrast.gap)
+        fields["arcs"] = arcs_of(contrast)
+    return fields
+
+
+def parts_of(contrast: Contrast) -> dict[str, np.ndarray]:
+    """What each row of each text puts into the difference of the scores: of the right passage less than nothing, where
+    it speaks for it. The question's rows sum to the difference; of a cross-encoder all three lists do together."""
+    parts = {
+        "query": contrast.query["difference"].to_numpy(),
+        "wrong": contrast.wrong["part"].to_numpy(),
+        "right": -contrast.right["part"].to_numpy(),
+    }
+    return {text: np.asarray(numbers, dtype=float) for text, numbers in parts.items()}
+
+
+def arcs_of(contrast: Contrast) -> dict[str, list[tuple[int, int, float]]]:
+    """See `case`; none where the split has no pairs of words."""
+    if not isinstance(contrast, VectorContrast) or contrast.of == "input":
+        return {}
+    arcs = {}
+    asking = [row for row, key in enumerate(contrast.words("query").keys) if key]
+    for text, pair in zip(TEXTS[1:], contrast.pairs, strict=True):
+        table = pair.pairs(words=True) if isinstance(contrast, LateContrast) else pair.pairs("output", words=True)
+        places = [*contrast.words(text).by_key.values()]
+        sums = np.stack([table.to_numpy()[:, rows].sum(1) for rows in places], 1) if places else np.zeros((0, 0))
+        arcs[text] = [
+            (row, places[at][0], round(float(sums[row, at]), DIGITS))
+            for row in asking
+            for at in np.argsort(-np.abs(sums[row]), kind="stable")[:ARCS]
+            if not is_nothing(sums[row, at])
+        ]
+    return arcs
+
+
+def without(contrast: Contrast, side: str, word: str, how: str, draws: int, frequencies: Mapping[str, int]) -> Fields:
+    """Both scores before and after, whether the order turned, and the sentence, with so many draws beside it."""
+    table = contrast.without(word, side, how, n_random=draws, frequencies=frequencies)
+    before, after = (_rounded(table[["wrong", "right"]].iloc[at]) for at in (0, 1))
+    drawn = [{"draw": row.draw, "word": row.word, "turned": bool(row.turned)} for row in table.iloc[2:].itertuples()]
+    return {
+        "before": before,
+        "after": after,
+        "turned": bool(table["turned"].iloc[1]),
+        "said": table.attrs["said"],
+        "drawn": drawn,
+    }
+
+
+def word_strip(contrast: Contrast) -> Fields:
+    """Words that may matter, by the split, each hidden: name, key, side, after (both scores), turned; those first
+    without which the order is nearest to turning."""
+    if contrast.why_not:
+        raise ModelError(f"no word can be named: {contrast.why_not}")
+    rows: list[Fields] = []
+    for side, count in TRIED.items():
+        words, gains = contrast.words(side), gains_of(contrast, side)
+        keys = [key for key in sorted(gains, key=lambda key: -abs(gains[key]))[:count] if not is_nothing(gains[key])]
+        if not keys:
+            continue
+        try:
+            scores = contrast.scores_without(side, [words.tokens(key) for key in keys])
+        except ModelError:  # a question to which the model adds tokens
+            continue
+        for key, after in zip(keys, scores.tolist(), strict=True):
+            name = words.names[words.by_key[key][0]]
+            place = subject(side)[0].lower() + subject(side)[1:]
+            experiment = f"With {quotation(name)} hidden in {place}"
+            rows.append({"name": name, "key": key, "side": side} | _after(contrast, after, experiment))
+    return _strip(contrast, rows)
+
+
+def head_strip(contrast: Contrast) -> Fields:
+    """The same of HEADS heads, those whose parts of the two scores differ most; each off in the runs of all texts."""
+    tables = [contrast.by("head")]
+    if isinstance(contrast, VectorContrast):
+        tables.append(contrast.by("head", of="passages"))
+    sizes: dict[str, float] = {}
+    for table in tables:
+        for name, size in table["difference"].abs().items():
+            sizes[str(name)] = max(sizes.get(str(name), 0.0), float(size))
+    heads = [name for name in sorted(sizes, key=lambda name: -sizes[name]) if re.fullmatch(r"L\d+·H\d+", name)]
+    rows = []
+    for name in heads[:HEADS]:
+        layer, head = map(int, re.findall(r"\d+", name))
+        scores = contrast.rerun(off(layer, head))["after"]
+        after = _after(contrast, [*scores.iloc[:2]], f"With {name} off in the runs of all texts")
+        rows.append({"name": name} | after)
+    return _strip(contrast, rows) | {"heads": len(heads)}
+
+
+def gains_of(contrast: Contrast, side: str) -> dict[str, float]:
+    """What each word of a text, wherever it stands, puts into the difference, the same word of the other passage
+    counted against it: by this `Contrast.named_in` names one."""
+    parts = parts_of(contrast)
+    sums = contrast.words(check_text_name(side)).sums(parts[side])
+    if side == "query":
+        return sums
+    other = "right" if side == "wrong" else "wrong"
+    others = contrast.words(other).sums(parts[other])
+    return {key: part + others.get(key, 0.0) for key, part in sums.items()}
+
+
+def is_turned(before: Sequence[float], after: Sequence[float]) -> bool:
+    """Whether the other passage has the larger score then, by more than rounding."""
+    beside = max(map(abs, before))
+    orders = [0.0 if is_nothing(w - r, beside) else math.copysign(1, w - r) for w, r in (before, after)]
+    return orders[0] * orders[1] < 0
+
+
+def _after(contrast: Contrast, after: Sequence[float], experiment: str) -> Fields:
+    """What became of both scores and their order; said: the sentence."""
+    before, turned = contrast.scores, is_turned(contrast.scores, after)
+    numbers = " → ".join(signed([before[0] - before[1], after[0] - after[1]]))
+    said = f"{experiment} the order {'turns' if turned else 'stays'} ({numbers})."
+    return {"after": _rounded(after), "turned": turned, "said": said}
+
+
+def _strip(contrast: Contrast, rows: list[Fields]) -> Fields:
+    sign = math.copysign(1, contrast.difference)
+    rows.sort(key=lambda row: sign * (row["after"][0] - row["after"][1]))
+    return {"before": _rounded(contrast.scores), "rows": rows}
+
+
+def _named(contrast: Contrast) -> str:
+    """The key of the word that the split names, "" where it names none."""
+    gains = gains_of(contrast, "wrong")
+    key = max(gains, key=gains.__getitem__, default="")
+    return key if key and gains[key] > 0 else ""
+
+
+def _rounded(numbers: Any) -> list[float]:
+    return [round(float(number), DIGITS) for number in numbers]

@@ -1,0 +1,186 @@
+"""The questions of the page of a retrieval by name, each a function of what is shown and of its arguments."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...base.jobs import Job, Stopped
+from ...errors import BertLensError, InputError, excerpt
+from ...model.borrowed import checked_once
+from ...search.retrieval_run import Retrieval
+from ...search.score_difference import Contrast
+from ...search.text_words import TEXTS
+from ...trace.provenance import made_with
+from . import case_answers, collection_answers
+from .all_failures import turns
+from .case_answers import Fields
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OPEN = 3  # contrasts that are held: each has runs of three texts
+MOST_DRAWS = 50
+PATIENCE = 0.3  # s that a page waits for work of minutes
+
+
+@dataclass(eq=False)
+class RetrievalQuestions:
+    """Answers what a page asks about a retrieval; before: an earlier one, or the file of its measures."""
+
+    retrieval: Retrieval
+    before: Any = None
+
+    def __post_init__(self) -> None:
+        self._cases: dict[str, Contrast] = {}  # by what they are of, the last used last
+        self._lock = threading.Lock()
+        self._job: Job[Fields] | None = None  # over all failures
+
+    @cached_property
+    def failures(self) -> pd.DataFrame | None:
+        """None without judgements."""
+        return self.retrieval.failures() if self.retrieval.collection.judged else None
+
+    @cached_property
+    def questions(self) -> Fields:
+        """See `collection_answers.questions`."""
+        return collection_answers.questions(self.retrieval, self.failures)
+
+    @cached_property
+    def _places(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Where each question and each passage stands, by its id."""
+        queries, passages = self.retrieval.collection.query_ids, self.retrieval.collection.passage_ids
+        return {name: at for at, name in enumerate(queries)}, {name: at for at, name in enumerate(passages)}
+
+    def answer(self, message: Mapping[str, Any]) -> Fields:
+        """The answer to a message of the page. Raises BertLensError."""
+        name = str(message.get("op"))
+        question = QUESTIONS.get(name)
+        if question is None:
+            raise InputError("the page asked for something that this version of bertlens does not know")
+        arguments = {key: value for key, value in message.items() if key not in ("op", "id")}
+        try:
+            with self._lock, checked_once():
+                return question(self, **arguments)
+        except TypeError as error:
+            if question.__name__ in str(error):
+                raise InputError(f"the page asked {name} without what it takes") from error
+            raise
+
+    def search(self) -> Fields:
+        """What the view opens with."""
+        lens = self.retrieval.lens
+        return {
+            "model": lens.model_name,
+            **made_with(),
+            "questions": self.questions,
+            **collection_answers.about(self.retrieval, self.failures),
+        }
+
+    def search_tables(self) -> Fields:
+        return collection_answers.tables(self.retrieval, self.before)
+
+    def search_case(self, **case: Any) -> Fields:
+        """A contrast. case: query, an id; wrong, right: ids of passages, null for those of the question; texts: of the
+        question, the wrong and the right passage, null for those of the collection."""
+        fields = case_answers.case(self._contrast(case))
+        query, *passages = self._ids(case)
+        wrong, right = (self._places[1][name] for name in passages)
+        return fields | collection_answers.passages(self.retrieval, self._places[0][query], wrong, right)
+
+    def search_words(self, **case: Any) -> Fields:
+        return case_answers.word_strip(self._contrast(case))
+
+    def search_heads(self, **case: Any) -> Fields:
+        return case_answers.head_strip(self._contrast(case))
+
+    def search_without(self, side: str, word: str, how: str, draws: int, **case: Any) -> Fields:
+        if not isinstance(draws, int) or not 0 <= draws <= MOST_DRAWS:
+            raise InputError(f"draws is from 0 to {MOST_DRAWS}, not {excerpt(draws)}")
+        frequencies = self.retrieval.frequencies if draws else {}
+        return case_answers.without(self._contrast(case), side, word, how, draws, frequencies)
+
+    def search_turns(self, act: str) -> Fields:
+        """Whether the named word matters over all failures, see `all_failures.turns`: "start" begins it, "stop" ends
+        it, "look" asks for no work. again, done (a share) while it is at it; idle: where it was not begun."""
+        if self.failures is None or not len(self.failures):
+            raise InputError("no question fails: there is nothing to try")
+        if act == "start" and self._job is None:
+            failures = self.failures
+            self._job = Job(lambda: turns(self.retrieval, failures))
+        if self._job is None:
+            return {"idle": True}
+        if act == "stop":
+            self._job.stop()
+        try:
+            outcome = self._job.made(PATIENCE)
+        except Stopped:
+            self._job = None
+            return {"idle": True}
+        except BertLensError:
+            self._job = None
+            raise
+        return outcome[0] if outcome else {"again": True, "done": self._job.share}
+
+    def forget(self) -> None:
+        """Let go of the runs that are held."""
+        self._cases.clear()
+
+    def close(self) -> None:
+        """End what is at work."""
+        if self._job is not None:
+            self._job.stop()
+        self.forget()
+
+    def pair(self, query: str) -> tuple[str, str] | None:
+        """The ids of the passages that stand in a question's case; None where it has none."""
+        if query not in self._places[0]:
+            raise InputError(f"no question {excerpt(query)} in this collection")
+        failures, ids = self.failures, self.retrieval.collection.passage_ids
+        if failures is not None:
+            rows = failures[failures["query"] == query]
+            if len(rows):
+                return str(rows["wrong"].iloc[0]), str(rows["right"].iloc[0])
+        places = collection_answers.pair_of(self.retrieval, self._places[0][query])
+        return None if places is None else (ids[places[0]], ids[places[1]])
+
+    def _ids(self, case: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Of the question, the wrong and the right passage of a case. Raises InputError for one that is not there."""
+        query = str(case.get("query"))
+        default = self.pair(query)
+        wrong, right = (case.get(side) or (default and default[at]) for at, side in enumerate(TEXTS[1:]))
+        if wrong is None or right is None:
+            raise InputError("this question has no two passages to lay beside each other: one right and one not")
+        return query, str(wrong), str(right)
+
+    def _contrast(self, case: Mapping[str, Any]) -> Contrast:
+        """The contrast of a case, made where it is not held."""
+        ids, texts = self._ids(case), case.get("texts")
+        if texts is not None and (len(texts) != len(TEXTS) or not all(isinstance(text, str) for text in texts)):
+            raise InputError("a case has three texts: a question, a wrong and a right passage")
+        contrast = self._held(repr(ids), lambda: self.retrieval.contrast(*ids))
+        versions = zip(TEXTS, contrast.texts, texts or contrast.texts, strict=True)
+        changes = {text: new for text, old, new in versions if new != old}
+        return self._held(repr((ids, changes)), lambda: contrast.rewritten(**changes)) if changes else contrast
+
+    def _held(self, name: str, make: Callable[[], Contrast]) -> Contrast:
+        contrast = self._cases.pop(name) if name in self._cases else make()
+        self._cases = {**dict([*self._cases.items()][1 - OPEN :]), name: contrast}
+        return contrast
+
+
+QUESTIONS: dict[str, Callable[..., Fields]] = {
+    name: getattr(RetrievalQuestions, name)
+    for name in (
+        "search",
+        "search_tables",
+        "search_case",
+        "search_words",
+        "search_heads",
+        "search_without",
+        "search_turns",
+    )
+}

@@ -1,0 +1,144 @@
+"""What a page asks of a whole retrieval: its questions with their ranks, and the tables of how good it is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...base.wire import json_safe
+from ...search import metrics, paired, slices
+from ...search.bm25 import SAID
+from ...search.failure_rules import RULES
+from ...search.failures import failure_kinds, failures_said
+from ...search.hubs import RULE, hubs_said
+from ...search.retrieval_run import Retrieval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Fields = dict[str, Any]
+HUBS = 100  # rows of a table
+TEN = 10  # passages that a case may be about
+
+
+def questions(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
+    """The questions that can be opened: judged ones, the failures with the largest gap first, then by the rank of their
+    first right document; without judgements all. Columns query, text, rank (null: in no list), gap, kinds of RULES."""
+    collection, lists = retrieval.collection, retrieval.lists
+    order = list(collection.judged if failures is not None else range(len(collection.queries)))
+    rank = {at: _rank(retrieval, at) for at in order} if failures is not None else {}
+    gaps: dict[str, float] = {}
+    kinds: dict[str, list[int]] = {}
+    if failures is not None:
+        gaps = dict(zip(failures["query"], failures["gap"], strict=True))
+        flags = failures[[*RULES]].to_numpy()
+        kinds = {
+            name: [at for at, holds in enumerate(row) if holds]
+            for name, row in zip(failures["query"], flags, strict=True)
+        }
+
+        def place(at: int) -> tuple[bool, float, float]:
+            gap = gaps.get(collection.query_ids[at])
+            found = rank[at] or math.inf
+            return (gap is None, found, 0.0) if gap is None else (False, -math.inf if math.isnan(gap) else -gap, 0.0)
+
+        order.sort(key=place)
+    names = [collection.query_ids[at] for at in order]
+    return {
+        "query": names,
+        "text": [collection.queries[at] for at in order],
+        "rank": [rank.get(at) for at in order],
+        "gap": [None if math.isnan(gaps.get(name, math.nan)) else round(gaps[name], 6) for name in names],
+        "failed": [name in gaps for name in names],
+        "kinds": [kinds.get(name, []) for name in names],
+        "depth": int(lists.rows.shape[1]),
+    }
+
+
+def about(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
+    """What the list of questions has beside it: failures in a sentence, the kinds beside chance."""
+    collection = retrieval.collection
+    fields: Fields = {
+        "passages": len(collection.passages),
+        "documents": len({*collection.documents}) if collection.has_documents else 0,
+        "notes": list(collection.notes),
+        "rules": [[name, name.replace("_", " "), rule] for name, rule in RULES.items()],
+        "said": "Nobody has judged: the first passage of a question is laid beside another one.",
+        "kinds": [],
+    }
+    if failures is not None:
+        fields |= {"said": failures_said(failures), "kinds": _records(failure_kinds(failures))}
+    return fields
+
+
+def tables(retrieval: Retrieval, before: Any = None) -> Fields:
+    """Each of quality, before, slices, hubs: said, about and rows; null where there is none."""
+    hubs, judged = retrieval.hubs(), bool(retrieval.collection.judged)
+    texts = dict(zip(retrieval.collection.passage_ids, retrieval.collection.passages, strict=True))
+    fields: Fields = dict.fromkeys(("quality", "before", "slices"))
+    fields["hubs"] = {
+        "said": hubs_said(hubs),
+        "about": RULE,
+        "rows": [row | {"text": texts[row["passage"]]} for row in _records(hubs.head(HUBS))],
+    }
+    if judged:
+        means, parts = retrieval.metrics(), retrieval.slices()
+        rows = [row | {"about": metrics.MEASURES[row["measure"]][1]} for row in _records(means)]
+        ends = "Intervals: 95 %, over questions drawn as these were; differences are paired by question"
+        fields["quality"] = {"said": metrics.sentence(means), "about": f"{ends}. {SAID}.", "rows": rows}
+        fields["slices"] = {
+            "said": slices.sentence(parts),
+            "about": f"{parts.attrs['measure']}; intervals of differences and p by Holm over the slices.",
+            "rows": _records(parts),
+        }
+    if before is not None:
+        change = retrieval.against(before)
+        about = "Paired by question; interval and p by Holm over the measures."
+        fields["before"] = {"said": paired.sentence(change), "about": about, "rows": _records(change)}
+    return fields
+
+
+def passages(retrieval: Retrieval, at: int, wrong: int, right: int) -> Fields:
+    """The passages that may be laid beside each other for a question: the TEN first and the two of the case."""
+    collection, lists = retrieval.collection, retrieval.lists
+    places = {row: place + 1 for place, row in enumerate(lists.passages(at).tolist())}
+    relevant = collection.relevant(at)
+    rows = [*dict.fromkeys([*[*places][:TEN], wrong, right])]
+    return {
+        "passages": [
+            {
+                "passage": collection.passage_ids[row],
+                "rank": places.get(row),
+                "relevant": collection.documents[row] in relevant,
+            }
+            for row in rows
+        ],
+        "wrong": collection.passage_ids[wrong],
+        "right": collection.passage_ids[right],
+        "judged": bool(relevant),
+    }
+
+
+def pair_of(retrieval: Retrieval, at: int) -> tuple[int, int] | None:
+    """The best passage of a question that is not relevant and the best that is, by their places in the collection;
+    of one that nobody has judged the two first. None where a list has no two such."""
+    collection = retrieval.collection
+    rows, relevant = retrieval.lists.passages(at).tolist(), collection.relevant(at)
+    if not relevant:
+        return (rows[0], rows[1]) if len(rows) > 1 else None
+    wrong = next((row for row in rows if collection.documents[row] not in relevant), None)
+    places = [*rows, *range(len(collection.passages))]
+    right = next((row for row in places if collection.documents[row] in relevant), None)
+    return None if wrong is None or right is None else (wrong, right)
+
+
+def _rank(retrieval: Retrieval, at: int) -> int | None:
+    """The rank of the first relevant document; None where the list has none."""
+    relevant = retrieval.collection.relevant(at)
+    documents = retrieval.lists.documents(at, retrieval.collection)
+    return next((place for place, name in enumerate(documents, 1) if name in relevant), None)
+
+
+def _records(table: pd.DataFrame) -> list[Fields]:
+    records: list[Fields] = json_safe(table.to_dict("records"))
+    return records

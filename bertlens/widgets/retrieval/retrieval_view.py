@@ -1,0 +1,165 @@
+"""RetrievalView: a search as a view, in a notebook and as one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from ...base.atomic import text_or_path
+from ...base.progress import page_bar
+from ...base.wire import json_safe
+from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
+from ...export import bundle
+from ...export.html import question_name, search_page
+from ...search.retrieval_run import Retrieval
+from ...trace.provenance import made_with, visible
+from ..host import CELLS
+from .case_questions import QUESTIONS, RetrievalQuestions
+
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
+
+THEMES = ("auto", "light", "dark")
+CONTRASTS = 20  # failures whose case a page carries
+DRAWS = 8  # words at random, and as frequent, that a named word stands beside
+HIDDEN = "hidden"
+
+
+class RetrievalView(anywidget.AnyWidget):
+    """A search as a view: questions with the rank of their first right passage, the worst failures first; why the wrong
+    passage is first, word by word, with arcs from the question to both; what if a word or a head were not there, or a
+    text were another; the measures beside BM25, hubs, slices.
+
+    retrieval: of `bl.retrieval(lens, …)`; `retrieval.explore()` makes this view. query: the id of the question that it
+    opens on, without it the failure with the largest gap. before: an earlier Retrieval of the same collection, or the
+    file that its `save` wrote, for a table of what changed. theme: "auto", "light", "dark". `query` is the question
+    that is open, too. Raises InputError for anything but a retrieval and for a question that is not there.
+    """
+
+    _esm = bundle.text("search.js")
+    _css = bundle.text("search.css")
+    query = traitlets.Unicode().tag(sync=True)
+    theme = traitlets.Unicode("auto").tag(sync=True)
+
+    def __init__(
+        self,
+        retrieval: Retrieval,
+        *,
+        query: str | int | None = None,
+        before: Retrieval | str | Path | None = None,
+        theme: str = "auto",
+    ) -> None:
+        if not isinstance(retrieval, Retrieval):
+            raise InputError(f"a RetrievalView shows what bl.retrieval(…) gives, not {type(retrieval).__name__}")
+        if before is not None:
+            retrieval.against(before)  # another collection is refused here, not in the page
+        self._questions: RetrievalQuestions | None = RetrievalQuestions(retrieval, before)
+        names = self._questions.questions["query"]
+        if not names:
+            raise InputError("there is no question to show")
+        super().__init__(query=names[0] if query is None else str(query), theme=theme)
+        self.on_msg(self._answer)
+
+    @traitlets.validate("theme")
+    def _valid_theme(self, proposal: Any) -> str:
+        if proposal["value"] not in THEMES:
+            raise SelectionError(f"no theme {excerpt(proposal['value'])}: there are {', '.join(map(repr, THEMES))}")
+        return str(proposal["value"])
+
+    @traitlets.validate("query")
+    def _valid_query(self, proposal: Any) -> str:
+        if proposal["value"] not in self._open.questions["query"]:
+            raise InputError(f"no question {excerpt(proposal['value'])} in this view: it shows those that are judged")
+        return str(proposal["value"])
+
+    @property
+    def _open(self) -> RetrievalQuestions:
+        if self._questions is None:
+            raise InputError("this view is closed: retrieval.explore() makes another one")
+        return self._questions
+
+    def close(self) -> None:
+        """Take the view out of its pages, and let go of the runs that it holds."""
+        super().close()
+        if self._questions is not None:
+            self._questions.close()
+        self._questions = None
+
+    def _answer(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        """Answer one question of the page, or say why not."""
+        if not isinstance(message, dict) or "id" not in message:
+            return
+        try:
+            fields = {"kernel": True} if message.get("op") == "hello" else json_safe(self._open.answer(message))
+        except BertLensError as error:
+            fields = {"error": str(error)}
+        except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
+            fields = {"error": f"{type(error).__name__}: {error}"}
+        self.send({**fields, "id": message["id"]}, [])
+
+    def to_html(
+        self, path: str | Path | None = None, *, contrasts: int = CONTRASTS, progress: bool = True
+    ) -> str | Path:
+        """The view as one page that needs no kernel and no network: its text, or `path`, where it was written.
+
+        contrasts: how many questions it carries the case of, the first of the list and the one that is open: about
+        three seconds each; of others the page says that they need Python. progress: a bar once it has taken two
+        seconds. Raises ExportError past 20 MB and where the file cannot be made, InputError for contrasts below 0.
+        """
+        contrasts = check_number(contrasts, "contrasts is of how many questions a page carries the case,", 0)
+        lens, size = self._open.retrieval.lens, self._open.retrieval.collection
+        with page_bar(progress) as bar:
+            answers = {question_name(question): fields for question, fields in self._answers(contrasts, bar)}
+        facts = [f"{len(size.queries):,} questions", f"{len(size.passages):,} passages", f"cases of {contrasts}"]
+        versions = [f"{name} {number}" for name, number in made_with()["versions"].items()]
+        footer = " · ".join([visible(lens.model_name), *facts, *versions, made_with()["date"]])
+        state = {"query": self.query, "theme": self.theme}
+        text = search_page(f"{visible(lens.model_name)}: why is the wrong passage first?", footer, state, answers)
+        return text_or_path(text, path)
+
+    def _answers(self, contrasts: int, bar: tqdm[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """What the page is asked, with its answers: of a case its texts, words, heads, and the word that is named."""
+        names = self._open.questions["query"]
+        carried = [*dict.fromkeys([self.query, *names])][:contrasts]
+        bar.total = 2 + len(carried)
+        for name in ("search", "search_tables"):
+            yield {"op": name}, json_safe(QUESTIONS[name](self._open))
+            bar.update()
+        if (look := self._reply(question := {"op": "search_turns", "act": "look"})).get("rows"):
+            yield question, look  # what was tried over all failures, where it was
+        for query in carried:
+            case = {"query": query, "wrong": None, "right": None, "texts": None}
+            questions = [case | {"op": name} for name in ("search_case", "search_words", "search_heads")]
+            for question in questions:
+                yield question, self._reply(question)
+            named = self._reply(questions[0]).get("named")
+            if named:
+                question = case | {
+                    "op": "search_without",
+                    "side": "wrong",
+                    "word": named,
+                    "how": HIDDEN,
+                    "draws": DRAWS,
+                }
+                yield question, self._reply(question)
+            bar.update()
+        self._open.forget()
+
+    def _reply(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The answer, or the sentence that stands in its place."""
+        try:
+            fields: dict[str, Any] = json_safe(self._open.answer(question))
+        except BertLensError as error:
+            return {"error": str(error)}
+        return fields
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The live widget, which goes when its cell runs again."""
+        mimebundle = super()._repr_mimebundle_(**kwargs)
+        if mimebundle is not None:
+            CELLS.shows(self)
+        return mimebundle

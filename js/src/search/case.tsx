@@ -1,0 +1,76 @@
+// One question: why the wrong passage is first, and what if.
+import type { Case } from "./answers";
+import { Claim, StripOf } from "./claim";
+import { caseOf, useLatest, useSearch } from "./state";
+import { Triptych } from "./triptych";
+
+/** The case that is open; while another text of it is read, the last one stays. */
+export function useCase() {
+  const search = useSearch();
+  const { query, passages } = search;
+  return useLatest(search.get<Case>("search_case", caseOf(search)), JSON.stringify([query.value, passages.value]));
+}
+
+export function OpenCase() {
+  const search = useSearch();
+  const { value: of, reason, waits } = useCase();
+  const at = search.overview.questions.query.indexOf(search.query.value);
+  const question = search.overview.questions.text[at];
+  if (!of)
+    return (
+      <section class="bl-case" aria-label="Why is the wrong passage first?">
+        <p class="bl-question-text bl-case-question">
+          <bdi>{question}</bdi>
+        </p>
+        <p class="bl-empty" role="status">
+          {waits ? `${reason || "reading the three texts"} …` : reason}
+        </p>
+      </section>
+    );
+  return (
+    <section
+      class={waits ? "bl-case bl-waits" : "bl-case"}
+      aria-label="Why is the wrong passage first?"
+      aria-busy={waits}
+    >
+      <Claim of={of} />
+      {!waits && reason && (
+        <p class="bl-muted" role="status">
+          {reason}
+        </p>
+      )}
+      <Legend of={of} />
+      <Triptych of={of} />
+      {!of.why_not && <StripOf of={of} kind="word" />}
+      <StripOf of={of} kind="head" />
+      <details class="bl-notes">
+        <summary>How this is counted</summary>
+        {!of.why_not && <p>{of.crosses ? CROSSED : SPLIT}</p>}
+        {of.gap !== undefined && <p>What rounding leaves of the sum: {of.gap.toExponential(1)}.</p>}
+        {of.notes.map((note) => (
+          <p key={note}>{note}</p>
+        ))}
+      </details>
+    </section>
+  );
+}
+
+const SPLIT =
+  "The question’s words sum to the difference of the two scores, with its template and biases. So do the words of the " +
+  "passages with theirs, counted another way: what a word puts into the score of the wrong passage, wherever it stands, " +
+  "less what it puts into that of the right one. The two lists are not added to each other. An arc is what a word of the " +
+  "question and a word of a passage put into that passage’s score together.";
+const CROSSED =
+  "The words of all three texts sum to the difference of the two scores, with template and biases: a word of the passages " +
+  "by what it puts into the score of the wrong one, wherever it stands, less what it puts into that of the right one.";
+
+function Legend({ of }: { of: Case }) {
+  if (of.why_not) return <p class="bl-muted">No word has a part: {of.why_not}.</p>;
+  const [one, other] = of.judged ? ["the wrong passage", "the right one"] : ["the one passage", "the other"];
+  return (
+    <p class="bl-muted bl-case-legend">
+      <span class="bl-swatch bl-plus" /> speaks for {one} <span class="bl-swatch bl-minus" /> for {other}; a click takes
+      a word out
+    </p>
+  );
+}

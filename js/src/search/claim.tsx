@@ -1,0 +1,223 @@
+// What the contrast says in a sentence, what became of it without a word or a head, and both scores.
+import { useRef, useState } from "preact/hooks";
+import { signed } from "../paint/format";
+import { Segmented } from "../parts/controls";
+import { useWidth } from "../parts/width";
+import type { Case, Pair, Strip, StripRow, Without } from "./answers";
+import { digitsOf, Scores } from "./scores";
+import { caseOf, type Experiment, type Search, useLatest, useSearch } from "./state";
+import { takeOut } from "./triptych";
+
+const FOLDED = 6; // rows of a strip
+const DRAWS = 8; // as in bertlens/widgets/retrieval/retrieval_view.py
+
+/** A sentence whose quoted words stand in the letters of the text. */
+export function Sentence({ text }: { text: string }) {
+  const parts = text.split(/“([^”]*)”/);
+  return (
+    <>
+      {parts.map((part, n) =>
+        n % 2 ? (
+          <i key={n} class="bl-text-word">
+            {part}
+          </i>
+        ) : (
+          part
+        ),
+      )}
+    </>
+  );
+}
+
+const rowOf = (strip: Strip | null, experiment: Experiment): StripRow | undefined =>
+  strip?.rows.find((row) =>
+    experiment.kind === "head"
+      ? !row.key && row.name === experiment.name
+      : row.key === experiment.key && row.side === experiment.side && experiment.how === "hidden",
+  );
+
+/** Both scores without what is taken out, as soon as they are known; first from the strip, which has them already. */
+function outcomeOf(search: Search, experiment: Experiment | null): { value: Without | null; reason: string } {
+  if (!experiment) return { value: null, reason: "" };
+  const about = caseOf(search);
+  const strip = search.get<Strip>(experiment.kind === "head" ? "search_heads" : "search_words", about);
+  const row = strip.state === "answered" ? rowOf(strip.value, experiment) : undefined;
+  const known = row && strip.state === "answered" ? { ...row, before: strip.value.before } : null;
+  if (experiment.kind === "head") return { value: known, reason: strip.state === "refused" ? strip.reason : "" };
+  const { side, key: word, how } = experiment;
+  const full = search.get<Without>("search_without", { ...about, side, word, how, draws: DRAWS });
+  if (full.state === "answered") return { value: full.value, reason: "" };
+  const quick = known ?? (search.kernel.value ? quickOf(search, { ...about, side, word, how, draws: 0 }) : null);
+  return { value: quick, reason: full.state === "refused" && !quick ? full.reason : "" };
+}
+
+const quickOf = (search: Search, fields: Record<string, unknown>): Without | null => {
+  const answer = search.get<Without>("search_without", fields);
+  return answer.state === "answered" ? answer.value : null;
+};
+
+export function Claim({ of }: { of: Case }) {
+  const search = useSearch();
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const experiment = search.experiment.value;
+  const outcome = outcomeOf(search, experiment);
+  const isRewritten = Object.values(search.texts.value).some((text) => text !== null);
+  const original = search.get<Case>("search_case", caseOf(search, false));
+  const was = isRewritten && original.state === "answered" ? original.value.scores : null;
+  const before: Pair = outcome.value?.before ?? was ?? of.scores;
+  const after: Pair | null = outcome.value?.after ?? (was ? of.scores : null);
+  const { value } = outcome;
+  const name = of.texts.wrong.names[of.texts.wrong.keys.indexOf(of.named)];
+  const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
+  return (
+    <div class="bl-claim-row">
+      <div class="bl-claim" data-testid="claim">
+        <p>
+          <Sentence text={of.judged ? of.said : unjudged(of.said)} />
+        </p>
+        <p class="bl-outcome" aria-live="polite" data-testid="outcome">
+          {experiment && !value && (outcome.reason || "…")}
+          {value && <Sentence text={of.judged ? value.said : unjudged(value.said)} />}
+          {!experiment && was && turnedWords(was, of.scores)}
+        </p>
+        <div class="bl-controls">
+          {!experiment && of.named && (
+            <button
+              type="button"
+              class="bl-button bl-primary"
+              onClick={() => takeOut(search, "wrong", of.named, name!)}
+            >
+              What if <i class="bl-text-word">{name}</i> were not there?
+            </button>
+          )}
+          {experiment && (
+            <button
+              type="button"
+              class="bl-button"
+              onClick={() => {
+                search.experiment.value = null;
+              }}
+            >
+              Put it back
+            </button>
+          )}
+          {experiment?.kind === "word" && search.kernel.value && (
+            <Segmented
+              label="word"
+              value={experiment.how}
+              choices={[
+                { value: "hidden", label: "hidden", title: "Seen by no head and left out of the pooling; places stay" },
+                { value: "deleted", label: "deleted", title: "Cut out of the text, which is read anew" },
+              ]}
+              onChange={(how) => {
+                search.experiment.value = { ...experiment, how };
+              }}
+            />
+          )}
+        </div>
+      </div>
+      <div ref={box} class="bl-scores" data-testid="scores" data-turned={value?.turned ?? false}>
+        <h3>
+          Scores{" "}
+          <span class="bl-muted">
+            difference {gapText(before)}
+            {after && ` → ${gapText(after)}`}
+          </span>
+        </h3>
+        <Scores {...{ names, before, after, width, dark: search.dark }} />
+      </div>
+    </div>
+  );
+}
+
+const plus = (number: number, digits: number): string => `${number > 0 ? "+" : ""}${signed(number, digits)}`;
+
+const gapText = (pair: Pair): string => {
+  const gap = pair[0] - pair[1];
+  return plus(gap, digitsOf(pair, [gap, 0]));
+};
+
+/** What a rewriting did to the order. */
+export function turnedWords(was: Pair, now: Pair): string {
+  const turns = Math.sign(was[0] - was[1]) * Math.sign(now[0] - now[1]) < 0;
+  return `Rewritten so, the order ${turns ? "turns" : "stays"} (${gapText(was)} → ${gapText(now)}).`;
+}
+
+/** Where nobody has judged, neither passage is wrong or right. */
+export const unjudged = (said: string): string =>
+  said
+    .replaceAll("the wrong passage", "the one passage")
+    .replaceAll("the right passage", "the other passage")
+    .replaceAll("the right one", "the other one");
+
+/** Words or heads, and how the difference moves without each. */
+export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
+  const search = useSearch();
+  const op = kind === "word" ? "search_words" : "search_heads";
+  const about = caseOf(search);
+  const { value, reason, waits } = useLatest(search.get<Strip>(op, about), JSON.stringify(about));
+  const experiment = search.experiment.value;
+  const [isUnfolded, setUnfolded] = useState(false);
+  const rows = isUnfolded ? (value?.rows ?? []) : (value?.rows ?? []).slice(0, FOLDED);
+  const title = kind === "word" ? "Words that matter here" : "Heads that matter here";
+  const most = Math.max(1e-9, ...(value?.rows ?? []).map((row) => Math.abs(changeOf(value!, row))));
+  const isChosen = (row: StripRow) =>
+    experiment !== null &&
+    (experiment.kind === "head"
+      ? !row.key && experiment.name === row.name
+      : experiment.key === row.key && experiment.side === row.side);
+  const choose = (row: StripRow) => {
+    if (row.key) takeOut(search, row.side!, row.key, row.name);
+    else search.experiment.value = isChosen(row) ? null : { kind: "head", name: row.name };
+  };
+  return (
+    <section class="bl-strip" aria-label={title} data-testid={`strip-${kind}`}>
+      <h3>
+        {title} <span class="bl-muted">and how the difference of {signedGap(of)} moves without each</span>
+      </h3>
+      {!value && <p class="bl-empty">{waits ? `${reason || "trying each"} …` : reason}</p>}
+      <div class="bl-strip-rows">
+        {rows.map((row) => (
+          <button
+            type="button"
+            key={`${row.side}-${row.key}-${row.name}`}
+            class="bl-strip-row"
+            aria-pressed={isChosen(row)}
+            title={of.judged ? row.said : unjudged(row.said)}
+            onClick={() => choose(row)}
+          >
+            <b class={row.key ? "bl-text-word" : ""}>{row.name}</b>
+            <span class="bl-muted">{row.side ? PLACES[row.side] : ""}</span>
+            <span class="bl-strip-bar">
+              <span
+                class={changeOf(value!, row) < 0 ? "bl-minus" : "bl-plus"}
+                style={{ width: `${(100 * Math.abs(changeOf(value!, row))) / most}%` }}
+              />
+            </span>
+            <span class="bl-number">
+              {plus(changeOf(value!, row), 3)}
+              {row.turned && <b class="bl-turns"> turns</b>}
+            </span>
+          </button>
+        ))}
+      </div>
+      {value && value.rows.length > FOLDED && (
+        <button type="button" class="bl-link" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
+          {isUnfolded ? "Fewer" : `All ${value.rows.length} that were tried`}
+        </button>
+      )}
+      {kind === "head" && value && (
+        <p class="bl-muted">
+          The {value.rows.length} of {value.heads} heads whose parts of the two scores differ most, each off in the runs
+          of all texts.
+        </p>
+      )}
+    </section>
+  );
+}
+
+const PLACES = { query: "question", wrong: "wrong", right: "right" };
+const changeOf = (strip: Strip, { after }: StripRow): number =>
+  after[0] - after[1] - (strip.before[0] - strip.before[1]);
+const signedGap = ({ scores }: Case): string => gapText(scores);

@@ -1,0 +1,76 @@
+// The widget of a retrieval, a bundle of its own; `start` draws a saved page of it.
+import type { AnyModel, RenderProps } from "@anywidget/types";
+import { computed, type Signal, signal } from "@preact/signals";
+import { render as draw } from "preact";
+import { watchTheme } from "../host/theme";
+import { ask } from "../kernel/kernel";
+import type { Overview } from "./answers";
+import { pageModel } from "./page";
+import { answering, type Experiment, OWN, type Search, type Spot } from "./state";
+import { SearchView } from "./view";
+import "./index.css";
+
+interface Traits {
+  query: string;
+  theme: string;
+}
+
+/** A trait as a signal that is written both ways. */
+function bound(model: AnyModel, name: keyof Traits, life: AbortSignal): Signal<string> {
+  const trait = signal(String(model.get(name)));
+  const follow = () => {
+    trait.value = String(model.get(name));
+  };
+  model.on(`change:${name}`, follow);
+  life.addEventListener("abort", () => model.off(`change:${name}`, follow));
+  trait.subscribe((value) => {
+    if (value === model.get(name)) return;
+    model.set(name, value);
+    model.save_changes();
+  });
+  return trait;
+}
+
+function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">) {
+  const life = new AbortController();
+  const plain = model as unknown as AnyModel;
+  const kernel = signal(false);
+  const dark = watchTheme(bound(plain, "theme", life.signal), life.signal, el);
+  const get = answering(plain, life.signal);
+  const shared = {
+    kernel,
+    get,
+    ask: <T,>(op: string, fields: Record<string, unknown>) =>
+      ask(plain, op, fields, life.signal).then((reply) => reply.fields as T),
+    query: bound(plain, "query", life.signal),
+    passages: signal({ wrong: null, right: null }) as Search["passages"],
+    texts: signal(OWN),
+    experiment: signal<Experiment | null>(null),
+    spot: signal<Spot | null>(null),
+    announcement: signal(""),
+  };
+  ask(plain, "hello", {}, life.signal).then(
+    ({ fields }) => {
+      kernel.value = fields.kernel === true;
+    },
+    () => undefined,
+  );
+  const overview = computed(() => get<Overview>("search"));
+  const Root = () => {
+    const answer = overview.value;
+    if (answer.state === "answered")
+      return <SearchView search={{ ...shared, overview: answer.value, dark: dark.value }} />;
+    const reason = answer.state === "refused" ? answer.reason : String(answer.told?.said ?? "counting the failures …");
+    return <p role="status">{reason}</p>;
+  };
+  draw(<Root />, el);
+  return () => {
+    life.abort();
+    draw(null, el);
+  };
+}
+
+export default {
+  render,
+  start: () => render({ model: pageModel() as never, el: document.getElementById("bertlens")! }),
+};

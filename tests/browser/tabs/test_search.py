@@ -1,0 +1,187 @@
+"""The view of a retrieval: the worst failure is open, its word is out in a click, a saved page says what it lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import bertlens as bl
+from bertlens.export import bundle
+from browser.views import AXE, FINDINGS
+from unit import tiny_encoders
+from unit.asking import replies
+from unit.tiny_encoders import words
+
+CORPUS = {f"p{at}": words(6 + at % 5, at) for at in range(40)}
+QUERIES = {f"q{at}": words(4, 100 + at) for at in range(300)}
+RELEVANCE = {f"q{at}": [f"p{at % 40}"] for at in range(300)}
+HELD = 2
+# A document with the view in it, whose kernel is this process
+HOST = """
+const { default: widget } = await import(URL.createObjectURL(
+    new Blob([JSON.parse(document.getElementById("code").textContent)], { type: "text/javascript" })));
+const listeners = [];
+const state = JSON.parse(document.getElementById("state").textContent);
+const emit = (name, ...values) => listeners.filter(([of]) => of === name).forEach(([, hear]) => hear(...values));
+const model = {
+    get: (name) => state[name],
+    set: (name, value) => { state[name] = value; emit(`change:${name}`); },
+    save_changes: () => kernel(JSON.stringify({ state })),
+    on: (name, hear) => listeners.push([name, hear]),
+    off: (name, hear) => listeners.splice(listeners.findIndex(([of, one]) => of === name && one === hear), 1),
+    send: async (message) => emit("msg:custom", JSON.parse(await kernel(JSON.stringify(message))), []),
+};
+widget.render({ model, el: document.getElementById("host") });
+"""
+
+
+@cache
+def search() -> bl.Retrieval:
+    lens = bl.Lens(tiny_encoders.encoder(similarity_fn_name="cosine"))
+    return bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, progress=False)
+
+
+@cache
+def saved() -> str:
+    return str(search().explore().to_html(contrasts=HELD, progress=False))
+
+
+@pytest.fixture
+def live(page_of: Any) -> Callable[..., tuple[Page, bl.RetrievalView]]:
+    def opened(**options: Any) -> tuple[Page, bl.RetrievalView]:
+        view = search().explore()
+
+        def kernel(message: str) -> str:
+            asked = json.loads(message)
+            if "state" in asked:
+                view.set_state(asked["state"])
+                return ""
+            return json.dumps(replies(view, asked)[0][0])
+
+        page: Page = page_of("<!doctype html><title>host</title>", **options)
+        page.expose_function("kernel", kernel)
+        state = json.dumps({"query": view.query, "theme": view.theme})
+        code = json.dumps(bundle.text("search.js")).replace("<", "\\u003c")
+        page.set_content(
+            f"<!doctype html><style>{bundle.text('search.css')}</style><div id=host></div>"
+            f'<script type="application/json" id="code">{code}</script>'
+            f'<script type="application/json" id="state">{state}</script><script type="module">{HOST}</script>'
+        )
+        return page, view
+
+    return opened
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.get_by_test_id(name)
+
+
+def listed(page: Page) -> Locator:
+    return page.get_by_role("listbox").get_by_role("option")
+
+
+def test_the_worst_failure_is_open_and_its_word_is_out_in_a_click(tab_of: Any) -> None:
+    page = tab_of(saved(), width=950)
+    failures = search().failures().sort_values("gap", ascending=False, kind="stable")
+    contrast = search().contrast(failures["query"].iloc[0])
+    rows = listed(page)
+    expect(rows.first).to_contain_text(contrast.texts[0])
+    expect(rows.first).to_have_attribute("aria-selected", "true")
+    assert rows.count() < 30 and rows.first.get_attribute("aria-setsize") == str(len(failures))
+    expect(part(page, "claim").locator("p").first).to_have_text(contrast.said.replace("“", "").replace("”", ""))
+    scores = [f"{score:.3f}".replace("-", "−") for score in contrast.scores]
+    for n, score in enumerate(scores):
+        expect(part(page, "scores").locator(f"[data-score='{n}'] text").last).to_have_text(score)
+    assert page.locator("[data-arc]").count() >= 4  # words of the question are joined to both passages
+    page.get_by_role("button", name="What if").click()
+    table = contrast.without(contrast.named, frequencies=search().frequencies)
+    expect(part(page, "outcome")).to_have_text(table.attrs["said"].replace("“", "").replace("”", ""))
+    expect(part(page, "scores")).to_have_attribute("data-turned", str(bool(table["turned"].iloc[1])).lower())
+    expect(part(page, "scores").locator("[data-score='0'] text").last).to_have_text(
+        f"{table['wrong'].iloc[1]:.3f}".replace("-", "−")
+    )
+    expect(page.locator(".bl-wrong .bl-out").first).to_be_visible()
+    page.get_by_role("button", name="Put it back").click()
+    expect(part(page, "scores").locator("[data-score='0'] text").last).to_have_text(scores[0])
+    head = part(page, "strip-head").get_by_role("button").first
+    head.click()
+    expect(part(page, "outcome")).to_have_text(head.get_attribute("title") or "")
+
+
+def test_keys_go_through_the_list_and_through_words_and_a_page_says_what_it_lacks(tab_of: Any) -> None:
+    page = tab_of(saved(), width=950)
+    body = page.locator(".bl-wrong .bl-body")
+    body.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".bl-hidden[aria-live]")).to_contain_text("of the difference")
+    page.keyboard.press("Enter")
+    expect(page.locator(".bl-wrong .bl-out").first).to_be_visible()
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".bl-row[aria-selected=true]")).to_be_in_viewport()
+    expect(page.get_by_label("Why is the wrong passage first?")).to_contain_text("it needs Python")
+    page.keyboard.press("Home")
+    expect(part(page, "claim")).to_be_visible()
+    expect(page.get_by_role("button", name="Rewrite").first).to_be_disabled()
+    page.get_by_role("searchbox").fill("zzzz")
+    expect(page.get_by_text("No question is so")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(480, "dark"), (950, "light")])
+def test_it_fits_and_has_no_grave_fault_of_access(tab_of: Any, width: int, theme: str) -> None:
+    page = tab_of(saved(), width=width, theme=theme)
+    expect(part(page, "strip-head").get_by_role("button").first).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert page.evaluate(FINDINGS) == []
+
+
+def test_tables_and_figures_are_files(tab_of: Any, tmp_path: Path) -> None:
+    page = tab_of(saved(), width=950)
+    page.get_by_role("tab", name="How good?").click()
+    cell = part(page, "table-quality").locator("tbody tr").first.locator("td").first
+    expect(cell).to_have_text(f"{search().metrics()['mean'].iloc[0]:.3f}")
+
+    def file(button: Locator) -> str:
+        with page.expect_download() as download:
+            button.click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        return path.read_text(encoding="utf-8")
+
+    text = file(part(page, "table-quality").get_by_role("button", name="CSV"))
+    assert f"{search().metrics()['mean'].iloc[0]:.6f}"[:-1] in text
+    page.locator("summary", has_text="Export").click()
+    line = page.locator(".bl-menu-line", has_text="180 mm")
+    assert 'width="180mm"' in file(line.get_by_role("button", name="SVG"))
+
+
+def test_a_rewritten_text_moves_both_scores(live: Any) -> None:
+    page, view = live(width=1400)
+    expect(part(page, "claim")).to_be_visible()
+    page.locator(".bl-query").get_by_role("button", name="Rewrite").click()
+    page.get_by_role("textbox", name="Question, rewritten").fill("the mat was warm")
+    contrast = search().contrast(view.query).rewritten(query="the mat was warm")
+    for n, score in enumerate(contrast.scores):
+        expect(part(page, "scores").locator(f"[data-score='{n}'] text").last).to_have_text(
+            f"{score:.3f}".replace("-", "−")
+        )
+    expect(part(page, "outcome")).to_contain_text("Rewritten so, the order")
+    page.get_by_role("button", name="Done").click()
+    expect(page.locator(".bl-query .bl-body")).to_contain_text("warm")
+    page.get_by_role("button", name="As it was").click()
+    listed(page).nth(1).click()
+    expect(listed(page).nth(1)).to_have_attribute("aria-selected", "true")
+    expect(part(page, "claim").locator("p").first).not_to_be_empty()
+    page.wait_for_function("() => document.querySelector('.bl-case:not(.bl-waits)')")
+    assert view.query == search().explore()._open.questions["query"][1]
+    page.locator(".bl-right .bl-case-word").first.click()
+    expect(part(page, "outcome")).to_contain_text("hidden in the right passage the order")
+    page.get_by_role("button", name="deleted").click()
+    expect(part(page, "outcome")).to_contain_text("deleted in the right passage the order")
