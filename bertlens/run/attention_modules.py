@@ -99,7 +99,7 @@ def _deberta_v2(module: Any, given: Arguments) -> Call | None:
     n, x = module.num_attention_heads, given["hidden_states"]
     query, key, value = (_heads(map(x), n) for map in (module.query_proj, module.key_proj, module.value_proj))
     kinds = [kind for kind in ("c2p", "p2c") if kind in module.pos_att_type]
-    scaling = (query.shape[-1] * (1 + len(kinds))) ** -0.5
+    scaling = _scaling(query.shape[-1] * (1 + len(kinds)))
     bias = None
     if module.relative_attention and kinds:
         span = module.pos_ebd_size
@@ -118,7 +118,7 @@ def _deberta(module: Any, given: Arguments) -> Call | None:
     query, key, value = _heads(module.in_proj(x), n).chunk(3, -1)
     query, value = query + _heads(module.q_bias[None, None], n), value + _heads(module.v_bias[None, None], n)
     kinds = module.pos_att_type
-    scaling = (query.shape[-1] * (1 + len(kinds))) ** -0.5
+    scaling = _scaling(query.shape[-1] * (1 + len(kinds)))
     bias = None
     if module.relative_attention and kinds and given.get("rel_embeddings") is not None:
         span, middle = min(x.shape[1], module.max_relative_positions), module.max_relative_positions
@@ -127,6 +127,11 @@ def _deberta(module: Any, given: Arguments) -> Call | None:
         of_queries = module.pos_q_proj if "p2c" in kinds else None
         bias = _disentangled(of_keys, of_queries, vectors, given["relative_pos"], span, n, scaling)
     return Call(query, key, value, scaling, _of_pairs(given["attention_mask"]), bias)
+
+
+def _scaling(size: int) -> float:
+    """1/√size, of a root that DeBERTa takes in float32 whatever the model's type."""
+    return 1 / float(torch.tensor(size, dtype=torch.float, device="cpu").sqrt())
 
 
 def _of_pairs(mask: Tensor) -> Tensor:

@@ -273,10 +273,11 @@ def test_gradients_are_those_of_the_eager_run(name: str) -> None:
         dense.register_forward_pre_hook(kept_input)
     lens.model.config._attn_implementation = "eager"
     value = loss(lens.model(**forward.accepted(lens.model, trace.inputs())))
+    bound = 1e-5 if name == "deberta" else 1e-9  # whose LayerNorm rounds to float32
     for ours, expected in zip(gradients, torch.autograd.grad(value, contexts), strict=True):
-        torch.testing.assert_close(ours[0].flatten(1), expected[0], atol=1e-8, rtol=1e-8)
+        torch.testing.assert_close(ours[0].flatten(1), expected[0], atol=bound, rtol=bound)
     eager_contexts = contexts[: trace.n_layers]
     slopes = mask_slopes(lens.borrowed, trace.inputs(), trace.n_layers, lambda output: loss(output)[None])[1]
     for layer, (gradient, context) in enumerate(zip(gradients, eager_contexts, strict=True)):
         by_head = (gradient[0].flatten(1) * context[0]).unflatten(1, (HEADS, -1)).sum((0, 2))
-        torch.testing.assert_close(slopes[0, layer], by_head.detach(), atol=1e-8, rtol=1e-8)
+        torch.testing.assert_close(slopes[0, layer], by_head.detach(), atol=bound, rtol=bound)
