@@ -61,14 +61,9 @@ def _children(path: str) -> Callable[[nn.Module], Sequence[nn.Module]]:
     return lambda base: list(get(base))
 
 
-def _output_of(path: str) -> Callable[[nn.Module], tuple[nn.Module, str]]:
+def _tap(path: str, side: str) -> Callable[[nn.Module], tuple[nn.Module, str]]:
     get = attrgetter(path)
-    return lambda layer: (get(layer), "output")
-
-
-def _input_of(path: str) -> Callable[[nn.Module], tuple[nn.Module, str]]:
-    get = attrgetter(path)
-    return lambda layer: (get(layer), "input")
+    return lambda layer: (get(layer), side)
 
 
 def _all(*paths: str) -> Callable[[nn.Module], tuple[nn.Module, ...]]:
@@ -110,7 +105,7 @@ def _bert(family: str) -> Adapter:
         post_ln=True,
         layers=_children("encoder.layer"),
         embeddings=attrgetter("embeddings"),
-        attention_tap=_output_of("attention.output"),
+        attention_tap=_tap("attention.output", "output"),
         output_projection=attrgetter("attention.output.dense"),
         query_projection=attrgetter("attention.self.query"),
         key_projection=attrgetter("attention.self.key"),
@@ -139,7 +134,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
     "layoutlmv3": _bert("LayoutLMv3"),
     "mpnet": replace(
         _bert("MPNet"),
-        attention_tap=_output_of("attention.LayerNorm"),
+        attention_tap=_tap("attention.LayerNorm", "output"),
         output_projection=attrgetter("attention.attn.o"),
         query_projection=attrgetter("attention.attn.q"),
         key_projection=attrgetter("attention.attn.k"),
@@ -164,7 +159,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
     "megatron-bert": replace(
         _bert("Megatron-BERT"),
         post_ln=False,
-        attention_tap=_input_of("ln"),
+        attention_tap=_tap("ln", "input"),
         attention_norm=attrgetter("attention.ln"),
         mlp_norm=attrgetter("ln"),
     ),
@@ -179,7 +174,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
         post_ln=True,
         layers=_children("transformer.layer"),
         embeddings=attrgetter("embeddings"),
-        attention_tap=_output_of("sa_layer_norm"),
+        attention_tap=_tap("sa_layer_norm", "output"),
         output_projection=attrgetter("attention.out_lin"),
         query_projection=attrgetter("attention.q_lin"),
         key_projection=attrgetter("attention.k_lin"),
@@ -195,7 +190,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
         post_ln=True,
         layers=_albert_layers,
         embeddings=attrgetter("embeddings"),
-        attention_tap=_output_of("attention.LayerNorm"),
+        attention_tap=_tap("attention.LayerNorm", "output"),
         output_projection=attrgetter("attention.dense"),
         query_projection=attrgetter("attention.query"),
         key_projection=attrgetter("attention.key"),
@@ -211,7 +206,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
         post_ln=True,
         layers=_children("layers"),
         embeddings=attrgetter("embeddings"),
-        attention_tap=_output_of("post_attention_layernorm"),
+        attention_tap=_tap("post_attention_layernorm", "output"),
         output_projection=attrgetter("self_attn.o_proj"),
         query_projection=attrgetter("self_attn.q_proj"),
         key_projection=attrgetter("self_attn.k_proj"),
@@ -227,7 +222,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
         post_ln=False,
         layers=_children("encoder.layer"),
         embeddings=attrgetter("embeddings"),
-        attention_tap=_input_of("LayerNorm"),
+        attention_tap=_tap("LayerNorm", "input"),
         output_projection=attrgetter("attention.output.dense"),
         query_projection=attrgetter("attention.self.query"),
         key_projection=attrgetter("attention.self.key"),
@@ -243,7 +238,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
         post_ln=False,
         layers=_children("layers"),
         embeddings=attrgetter("embeddings"),
-        attention_tap=_input_of("mlp_norm"),
+        attention_tap=_tap("mlp_norm", "input"),
         output_projection=attrgetter("attn.Wo"),
         query_projection=attrgetter("attn.Wqkv"),
         key_projection=attrgetter("attn.Wqkv"),
@@ -259,7 +254,7 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
         post_ln=False,
         layers=_children("h"),
         embeddings=attrgetter("wte"),
-        attention_tap=_input_of("ln_2"),
+        attention_tap=_tap("ln_2", "input"),
         output_projection=attrgetter("attn.c_proj"),
         query_projection=attrgetter("attn.c_attn"),
         key_projection=attrgetter("attn.c_attn"),
