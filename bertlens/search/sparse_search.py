@@ -32,11 +32,11 @@ class Postings:
 
     def of(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All (n,): the passages that have one of these words, word by word; which word; float64 the weight there."""
-        known = np.flatnonzero(words < len(self.starts) - 1)
-        starts, ends = self.starts[words[known]], self.starts[words[known] + 1]
+        columns = np.flatnonzero(words < len(self.starts) - 1)
+        starts, ends = self.starts[words[columns]], self.starts[words[columns] + 1]
         lengths = ends - starts
         places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-        return self.passages[places], np.repeat(known, lengths), self.weights[places].astype(np.float64)
+        return self.passages[places], np.repeat(columns, lengths), self.weights[places].astype(np.float64)
 
     def summed(self, passages: np.ndarray, terms: np.ndarray) -> np.ndarray:
         """(P,) the sum of the terms (n,) of each passage, in their order."""
@@ -51,19 +51,19 @@ class Postings:
     def scores(self, words: np.ndarray, weights: np.ndarray, function: str) -> np.ndarray:
         """(P,) float64 similarities with a question's words (m,) and their weights (m,) float64."""
         passages, at, shared = self.of(words)
-        own = weights[at]
+        query_weights = weights[at]
         if function in (DOT, COSINE):
-            products = self.summed(passages, own * shared)
+            products = self.summed(passages, query_weights * shared)
             if function == DOT:
                 return products
             norms = np.maximum(np.sqrt(self.power_sums(2)), LEAST_NORM)
             return products / (norms * max(float(np.sqrt((weights**2).sum())), LEAST_NORM))
         power = 2 if function == EUCLIDEAN else 1
         # what both have, what the passage alone has, what the question alone has
-        distances = self.summed(passages, np.abs(own - shared) ** power)
+        distances = self.summed(passages, np.abs(query_weights - shared) ** power)
         distances += np.maximum(0, self.power_sums(power) - self.summed(passages, shared**power))
         total = np.cumsum(weights**power)[-1:].sum()  # in the same order
-        distances += np.maximum(0, total - self.summed(passages, own**power))
+        distances += np.maximum(0, total - self.summed(passages, query_weights**power))
         return -np.sqrt(distances) if function == EUCLIDEAN else -distances
 
 
@@ -77,9 +77,9 @@ def sparse_search(
     scores = np.empty((len(queries), depth))
     for question in range(len(queries)):
         span = queries.span(question, question + 1)
-        every = postings.scores(queries.columns[span], queries.numbers(span)[:, 0], function)
-        least = np.partition(every, len(every) - depth)[len(every) - depth]
-        candidates = np.flatnonzero(every >= least)
-        best = candidates[np.lexsort((order[candidates], -every[candidates]))[:depth]]
-        rows[question], scores[question] = best, every[best]
+        all_scores = postings.scores(queries.columns[span], queries.numbers(span)[:, 0], function)
+        threshold = np.partition(all_scores, len(all_scores) - depth)[len(all_scores) - depth]
+        candidates = np.flatnonzero(all_scores >= threshold)
+        best = candidates[np.lexsort((order[candidates], -all_scores[candidates]))[:depth]]
+        rows[question], scores[question] = best, all_scores[best]
     return RankedLists(rows, scores)

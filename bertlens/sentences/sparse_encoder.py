@@ -102,8 +102,8 @@ class SparseTextEncoder(SentenceEncoder):
         pooled = weights.amax(1) if self.modes.names == ("max",) else weights.sum(1)
         if (count := self.module.max_active_dims) is None:
             return pooled
-        most = pooled.topk(min(count, pooled.shape[-1])).indices
-        return torch.zeros_like(pooled).scatter(-1, most, pooled.gather(-1, most))
+        top = pooled.topk(min(count, pooled.shape[-1])).indices
+        return torch.zeros_like(pooled).scatter(-1, top, pooled.gather(-1, top))
 
     def _weights(self, logits: Tensor) -> Tensor:
         """What the pooling makes of each logit."""

@@ -116,8 +116,8 @@ class SparseSimilarity(Similarity):
         table = self.vector(side)
         row = table[table["id" if isinstance(word, int) else "word"] == word]
         if not len(row):
-            some = ", ".join(table["word"][:8])
-            raise InputError(f"the vector of text {side} has no word {excerpt(word)}: it has {some} …")
+            examples = ", ".join(table["word"][:8])
+            raise InputError(f"the vector of text {side} has no word {excerpt(word)}: it has {examples} …")
         self.lens.borrowed.check(self._fingerprint)
         trace = self.sides[SIDES.index(side)].trace
         return sources.logit(trace, int(row["at"].iloc[0]), int(row["id"].iloc[0]), **options)
@@ -127,16 +127,16 @@ class SparseSimilarity(Similarity):
         """How many words both vectors have, which put most in, and what brought one that a text does not contain."""
         if self._never:
             return ""
-        table, number = self.words(), self.terms.iloc[0]
-        top = [row for row in table.head(LISTED).itertuples() if not is_nothing(row.part, number)]
+        table, total = self.words(), self.terms.iloc[0]
+        top = [row for row in table.head(LISTED).itertuples() if not is_nothing(row.part, total)]
         if not top:
             return "The two vectors have no word of the vocabulary in common."
         numbers = ranked([row.part for row in top])
-        named = " and ".join(f"{quotation(row.word)} ({part})" for row, part in zip(top, numbers, strict=True))
+        named = " and ".join(f"{quotation(row.word)} ({number})" for row, number in zip(top, numbers, strict=True))
         if len(table) == 1:
             sentence = f"Both vectors have one word of the vocabulary, {named}."
         else:
-            put = f"{named} {'puts' if len(top) == 1 else 'put'} most into {ranked([number])[0]}"
+            put = f"{named} {'puts' if len(top) == 1 else 'put'} most into {ranked([total])[0]}"
             sentence = f"Both vectors have {len(table):,} words of the vocabulary: {put}."
         brought = [
             f"{quotation(row.word)} is no word of text {side}, {quotation(getattr(row, f'token_{side}'))} brings it"

@@ -4,45 +4,54 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.quotes import quotation
 from ...sentences.sparse_similarity import SparseSimilarity
 from ...sentences.text_pair import SIDES
 from ...trace.provenance import visible
 
+SPLIT = (
+    "Split by the tokens that made the weights of words in either vector; a token’s logits hold what it took in of its "
+    "text."
+)
 SHARED, BROUGHT = 60, 8  # words that are listed: of both vectors, of one that its text does not contain
 
 
 def words_told(pair: SparseSimilarity) -> dict[str, Any]:
-    """js/src/tabs/similarity/vocabulary.tsx: said, words (of both vectors), others of them together, expansions."""
+    """js/src/tabs/similarity/vocabulary.tsx: said, in sentences, and words, of both vectors."""
+    sentences = [pair.said, *(_brought(pair, side) for side in SIDES)]
     if not pair.splits:
-        rows, others = [], {"count": 0, "sum": 0.0}
-    else:
-        table = pair.words()
-        rows = [
-            {
-                "word": visible(row.word),
-                "part": row.part,
-                "weights": [row.weight_a, row.weight_b],
-                "at": [row.at_a, row.at_b],
-                "expansion": [row.expansion_a, row.expansion_b],
-            }
-            for row in table.head(SHARED).itertuples()
-        ]
-        others = {"count": len(table) - len(rows), "sum": float(table["part"][SHARED:].sum())}
-    vectors = [pair.vector(side) for side in SIDES]
-    brought = [table[table["expansion"]] for table in vectors]
-    return {
-        "said": pair.said,
-        "words": rows,
-        "others": others,
-        "expansions": [
-            {
-                "count": len(table),
-                "of": len(vector),
-                "words": [
-                    {"word": visible(row.word), "weight": row.weight, "at": row.at}
-                    for row in table.head(BROUGHT).itertuples()
-                ],
-            }
-            for table, vector in zip(brought, vectors, strict=True)
-        ],
-    }
+        return {"said": " ".join(sentences[1:]), "words": []}
+    table = pair.words()
+    rows = [
+        {
+            "word": visible(row.word),
+            "part": row.part,
+            "weights": [row.weight_a, row.weight_b],
+            "at": [row.at_a, row.at_b],
+            "expansion": [row.expansion_a, row.expansion_b],
+        }
+        for row in table.head(SHARED).itertuples()
+    ]
+    if count := len(table) - len(rows):
+        sentences.insert(
+            1, f"Listed are the first {SHARED}; the other {count:,} put in {table['part'][SHARED:].sum():.3f}."
+        )
+    return {"said": " ".join([SPLIT, *sentences]), "words": rows}
+
+
+def _brought(pair: SparseSimilarity, side: str) -> str:
+    """What a text's vector has beside its own words, and which token brings it."""
+    vector = pair.vector(side)
+    table = vector[vector["expansion"]]
+    if not len(vector):
+        return f"Text {side}’s vector has no word at all."
+    if not len(table):
+        return f"Text {side}’s vector has no word that the text does not contain."
+    listed = table.head(BROUGHT)
+    named = ", ".join(
+        f"{quotation(visible(word))} {weight:.3f} by {quotation(visible(token))}"
+        for word, weight, token in listed[["word", "weight", "token"]].itertuples(index=False)
+    )
+    largest = f", the largest {len(listed)}" if len(table) > len(listed) else ""
+    count = "1 word" if len(vector) == 1 else f"{len(vector):,} words"
+    return f"Of the {count} of text {side}’s vector the text does not contain {len(table):,}{largest}: {named}."

@@ -30,7 +30,7 @@ import {
   splitNameOf,
   withSplit,
 } from "./twotexts";
-import { SharedWords, vocabularyWords } from "./vocabulary";
+import { SharedWords } from "./vocabulary";
 
 export function Similarity() {
   const view = useView();
@@ -230,7 +230,7 @@ function Why({ data: told }: { data: Similar }) {
       </div>
       <p class="bl-muted" data-testid="similar-said">
         {gapWords(data)} {splitWords(data, splitNameOf(view, told), without !== null)} {data.notes.join(" ")}
-        {data.vocabulary && ` ${vocabularyWords(data, data.vocabulary)}`}
+        {data.vocabulary && ` ${data.vocabulary.said}`}
       </p>
     </>
   );
@@ -239,9 +239,7 @@ function Why({ data: told }: { data: Similar }) {
 /** Which split is shown, and how far it goes. */
 function splitWords({ pairs, vocabulary }: Similar, name: SplitName | null, isTried: boolean): string {
   const experiments = isTried ? " Numbers with a sign are experiments: the change when a word is taken out." : "";
-  if (!pairs || !name) return experiments.trim();
-  if (vocabulary)
-    return `Split by the tokens that made the weights of words in either vector; a token’s logits hold what it took in of its text.${experiments}`;
+  if (!pairs || !name || vocabulary) return experiments.trim();
   return name === "output"
     ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${experiments}`
     : `Split by the tokens that went in: attention weights, LayerNorm deviations and gates of MLPs as the run had them.${experiments}`;

@@ -30,8 +30,6 @@ export interface Late {
 export interface Vocabulary {
   said: string;
   words: SharedWord[]; // the largest parts first
-  others: { count: number; sum: number };
-  expansions: [Expansions, Expansions];
 }
 
 /** A word that both vectors have; pairs are of text a and text b. */
@@ -41,13 +39,6 @@ export interface SharedWord {
   weights: [number, number];
   at: [number, number]; // the tokens that made the weights, or most of them
   expansion: [boolean, boolean]; // whether the text does not contain it
-}
-
-/** Words of a vector that its text does not contain, the largest weights listed. */
-export interface Expansions {
-  count: number;
-  of: number; // words of the vector
-  words: { word: string; weight: number; at: number }[];
 }
 
 export interface Matrix {
