@@ -44,6 +44,7 @@ class RetrievalView(anywidget.AnyWidget):
     _css = bundle.text("search.css")
     query = traitlets.Unicode().tag(sync=True)
     theme = traitlets.Unicode("auto").tag(sync=True)
+    _questions: RetrievalQuestions | None = None  # none where its arguments were refused, and once it is closed
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class RetrievalView(anywidget.AnyWidget):
             raise InputError(f"a RetrievalView shows what bl.retrieval(…) gives, not {type(retrieval).__name__}")
         if before is not None:
             retrieval.against(before)  # another collection is refused here, not in the page
-        self._questions: RetrievalQuestions | None = RetrievalQuestions(retrieval, before)
+        self._questions = RetrievalQuestions(retrieval, before)
         names = self._questions.questions["query"]
         if not names:
             raise InputError("there is no question to show")
