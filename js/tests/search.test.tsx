@@ -1,5 +1,6 @@
 // @vitest-environment happy-dom
 // The view of a retrieval: what is listed, what is coloured, where arcs run, what a saved page answers, what files hold.
+import { effect } from "@preact/signals";
 import { render } from "preact";
 import { expect, test } from "vitest";
 import type { Case, CaseText, Overview, Questions } from "../src/search/answers";
@@ -10,6 +11,7 @@ import { groundsOf, peakOf } from "../src/search/grounds";
 import { type Filter, inSight, listed } from "../src/search/listfilter";
 import { answerOf } from "../src/search/page";
 import { digitsOf } from "../src/search/scores";
+import { answering } from "../src/search/state";
 import { columnsOf, tableCsv } from "../src/search/tables";
 import { wordAbout } from "../src/search/triptych";
 
@@ -198,4 +200,32 @@ test("the list as CSV has every question with its rank and kinds", () => {
   expect(body[0]).toBe('"query","text","rank_of_the_first_right","gap","kinds"');
   expect(body[1]).toBe('"a","Why is the sky blue?",3,0.2,"cut no_word"');
   expect(body[4]).toBe('"d","who",,,""');
+});
+
+test("a refusal is asked once while somebody looks, and again when somebody else does", async () => {
+  const sent: string[] = [];
+  let hear: (message: unknown) => void = () => undefined;
+  const model = {
+    on: (_: string, listener: typeof hear) => {
+      hear = listener;
+    },
+    off: () => undefined,
+    send: ({ id, op }: { id: string; op: string }) => {
+      sent.push(op);
+      queueMicrotask(() => hear({ id, error: "not here" }));
+    },
+  };
+  const get = answering(model as never, new AbortController().signal);
+  const reasons: string[] = [];
+  const look = () =>
+    effect(() => {
+      const answer = get("search_case", { query: "q" });
+      if (answer.state === "refused") reasons.push(answer.reason);
+    });
+  const end = look();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect([sent.length, reasons]).toEqual([1, ["not here"]]);
+  end();
+  look()();
+  expect(sent.length).toBe(2);
 });

@@ -40,14 +40,14 @@ def case(contrast: Contrast) -> Fields:
         "arcs": {},
         "named": "" if contrast.why_not else _named(contrast),
     }
-    parts = {} if contrast.why_not else parts_of(contrast)
+    shares = {} if contrast.why_not else parts_of(contrast)
     for text, body in zip(TEXTS, contrast.texts, strict=True):
         words = contrast.words(text)
         fields["texts"][text] = {
             "pieces": pieces_of(contrast.lens.tokenizer, body, words),
             "names": list(words.names),
             "keys": list(words.keys),
-            "parts": _rounded(parts[text]) if parts else None,
+            "parts": _rounded(shares[text]) if shares else None,
         }
     if not contrast.why_not:
         fields["gap"] = float(contrast.gap)
@@ -58,12 +58,12 @@ def case(contrast: Contrast) -> Fields:
 def parts_of(contrast: Contrast) -> dict[str, np.ndarray]:
     """What each row of each text puts into the difference of the scores: of the right passage less than nothing, where
     it speaks for it. The question's rows sum to the difference; of a cross-encoder all three lists do together."""
-    parts = {
+    columns = {
         "query": contrast.query["difference"].to_numpy(),
         "wrong": contrast.wrong["part"].to_numpy(),
         "right": -contrast.right["part"].to_numpy(),
     }
-    return {text: np.asarray(numbers, dtype=float) for text, numbers in parts.items()}
+    return {text: np.asarray(numbers, dtype=float) for text, numbers in columns.items()}
 
 
 def arcs_of(contrast: Contrast) -> dict[str, list[tuple[int, int, float]]]:
@@ -89,13 +89,13 @@ def without(contrast: Contrast, side: str, word: str, how: str, draws: int, freq
     """Both scores before and after, whether the order turned, and the sentence, with so many draws beside it."""
     table = contrast.without(word, side, how, n_random=draws, frequencies=frequencies)
     before, after = (_rounded(table[["wrong", "right"]].iloc[at]) for at in (0, 1))
-    drawn = [{"draw": row.draw, "word": row.word, "turned": bool(row.turned)} for row in table.iloc[2:].itertuples()]
+    draws_of = [{"draw": row.draw, "word": row.word, "turned": bool(row.turned)} for row in table.iloc[2:].itertuples()]
     return {
         "before": before,
         "after": after,
         "turned": bool(table["turned"].iloc[1]),
         "said": table.attrs["said"],
-        "drawn": drawn,
+        "drawn": draws_of,
     }
 
 
@@ -114,11 +114,11 @@ def word_strip(contrast: Contrast) -> Fields:
             scores = contrast.scores_without(side, [words.tokens(key) for key in keys])
         except ModelError:  # a question to which the model adds tokens
             continue
-        for key, after in zip(keys, scores.tolist(), strict=True):
+        for key, pair in zip(keys, scores.tolist(), strict=True):
             name = words.names[words.by_key[key][0]]
             place = subject(side)[0].lower() + subject(side)[1:]
             experiment = f"With {quotation(name)} hidden in {place}"
-            rows.append({"name": name, "key": key, "side": side} | _after(contrast, after, experiment))
+            rows.append({"name": name, "key": key, "side": side} | _after(contrast, pair, experiment))
     return _strip(contrast, rows)
 
 
@@ -136,27 +136,27 @@ def head_strip(contrast: Contrast) -> Fields:
     for name in heads[:HEADS]:
         layer, head = map(int, re.findall(r"\d+", name))
         scores = contrast.rerun(off(layer, head))["after"]
-        after = _after(contrast, [*scores.iloc[:2]], f"With {name} off in the runs of all texts")
-        rows.append({"name": name} | after)
+        outcome = _after(contrast, [*scores.iloc[:2]], f"With {name} off in the runs of all texts")
+        rows.append({"name": name} | outcome)
     return _strip(contrast, rows) | {"heads": len(heads)}
 
 
 def gains_of(contrast: Contrast, side: str) -> dict[str, float]:
     """What each word of a text, wherever it stands, puts into the difference, the same word of the other passage
     counted against it: by this `Contrast.named_in` names one."""
-    parts = parts_of(contrast)
-    sums = contrast.words(check_text_name(side)).sums(parts[side])
+    columns = parts_of(contrast)
+    sums = contrast.words(check_text_name(side)).sums(columns[side])
     if side == "query":
         return sums
-    other = "right" if side == "wrong" else "wrong"
-    others = contrast.words(other).sums(parts[other])
-    return {key: part + others.get(key, 0.0) for key, part in sums.items()}
+    passage = "right" if side == "wrong" else "wrong"
+    passage_sums = contrast.words(passage).sums(columns[passage])
+    return {key: gain + passage_sums.get(key, 0.0) for key, gain in sums.items()}
 
 
 def is_turned(before: Sequence[float], after: Sequence[float]) -> bool:
     """Whether the other passage has the larger score then, by more than rounding."""
-    beside = max(map(abs, before))
-    orders = [0.0 if is_nothing(w - r, beside) else math.copysign(1, w - r) for w, r in (before, after)]
+    scale = max(map(abs, before))
+    orders = [0.0 if is_nothing(w - r, scale) else math.copysign(1, w - r) for w, r in (before, after)]
     return orders[0] * orders[1] < 0
 
 
@@ -164,8 +164,8 @@ def _after(contrast: Contrast, after: Sequence[float], experiment: str) -> Field
     """What became of both scores and their order; said: the sentence."""
     before, turned = contrast.scores, is_turned(contrast.scores, after)
     numbers = " → ".join(signed([before[0] - before[1], after[0] - after[1]]))
-    said = f"{experiment} the order {'turns' if turned else 'stays'} ({numbers})."
-    return {"after": _rounded(after), "turned": turned, "said": said}
+    sentence = f"{experiment} the order {'turns' if turned else 'stays'} ({numbers})."
+    return {"after": _rounded(after), "turned": turned, "said": sentence}
 
 
 def _strip(contrast: Contrast, rows: list[Fields]) -> Fields:

@@ -163,7 +163,7 @@ class RetrievalQuestions:
             raise InputError("a case has three texts: a question, a wrong and a right passage")
         contrast = self._held(repr(ids), lambda: self.retrieval.contrast(*ids))
         versions = zip(TEXTS, contrast.texts, texts or contrast.texts, strict=True)
-        changes = {text: new for text, old, new in versions if new != old}
+        changes = {text: version for text, old, version in versions if version != old}
         return self._held(repr((ids, changes)), lambda: contrast.rewritten(**changes)) if changes else contrast
 
     def _held(self, name: str, make: Callable[[], Contrast]) -> Contrast:

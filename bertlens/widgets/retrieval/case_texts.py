@@ -28,14 +28,14 @@ def pieces_of(tokenizer: Any, text: str, words: TextWords) -> list[tuple[str, in
     What a model has not read has no row either: it stands before or behind all others. Where a tokenizer does not say
     where its words stand, the names of the rows, with blanks between.
     """
-    own = [row for row, key in enumerate(words.keys) if key]
+    keyed = [row for row, key in enumerate(words.keys) if key]
     spans = _spans(tokenizer, text)
-    if not own:
+    if not keyed:
         return [(text, NO_ROW)] if text else []
     if spans is None:
-        return [piece for row in own for piece in ((words.names[row], row), (" ", NO_ROW))]
+        return [piece for row in keyed for piece in ((words.names[row], row), (" ", NO_ROW))]
     pieces, end = [], 0
-    for span, row in _aligned(words, own, spans):
+    for span, row in _aligned(words, keyed, spans):
         pieces += [(text[end : span.start], NO_ROW)] if span.start > end else []
         pieces.append((text[span.start : span.end], row))
         end = span.end
@@ -71,5 +71,5 @@ def _aligned(words: TextWords, own: list[int], spans: list[WordSpan]) -> list[tu
 
 def _is_same(name: str, read: str) -> bool:
     """Whether a word is what a row has of it: the cut may go through a word."""
-    plain, part = (text.replace(BLANK, "").strip("▁Ġ ").casefold() for text in (name, read))
-    return plain.startswith(part) or plain.endswith(part)
+    plain, stem = (text.replace(BLANK, "").strip("▁Ġ ").casefold() for text in (name, read))
+    return plain.startswith(stem) or plain.endswith(stem)

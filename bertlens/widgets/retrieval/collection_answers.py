@@ -39,8 +39,8 @@ def questions(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
 
         def place(at: int) -> tuple[bool, float, float]:
             gap = gaps.get(collection.query_ids[at])
-            found = rank[at] or math.inf
-            return (gap is None, found, 0.0) if gap is None else (False, -math.inf if math.isnan(gap) else -gap, 0.0)
+            depth = rank[at] or math.inf
+            return (gap is None, depth, 0.0) if gap is None else (False, -math.inf if math.isnan(gap) else -gap, 0.0)
 
         order.sort(key=place)
     names = [collection.query_ids[at] for at in order]
@@ -82,14 +82,14 @@ def tables(retrieval: Retrieval, before: Any = None) -> Fields:
         "rows": [row | {"text": texts[row["passage"]]} for row in _records(hubs.head(HUBS))],
     }
     if judged:
-        means, parts = retrieval.metrics(), retrieval.slices()
+        means, groups = retrieval.metrics(), retrieval.slices()
         rows = [row | {"about": metrics.MEASURES[row["measure"]][1]} for row in _records(means)]
         ends = "Intervals: 95 %, over questions drawn as these were; differences are paired by question"
         fields["quality"] = {"said": metrics.sentence(means), "about": f"{ends}. {SAID}.", "rows": rows}
         fields["slices"] = {
-            "said": slices.sentence(parts),
-            "about": f"{parts.attrs['measure']}; intervals of differences and p by Holm over the slices.",
-            "rows": _records(parts),
+            "said": slices.sentence(groups),
+            "about": f"{groups.attrs['measure']}; intervals of differences and p by Holm over the slices.",
+            "rows": _records(groups),
         }
     if before is not None:
         change = retrieval.against(before)

@@ -44,6 +44,7 @@ class RetrievalView(anywidget.AnyWidget):
     _css = bundle.text("search.css")
     query = traitlets.Unicode().tag(sync=True)
     theme = traitlets.Unicode("auto").tag(sync=True)
+    _questions: RetrievalQuestions | None = None  # none where its arguments were refused, and once it is closed
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class RetrievalView(anywidget.AnyWidget):
             raise InputError(f"a RetrievalView shows what bl.retrieval(…) gives, not {type(retrieval).__name__}")
         if before is not None:
             retrieval.against(before)  # another collection is refused here, not in the page
-        self._questions: RetrievalQuestions | None = RetrievalQuestions(retrieval, before)
+        self._questions = RetrievalQuestions(retrieval, before)
         names = self._questions.questions["query"]
         if not names:
             raise InputError("there is no question to show")
@@ -124,14 +125,14 @@ class RetrievalView(anywidget.AnyWidget):
     def _answers(self, contrasts: int, bar: tqdm[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """What the page is asked, with its answers: of a case its texts, words, heads, and the word that is named."""
         names = self._open.questions["query"]
-        carried = [*dict.fromkeys([self.query, *names])][:contrasts]
-        bar.total = 2 + len(carried)
+        queries = [*dict.fromkeys([self.query, *names])][:contrasts]
+        bar.total = 2 + len(queries)
         for name in ("search", "search_tables"):
             yield {"op": name}, json_safe(QUESTIONS[name](self._open))
             bar.update()
         if (look := self._reply(question := {"op": "search_turns", "act": "look"})).get("rows"):
             yield question, look  # what was tried over all failures, where it was
-        for query in carried:
+        for query in queries:
             case = {"query": query, "wrong": None, "right": None, "texts": None}
             questions = [case | {"op": name} for name in ("search_case", "search_words", "search_heads")]
             for question in questions:

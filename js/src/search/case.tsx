@@ -66,11 +66,11 @@ const CROSSED =
 
 function Legend({ of }: { of: Case }) {
   if (of.why_not) return <p class="bl-muted">No word has a part: {of.why_not}.</p>;
-  const [one, other] = of.judged ? ["the wrong passage", "the right one"] : ["the one passage", "the other"];
+  const [wrong, right] = of.judged ? ["the wrong passage", "the right one"] : ["the one passage", "the other"];
   return (
     <p class="bl-muted bl-case-legend">
-      <span class="bl-swatch bl-plus" /> speaks for {one} <span class="bl-swatch bl-minus" /> for {other}; a click takes
-      a word out
+      <span class="bl-swatch bl-plus" /> speaks for {wrong} <span class="bl-swatch bl-minus" /> for {right}; a click
+      takes a word out
     </p>
   );
 }

@@ -13,10 +13,10 @@ const DRAWS = 8; // as in bertlens/widgets/retrieval/retrieval_view.py
 
 /** A sentence whose quoted words stand in the letters of the text. */
 export function Sentence({ text }: { text: string }) {
-  const parts = text.split(/“([^”]*)”/);
+  const segments = text.split(/“([^”]*)”/);
   return (
     <>
-      {parts.map((part, n) =>
+      {segments.map((part, n) =>
         n % 2 ? (
           <i key={n} class="bl-text-word">
             {part}
@@ -42,12 +42,12 @@ function outcomeOf(search: Search, experiment: Experiment | null): { value: With
   const about = caseOf(search);
   const strip = search.get<Strip>(experiment.kind === "head" ? "search_heads" : "search_words", about);
   const row = strip.state === "answered" ? rowOf(strip.value, experiment) : undefined;
-  const known = row && strip.state === "answered" ? { ...row, before: strip.value.before } : null;
-  if (experiment.kind === "head") return { value: known, reason: strip.state === "refused" ? strip.reason : "" };
+  const tried = row && strip.state === "answered" ? { ...row, before: strip.value.before } : null;
+  if (experiment.kind === "head") return { value: tried, reason: strip.state === "refused" ? strip.reason : "" };
   const { side, key: word, how } = experiment;
   const full = search.get<Without>("search_without", { ...about, side, word, how, draws: DRAWS });
   if (full.state === "answered") return { value: full.value, reason: "" };
-  const quick = known ?? (search.kernel.value ? quickOf(search, { ...about, side, word, how, draws: 0 }) : null);
+  const quick = tried ?? (search.kernel.value ? quickOf(search, { ...about, side, word, how, draws: 0 }) : null);
   return { value: quick, reason: full.state === "refused" && !quick ? full.reason : "" };
 }
 
@@ -161,7 +161,7 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
   const [isUnfolded, setUnfolded] = useState(false);
   const rows = isUnfolded ? (value?.rows ?? []) : (value?.rows ?? []).slice(0, FOLDED);
   const title = kind === "word" ? "Words that matter here" : "Heads that matter here";
-  const most = Math.max(1e-9, ...(value?.rows ?? []).map((row) => Math.abs(changeOf(value!, row))));
+  const peak = Math.max(1e-9, ...(value?.rows ?? []).map((row) => Math.abs(changeOf(value!, row))));
   const isChosen = (row: StripRow) =>
     experiment !== null &&
     (experiment.kind === "head"
@@ -192,7 +192,7 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
             <span class="bl-strip-bar">
               <span
                 class={changeOf(value!, row) < 0 ? "bl-minus" : "bl-plus"}
-                style={{ width: `${(100 * Math.abs(changeOf(value!, row))) / most}%` }}
+                style={{ width: `${(100 * Math.abs(changeOf(value!, row))) / peak}%` }}
               />
             </span>
             <span class="bl-number">

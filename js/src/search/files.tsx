@@ -30,8 +30,8 @@ export function barsOf(of: Pick<Case, "texts">, side: Side): [word: string, part
   const rows = keys.flatMap((key, row) => (key && grounds[row] ? [row] : []));
   const bars = (at: number[]) => at.map((row): [string, number] => [names[row]!, grounds[row]!.part]);
   if (side === "query") return bars(rows);
-  const own = rows.filter((row) => keys.indexOf(keys[row]!) === row);
-  return bars(own.sort((a, b) => Math.abs(grounds[b]!.part) - Math.abs(grounds[a]!.part)).slice(0, WORDS));
+  const firstRows = rows.filter((row) => keys.indexOf(keys[row]!) === row);
+  return bars(firstRows.sort((a, b) => Math.abs(grounds[b]!.part) - Math.abs(grounds[a]!.part)).slice(0, WORDS));
 }
 
 /** Words with bars of their parts, to the right what speaks for the wrong passage. */
@@ -39,9 +39,9 @@ function Bars({ of, side, width, dark }: { of: Case; side: Side; width: number; 
   const ink = inks(dark);
   const sums = barsOf(of, side);
   const peak = peakOf(of);
-  const left = Math.min(110, Math.max(40, ...sums.map(([word]) => textWidth(shortText(word, 18), 11)))) + 8;
-  const zero = left + (width - left - NUMBER) / 2;
-  const unit = (width - left - NUMBER) / 2 / peak;
+  const gutter = Math.min(110, Math.max(40, ...sums.map(([word]) => textWidth(shortText(word, 18), 11)))) + 8;
+  const zero = gutter + (width - gutter - NUMBER) / 2;
+  const unit = (width - gutter - NUMBER) / 2 / peak;
   return (
     <Drawing
       width={width}
@@ -52,7 +52,7 @@ function Bars({ of, side, width, dark }: { of: Case; side: Side; width: number; 
       <line x1={zero} x2={zero} y1="0" y2={LINE * sums.length} stroke={ink.border} />
       {sums.map(([word, part], n) => (
         <g key={word} transform={`translate(0 ${n * LINE})`} font-size="11">
-          <text x={left - 8} y="11" text-anchor="end" fill={ink.ink}>
+          <text x={gutter - 8} y="11" text-anchor="end" fill={ink.ink}>
             {shortText(word, 18)}
           </text>
           <rect
@@ -90,10 +90,10 @@ export function figureOf(search: Search, of: Case, mm: number): string {
   const inner = (11 * mm) / (8 * (25.4 / 72)) - 8;
   const columns = mm > 100 ? 3 : 1;
   const width = (inner - 16 * (columns - 1)) / columns;
-  const said = of.judged ? of.said : unjudged(of.said);
+  const title = of.judged ? of.said : unjudged(of.said);
   const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
   return svgFile(
-    { title: said, description: said, caption: captionLines(factsOf(search, of)) },
+    { title, description: title, caption: captionLines(factsOf(search, of)) },
     <>
       <Scores names={names} before={of.scores} after={null} width={Math.min(inner, 360)} dark={false} />
       {!of.why_not && (

@@ -24,12 +24,12 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
   const { query, text, rank, gap, failed, kinds } = questions;
   const id = useElementId();
   const box = useRef<HTMLDivElement>(null);
-  const seen = useSignal({ top: 0, height: 600 });
+  const window = useSignal({ top: 0, height: 600 });
   const places = listed(questions, filter);
   const openAt = places.findIndex((at) => query[at] === search.query.value);
   const measure = () => {
     const { scrollTop: top, clientHeight: height } = box.current!;
-    if (top !== seen.peek().top || height !== seen.peek().height) seen.value = { top, height };
+    if (top !== window.peek().top || height !== window.peek().height) window.value = { top, height };
   };
   const reveal = (n: number) => {
     const { scrollTop, clientHeight } = box.current!;
@@ -45,14 +45,14 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
     if (at !== undefined) open(search, query[at]!);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(seen.value.height / ROW) - 1);
+    const page = Math.max(1, Math.floor(window.value.height / ROW) - 1);
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     const to = { Home: 0, End: places.length - 1 }[event.key] ?? (steps[event.key] && openAt + steps[event.key]!);
     if (to === undefined) return;
     event.preventDefault();
     go(to);
   };
-  const [from, to] = inSight(places.length, seen.value.top, seen.value.height, ROW);
+  const [from, to] = inSight(places.length, window.value.top, window.value.height, ROW);
   const count = (kind: number) => kinds.filter((of) => of.includes(kind)).length;
   const failures = failed.filter(Boolean).length;
   const isJudged = rank.some((one) => one !== null) || failures > 0;

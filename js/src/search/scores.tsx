@@ -28,13 +28,13 @@ export function digitsOf(...pairs: (Pair | null)[]): number {
 export function Scores({ names, before, after, width, dark }: Props) {
   const ink = inks(dark);
   const now = after ?? before;
-  const all = [...before, ...now];
-  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const numbers = [...before, ...now];
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const digits = digitsOf(before, after);
   const margin = Math.max(1e-3, 0.15 * (high - low));
-  const left = Math.max(...names.map((name) => textWidth(name, 12))) + 14;
+  const gutter = Math.max(...names.map((name) => textWidth(name, 12))) + 14;
   const right = width - textWidth(signed(now[0], digits), 15) - 18;
-  const x = scale(low - margin, high + margin, left, right, 4);
+  const x = scale(low - margin, high + margin, gutter, right, 4);
   const height = TOP + 2 * LINE + AXIS;
   const step = Math.abs((x.ticks[1] ?? 1) - (x.ticks[0] ?? 0));
   const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
@@ -60,10 +60,10 @@ export function Scores({ names, before, after, width, dark }: Props) {
         const hasMoved = Math.abs(to - from) > 0.5;
         return (
           <g key={n} data-score={n}>
-            <text x={left - 10} y={y + 4} font-size="12" text-anchor="end" fill={ink.ink}>
+            <text x={gutter - 10} y={y + 4} font-size="12" text-anchor="end" fill={ink.ink}>
               {name}
             </text>
-            <line x1={left} x2={right} y1={y} y2={y} stroke={ink.border} />
+            <line x1={gutter} x2={right} y1={y} y2={y} stroke={ink.border} />
             {hasMoved && (
               <>
                 <line x1={from} x2={to} y1={y} y2={y} stroke={colour} stroke-width="3" />

@@ -51,12 +51,15 @@ export function answering(model: AnyModel, life: AbortSignal): Search["get"] {
     const name = JSON.stringify([op, fields]);
     let answer = answers.get(name);
     if (!answer) {
-      const entry = signal<Answer<unknown>>({ state: "asking" });
+      const forget = () => {
+        // nobody looks at a refusal any more: asked again the next time
+        if (entry.peek().state === "refused") answers.delete(name);
+      };
+      const entry: Signal<Answer<unknown>> = signal<Answer<unknown>>({ state: "asking" }, { unwatched: forget });
       answer = entry;
       answers.set(name, entry);
       for (const key of [...answers.keys()].slice(0, -HELD)) answers.delete(key);
       const refuse = (reason: string) => {
-        answers.delete(name); // asked again the next time
         entry.value = { state: "refused", reason };
       };
       const late = setTimeout(() => {

@@ -71,12 +71,12 @@ export function Triptych({ of }: { of: Case }) {
 function Arcs({ links, boxes, peak }: { links: Link[]; boxes: Record<string, Box>; peak: number }) {
   const search = useSearch();
   const ink = inks(search.dark);
-  const drawn = links.flatMap((link) => {
+  const arcs = links.flatMap((link) => {
     const [from, to] = [boxes[`query-${link.row}`], boxes[`${link.side}-${link.at}`]];
     return from && to ? [{ ...link, ...pathOf(from, to) }] : [];
   });
   const placed = (["wrong", "right"] as const).flatMap((side) => {
-    const column = drawn.filter((link) => link.side === side);
+    const column = arcs.filter((link) => link.side === side);
     const places = spread(column.map(({ y }) => y));
     return column.map((link, n) => ({ ...link, y: places[n]! }));
   });
@@ -156,9 +156,9 @@ function Column({ of, side, peak, measure }: ColumnProps) {
 /** Which passage stands on a side. */
 function Choice({ of, side }: { of: Case; side: "wrong" | "right" }) {
   const search = useSearch();
-  const other = side === "wrong" ? of.right : of.wrong;
+  const opposite = side === "wrong" ? of.right : of.wrong;
   const candidates = of.passages.filter(
-    ({ passage, relevant }) => passage !== other && (!of.judged || relevant === (side === "right")),
+    ({ passage, relevant }) => passage !== opposite && (!of.judged || relevant === (side === "right")),
   );
   return (
     <select
@@ -189,7 +189,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
   const colours = signedColours(search.dark);
   const ground = inks(search.dark).bg;
   const { experiment, spot } = search;
-  const whole = pieces.map(([text]) => text).join("");
+  const body = pieces.map(([text]) => text).join("");
   const rows = pieces.flatMap(([, row]) => (keys[row] ? [row] : []));
   const spotRow = spot.value?.side === side ? spot.value.row : -1;
   const about = (row: number) => wordAbout(names[row]!, grounds[row]!);
@@ -222,8 +222,8 @@ function Words({ of, side, peak, measure }: ColumnProps) {
     }
   };
   const word = (text: string, row: number) => {
-    const part = grounds[row]?.part;
-    const fill = part === undefined ? ground : cssColor(part, -peak, peak, colours);
+    const share = grounds[row]?.part;
+    const fill = share === undefined ? ground : cssColor(share, -peak, peak, colours);
     return (
       <span
         key={row}
@@ -238,8 +238,8 @@ function Words({ of, side, peak, measure }: ColumnProps) {
     );
   };
   const isList = side === "query";
-  const first = pieces.findIndex(([, row]) => row >= 0);
-  const last = pieces.findLastIndex(([, row]) => row >= 0);
+  const start = pieces.findIndex(([, row]) => row >= 0);
+  const end = pieces.findLastIndex(([, row]) => row >= 0);
   return (
     <div
       class={`bl-body bl-scroll${isList ? " bl-word-list" : ""}`}
@@ -247,7 +247,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
       aria-label={`${namesOf(of)[side]}: arrow keys go from word to word, Enter takes one out`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from word to word
       tabIndex={0}
-      dir={directionOf(whole)}
+      dir={directionOf(body)}
       onScroll={measure}
       onKeyDown={onKeyDown}
       onBlur={() => look(-1)}
@@ -270,7 +270,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
             </span>
           );
         if (keys[row]) return word(text, row);
-        const isUnread = n < first || (n > last && text.trim().split(/\s+/).length > 1);
+        const isUnread = n < start || (n > end && text.trim().split(/\s+/).length > 1);
         if (isUnread) return <Unread key={`unread-${n}`} text={text} />;
         return isList && !text.trim() ? null : <span key={`between-${n}`}>{text}</span>;
       })}
