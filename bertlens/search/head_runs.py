@@ -144,14 +144,17 @@ class VectorRuns(HeadRuns):
 
     def scores(self, query: str, passages: Sequence[str], outputs: Outputs) -> np.ndarray:
         vectors = np.stack([outputs[source] for source in self.inputs(query, passages)], 1)
-        rows = [self._similarity(torch.tensor(of_run[:1]), torch.tensor(of_run[1:]))[0] for of_run in vectors]
+        rows = [
+            self._similarity(torch.tensor(of_run[:1], device="cpu"), torch.tensor(of_run[1:], device="cpu"))[0]
+            for of_run in vectors
+        ]
         return torch.stack(rows).double().cpu().numpy()
 
     def slopes_of(self, query: str, passages: Sequence[str], signs: Sequence[float], outputs: Outputs) -> Outputs:
         source = self.inputs(query, passages)
         with torch.inference_mode(False), torch.enable_grad():
-            vectors = torch.tensor(np.array([outputs[text][0] for text in source]), requires_grad=True)
-            total = (self._similarity(vectors[:1], vectors[1:])[0] * torch.tensor(signs)).sum()
+            vectors = torch.tensor(np.array([outputs[text][0] for text in source]), requires_grad=True, device="cpu")
+            total = (self._similarity(vectors[:1], vectors[1:])[0] * torch.tensor(signs, device="cpu")).sum()
             [slopes] = torch.autograd.grad(total, [vectors])
         return dict(zip(source, slopes.double().numpy(), strict=True))
 
@@ -180,7 +183,7 @@ class CrossRuns(HeadRuns):
         if score.ndim > 1:
             raise ModelError(f"{lens.model_name} gives {score.shape[1]} labels to a pair, not one score to rank by")
         activation = lens.borrowed.activation or (lambda x: x)
-        logit = torch.tensor(self.outputs([sample])[0])
+        logit = torch.tensor(self.outputs([sample])[0], device="cpu")
         if abs(float(activation(logit)[0, 0]) - float(score[0])) > TOLERANCE * max(1.0, abs(float(score[0]))):
             raise ModelError(f"{lens.model_name} reads a pair otherwise than its tokenizer makes it: no heads")
 

@@ -78,7 +78,7 @@ def test_bundle_keeps_its_budget():
     assert sizes.pop("engine.js") <= 36.5 + 11.5
     assert sizes.pop("savedpage.js") <= 3.5  # which saved pages carry
     assert sizes.pop("search.js") + sizes.pop("search.css") <= 36  # which views of a retrieval carry instead
-    assert sum(sizes.values()) <= 210  # the sentence, its answer and what moves it, all heads, lessons, own labels
+    assert sum(sizes.values()) <= 211  # the sentence, its answer and what moves it, all heads, lessons, own labels
 
 
 def test_folders_import_of_those_that_stand_before_them():
