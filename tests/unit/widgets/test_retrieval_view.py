@@ -207,8 +207,9 @@ def test_other_scores_have_what_they_can_have(model):
 
 def test_a_cross_encoder_has_a_case_too():
     lens = bl.Lens(tiny_encoders.crossed())
-    found = bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, first_stage=search().lens, progress=False).explore()
-    fields, contrast = answer("search_case", found, **case(found.query)), found._open.retrieval.contrast(found.query)
+    retrieval = bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, first_stage=search().lens, progress=False)
+    found = retrieval.explore()
+    fields, contrast = answer("search_case", found, **case(found.query)), retrieval.contrast(found.query)
     parts = [part for side in SIDES for part in fields["texts"][side]["parts"]]
     assert sum(parts) == pytest.approx(contrast.difference + contrast.gap, abs=1e-4)
     for side, text in zip(SIDES, contrast.texts, strict=True):
