@@ -85,7 +85,7 @@ class RetrievalQuestions:
 
     def search_case(self, **case: Any) -> Fields:
         """A contrast. case: query, an id; wrong, right: ids of passages, null for those of the question; texts: of the
-        question, the wrong and the right passage, null for those of the collection."""
+        question, the wrong and the right passage, each null where it is the collection's, null where all are."""
         fields = case_answers.case(self._contrast(case))
         query, *passages = self._ids(case)
         wrong, right = (self._places[1][name] for name in passages)
@@ -159,11 +159,11 @@ class RetrievalQuestions:
     def _contrast(self, case: Mapping[str, Any]) -> Contrast:
         """The contrast of a case, made where it is not held."""
         ids, texts = self._ids(case), case.get("texts")
-        if texts is not None and (len(texts) != len(TEXTS) or not all(isinstance(text, str) for text in texts)):
+        if texts is not None and (len(texts) != len(TEXTS) or not all(isinstance(text, str | None) for text in texts)):
             raise InputError("a case has three texts: a question, a wrong and a right passage")
         contrast = self._held(repr(ids), lambda: self.retrieval.contrast(*ids))
         versions = zip(TEXTS, contrast.texts, texts or contrast.texts, strict=True)
-        changes = {text: version for text, old, version in versions if version != old}
+        changes = {text: version for text, old, version in versions if version not in (None, old)}
         return self._held(repr((ids, changes)), lambda: contrast.rewritten(**changes)) if changes else contrast
 
     def _held(self, name: str, make: Callable[[], Contrast]) -> Contrast:

@@ -64,7 +64,8 @@ export function Claim({ of }: { of: Case }) {
   const outcome = outcomeOf(search, experiment);
   const isRewritten = Object.values(search.texts.value).some((text) => text !== null);
   const original = search.get<Case>("search_case", caseOf(search, false));
-  const was = isRewritten && original.state === "answered" ? original.value.scores : null;
+  const isRead = search.get<Case>("search_case", caseOf(search)).state === "answered"; // what is drawn may be of the text before
+  const was = isRewritten && isRead && original.state === "answered" ? original.value.scores : null;
   const before: Pair = outcome.value?.before ?? was ?? of.scores;
   const after: Pair | null = outcome.value?.after ?? (was ? of.scores : null);
   const { value } = outcome;

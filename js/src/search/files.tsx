@@ -39,7 +39,7 @@ function Bars({ of, side, width, dark }: { of: Case; side: Side; width: number; 
   const ink = inks(dark);
   const sums = barsOf(of, side);
   const peak = peakOf(of);
-  const gutter = Math.min(110, Math.max(40, ...sums.map(([word]) => textWidth(shortText(word, 18), 11)))) + 8;
+  const gutter = Math.min(110, Math.max(40, ...sums.map(([word]) => textWidth(shortText(word, 18), 12)))) + 8;
   const zero = gutter + (width - gutter - NUMBER) / 2;
   const unit = (width - gutter - NUMBER) / 2 / peak;
   return (
@@ -90,10 +90,14 @@ export function figureOf(search: Search, of: Case, mm: number): string {
   const inner = (11 * mm) / (8 * (25.4 / 72)) - 8;
   const columns = mm > 100 ? 3 : 1;
   const width = (inner - 16 * (columns - 1)) / columns;
-  const title = of.judged ? of.said : unjudged(of.said);
+  const said = of.judged ? of.said : unjudged(of.said);
   const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
   return svgFile(
-    { title, description: title, caption: captionLines(factsOf(search, of)) },
+    {
+      title: `Question ${shortText(search.query.value, 24)}: what tells the two passages apart`,
+      description: said,
+      caption: [said, ...captionLines(factsOf(search, of))],
+    },
     <>
       <Scores names={names} before={of.scores} after={null} width={Math.min(inner, 360)} dark={false} />
       {!of.why_not && (

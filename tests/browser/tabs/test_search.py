@@ -180,8 +180,7 @@ def test_a_rewritten_text_moves_both_scores(live: Any) -> None:
     expect(listed(page).nth(1)).to_have_attribute("aria-selected", "true")
     expect(part(page, "claim").locator("p").first).not_to_be_empty()
     page.wait_for_function("() => document.querySelector('.bl-case:not(.bl-waits)')")
-    # the order of the list, which no trait says
-    assert view.query == search().explore()._open.questions["query"][1]
+    assert view.query == replies(view, {"id": 1, "op": "search"})[0][0]["questions"]["query"][1]
     page.locator(".bl-right .bl-case-word").first.click()
     expect(part(page, "outcome")).to_contain_text("hidden in the right passage the order")
     page.get_by_role("button", name="deleted").click()

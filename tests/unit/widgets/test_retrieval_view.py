@@ -147,7 +147,7 @@ def test_rewritten_texts_are_scored_as_they_stand():
     query = view().query
     contrast = search().contrast(query)
     texts = ["cat dog?", contrast.texts[1], "the mat was warm"]
-    fields = answer("search_case", **case(query, texts=texts))
+    fields = answer("search_case", **case(query, texts=[texts[0], None, texts[2]]))
     lens = search().lens
     scores = [bl.similarity(lens, texts[0], text, ("query", "document")).value for text in texts[1:]]
     assert fields["scores"] == pytest.approx(scores, abs=1e-5)
@@ -207,8 +207,9 @@ def test_other_scores_have_what_they_can_have(model):
 
 def test_a_cross_encoder_has_a_case_too():
     lens = bl.Lens(tiny_encoders.crossed())
-    found = bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, first_stage=search().lens, progress=False).explore()
-    fields, contrast = answer("search_case", found, **case(found.query)), found._open.retrieval.contrast(found.query)
+    retrieval = bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, first_stage=search().lens, progress=False)
+    found = retrieval.explore()
+    fields, contrast = answer("search_case", found, **case(found.query)), retrieval.contrast(found.query)
     parts = [part for side in SIDES for part in fields["texts"][side]["parts"]]
     assert sum(parts) == pytest.approx(contrast.difference + contrast.gap, abs=1e-4)
     for side, text in zip(SIDES, contrast.texts, strict=True):
