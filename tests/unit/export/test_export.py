@@ -247,6 +247,7 @@ def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
     (tmp_path / "savedpage.js").write_text("const a=1;")
     with pytest.raises(bl.ExportError, match=r"no savedpage\.js: run `make build`"):
         view.to_html()
+    (tmp_path / "savedpage.js").write_text("var made={};")
     (tmp_path / "widget.js").write_text("const a=1;")
     with pytest.raises(bl.ExportError, match=r"no default export: run `make build`"):
         view.to_html()

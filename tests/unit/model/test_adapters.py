@@ -14,7 +14,6 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity, linear
 from transformers.activations import ACT2FN
 from transformers.models.deberta import modeling_deberta
-from transformers.models.deberta_v2 import modeling_deberta_v2
 from transformers.models.markuplm import modeling_markuplm
 from transformers.models.splinter import modeling_splinter
 
@@ -38,7 +37,7 @@ JOINT = [getattr(ADAPTERS["deberta"], f"{kind}_projection") for kind in ("query"
 
 @pytest.fixture(autouse=True)
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LayerNorms, scalings and softmaxes that are float32 whatever the model's dtype are of its dtype."""
+    """LayerNorms and softmaxes that are float32 whatever the model's dtype are of its dtype."""
 
     def forward(self: Any, u: Tensor) -> Tensor:
         centred = u - u.mean(-1, keepdim=True)
@@ -46,14 +45,9 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
             centred / (centred.pow(2).mean(-1, keepdim=True) + self.variance_epsilon).sqrt() * self.weight + self.bias
         )
 
-    def scale(query: Tensor, factor: int) -> Tensor:
-        return torch.tensor(query.shape[-1] * factor, dtype=query.dtype).sqrt()
-
     def attend(module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, scaling: float, **kwargs: Any) -> Any:
         return plain_eager(query, key, value, mask, scaling, None)
 
-    for module in (modeling_deberta, modeling_deberta_v2):
-        monkeypatch.setattr(module, "scaled_size_sqrt", scale)
     for module in (modeling_splinter, modeling_markuplm):
         monkeypatch.setattr(module, "eager_attention_forward", attend)
     monkeypatch.setattr(modeling_deberta.DebertaLayerNorm, "forward", forward)
