@@ -60,6 +60,7 @@ def test_why_says_that_it_is_because_of_where_the_key_stands(show_saved: Any) ->
     )
     expect(seen.part("why-says")).to_contain_text(signed(value))
     expect(seen.part("why-parts")).to_contain_text("relative position")
+    seen.part("why").get_by_role("button", name="more …").click()
     seen.choice("stream of", "Both").click()
     expect(seen.part("why")).to_contain_text("Below: what this model adds to q·k.")
     expect(seen.part("why-foot")).to_contain_text(f"{signed(sources.score(trace, **cell, against=None).model, 4)}")
