@@ -247,11 +247,8 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from ..reports.report_command import run
 
-    names = (
-        *("corpus", "output", "claims", "minutes", "texts", "seed"),
-        *("against", "check", "resume", "labels", "search", "column"),
-    )
-    return run(lambda: load_lens(arguments.model), force=arguments.force, **{n: getattr(arguments, n) for n in names})
+    names = "corpus output claims minutes texts seed against check resume labels search column force"
+    return run(lambda: load_lens(arguments.model), **{name: getattr(arguments, name) for name in names.split()})
 
 
 def task(arguments: argparse.Namespace) -> None:
@@ -268,10 +265,7 @@ def retrieval(arguments: argparse.Namespace) -> int:
     from ..search.retrieval_command import run
 
     first = arguments.first_stage
-    names = (
-        *("queries", "relevance", "in_order", "check", "column", "document", "int8", "batch_size"),
-        *("hard_negatives", "negatives", "probe", "heads"),
-    )
+    names = "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads"
     return run(
         lambda: load_lens(arguments.model),
         arguments.corpus,
@@ -279,7 +273,7 @@ def retrieval(arguments: argparse.Namespace) -> int:
         load_first=None if first is None else lambda: load_lens(first),
         keep=arguments.vectors or True,
         force=arguments.force,
-        **{name: getattr(arguments, name) for name in names},
+        **{name: getattr(arguments, name) for name in names.split()},
     )
 
 
