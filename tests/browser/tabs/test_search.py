@@ -237,3 +237,30 @@ def test_five_tasks_take_at_most_two_clicks_each(live: Any, tmp_path: Path) -> N
     download.value.save_as(file)
     assert file.name.endswith("hard-negatives.csv")
     assert file.read_bytes() == mined.save(tmp_path / "triplets.csv").read_bytes()
+
+
+ARABIC = [
+    "تنام القطة على السجادة الدافئة قرب النافذة الكبيرة كل مساء في فصل الشتاء الطويل، ولا تستيقظ قبل الصباح.",
+    "يشرب الأطفال الحليب البارد بعد المدرسة، ثم يلعبون في الحديقة الصغيرة خلف البيت القديم حتى المساء.",
+    "كتب المهندس تقريرا طويلا عن جناح الطائرة، وعن الهواء الذي يمر فوقه بسرعة كبيرة في الأيام الحارة.",
+]
+
+
+def test_arabic_is_laid_from_right_to_left_and_so_are_its_keys(tab_of: Any, embedded_lens: bl.Lens) -> None:
+    question = {"q": "أين تنام القطة في الشتاء؟"}
+    arabic = bl.retrieval(embedded_lens, question, ARABIC, {"q": ["2"]}, progress=False)
+    page = tab_of(str(arabic.explore().to_html(contrasts=1, progress=False)), width=1400)
+    body = page.locator(".bl-wrong .bl-body")
+    body.focus()
+    for key in ("ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator(".bl-wrong .bl-spot")).to_have_text("القطة")
+    for width in (1400, 480):
+        page.set_viewport_size({"width": width, "height": 800})
+        boxes = body.locator("[data-row]").evaluate_all(
+            "all => all.flatMap((word) => [...word.getClientRects()]).map(({ right, top }) => [Math.round(top), right])"
+        )
+        assert boxes[0][1] > boxes[1][1]
+        ends = [max(right for top, right in boxes if top == line) for line in {top for top, _ in boxes}]
+        assert len(ends) > 1 and ends == pytest.approx([ends[0]] * len(ends), abs=1)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
