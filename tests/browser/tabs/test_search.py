@@ -120,6 +120,11 @@ def test_the_worst_failure_is_open_and_its_word_is_out_in_a_click(tab_of: Any) -
     head = part(page, "strip-head").get_by_role("button").first
     head.click()
     expect(part(page, "outcome")).to_have_text(head.get_attribute("title") or "")
+    page.get_by_text("How this is counted").click()
+    line = page.locator(".bl-notes code").inner_text()
+    assert isinstance(eval(line, {"r": search()}), bl.SimilarityView)
+    sides = eval(line.removesuffix(".explore()"), {"r": search()}).sides
+    assert all(side.reading.text.endswith(text) for side, text in zip(sides, contrast.texts, strict=False))
 
 
 def test_keys_go_through_the_list_and_through_words_and_a_page_says_what_it_lacks(tab_of: Any) -> None:
