@@ -24,7 +24,8 @@ type Read = (name: string) => Fields | null;
 /** Why a page does not answer a question that it does not carry. */
 function refusal({ op, texts }: Fields): Fields {
   if (op === "hello") return { kernel: false };
-  if (texts) return { error: `A text that is rewritten is read by the model: ${NEEDS_PYTHON}.` };
+  if (texts && op === "search_case")
+    return { error: `A text that is rewritten is read by the model: ${NEEDS_PYTHON}.` };
   return { error: REFUSALS[String(op)] ?? `This is not in the page: ${NEEDS_PYTHON}.` };
 }
 

@@ -7,6 +7,7 @@ const STEPS = 127 * 256; // of a row's largest number
 export interface Ranking {
   order: number[];
   scores: number[];
+  ms: number; // that this took, the question's run too
 }
 
 const norm = (row: ArrayLike<number>): number => {
@@ -52,7 +53,7 @@ export class Passages {
     return rows.subarray(at * this.width, (at + 1) * this.width) as T;
   }
 
-  ranking(question: Float64Array): Ranking {
+  ranking(question: Float64Array): Pick<Ranking, "order" | "scores"> {
     const largest = question.reduce((most, one) => Math.max(most, Math.abs(one)), 0) || 1;
     const steps = Int16Array.from(question, (one) => Math.round((one / largest) * STEPS));
     const bytes = upper(steps, new Int8Array(this.width));

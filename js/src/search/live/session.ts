@@ -122,12 +122,14 @@ export class SearchSession implements Served {
     memo(this.readings, `${task} ${text}`, () => read(this.engine!, text, task));
 
   private ranking = (question: string): Promise<Ranking> =>
-    memo(this.rankings, question, async () => this.passages!.ranking((await this.read(question, "query")).vector));
+    memo(this.rankings, question, async () => {
+      const start = performance.now();
+      const { vector } = await this.read(question, "query");
+      return { ...this.passages!.ranking(vector), ms: performance.now() - start };
+    });
 
   private async typed(text: string): Promise<Typed> {
-    const start = performance.now();
-    const { order, scores } = await this.ranking(text);
-    const ms = performance.now() - start;
+    const { order, scores, ms } = await this.ranking(text);
     const reading = await this.read(text, "query");
     return {
       rows: scores.map((score, n) => ({
@@ -137,7 +139,7 @@ export class SearchSession implements Served {
       })),
       passages: order.length,
       ms,
-      notes: [...this.notesOf("query", reading), this.carried.digits],
+      notes: this.notesOf([["query", reading]]),
     };
   }
 
@@ -168,12 +170,12 @@ export class SearchSession implements Served {
     const { ids, listed, depth } = this.carried.search;
     const contrast = await this.contrast(asked);
     const { order, relevant, rows } = await this.subject(asked);
-    const { said } = this.carried.answer;
+    const { answer, digits } = this.carried;
     const sides = Object.entries(contrast.readings) as [Side, Reading][];
-    const notes = [...(said ? [said] : []), ...sides.flatMap(([side, reading]) => this.notesOf(side, reading))];
+    const notes = [...(answer.said ? [answer.said] : []), ...this.notesOf(sides), digits];
     const shown = asked.query === null ? this.carried.search.first : listed;
     return {
-      ...contrast.fields([...notes, this.carried.digits]),
+      ...contrast.fields(notes),
       passages: [...new Set([...order.slice(0, shown), ...rows])].map((row) => {
         const rank = order.indexOf(row) + 1;
         return { passage: ids[row]!, rank: rank > depth ? null : rank, relevant: relevant.has(row) };
@@ -184,21 +186,18 @@ export class SearchSession implements Served {
     };
   }
 
-  private notesOf(side: Side, { prompt, isCut, unknown, input }: Reading): string[] {
-    const name = SUBJECTS[side];
-    return [
-      ...(prompt ? [`${name} is read behind its prompt ${quotation(prompt)}.`] : []),
-      ...(isCut ? [`${name} is cut to ${input.ids.length} tokens.`] : []),
-      ...(unknown
-        ? [
-            `${name}: ${unknown === 1 ? "1 token is" : `${unknown} tokens are`} unknown to the tokenizer, and the model reads all such as one word.`,
-          ]
-        : []),
-    ];
-  }
-
-  private async scoresWithout(contrast: Contrast, side: Side, vector: Float64Array): Promise<Pair> {
-    return scoresOf({ ...contrast.readings, [side]: { vector } });
+  /** How texts are read: prompts, cuts, what is unknown. */
+  private notesOf(sides: [Side, Reading][]): string[] {
+    const notes = sides.flatMap(([side, { prompt, isCut, input }]) => [
+      ...(prompt ? [`${SUBJECTS[side]} is read behind its prompt ${quotation(prompt)}.`] : []),
+      ...(isCut ? [`${SUBJECTS[side]} is cut to ${input.ids.length} tokens.`] : []),
+    ]);
+    const unknown = sides.flatMap(([side, { unknown: count }]) => {
+      const tokens = count === 1 ? "1 token is" : `${count} tokens are`;
+      const rest = "unknown to the tokenizer, and the model reads all such as one word.";
+      return count ? [`${SUBJECTS[side]}: ${tokens} ${rest}`] : [];
+    });
+    return [...notes, ...unknown];
   }
 
   /** Words that may matter, by the split, each hidden. */
@@ -213,7 +212,7 @@ export class SearchSession implements Served {
         await this.others();
         const reading = contrast.readings[side];
         const vector = await hiddenVector(this.engine!, reading, tokensOf(reading, key));
-        const after = await this.scoresWithout(contrast, side, vector);
+        const after = scoresOf({ ...contrast.readings, [side]: { vector } });
         const [name, turned] = [contrast.nameOf(side, key), isTurned(before, after)];
         const place = lower(SUBJECTS[side]);
         const said = `With ${quotation(name)} hidden in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, after)}).`;
@@ -237,7 +236,7 @@ export class SearchSession implements Served {
       if (!text) throw new Error(`without ${quotation(name)} nothing is left of ${place}`);
       vector = (await this.read(text, side === "query" ? "query" : "document")).vector;
     } else vector = await hiddenVector(this.engine!, reading, tokensOf(reading, key));
-    const after = await this.scoresWithout(contrast, side, vector);
+    const after = scoresOf({ ...contrast.readings, [side]: { vector } });
     const turned = isTurned(before, after);
     const said = `With ${quotation(name)} ${how} in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, after)}).`;
     return { before, after, turned, said: isNothing(gapOf(before), Math.max(...before.map(Math.abs))) ? EQUAL : said };
