@@ -75,11 +75,15 @@ class Page:
 
 def to_html(page: Page) -> str:
     """The text of a page. Raises ExportError like `_whole`."""
-    text = _whole(page)
-    if page.live is not None:
-        elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(page.live.parts))
-        text = text.replace(_PLACE, "\n".join([_element("bertlens-live", page.live.about), *elements, ""]))
-    return text
+    return with_model(_whole(page), page.live)
+
+
+def with_model(text: str, live: Live | None) -> str:
+    """The text of a page with the model in it, where it has one."""
+    if live is None:
+        return text
+    elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(live.parts))
+    return text.replace(_PLACE, "\n".join([_element("bertlens-live", live.about), *elements, ""]))
 
 
 def check_folder(folder: Path, force: bool = False) -> None:
@@ -99,17 +103,21 @@ def to_folder(page: Page, folder: str | Path) -> Path:
     Raises ExportError like `to_html`.
     """
     assert page.live is not None
-    text = _whole(page, hosted=True)
+    return with_model_beside(_whole(page, hosted=True), page.live, folder)
+
+
+def with_model_beside(text: str, live: Live, folder: str | Path) -> Path:
+    """The text of a page and its model as two files of a folder; where the page is."""
     pieces, digest = [], hashlib.sha256()
     with replacing(Path(folder) / WEIGHTS) as out:
-        for piece in page.live.parts:
+        for piece in live.parts:
             data = dict(piece["data"])
             blob = from_text(data.pop("$bytes"))
             digest.update(blob)
             out.write(blob)
             pieces.append({"index": piece["index"], "size": len(blob), "data": data})
     # another name for other weights: what a browser keeps of these is not taken for those
-    about = {**page.live.about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": pieces}
+    about = {**live.about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": pieces}
     path = Path(folder) / INDEX
     with replacing(path) as out:
         out.write(text.replace(_PLACE, _element("bertlens-live", about)).encode())
@@ -148,8 +156,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         data=_json(data),
         answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in texts)]),
         script=_script(page.live is not None),
-        rights=_WASM + ("; connect-src 'self'" if hosted else "") if page.live else "",
-        live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
+        **_of_model(page.live, hosted),
         place=_PLACE,
         above=page.above,
         below=page.below,
@@ -160,6 +167,12 @@ def _whole(page: Page, hosted: bool = False) -> str:
     if size > LIMIT:
         raise too_large(page.layers, size, _layer_bytes(answers, page.layers))
     return text
+
+
+def _of_model(live: Live | None, hosted: bool) -> dict[str, Any]:
+    """What the template of a page is told of its model."""
+    rights = _WASM + ("; connect-src 'self'" if hosted else "") if live else ""
+    return {"rights": rights, "live": live and {name: getattr(live, name) for name in ("said", "digits", "credits")}}
 
 
 def _others(pages: Iterable[Page], room: int) -> list[tuple[dict[str, Any], str]]:
@@ -240,11 +253,20 @@ def _started(name: str, start: str) -> str:
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
 
 
-def search_page(title: str, footer: str, state: Mapping[str, Any], answers: Mapping[str, Any]) -> str:
-    """The text of the page of a retrieval's view: what it is set to, and its answers by `question_name`.
+def search_page(
+    title: str,
+    footer: str,
+    state: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    live: Live | None = None,
+    hosted: bool = False,
+) -> str:
+    """The text of the page of a retrieval's view, but for the model: what it is set to, and its answers by
+    `question_name`.
 
     Raises ExportError past 20 MB.
     """
+    engine = bundle.function("searchengine.js") if live else ""
     text = _ascii(
         pages.render(
             "saved.jinja",
@@ -254,10 +276,9 @@ def search_page(title: str, footer: str, state: Mapping[str, Any], answers: Mapp
             css=_ascii_css(_css("search.css")),
             data=_json(state),
             answers="\n".join(map(_element, answers, answers.values())),
-            script=_started("search.js", "widget.start()"),
-            rights="",
-            live=None,
-            place="",
+            script=_started("search.js", f"widget.start({engine})"),
+            **_of_model(live, hosted),
+            place=_PLACE,
             above="",
             below="",
             still="",
