@@ -140,6 +140,9 @@ TASK = (
     argument("--errors", type=int, default=10, metavar="N", help="examples to explain (default: %(default)s); 0: none"),
     argument("--batch-size", type=int, default=16, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
+    argument("--stage", choices=("estimate", "exact"), help="instead of the page a part of the work, with -o PART.npz"),
+    SHARD,
+    argument("--parts", type=path, nargs="+", default=(), metavar="FILE", help="merged files of earlier stages"),
     SEED,
     FORCE,
 )

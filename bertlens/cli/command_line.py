@@ -264,9 +264,9 @@ def task(arguments: argparse.Namespace) -> None:
     """Read, run, and write the page."""
     from ..tasks.task_command import run
 
-    names = ("text", "text_pair", "label", "limit", "heads", "errors", "ablation", "batch_size", "truncation", "seed")
-    options = {name: getattr(arguments, name) for name in names}
-    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, force=arguments.force, **options)
+    names = "text text_pair label limit heads errors ablation batch_size truncation seed stage shard parts force"
+    options = {name: getattr(arguments, name) for name in names.split()}
+    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, **options)
 
 
 def retrieval(arguments: argparse.Namespace) -> int:

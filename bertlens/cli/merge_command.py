@@ -30,5 +30,12 @@ def _survey(parts: Sequence[Path], output: Path) -> str:
     return f"{stats.n_texts:,} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}"
 
 
+def _task(parts: Sequence[Path], output: Path) -> str:
+    from ..tasks.shards import merge
+
+    about = merge(parts, output)
+    return f"{about['stage']} of {max(about['rows'].values()):,} examples"
+
+
 # What kind of file is merged by what
-MERGES: dict[str, Callable[[Sequence[Path], Path], str]] = {"head statistics": _survey}
+MERGES: dict[str, Callable[[Sequence[Path], Path], str]] = {"head statistics": _survey, "part of a task": _task}
