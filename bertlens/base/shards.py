@@ -53,6 +53,9 @@ class Shard(NamedTuple):
         return f"{self.number}/{self.of}"
 
 
+WHOLE = Shard(1, 1)
+
+
 class Part(NamedTuple):
     """What a process left: the file, which share it is, and by name what is the same in all parts of a job."""
 

@@ -120,6 +120,7 @@ REPORT = (
         "--check", type=path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
     ),
     argument("--resume", action="store_true", help="go on with a report that was interrupted"),
+    SHARD,
     SEED,
     FORCE,
 )
@@ -171,6 +172,7 @@ RETRIEVAL = (
     argument("--negatives", type=int, default=5, metavar="N", help="of them, a question (default: %(default)s)"),
     argument("--probe", action="store_true", help="on the page: does it read not, numbers, names?"),
     argument("--heads", action="store_true", help="on the page: which heads the ranking needs; takes minutes"),
+    argument("--shard", metavar="I/N", help="vectors of the I-th of N shares alone, as .npz for `bertlens merge`"),
     FORCE,
 )
 MERGE = (

@@ -256,7 +256,7 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from ..reports.report_command import run
 
-    names = "corpus output claims minutes texts seed against check resume labels search column force"
+    names = "corpus output claims minutes texts seed against check resume labels search column shard force"
     return run(lambda: load_lens(arguments.model), **{name: getattr(arguments, name) for name in names.split()})
 
 
@@ -274,7 +274,9 @@ def retrieval(arguments: argparse.Namespace) -> int:
     from ..search.retrieval_command import run
 
     first = arguments.first_stage
-    names = "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads"
+    names = (
+        "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads shard"
+    )
     return run(
         lambda: load_lens(arguments.model),
         arguments.corpus,

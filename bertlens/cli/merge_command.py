@@ -37,5 +37,22 @@ def _task(parts: Sequence[Path], output: Path) -> str:
     return f"{about['stage']} of {max(about['rows'].values()):,} examples"
 
 
+def _report(parts: Sequence[Path], output: Path) -> str:
+    from ..reports.shards import merge
+
+    return f"{merge(parts, output):,} texts of a report: named REPORT.part.npz, -o REPORT.html --resume goes on"
+
+
+def _vectors(parts: Sequence[Path], output: Path) -> str:
+    from ..search.shards import merge
+
+    return merge(parts, output)
+
+
 # What kind of file is merged by what
-MERGES: dict[str, Callable[[Sequence[Path], Path], str]] = {"head statistics": _survey, "part of a task": _task}
+MERGES: dict[str, Callable[[Sequence[Path], Path], str]] = {
+    "head statistics": _survey,
+    "part of a task": _task,
+    "part of a report": _report,
+    "part of vectors": _vectors,
+}

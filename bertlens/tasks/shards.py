@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.arrays_file import ArraysFile, about_of, difference
-from ..base.shards import Part, Shard, in_order
+from ..base.shards import WHOLE, Part, Shard, in_order
 from ..errors import InputError
 from .ablation_effects import ESTIMATES, batch_effects, batch_estimates, sweep_name
 from .ablations import FEWEST_DRAWS
@@ -80,7 +80,7 @@ def merge(paths: Sequence[Path], output: Path) -> dict[str, Any]:
         count = len({row for label, rows in by_key if label == name for row in rows})
         if count != n:
             raise InputError(f"the parts have the {name.split()[0]} of {count:,} of {n:,} texts: run them again")
-    _write(output, about | {"shard": (1, 1)}, by_key, about["of"])
+    _write(output, about | {"shard": WHOLE}, by_key, about["of"])
     return dict(about)
 
 

@@ -10,7 +10,7 @@ from ..base.arrays_file import about_of
 from ..base.atomic import claimed
 from ..base.interrupts import stoppable
 from ..base.outputs import check_outputs, sign
-from ..base.shards import Shard
+from ..base.shards import WHOLE, Shard
 from ..errors import BertLensError, InputError
 from ..lens import Lens
 from . import shards
@@ -39,7 +39,7 @@ def run(
     What is run is kept beside the page until it is written: after Ctrl-C the same command goes on.
     Raises InputError for what is wrong with the arguments, before the model is loaded where that can be.
     """
-    share = Shard(1, 1) if shard is None else Shard.parse(shard)
+    share = WHOLE if shard is None else Shard.parse(shard)
     if stage is None and shard is not None:
         raise InputError("a task in shards has two stages: --stage estimate and, when its parts are merged, exact")
     if stage == shards.STAGES[1] and not (parts and heads):
