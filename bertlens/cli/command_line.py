@@ -40,6 +40,7 @@ from .command_arguments import (
     Argument,
     Parser,
 )
+from .sharing_commands import ABOUT_PUBLISH, ABOUT_SKILL, PUBLISH, publish, skill
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -131,6 +132,8 @@ def parser() -> argparse.ArgumentParser:
         "that was cut off goes on when started again. Files of a folder whose names begin with valid or test are left "
         "for the scores in the card.",
     )
+    command(publish, PUBLISH, **ABOUT_PUBLISH)
+    command(skill, (), **ABOUT_SKILL)
     return top
 
 

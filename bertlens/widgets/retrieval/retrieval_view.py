@@ -13,9 +13,11 @@ from ...base.atomic import text_or_path
 from ...base.progress import page_bar
 from ...base.wire import json_safe
 from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
-from ...export import bundle
+from ...export import bundle, pages
 from ...export.html import question_name, search_page
+from ...export.space import SpaceSource
 from ...search.retrieval_run import Retrieval
+from ...search.search_page import PASSAGES
 from ...trace.provenance import made_with, visible
 from ..host import CELLS
 from .case_questions import QUESTIONS, RetrievalQuestions
@@ -29,7 +31,7 @@ DRAWS = 8  # words at random, and as frequent, that a named word stands beside
 HIDDEN = "hidden"
 
 
-class RetrievalView(anywidget.AnyWidget):
+class RetrievalView(SpaceSource, anywidget.AnyWidget):
     """A search as a view: questions with the rank of their first right passage, the worst failures first; why the wrong
     passage is first, word by word, with arcs from the question to both; what if a word or a head were not there, or a
     text were another; the measures beside BM25, hubs, slices.
@@ -119,7 +121,10 @@ class RetrievalView(anywidget.AnyWidget):
         versions = [f"{name} {number}" for name, number in made_with()["versions"].items()]
         footer = " · ".join([visible(lens.model_name), *facts, *versions, made_with()["date"]])
         state = {"query": self.query, "theme": self.theme}
-        text = search_page(f"{visible(lens.model_name)}: why is the wrong passage first?", footer, state, answers)
+        origin = pages.origin(lens.model_name, PASSAGES)
+        text = search_page(
+            f"{visible(lens.model_name)}: why is the wrong passage first?", footer, state, answers, origin
+        )
         return text_or_path(text, path)
 
     def _answers(self, contrasts: int, bar: tqdm[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
