@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..base.atomic import claimed
-from ..base.notes import Note
-from ..base.outputs import check_apart, check_outputs, sign
+from ..base.notes import notes_in_lines
+from ..base.outputs import check_apart, check_outputs, print_any_letter, sign
 from ..errors import BertLensError
 from .command_arguments import (
     CLASSROOM,
@@ -348,24 +348,6 @@ def _training_in(folder: Path) -> Iterator[Path]:
         raise BertLensError("stopped before the first checkpoint: the same command begins anew") from None
 
 
-@contextmanager
-def _notes_in_a_line() -> Iterator[None]:
-    """What is noted of the input stands on stderr as errors do, without a line of Python."""
-    import warnings
-
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def shown(message: Warning | str, category: type[Warning], *place: Any) -> None:
-            if issubclass(category, Note):
-                print("bertlens:", message, file=sys.stderr)
-            else:
-                show(message, category, *place)
-
-        warnings.showwarning = shown  # type: ignore[assignment]
-        yield
-
-
 def load_lens(model: str | None) -> Lens:
     """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
     from transformers.utils import logging
@@ -380,13 +362,14 @@ def load_lens(model: str | None) -> Lens:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's entry; returns the exit status."""
+    print_any_letter()
     top = parser()
     arguments, unknown = top.parse_known_args(argv)
     if unknown and arguments.command != "demo":
         top.error(f"unknown argument {unknown[0]}")
     arguments.rest = unknown
     try:
-        with _notes_in_a_line():
+        with notes_in_lines():
             status: int | None = arguments.run(arguments)
     except (BertLensError, OSError) as error:
         print("bertlens:", " ".join(str(error).split()), file=sys.stderr)
