@@ -11,7 +11,7 @@ import traitlets
 
 from ...base.atomic import text_or_path
 from ...base.progress import page_bar
-from ...base.wire import json_safe
+from ...base.wire import json_safe, messages
 from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
 from ...export import bundle, pages
 from ...export.html import question_name, search_page
@@ -97,12 +97,16 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            fields = {"kernel": True} if message.get("op") == "hello" else json_safe(self._open.answer(message))
+            fields: dict[str, Any] = (
+                {"kernel": True} if message.get("op") == "hello" else {**self._open.answer(message)}
+            )
         except BertLensError as error:
             fields = {"error": str(error)}
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
             fields = {"error": f"{type(error).__name__}: {error}"}
-        self.send({**fields, "id": message["id"]}, [])
+        file = [fields.pop("file")] if "file" in fields else []
+        for content, buffers in messages({**json_safe(fields), "id": message["id"]}, file):
+            self.send(content, buffers)
 
     def to_html(
         self, path: str | Path | None = None, *, contrasts: int = CONTRASTS, progress: bool = True

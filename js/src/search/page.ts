@@ -5,7 +5,9 @@ import { createModel, nameOf, readJson } from "../host/pagemodel";
 type Fields = Record<string, unknown>;
 
 const NEEDS_PYTHON = "it needs Python: r.explore() in a notebook";
+export const NEGATIVES_NEED = 'Hard negatives need Python: r.hard_negatives(5).save("triplets.parquet").';
 const REFUSALS: Record<string, string> = {
+  search_negatives: NEGATIVES_NEED,
   search_case: `This page carries the cases of other questions, not of this one: ${NEEDS_PYTHON}.`,
   search_without: `This page carries what a few words do, not what this one does: ${NEEDS_PYTHON}.`,
 };
