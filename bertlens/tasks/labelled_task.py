@@ -13,6 +13,7 @@ import numpy as np
 from ..base.atomic import text_file
 from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
+from ..export.space import SpaceSource
 from . import scores
 from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
@@ -70,7 +71,7 @@ def task(
     return Task(lens, labelled, batch_size, truncation, progress, keep)
 
 
-class Task(Answered):
+class Task(SpaceSource, Answered):
     """See `bertlens.task`. Rows count from 0, in the order of the examples; C classes."""
 
     def metrics(self) -> pd.DataFrame:
