@@ -27,8 +27,8 @@ def note(sentence: str) -> None:
 
 
 @contextmanager
-def notes_in_a_line() -> Iterator[None]:
-    """What is noted of the input stands on stderr as a command's errors do, without a line of Python."""
+def notes_in_lines() -> Iterator[None]:
+    """What is noted in the block stands on stderr as errors of a command do, without a line of Python."""
     with warnings.catch_warnings():
         show = warnings.showwarning
 

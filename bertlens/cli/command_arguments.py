@@ -173,7 +173,7 @@ RETRIEVAL = (
     argument("--int8", action="store_true", help="vectors in 8 bits: a quarter of the memory, less exact"),
     argument("--batch-size", type=int, default=32, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--check", type=path, metavar="OLD.json", help="status 1 where a measure fell against an earlier run"),
-    argument("--hard-negatives", type=path, metavar="FILE", help="triplets to train on, .parquet or .jsonl"),
+    argument("--hard-negatives", type=path, metavar="FILE", help="triplets to train on, .parquet, .jsonl or .csv"),
     argument("--negatives", type=int, default=5, metavar="N", help="of them, a question (default: %(default)s)"),
     argument("--probe", action="store_true", help="on the page: does it read not, numbers, names?"),
     argument("--heads", action="store_true", help="on the page: which heads the ranking needs; takes minutes"),

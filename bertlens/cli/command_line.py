@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..base.atomic import claimed
-from ..base.notes import notes_in_a_line
-from ..base.outputs import check_apart, check_outputs, sign
+from ..base.notes import notes_in_lines
+from ..base.outputs import check_apart, check_outputs, print_any_letter, sign
 from ..errors import BertLensError
 from .command_arguments import (
     CLASSROOM,
@@ -42,6 +42,7 @@ from .command_arguments import (
     Argument,
     Parser,
 )
+from .sharing_commands import ABOUT_PUBLISH, ABOUT_SKILL, PUBLISH, publish, skill
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -140,6 +141,8 @@ def parser() -> argparse.ArgumentParser:
         "that was cut off goes on when started again. Files of a folder whose names begin with valid or test are left "
         "for the scores in the card.",
     )
+    command(publish, PUBLISH, **ABOUT_PUBLISH)
+    command(skill, (), **ABOUT_SKILL)
     return top
 
 
@@ -328,14 +331,8 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(arguments.threads)
     check_apart(arguments.output, [arguments.model, *arguments.corpus])
     with _training_in(arguments.output) as output:
-        metrics = train_and_save(
-            arguments.corpus,
-            output,
-            settings,
-            model_name=arguments.model,
-            score=arguments.score,
-            force=arguments.force,
-        )
+        options = {"model_name": arguments.model, "score": arguments.score, "force": arguments.force}
+        metrics = train_and_save(arguments.corpus, output, settings, **options)
     held_out = metrics["held_out"]
     print(
         f"{output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "
@@ -377,13 +374,14 @@ def load_lens(model: str | None) -> Lens:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's entry; returns the exit status."""
+    print_any_letter()
     top = parser()
     arguments, unknown = top.parse_known_args(argv)
     if unknown and arguments.command != "demo":
         top.error(f"unknown argument {unknown[0]}")
     arguments.rest = unknown
     try:
-        with notes_in_a_line():
+        with notes_in_lines():
             status: int | None = arguments.run(arguments)
     except (BertLensError, OSError) as error:
         print("bertlens:", " ".join(str(error).split()), file=sys.stderr)

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.arrays_file import about_of
-from ..base.atomic import replacing, text_file
+from ..base.atomic import text_file
 from ..base.outputs import check_outputs, sign
 from ..base.shards import Shard
 from ..errors import InputError, check_number
-from ..export.arrays import inert
 from ..lens import Lens
-from . import metrics, paired, parquet_file, shards
+from . import metrics, paired, shards, table_file
 from .hard_negatives import check_ending
 from .reading import collection, texts
 from .retrieval_run import Retrieval, retrieval
@@ -102,7 +101,7 @@ def run(
         text_file(page(search, *tables), output)
         sign(output, "retrieval")
     elif is_table:
-        _write(question_table(search), output)
+        table_file.write(question_table(search), output)
     print(f"{output}: {search.lens.model_name}. {quality}")
     if hard_negatives is not None:
         mined = search.hard_negatives(negatives)
@@ -128,15 +127,6 @@ def question_table(search: Retrieval) -> pd.DataFrame:
         .rename_axis("query")
         .reset_index()
     )
-
-
-def _write(table: pd.DataFrame, path: Path) -> None:
-    if path.suffix.lower() == ".parquet":
-        parquet_file.write(table, path)
-        return
-    with replacing(path) as out:
-        plain = table.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
-        out.write(plain.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
 
 
 def _begins(columns: list[str], path: Path) -> bool:

@@ -53,8 +53,9 @@ def head_stats(
     truncation: cut texts that are too long for the model, instead of an error. limit: only the first so many texts.
     resume: statistics (or their file) of a run over this corpus that ended early; texts counted then are skipped.
     save: .npz file, written at the end, after an interrupt or error, and every half minute or so, by one run at a time.
-    client: a dask.distributed Client whose workers share the work, or "local" for a cluster on this machine (see
-    survey.scale).
+    client: workers that share the work: a dask.distributed.Client, or "local" for a cluster on this machine; an
+    Executor (ProcessPoolExecutor, joblib's), or a function that makes one, which is called again where a worker has
+    died; the module ray, or a list of its actors. The sums are those of one process.
     texts: keep, also in the file, the first 500 characters of the few texts with the highest value of each statistic of
     each head (HeadStats.texts); False for a corpus that nobody else may read.
     shard: "3/32", the third of 32 shares of the corpus, for as many processes that know nothing of each other;
