@@ -54,7 +54,7 @@ LEARNING = (
 DEMO = (argument("--folder", type=path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
 RESULTS = (
     argument("files", type=path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
-    argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="and CLASS-chart.html"),
+    argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="or .parquet; and CLASS-chart.html"),
     FORCE,
 )
 HTML = (
