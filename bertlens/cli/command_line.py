@@ -1,7 +1,8 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
 one that carries its model, `handout` lessons for print, `results` collects what a class did in a lesson, `survey` takes
 statistics of every head over a corpus, `report` says what of the papers holds on a model, `task` how good a classifier
-is on labelled data, `retrieval` how good an encoder is at search, `train-mlm` and `train-sars-cov-2` train models.
+is on labelled data, `retrieval` how good an encoder is at search; `merge` makes one of what they leave in shards;
+`train-mlm` and `train-sars-cov-2` train models.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -30,6 +31,7 @@ from .command_arguments import (
     DEMO,
     HANDOUT,
     HTML,
+    MERGE,
     REPORT,
     RESULTS,
     RETRIEVAL,
@@ -113,6 +115,13 @@ def parser() -> argparse.ArgumentParser:
         description="Rank the passages of a collection for each of its questions and write one page of tables: metrics "
         "with intervals beside BM25, what fails by kinds beside chance, hubs, and for which questions. Its numbers "
         "stand in a file beside it.",
+    )
+    command(
+        merge,
+        MERGE,
+        help="one file of the parts that a job in shards has left",
+        description="Put together what survey, task, report or retrieval with --shard have left, in any order. A part "
+        "that lacks, comes twice, or is of another model, corpus or setting is named.",
     )
     command(
         train_sars_cov_2,
@@ -242,7 +251,7 @@ def survey(arguments: argparse.Namespace) -> None:
         resume=arguments.resume,
         force=arguments.force,
         texts=not arguments.no_texts,
-        **_given(arguments, "corpus", "output", "batch_size", "truncation", "limit", "column"),
+        **_given(arguments, "corpus", "output", "batch_size", "truncation", "limit", "column", "shard"),
     )
 
 
@@ -250,7 +259,7 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from ..reports.report_command import run
 
-    names = "corpus output claims minutes texts seed against check resume labels search column force"
+    names = "corpus output claims minutes texts seed against check resume labels search column shard force"
     return run(lambda: load_lens(arguments.model), **{name: getattr(arguments, name) for name in names.split()})
 
 
@@ -258,9 +267,9 @@ def task(arguments: argparse.Namespace) -> None:
     """Read, run, and write the page."""
     from ..tasks.task_command import run
 
-    names = ("text", "text_pair", "label", "limit", "heads", "errors", "ablation", "batch_size", "truncation", "seed")
-    options = {name: getattr(arguments, name) for name in names}
-    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, force=arguments.force, **options)
+    names = "text text_pair label limit heads errors ablation batch_size truncation seed stage shard parts force"
+    options = {name: getattr(arguments, name) for name in names.split()}
+    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, **options)
 
 
 def retrieval(arguments: argparse.Namespace) -> int:
@@ -268,7 +277,9 @@ def retrieval(arguments: argparse.Namespace) -> int:
     from ..search.retrieval_command import run
 
     first = arguments.first_stage
-    names = "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads"
+    names = (
+        "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads shard"
+    )
     return run(
         lambda: load_lens(arguments.model),
         arguments.corpus,
@@ -278,6 +289,13 @@ def retrieval(arguments: argparse.Namespace) -> int:
         force=arguments.force,
         **{name: getattr(arguments, name) for name in names.split()},
     )
+
+
+def merge(arguments: argparse.Namespace) -> None:
+    """Check the parts, and write one file."""
+    from .merge_command import run
+
+    print(run(arguments.parts, arguments.output, force=arguments.force))
 
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
@@ -313,14 +331,8 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(arguments.threads)
     check_apart(arguments.output, [arguments.model, *arguments.corpus])
     with _training_in(arguments.output) as output:
-        metrics = train_and_save(
-            arguments.corpus,
-            output,
-            settings,
-            model_name=arguments.model,
-            score=arguments.score,
-            force=arguments.force,
-        )
+        options = {"model_name": arguments.model, "score": arguments.score, "force": arguments.force}
+        metrics = train_and_save(arguments.corpus, output, settings, **options)
     held_out = metrics["held_out"]
     print(
         f"{output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "

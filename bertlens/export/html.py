@@ -80,11 +80,15 @@ class Page:
 
 def to_html(page: Page) -> str:
     """The text of a page. Raises ExportError like `_whole`."""
-    text = _whole(page)
-    if page.live is not None:
-        elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(page.live.parts))
-        text = text.replace(_PLACE, "\n".join([_element("bertlens-live", page.live.about), *elements, ""]))
-    return text
+    return with_model(_whole(page), page.live)
+
+
+def with_model(text: str, live: Live | None) -> str:
+    """The text of a page with the model in it, where it has one."""
+    if live is None:
+        return text
+    elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(live.parts))
+    return text.replace(_PLACE, "\n".join([_element("bertlens-live", live.about), *elements, ""]))
 
 
 def check_folder(folder: Path, force: bool = False) -> None:
@@ -104,9 +108,13 @@ def to_folder(page: Page, folder: str | Path) -> Path:
     Raises ExportError like `to_html`.
     """
     assert page.live is not None
-    text = _whole(page, hosted=True)
+    return with_model_beside(_whole(page, hosted=True), page.live, folder)
+
+
+def with_model_beside(text: str, live: Live, folder: str | Path) -> Path:
+    """The text of a page and its model as two files of a folder; where the page is."""
     with replacing(Path(folder) / WEIGHTS) as out:
-        element = _weights_file(page.live.about, page.live.parts, out)
+        element = _weights_file(live.about, live.parts, out)
     path = Path(folder) / INDEX
     with replacing(path) as out:
         out.write(text.replace(_PLACE, element).encode())
@@ -172,9 +180,8 @@ def _whole(page: Page, hosted: bool = False) -> str:
         data=_json(data),
         answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in texts)]),
         script=_script(page.live is not None),
-        rights=_WASM + (_SERVED if hosted else "") if page.live else "",
         origin=pages.origin(page.about["model"], page.corpus, page.live.licence if page.live else ""),
-        live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
+        **_of_model(page.live, hosted),
         place=_PLACE,
         above=page.above,
         below=page.below,
@@ -185,6 +192,12 @@ def _whole(page: Page, hosted: bool = False) -> str:
     if size > LIMIT:
         raise too_large(page.layers, size, _layer_bytes(answers, page.layers))
     return text
+
+
+def _of_model(live: Live | None, hosted: bool) -> dict[str, Any]:
+    """What the template of a page is told of its model."""
+    rights = _WASM + (_SERVED if hosted else "") if live else ""
+    return {"rights": rights, "live": live and {name: getattr(live, name) for name in ("said", "digits", "credits")}}
 
 
 def _others(pages: Iterable[Page], room: int) -> list[tuple[dict[str, Any], str]]:
@@ -269,12 +282,22 @@ def _started(name: str, start: str) -> str:
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
 
 
-def search_page(title: str, footer: str, state: Mapping[str, Any], answers: Mapping[str, Any], origin: str) -> str:
-    """The text of the page of a retrieval's view: what it is set to, and its answers by `question_name`.
+def search_page(
+    title: str,
+    footer: str,
+    state: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    origin: str,
+    live: Live | None = None,
+    hosted: bool = False,
+) -> str:
+    """The text of the page of a retrieval's view, but for the model: what it is set to, and its answers by
+    `question_name`.
     origin: see pages.origin.
 
     Raises ExportError past 20 MB.
     """
+    engine = bundle.function("searchengine.js") if live else ""
     text = _ascii(
         pages.render(
             "saved.jinja",
@@ -285,10 +308,9 @@ def search_page(title: str, footer: str, state: Mapping[str, Any], answers: Mapp
             css=_ascii_css(_css("search.css")),
             data=_json(state),
             answers="\n".join(map(_element, answers, answers.values())),
-            script=_started("search.js", "widget.start()"),
-            rights="",
-            live=None,
-            place="",
+            script=_started("search.js", f"widget.start({engine})"),
+            **_of_model(live, hosted),
+            place=_PLACE,
             above="",
             below="",
             still="",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from ..base.wire import pack
 from ..errors import ExportError
+from ..model.borrowed import Model
 from ..model.licence import licence
 from ..text.display import unknown_id
 from ..trace.provenance import visible
@@ -71,12 +72,20 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
     Raises ExportError where a page cannot run it, or the run is a changed one.
     """
     check(trace, small, hosted)
-    assert trace.lens is not None and trace.model is not None
     answer = page_heads.head(trace, small)
+    precision = accuracy((trace, *others), answer, small)
+    model = carried_model(trace, answer, precision.digits, small, hosted)
+    return replace(model, about={**model.about, "decimals": precision.decimals})
+
+
+def carried_model(
+    trace: Trace, answer: page_heads.Head, digits: str, small: bool = False, hosted: bool = False
+) -> Live:
+    """`live`, where what the answer is of and how far the page is from the model are known."""
+    assert trace.lens is not None and trace.model is not None
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)
-    precision = accuracy((trace, *others), answer, small)
-    digits = precision.digits + (f" {RARE}" if maps_characters(files["file"]) else "")
+    digits += f" {RARE}" if maps_characters(files["file"]) else ""
     about = {
         "shape": page_weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
@@ -88,12 +97,11 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
             "specials": list(tokenizer.all_special_ids),
         },
         "digits": digits,
-        "decimals": precision.decimals,
     }
     stated = visible(licence(trace.model.base.config, trace.lens.made))
     credits = f"The model is {visible(trace.model.name)}; licence: {stated or 'not stated'}.", _NOTICE
     sentence = SAID.format("beside" if hosted else "in")
-    return Live(about, digits, credits, sentence, stated, _parts(trace, small, answer))
+    return Live(about, digits, credits, sentence, stated, part_pieces(_arrays(trace.model, small, answer)))
 
 
 @dataclass(frozen=True)
@@ -126,9 +134,15 @@ def _bytes(trace: Trace, small: bool) -> int:
     return 2 * numbers - (trace.model.embedding.weight.numel() if small else 0)
 
 
-def _parts(trace: Trace, small: bool, answer: page_heads.Head) -> Iterator[dict[str, Any]]:
-    assert trace.model is not None
-    for arrays in (*page_weights.parts(trace.model, small), *([answer.arrays] if answer.arrays else [])):
+def _arrays(model: Model, small: bool, answer: page_heads.Head) -> Iterator[dict[str, Any]]:
+    yield from page_weights.parts(model, small)
+    if answer.arrays:
+        yield answer.arrays
+
+
+def part_pieces(parts: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Arrays by name, part by part, as a page reads them."""
+    for arrays in parts:
         index, blob = pack(arrays)
         yield {"index": index, "data": carried(blob, index)}
 

@@ -186,12 +186,28 @@ def test_a_wrong_command_is_seen(line: str):
         cli.parser().parse_args(shlex.split(line)[1:])
 
 
-def test_readme_begins_with_what_it_is_a_picture_two_commands_four_lines_and_the_documentation():
-    first = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
+def test_readme_begins_with_a_film_one_sentence_two_commands_three_lines_and_four_links():
+    """Each command with what it takes; and no list of functions, which the site has."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = text.split("\n## ")[0]
     shell, python = re.findall(r"^```(?:python)?\n(.*?)^```", first, re.DOTALL | re.MULTILINE)
-    assert len(shell.splitlines()) == 2 and len([line for line in python.splitlines() if line]) == 4
-    assert first.index("Look inside BERT") < first.index("![") < first.index(shell) < first.index(python)
-    assert "[Documentation](docs/index.md)" in first and len(first.splitlines()) < 35
+    commands, lines = shell.splitlines(), [line for line in python.splitlines() if line]
+    assert len(commands) == 2 and len(lines) == 3
+    assert all(re.search(r"minutes.* [MG]B", command) for command in commands)
+    order = ["![", "**Look inside BERT**", shell, python, "**I want to**"]
+    assert sorted(order, key=first.index) == order
+    links = re.findall(r"(?<!!)\[[^]]+\]\(([^)]+)\)", first)
+    assert len(links) == 4 and len(first.splitlines()) < 30
+    assert len(text.split()) <= 900 and text.count("bl.") < 10
+
+
+def test_links_between_documents_lead_to_files():
+    """Sphinx checks those of docs/; README and its kin are read on their own."""
+    texts = {page: page.read_text(encoding="utf-8") for page in (*PAGES, *ROOT.glob("*.md"))}
+    links = [(page, link) for page, text in texts.items() for link in re.findall(r"\]\(([^)\s]+)\)", text)]
+    links = [(page, link.split("#")[0]) for page, link in links if not re.match(r"https?:|mailto:|#", link)]
+    assert len(links) > 100
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
 
 
 def test_the_page_of_measures_names_them_all():

@@ -5,18 +5,10 @@ import { counted, px, signed } from "../paint/format";
 import { directionOf } from "../paint/quotes";
 import { useElementId } from "../parts/controls";
 import { type Filter, inSight, isJudged, listed, RANKS, type RankChoice } from "./listfilter";
-import { OWN, type Search, useSearch } from "./state";
+import { open, useSearch } from "./state";
+import { TypedBox } from "./typed";
 
 const ROW = 66; // px
-
-/** Open a question: what was taken out or rewritten is of another one. */
-export function open(search: Search, query: string): void {
-  search.passages.value = { wrong: null, right: null };
-  search.texts.value = OWN;
-  search.experiment.value = null;
-  search.spot.value = null;
-  search.query.value = query;
-}
 
 export function List({ filter, put }: { filter: Filter; put: (change: Partial<Filter>) => void }) {
   const search = useSearch();
@@ -58,6 +50,7 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
   const isRanked = isJudged(questions);
   return (
     <section class="bl-questions-list" aria-label="Questions">
+      <TypedBox />
       <div class="bl-filter">
         <input
           type="search"

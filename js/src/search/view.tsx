@@ -11,6 +11,7 @@ import type { Filter } from "./listfilter";
 import { type Search, SearchContext, type TabName } from "./state";
 import { Kinds, TableOf } from "./tables";
 import { AllFailures } from "./turns";
+import { TypedPassages } from "./typed";
 
 const LABELS: Record<TabName, string> = {
   questions: "Questions",
@@ -61,12 +62,16 @@ export function SearchView({ search }: { search: Search }) {
         <div role="tabpanel" aria-label={LABELS[tab.value]} class="bl-search-body">
           {tab.value === "questions" ? (
             <div class="bl-search-grid">
-              <List
-                filter={filter.value}
-                put={(change) => {
-                  filter.value = { ...filter.value, ...change };
-                }}
-              />
+              {search.typed.value === null ? (
+                <List
+                  filter={filter.value}
+                  put={(change) => {
+                    filter.value = { ...filter.value, ...change };
+                  }}
+                />
+              ) : (
+                <TypedPassages />
+              )}
               <OpenCase />
             </div>
           ) : tab.value === "kinds" ? (
