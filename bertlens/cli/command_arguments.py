@@ -19,6 +19,11 @@ def path(text: str) -> Path:
     return Path(text).expanduser()
 
 
+def source(text: str) -> Path | str:
+    """A path, or the address of a data set of the hub, whose slashes stay."""
+    return text if text.startswith("hf://") else path(text)
+
+
 def layer_list(text: str) -> list[int]:
     """ "0,1,5" -> [0, 1, 5]."""
     try:
@@ -39,6 +44,7 @@ MODEL = argument("--model", help="hub name or folder (default: the embedded all-
 COLUMN = argument("--column", metavar="NAME", help="column of the texts of a table (default: text)")
 SEED = argument("--seed", type=int, default=0, help="default: %(default)s")
 FORCE = argument("--force", action="store_true", help="write over files that are not of an earlier run")
+SHARD = argument("--shard", metavar="I/N", help="only the I-th of N shares, as 3/32; `bertlens merge` joins the files")
 STEPS = argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
 LEARNING = (
     argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises"),
@@ -48,7 +54,7 @@ LEARNING = (
 DEMO = (argument("--folder", type=path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
 RESULTS = (
     argument("files", type=path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
-    argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="and CLASS-chart.html"),
+    argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="or .parquet; and CLASS-chart.html"),
     FORCE,
 )
 HTML = (
@@ -84,8 +90,8 @@ HANDOUT = (
 SURVEY = (
     argument(
         "corpus",
-        type=path,
-        help="a text a line; .csv, .tsv, .parquet, .jsonl, .json, .conllu, .conll; also .gz",
+        type=source,
+        help="a text a line; .csv, .tsv, .parquet, .jsonl, .json, .conllu, .conll; also .gz; a folder of one kind; hf://",
     ),
     argument("-o", "--output", type=path, required=True, metavar="STATS.npz", help="the file to write"),
     MODEL,
@@ -95,12 +101,13 @@ SURVEY = (
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
     argument("--resume", action="store_true", help="go on with the statistics that the file already holds"),
     argument("--no-texts", action="store_true", help="keep no text of the corpus in the file"),
+    SHARD,
     FORCE,
 )
 REPORT = (
     argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
     argument(
-        "corpus", nargs="?", type=path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
+        "corpus", nargs="?", type=source, help="as for survey (default: excerpts of two books); .conllu: syntax too"
     ),
     argument(
         "-o", "--output", type=path, required=True, metavar="REPORT.html", help="and REPORT-numbers.json; or .json"
@@ -118,6 +125,7 @@ REPORT = (
         "--check", type=path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
     ),
     argument("--resume", action="store_true", help="go on with a report that was interrupted"),
+    SHARD,
     SEED,
     FORCE,
 )
@@ -125,8 +133,8 @@ TASK = (
     argument("model", help="hub name or folder of a classifier of texts"),
     argument(
         "examples",
-        type=path,
-        help="a table (.csv, .tsv, .parquet), .jsonl, .json; of tags .conll; also .gz",
+        type=source,
+        help="a table (.csv, .tsv, .parquet), .jsonl, .json; of tags .conll; also .gz; a folder of one kind; hf://",
     ),
     argument("-o", "--output", type=path, required=True, metavar="TASK.html", help="the page to write"),
     argument("--text", default="text", metavar="COLUMN", help="column of the texts (default: %(default)s)"),
@@ -138,6 +146,9 @@ TASK = (
     argument("--errors", type=int, default=10, metavar="N", help="examples to explain (default: %(default)s); 0: none"),
     argument("--batch-size", type=int, default=16, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
+    argument("--stage", choices=("estimate", "exact"), help="instead of the page a part of the work, with -o PART.npz"),
+    SHARD,
+    argument("--parts", type=path, nargs="+", default=(), metavar="FILE", help="merged files of earlier stages"),
     SEED,
     FORCE,
 )
@@ -162,10 +173,16 @@ RETRIEVAL = (
     argument("--int8", action="store_true", help="vectors in 8 bits: a quarter of the memory, less exact"),
     argument("--batch-size", type=int, default=32, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--check", type=path, metavar="OLD.json", help="status 1 where a measure fell against an earlier run"),
-    argument("--hard-negatives", type=path, metavar="FILE", help="triplets to train on, .parquet or .jsonl"),
+    argument("--hard-negatives", type=path, metavar="FILE", help="triplets to train on, .parquet, .jsonl or .csv"),
     argument("--negatives", type=int, default=5, metavar="N", help="of them, a question (default: %(default)s)"),
     argument("--probe", action="store_true", help="on the page: does it read not, numbers, names?"),
     argument("--heads", action="store_true", help="on the page: which heads the ranking needs; takes minutes"),
+    argument("--shard", metavar="I/N", help="vectors of the I-th of N shares alone, as .npz for `bertlens merge`"),
+    FORCE,
+)
+MERGE = (
+    argument("parts", type=path, nargs="+", metavar="PART.npz", help="the files of all shards, in any order"),
+    argument("-o", "--output", type=path, required=True, metavar="ALL.npz", help="the file to write"),
     FORCE,
 )
 TRAIN_SARS_COV_2 = (

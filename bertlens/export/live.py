@@ -30,19 +30,20 @@ LIMIT = 150_000_000  # bytes of the weights in a page
 _PIECE = 500_000  # numbers by which the whole is known
 _REST = 1_300_000  # bytes of a page beside its weights, about
 _NOTICE = "Texts are read by @huggingface/tokenizers, which is under the Apache License 2.0, as bertlens is."
-_SAID = "The model is {} this page: it is loaded when the page is whole."
+SAID = "The model is {} this page: it is loaded when the page is whole."
 
 
 @dataclass(frozen=True)
 class Live:
     """A model that a page carries. about: what the engine has to know of it, plain JSON; digits: how far it is from the
     model itself, one sentence; credits: whose what the page carries is, sentences; said: what the page says first;
-    parts: each part of the weights as the page reads it, made when it is read."""
+    licence: "" where the model states none; parts: each of the weights as the page reads it, made when it is read."""
 
     about: Mapping[str, Any]
     digits: str
     credits: tuple[str, ...]
     said: str
+    licence: str
     parts: Iterator[dict[str, Any]]
 
 
@@ -97,9 +98,10 @@ def carried_model(
         },
         "digits": digits,
     }
-    credits = _credits(trace.model, trace.lens.made)
-    sentence = _SAID.format("beside" if hosted else "in")
-    return Live(about, digits, credits, sentence, part_pieces(_arrays(trace.model, small, answer)))
+    stated = visible(licence(trace.model.base.config, trace.lens.made))
+    credits = f"The model is {visible(trace.model.name)}; licence: {stated or 'not stated'}.", _NOTICE
+    sentence = SAID.format("beside" if hosted else "in")
+    return Live(about, digits, credits, sentence, stated, part_pieces(_arrays(trace.model, small, answer)))
 
 
 @dataclass(frozen=True)
@@ -143,11 +145,6 @@ def part_pieces(parts: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for arrays in parts:
         index, blob = pack(arrays)
         yield {"index": index, "data": carried(blob, index)}
-
-
-def _credits(model: Model, made: str) -> tuple[str, ...]:
-    stated = visible(licence(model.base.config, made)) or "not stated"
-    return f"The model is {visible(model.name)}; licence: {stated}.", _NOTICE
 
 
 def _text(value: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ..base.notes import note
 from ..base.paths import as_path
 from ..base.registered import registered
 from ..errors import ExportError, InputError, check_batch, check_lens, check_number, excerpt
+from ..export.space import SpaceSource
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
 from ..sentences.similarity_matrix import check_texts
@@ -40,7 +41,7 @@ ENDING = ".vectors.safetensors"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Retrieval:
+class Retrieval(SpaceSource):
     """What `retrieval` gives: ranked lists of a collection's passages, and what can be asked of them.
 
     `failures` and `metrics` need judgements, `ranking`, `hubs` and `contrast` do not. Tables are DataFrames.

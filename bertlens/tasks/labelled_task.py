@@ -13,6 +13,7 @@ import numpy as np
 from ..base.atomic import text_file
 from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
+from ..export.space import SpaceSource
 from . import scores
 from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
@@ -51,10 +52,10 @@ def task(
     word; a masked language model the word at the one [MASK] of each text, one token; a cross-encoder and an encoder of
     sentences a score for a pair of texts, beside which the model's own is read.
     examples: a file (.csv, .tsv: the separator is found; .jsonl, .json, .parquet; also gzipped; of tags .conll, a word
-    a line), a table (pandas, polars, Arrow, {name: column}), a data set of Hugging Face (one split, also streaming),
-    dictionaries, or (text, label) pairs, where a text may be a pair. text, text_pair, label: the columns; a column
-    "text_pair" is read without being named. Words and tags are lists, also as a frame's .to_csv writes them, or texts
-    with a space between two.
+    a line), a folder of such tables, "hf://datasets/OWNER/NAME#SPLIT", a table (pandas, polars, Arrow, {name: column}),
+    a data set of Hugging Face (one split, also streaming), dictionaries, or (text, label) pairs, where a text may be a
+    pair. text, text_pair, label: the columns; a column "text_pair" is read without being named. Words and tags are
+    lists, also as a frame's .to_csv writes them, or texts with a space between two.
     A class or tag is its name in the model's config, in either case; of classes that numbers name ("-1", "1 star") its
     number; else its place from 0. Names that a data set has for its numbers are names. 1, 1.0 and "1" are one label.
     Tags of entities may be written in another scheme than the model's. Where a label could be read in two ways a
@@ -70,7 +71,7 @@ def task(
     return Task(lens, labelled, batch_size, truncation, progress, keep)
 
 
-class Task(Answered):
+class Task(SpaceSource, Answered):
     """See `bertlens.task`. Rows count from 0, in the order of the examples; C classes."""
 
     def metrics(self) -> pd.DataFrame:
@@ -145,8 +146,8 @@ class Task(Answered):
         what effects are of. ablation: "zero" switched off; "mean" at its mean over 32 texts of the first half;
         "resample" as it was in one of these, the mean of `draws` ≥ 5. The cost is printed before the runs begin; after
         Ctrl-C the texts that were done count. A head's effect is what the task loses without it while all others stay:
-        heads that stand in for each other may both have small ones. client: a dask.distributed.Client, or "local", on
-        whose workers the runs are done; no number changes, also where a worker dies.
+        heads that stand in for each other may both have small ones. client: as for
+        `survey.head_stats`, workers that do the runs; no number changes, also where one of them dies.
         Raises InputError for fewer than 20 examples and other arguments, ModelError where heads cannot be changed.
         """
         sweep = effects if client is None else partial(on_cluster, client)

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ...base.jobs import Job, Stopped
@@ -128,6 +130,13 @@ class RetrievalQuestions:
         frequencies = self.retrieval.frequencies if draws else {}
         return case_answers.without(self._contrast(case), side, word, how, draws, frequencies)
 
+    def search_negatives(self, n: int, ending: str) -> Fields:
+        """Triplets to train on, n negatives of each question and right passage: said, and a file of this ending."""
+        mined = self.retrieval.hard_negatives(n)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / Path(f"triplets{ending}").name
+            return {"said": mined.said, "file": mined.save(path).read_bytes()}
+
     def search_turns(self, act: str) -> Fields:
         """Whether the named word matters over all failures, see `all_failures.turns`: "start" begins it, "stop" ends
         it, "look" asks for no work. again, done (a share) while it is at it; idle: where it was not begun."""
@@ -229,6 +238,7 @@ QUESTIONS: dict[str, Callable[..., Fields]] = {
         "search_words",
         "search_heads",
         "search_without",
+        "search_negatives",
         "search_turns",
     )
 }

@@ -12,11 +12,13 @@ import traitlets
 from ...base.atomic import text_or_path
 from ...base.paths import as_path
 from ...base.progress import page_bar
-from ...base.wire import json_safe
+from ...base.wire import json_safe, messages
 from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
-from ...export import bundle
+from ...export import bundle, pages
 from ...export.html import check_folder, question_name, search_page, with_model, with_model_beside
+from ...export.space import SpaceSource
 from ...search.retrieval_run import Retrieval
+from ...search.search_page import PASSAGES
 from ...trace.provenance import made_with, visible
 from ..host import CELLS
 from .case_questions import QUESTIONS, RetrievalQuestions
@@ -31,7 +33,7 @@ DRAWS = 8  # words at random, and as frequent, that a named word stands beside
 HIDDEN = "hidden"
 
 
-class RetrievalView(anywidget.AnyWidget):
+class RetrievalView(SpaceSource, anywidget.AnyWidget):
     """A search as a view: questions with the rank of their first right passage, the worst failures first; why the wrong
     passage is first, word by word, with arcs from the question to both; what if a word or a head were not there, or a
     text were another; the measures beside BM25, hubs, slices.
@@ -97,12 +99,16 @@ class RetrievalView(anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            fields = {"kernel": True} if message.get("op") == "hello" else json_safe(self._open.answer(message))
+            fields: dict[str, Any] = (
+                {"kernel": True} if message.get("op") == "hello" else {**self._open.answer(message)}
+            )
         except BertLensError as error:
             fields = {"error": str(error)}
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
             fields = {"error": f"{type(error).__name__}: {error}"}
-        self.send({**fields, "id": message["id"]}, [])
+        file = [fields.pop("file")] if "file" in fields else []
+        for content, buffers in messages({**json_safe(fields), "id": message["id"]}, file):
+            self.send(content, buffers)
 
     def to_html(
         self,
@@ -144,7 +150,8 @@ class RetrievalView(anywidget.AnyWidget):
         footer = " · ".join([visible(lens.model_name), *facts, *versions, made_with()["date"]])
         state = {"query": self.query, "theme": self.theme}
         title = f"{visible(lens.model_name)}: why is the wrong passage first?"
-        text = search_page(title, footer, state, answers, model, hosted)
+        origin = pages.origin(lens.model_name, PASSAGES, model.licence if model else "")
+        text = search_page(title, footer, state, answers, origin, model, hosted)
         if hosted and model is not None and path is not None:
             return with_model_beside(text, model, path)
         return text_or_path(with_model(text, model), path)

@@ -49,10 +49,22 @@ export function OpenCase() {
         {of.notes.map((note) => (
           <p key={note}>{note}</p>
         ))}
+        {!of.crosses && !of.why_not && (
+          <p>
+            The score of the wrong passage in the Explorer, with every head:{" "}
+            <code>{inExplorer(search.query.value, of)}</code>
+          </p>
+        )}
       </details>
     </section>
   );
 }
+
+/** The line of Python that opens the Explorer on the question and the wrong passage. */
+const inExplorer = (query: string, { wrong, right }: Case): string => {
+  const [question, first, second] = [query, wrong, right].map((id) => JSON.stringify(id));
+  return `r.contrast(${question}, ${first}, ${second}).pairs[0].explore()`;
+};
 
 const SPLIT =
   "The question’s words sum to the difference of the two scores, with its template and biases. So do the words of the " +

@@ -14,6 +14,8 @@ import type { Case, Overview, Side } from "./answers";
 import { useCase } from "./case";
 import { unjudged } from "./claim";
 import { groundsOf, peakOf } from "./grounds";
+import { isJudged } from "./listfilter";
+import { Negatives } from "./negatives";
 import { Scores } from "./scores";
 import { nameOfCase, type Search, useSearch } from "./state";
 import { namesOf } from "./triptych";
@@ -184,6 +186,7 @@ export function Files() {
           CSV
         </button>
       </div>
+      {isJudged(search.overview.questions) && <Negatives name={name} />}
     </Menu>
   );
 }

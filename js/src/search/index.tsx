@@ -42,7 +42,7 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive
     isLive,
     get,
     ask: <T,>(op: string, fields: Record<string, unknown>) =>
-      ask(plain, op, fields, life.signal).then((reply) => reply.fields as T),
+      ask(plain, op, fields, life.signal).then(({ fields: answer, buffers }) => ({ ...answer, buffers }) as T),
     query: bound(plain, "query", life.signal),
     typed: signal<string | null>(null),
     passages: signal({ wrong: null, right: null }) as Search["passages"],
@@ -50,6 +50,7 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive
     experiment: signal<Experiment | null>(null),
     spot: signal<Spot | null>(null),
     announcement: signal(""),
+    tab: signal<Search["tab"]["value"]>("questions"),
   };
   ask(plain, "hello", {}, life.signal).then(
     ({ fields }) => {

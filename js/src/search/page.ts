@@ -10,8 +10,10 @@ type Fields = Record<string, unknown>;
 export type Engine = () => { connect: typeof connect };
 
 const NEEDS_PYTHON = "it needs Python: r.explore() in a notebook";
+export const NEGATIVES_NEED = 'Hard negatives need Python: r.hard_negatives(5).save("triplets.parquet").';
 const DAMAGED = "This page is damaged: its model cannot be read.";
 const REFUSALS: Record<string, string> = {
+  search_negatives: NEGATIVES_NEED,
   search_case: `This page carries the cases of other questions, not of this one: ${NEEDS_PYTHON}.`,
   search_without: `This page carries what a few words do, not what this one does: ${NEEDS_PYTHON}.`,
   search_typed: `A typed question is read by the model, which this page does not carry: ${NEEDS_PYTHON}, or a page that was saved with live=True.`,

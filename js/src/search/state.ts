@@ -5,7 +5,7 @@ import { createContext } from "preact";
 import { useContext, useRef } from "preact/hooks";
 import type { Answer } from "../kernel/answers";
 import { ask } from "../kernel/kernel";
-import type { Case, Overview, Side, Sides } from "./answers";
+import type { Case, Overview, Side, Sides, Tables } from "./answers";
 
 const SLOW = 8000; // ms
 const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
@@ -27,6 +27,8 @@ export interface Spot {
 
 export const OWN: Texts = { query: null, wrong: null, right: null };
 
+export type TabName = "questions" | "kinds" | keyof Tables;
+
 export interface Search {
   overview: Overview;
   dark: boolean;
@@ -39,6 +41,7 @@ export interface Search {
   experiment: Signal<Experiment | null>;
   spot: Signal<Spot | null>;
   announcement: Signal<string>;
+  tab: Signal<TabName>;
   get<T>(op: string, fields?: Fields): Answer<T>;
   ask<T>(op: string, fields: Fields): Promise<T>; // anew each time
 }
