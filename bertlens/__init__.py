@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from .widgets import TaskView as TaskView
     from .widgets.teaching import classroom as classroom
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 __getattr__, __dir__, __all__ = lazy(__name__, __file__, "__version__")
 
 

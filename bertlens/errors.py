@@ -40,7 +40,7 @@ class SaveError(ExportError):
 
 
 class ClusterError(BertLensError):
-    """A cluster's workers died, or nothing comes back from them; what a survey has counted is in `stats`."""
+    """A pool's workers die over the same work, or its scheduler is gone; what a survey has counted is in `stats`."""
 
     def __init__(self, message: str, stats: Any = None):
         super().__init__(message)

@@ -218,8 +218,8 @@ def _in_text(writer: Any, node: live_view) -> None:
 def _assets(app: Sphinx) -> None:
     folder = Path(app.outdir) / "_static"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "bertlens.css").write_text(STYLE)
-    (folder / "bertlens.js").write_text(SCRIPT)
+    (folder / "bertlens.css").write_text(STYLE, encoding="utf-8")
+    (folder / "bertlens.js").write_text(SCRIPT, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

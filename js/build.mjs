@@ -69,7 +69,11 @@ await build({
 // What saved pages carry behind it, and live pages beside it, which notebooks do not load; bertlens/export knows the names.
 await build({
   ...common,
-  entryPoints: { savedpage: "src/host/savedpage.ts", engine: "src/engine/index.ts" },
+  entryPoints: {
+    savedpage: "src/host/savedpage.ts",
+    engine: "src/engine/index.ts",
+    searchengine: "src/search/live/index.ts",
+  },
   format: "iife",
   globalName: "made",
   plugins: [wat],

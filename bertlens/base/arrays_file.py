@@ -33,9 +33,26 @@ def write(path: str | Path, about: dict[str, Any], arrays: Mapping[str, np.ndarr
         save(out, **{ABOUT: np.array(json.dumps(about))}, **arrays)
 
 
+def about_of(path: str | Path) -> dict[str, Any]:
+    """What a file of any kind says of itself. Raises InputError where it is none, or damaged."""
+    path = as_path(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            about: dict[str, Any] = json.loads(str(file[ABOUT]))
+            return about | {"kind": about["kind"]}
+    except Exception as error:  # noqa: BLE001  as in `ArraysFile.open`
+        raise InputError(f"{path} is no file of bertlens that can be read ({reason(error)})") from None
+
+
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """The first name whose value differs; "" where none does."""
     return next((name for name in {**before, **now} if before.get(name, ...) != now.get(name, ...)), "")
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be read."""
+    why = getattr(error, "strerror", None) or " ".join(str(error).split())[:150] or type(error).__name__
+    return "it is no .npz file" if "pickle" in why else why  # numpy's advice for whatever is none
 
 
 @dataclass(frozen=True)
@@ -81,10 +98,7 @@ class ArraysFile:
         except BertLensError:
             raise
         except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
-            why = getattr(error, "strerror", None) or " ".join(str(error).split())[:150] or type(error).__name__
-            if "pickle" in why:  # numpy's advice for whatever is no .npz at all
-                why = "it is no .npz file"
-            raise InputError(f"{path} holds no {self.name} ({why}): {self.remedy}") from None
+            raise InputError(f"{path} holds no {self.name} ({reason(error)}): {self.remedy}") from None
 
 
 class Autosave:

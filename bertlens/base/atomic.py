@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..errors import ExportError, InputError
 from .paths import as_path
 
 TRIAL = 1 << 16  # bytes
+WAITS = (0.05, 0.2, 0.5, 0.0)  # seconds
 
 
 @contextmanager
@@ -31,12 +33,24 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
                 yield out
                 out.flush()
             if not special:
-                os.replace(draft, path)
+                _replace(draft, path)
         finally:
             if not special:
                 draft.unlink(missing_ok=True)
     except OSError as error:
         raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
+
+
+def _replace(draft: Path, path: Path) -> None:
+    """On Windows a file that another program has open is not replaced: one that looks at each new file, as searches and
+    scanners do, is waited for. Raises ExportError where it stays so."""
+    for seconds in WAITS:
+        try:
+            return os.replace(draft, path)
+        except PermissionError as error:
+            reason = error.strerror
+            time.sleep(seconds)
+    raise ExportError(f"{path} cannot be replaced ({reason}): if another program has it open, close it there")
 
 
 def text_or_path(text: str, path: str | Path | None) -> str | Path:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -21,3 +24,19 @@ def note(sentence: str) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(sentence, Note, stacklevel=level)
+
+
+@contextmanager
+def notes_in_lines() -> Iterator[None]:
+    """What is noted in the block stands on stderr as errors of a command do, without a line of Python."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def shown(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, Note):
+                print("bertlens:", message, file=sys.stderr)
+            else:
+                show(message, category, *place)
+
+        warnings.showwarning = shown  # type: ignore[assignment]
+        yield

@@ -5,7 +5,9 @@ A page or JSON file says in its last bytes which command wrote it; by that a lat
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -14,6 +16,14 @@ from .atomic import check_writable
 
 TAIL = 400  # bytes
 FORCE = "name another, or --force writes over it"
+
+
+def print_any_letter() -> None:
+    """What a command prints goes anywhere: where Windows sends it to a file, that knows a few hundred letters, and “?"
+    stands for any other."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def signature(command: str) -> str:

@@ -39,6 +39,7 @@ MODEL = argument("--model", help="hub name or folder (default: the embedded all-
 COLUMN = argument("--column", metavar="NAME", help="column of the texts of a table (default: text)")
 SEED = argument("--seed", type=int, default=0, help="default: %(default)s")
 FORCE = argument("--force", action="store_true", help="write over files that are not of an earlier run")
+SHARD = argument("--shard", metavar="I/N", help="only the I-th of N shares, as 3/32; `bertlens merge` joins the files")
 STEPS = argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
 LEARNING = (
     argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises"),
@@ -95,6 +96,7 @@ SURVEY = (
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
     argument("--resume", action="store_true", help="go on with the statistics that the file already holds"),
     argument("--no-texts", action="store_true", help="keep no text of the corpus in the file"),
+    SHARD,
     FORCE,
 )
 REPORT = (
@@ -118,6 +120,7 @@ REPORT = (
         "--check", type=path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
     ),
     argument("--resume", action="store_true", help="go on with a report that was interrupted"),
+    SHARD,
     SEED,
     FORCE,
 )
@@ -138,6 +141,9 @@ TASK = (
     argument("--errors", type=int, default=10, metavar="N", help="examples to explain (default: %(default)s); 0: none"),
     argument("--batch-size", type=int, default=16, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
+    argument("--stage", choices=("estimate", "exact"), help="instead of the page a part of the work, with -o PART.npz"),
+    SHARD,
+    argument("--parts", type=path, nargs="+", default=(), metavar="FILE", help="merged files of earlier stages"),
     SEED,
     FORCE,
 )
@@ -162,10 +168,16 @@ RETRIEVAL = (
     argument("--int8", action="store_true", help="vectors in 8 bits: a quarter of the memory, less exact"),
     argument("--batch-size", type=int, default=32, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--check", type=path, metavar="OLD.json", help="status 1 where a measure fell against an earlier run"),
-    argument("--hard-negatives", type=path, metavar="FILE", help="triplets to train on, .parquet or .jsonl"),
+    argument("--hard-negatives", type=path, metavar="FILE", help="triplets to train on, .parquet, .jsonl or .csv"),
     argument("--negatives", type=int, default=5, metavar="N", help="of them, a question (default: %(default)s)"),
     argument("--probe", action="store_true", help="on the page: does it read not, numbers, names?"),
     argument("--heads", action="store_true", help="on the page: which heads the ranking needs; takes minutes"),
+    argument("--shard", metavar="I/N", help="vectors of the I-th of N shares alone, as .npz for `bertlens merge`"),
+    FORCE,
+)
+MERGE = (
+    argument("parts", type=path, nargs="+", metavar="PART.npz", help="the files of all shards, in any order"),
+    argument("-o", "--output", type=path, required=True, metavar="ALL.npz", help="the file to write"),
     FORCE,
 )
 TRAIN_SARS_COV_2 = (

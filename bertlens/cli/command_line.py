@@ -1,7 +1,8 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
 one that carries its model, `handout` lessons for print, `results` collects what a class did in a lesson, `survey` takes
 statistics of every head over a corpus, `report` says what of the papers holds on a model, `task` how good a classifier
-is on labelled data, `retrieval` how good an encoder is at search, `train-mlm` and `train-sars-cov-2` train models.
+is on labelled data, `retrieval` how good an encoder is at search; `merge` makes one of what they leave in shards;
+`train-mlm` and `train-sars-cov-2` train models.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -22,14 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..base.atomic import claimed
-from ..base.notes import Note
-from ..base.outputs import check_apart, check_outputs, sign
+from ..base.notes import notes_in_lines
+from ..base.outputs import check_apart, check_outputs, print_any_letter, sign
 from ..errors import BertLensError
 from .command_arguments import (
     CLASSROOM,
     DEMO,
     HANDOUT,
     HTML,
+    MERGE,
     REPORT,
     RESULTS,
     RETRIEVAL,
@@ -40,6 +42,7 @@ from .command_arguments import (
     Argument,
     Parser,
 )
+from .sharing_commands import ABOUT_PUBLISH, ABOUT_SKILL, PUBLISH, publish, skill
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -114,6 +117,13 @@ def parser() -> argparse.ArgumentParser:
         "stand in a file beside it.",
     )
     command(
+        merge,
+        MERGE,
+        help="one file of the parts that a job in shards has left",
+        description="Put together what survey, task, report or retrieval with --shard have left, in any order. A part "
+        "that lacks, comes twice, or is of another model, corpus or setting is named.",
+    )
+    command(
         train_sars_cov_2,
         TRAIN_SARS_COV_2,
         help="train the SARS-CoV-2 case study's classifier on your own file",
@@ -131,6 +141,8 @@ def parser() -> argparse.ArgumentParser:
         "that was cut off goes on when started again. Files of a folder whose names begin with valid or test are left "
         "for the scores in the card.",
     )
+    command(publish, PUBLISH, **ABOUT_PUBLISH)
+    command(skill, (), **ABOUT_SKILL)
     return top
 
 
@@ -239,7 +251,7 @@ def survey(arguments: argparse.Namespace) -> None:
         resume=arguments.resume,
         force=arguments.force,
         texts=not arguments.no_texts,
-        **_given(arguments, "corpus", "output", "batch_size", "truncation", "limit", "column"),
+        **_given(arguments, "corpus", "output", "batch_size", "truncation", "limit", "column", "shard"),
     )
 
 
@@ -247,7 +259,7 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from ..reports.report_command import run
 
-    names = "corpus output claims minutes texts seed against check resume labels search column force"
+    names = "corpus output claims minutes texts seed against check resume labels search column shard force"
     return run(lambda: load_lens(arguments.model), **{name: getattr(arguments, name) for name in names.split()})
 
 
@@ -255,9 +267,9 @@ def task(arguments: argparse.Namespace) -> None:
     """Read, run, and write the page."""
     from ..tasks.task_command import run
 
-    names = ("text", "text_pair", "label", "limit", "heads", "errors", "ablation", "batch_size", "truncation", "seed")
-    options = {name: getattr(arguments, name) for name in names}
-    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, force=arguments.force, **options)
+    names = "text text_pair label limit heads errors ablation batch_size truncation seed stage shard parts force"
+    options = {name: getattr(arguments, name) for name in names.split()}
+    run(lambda: load_lens(arguments.model), arguments.examples, arguments.output, **options)
 
 
 def retrieval(arguments: argparse.Namespace) -> int:
@@ -265,7 +277,9 @@ def retrieval(arguments: argparse.Namespace) -> int:
     from ..search.retrieval_command import run
 
     first = arguments.first_stage
-    names = "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads"
+    names = (
+        "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads shard"
+    )
     return run(
         lambda: load_lens(arguments.model),
         arguments.corpus,
@@ -275,6 +289,13 @@ def retrieval(arguments: argparse.Namespace) -> int:
         force=arguments.force,
         **{name: getattr(arguments, name) for name in names.split()},
     )
+
+
+def merge(arguments: argparse.Namespace) -> None:
+    """Check the parts, and write one file."""
+    from .merge_command import run
+
+    print(run(arguments.parts, arguments.output, force=arguments.force))
 
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
@@ -310,14 +331,8 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(arguments.threads)
     check_apart(arguments.output, [arguments.model, *arguments.corpus])
     with _training_in(arguments.output) as output:
-        metrics = train_and_save(
-            arguments.corpus,
-            output,
-            settings,
-            model_name=arguments.model,
-            score=arguments.score,
-            force=arguments.force,
-        )
+        options = {"model_name": arguments.model, "score": arguments.score, "force": arguments.force}
+        metrics = train_and_save(arguments.corpus, output, settings, **options)
     held_out = metrics["held_out"]
     print(
         f"{output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "
@@ -345,24 +360,6 @@ def _training_in(folder: Path) -> Iterator[Path]:
         raise BertLensError("stopped before the first checkpoint: the same command begins anew") from None
 
 
-@contextmanager
-def _notes_in_a_line() -> Iterator[None]:
-    """What is noted of the input stands on stderr as errors do, without a line of Python."""
-    import warnings
-
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def shown(message: Warning | str, category: type[Warning], *place: Any) -> None:
-            if issubclass(category, Note):
-                print("bertlens:", message, file=sys.stderr)
-            else:
-                show(message, category, *place)
-
-        warnings.showwarning = shown  # type: ignore[assignment]
-        yield
-
-
 def load_lens(model: str | None) -> Lens:
     """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
     from transformers.utils import logging
@@ -377,13 +374,14 @@ def load_lens(model: str | None) -> Lens:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's entry; returns the exit status."""
+    print_any_letter()
     top = parser()
     arguments, unknown = top.parse_known_args(argv)
     if unknown and arguments.command != "demo":
         top.error(f"unknown argument {unknown[0]}")
     arguments.rest = unknown
     try:
-        with _notes_in_a_line():
+        with notes_in_lines():
             status: int | None = arguments.run(arguments)
     except (BertLensError, OSError) as error:
         print("bertlens:", " ".join(str(error).split()), file=sys.stderr)

@@ -135,11 +135,11 @@ def _answer(trace: Trace, states: np.ndarray, head: Head, embeddings: page_arith
 
 def _moved(attention: Sequence[float], answers: Sequence[float | None]) -> str:
     distances = [answer for answer in answers if answer is not None]
-    ending = f", the model’s answer by at most {_upwards(max(distances))}" if distances else ""
-    return f"attention by at most {_upwards(max(attention))}{ending}"
+    ending = f", the model’s answer by at most {upwards(max(distances))}" if distances else ""
+    return f"attention by at most {upwards(max(attention))}{ending}"
 
 
-def _upwards(value: float) -> str:
+def upwards(value: float) -> str:
     """A number rounded up to one digit."""
     if value == 0:
         return "0"

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..base.atomic import replacing
 from ..base.wire import json_safe
 from ..errors import ExportError
 from . import bundle, pages
 from .deflate import as_text, carried, from_text
-from .live import Live
+from .live import SAID, Live
 
 LIMIT = 20_000_000  # bytes of a page
 SCRIPTS = 1_000_000  # bytes of scripts and of the first picture, about
@@ -36,9 +36,13 @@ BESIDE = 14_000_000  # bytes of the other texts of a page without the model
 _EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
 # A page that runs its model: WebAssembly, and a Worker made of the page's own script.
 _WASM = " 'wasm-unsafe-eval'; worker-src blob:"
+_SERVED = "; connect-src 'self'"  # which asks for its weights
 INDEX = "index.html"
 WEIGHTS = "weights.bin"  # beside a page that does not hold them itself
 _PLACE = "<!-- the model -->"
+_ELEMENT = re.compile(
+    r'<script type="application/json" id="bertlens-(?:live|weights-\d+)">(.*?)</script>\n?', re.DOTALL
+)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -53,7 +57,7 @@ class Page:
     as fit: their overviews and answers. shown_by: the question that shows this text in a page that carries several.
     above: markup of ours that stands above the view, whose links to a state (#bertlens=…) bring the view up; all text
     of others in it is escaped. below: the same, below the view. still: PNG of the view, for who reads the page without
-    scripts.
+    scripts. corpus: see pages.origin.
     """
 
     title: str
@@ -71,15 +75,20 @@ class Page:
     below: str = ""
     still: Callable[[], bytes] | None = None
     shown_by: Mapping[str, Any] | None = None
+    corpus: str = ""
 
 
 def to_html(page: Page) -> str:
     """The text of a page. Raises ExportError like `_whole`."""
-    text = _whole(page)
-    if page.live is not None:
-        elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(page.live.parts))
-        text = text.replace(_PLACE, "\n".join([_element("bertlens-live", page.live.about), *elements, ""]))
-    return text
+    return with_model(_whole(page), page.live)
+
+
+def with_model(text: str, live: Live | None) -> str:
+    """The text of a page with the model in it, where it has one."""
+    if live is None:
+        return text
+    elements = (_element(f"bertlens-weights-{n}", weights) for n, weights in enumerate(live.parts))
+    return text.replace(_PLACE, "\n".join([_element("bertlens-live", live.about), *elements, ""]))
 
 
 def check_folder(folder: Path, force: bool = False) -> None:
@@ -99,21 +108,44 @@ def to_folder(page: Page, folder: str | Path) -> Path:
     Raises ExportError like `to_html`.
     """
     assert page.live is not None
-    text = _whole(page, hosted=True)
-    pieces, digest = [], hashlib.sha256()
+    return with_model_beside(_whole(page, hosted=True), page.live, folder)
+
+
+def with_model_beside(text: str, live: Live, folder: str | Path) -> Path:
+    """The text of a page and its model as two files of a folder; where the page is."""
     with replacing(Path(folder) / WEIGHTS) as out:
-        for piece in page.live.parts:
-            data = dict(piece["data"])
-            blob = from_text(data.pop("$bytes"))
-            digest.update(blob)
-            out.write(blob)
-            pieces.append({"index": piece["index"], "size": len(blob), "data": data})
-    # another name for other weights: what a browser keeps of these is not taken for those
-    about = {**page.live.about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": pieces}
+        element = _weights_file(live.about, live.parts, out)
     path = Path(folder) / INDEX
     with replacing(path) as out:
-        out.write(text.replace(_PLACE, _element("bertlens-live", about)).encode())
+        out.write(text.replace(_PLACE, element).encode())
     return path
+
+
+def _weights_file(about: Mapping[str, Any], parts: Iterable[Mapping[str, Any]], out: BinaryIO) -> str:
+    """Weights written to a file of their own; the element by which the page knows them."""
+    pieces, digest = [], hashlib.sha256()
+    for piece in parts:
+        data = dict(piece["data"])
+        blob = from_text(data.pop("$bytes"))
+        digest.update(blob)
+        out.write(blob)
+        pieces.append({"index": piece["index"], "size": len(blob), "data": data})
+    # another name for other weights: what a browser keeps of these is not taken for those
+    return _element("bertlens-live", {**about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": pieces})
+
+
+def carries_weights(text: str) -> bool:
+    """Whether the text of a page holds its model's weights itself."""
+    return _opening("bertlens-weights-0") in text
+
+
+def weights_apart(text: str, out: BinaryIO) -> str:
+    """The text of a page that `carries_weights` as `to_folder` writes it; its weights go to `out`."""
+    start = text.index(_opening("bertlens-live"))
+    elements = list(_ELEMENT.finditer(text, start))
+    about, *parts = (json.loads(element[1]) for element in elements)
+    text = text[:start] + _weights_file(about, parts, out) + text[elements[-1].end() :]
+    return text.replace(_WASM, _WASM + _SERVED, 1).replace(SAID.format("in"), SAID.format("beside"), 1)
 
 
 def _whole(page: Page, hosted: bool = False) -> str:
@@ -148,8 +180,8 @@ def _whole(page: Page, hosted: bool = False) -> str:
         data=_json(data),
         answers="\n".join([*map(_element, answers, answers.values()), *(elements for _, elements in texts)]),
         script=_script(page.live is not None),
-        rights=_WASM + ("; connect-src 'self'" if hosted else "") if page.live else "",
-        live=page.live and {name: getattr(page.live, name) for name in ("said", "digits", "credits")},
+        origin=pages.origin(page.about["model"], page.corpus, page.live.licence if page.live else ""),
+        **_of_model(page.live, hosted),
         place=_PLACE,
         above=page.above,
         below=page.below,
@@ -160,6 +192,12 @@ def _whole(page: Page, hosted: bool = False) -> str:
     if size > LIMIT:
         raise too_large(page.layers, size, _layer_bytes(answers, page.layers))
     return text
+
+
+def _of_model(live: Live | None, hosted: bool) -> dict[str, Any]:
+    """What the template of a page is told of its model."""
+    rights = _WASM + (_SERVED if hosted else "") if live else ""
+    return {"rights": rights, "live": live and {name: getattr(live, name) for name in ("said", "digits", "credits")}}
 
 
 def _others(pages: Iterable[Page], room: int) -> list[tuple[dict[str, Any], str]]:
@@ -215,6 +253,10 @@ def _element(name: str, value: Any) -> str:
     return _ascii(pages.render("element.jinja", name=name, json=_json(value)))
 
 
+def _opening(name: str) -> str:
+    return f'<script type="application/json" id="{name}">'
+
+
 def _css(name: str = "widget.css") -> str:
     return bundle.text(name).replace("</", "<\\/")
 
@@ -240,24 +282,35 @@ def _started(name: str, start: str) -> str:
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
 
 
-def search_page(title: str, footer: str, state: Mapping[str, Any], answers: Mapping[str, Any]) -> str:
-    """The text of the page of a retrieval's view: what it is set to, and its answers by `question_name`.
+def search_page(
+    title: str,
+    footer: str,
+    state: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    origin: str,
+    live: Live | None = None,
+    hosted: bool = False,
+) -> str:
+    """The text of the page of a retrieval's view, but for the model: what it is set to, and its answers by
+    `question_name`.
+    origin: see pages.origin.
 
     Raises ExportError past 20 MB.
     """
+    engine = bundle.function("searchengine.js") if live else ""
     text = _ascii(
         pages.render(
             "saved.jinja",
             drawn="how a language model ranks passages",
             title=title,
             footer=footer,
+            origin=origin,
             css=_ascii_css(_css("search.css")),
             data=_json(state),
             answers="\n".join(map(_element, answers, answers.values())),
-            script=_started("search.js", "widget.start()"),
-            rights="",
-            live=None,
-            place="",
+            script=_started("search.js", f"widget.start({engine})"),
+            **_of_model(live, hosted),
+            place=_PLACE,
             above="",
             below="",
             still="",

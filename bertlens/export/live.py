@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -30,19 +30,20 @@ LIMIT = 150_000_000  # bytes of the weights in a page
 _PIECE = 500_000  # numbers by which the whole is known
 _REST = 1_300_000  # bytes of a page beside its weights, about
 _NOTICE = "Texts are read by @huggingface/tokenizers, which is under the Apache License 2.0, as bertlens is."
-_SAID = "The model is {} this page: it is loaded when the page is whole."
+SAID = "The model is {} this page: it is loaded when the page is whole."
 
 
 @dataclass(frozen=True)
 class Live:
     """A model that a page carries. about: what the engine has to know of it, plain JSON; digits: how far it is from the
     model itself, one sentence; credits: whose what the page carries is, sentences; said: what the page says first;
-    parts: each part of the weights as the page reads it, made when it is read."""
+    licence: "" where the model states none; parts: each of the weights as the page reads it, made when it is read."""
 
     about: Mapping[str, Any]
     digits: str
     credits: tuple[str, ...]
     said: str
+    licence: str
     parts: Iterator[dict[str, Any]]
 
 
@@ -71,12 +72,20 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
     Raises ExportError where a page cannot run it, or the run is a changed one.
     """
     check(trace, small, hosted)
-    assert trace.lens is not None and trace.model is not None
     answer = page_heads.head(trace, small)
+    precision = accuracy((trace, *others), answer, small)
+    model = carried_model(trace, answer, precision.digits, small, hosted)
+    return replace(model, about={**model.about, "decimals": precision.decimals})
+
+
+def carried_model(
+    trace: Trace, answer: page_heads.Head, digits: str, small: bool = False, hosted: bool = False
+) -> Live:
+    """`live`, where what the answer is of and how far the page is from the model are known."""
+    assert trace.lens is not None and trace.model is not None
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)
-    precision = accuracy((trace, *others), answer, small)
-    digits = precision.digits + (f" {RARE}" if maps_characters(files["file"]) else "")
+    digits += f" {RARE}" if maps_characters(files["file"]) else ""
     about = {
         "shape": page_weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
@@ -88,11 +97,11 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
             "specials": list(tokenizer.all_special_ids),
         },
         "digits": digits,
-        "decimals": precision.decimals,
     }
-    credits = _credits(trace.model, trace.lens.made)
-    sentence = _SAID.format("beside" if hosted else "in")
-    return Live(about, digits, credits, sentence, _parts(trace, small, answer))
+    stated = visible(licence(trace.model.base.config, trace.lens.made))
+    credits = f"The model is {visible(trace.model.name)}; licence: {stated or 'not stated'}.", _NOTICE
+    sentence = SAID.format("beside" if hosted else "in")
+    return Live(about, digits, credits, sentence, stated, part_pieces(_arrays(trace.model, small, answer)))
 
 
 @dataclass(frozen=True)
@@ -125,16 +134,17 @@ def _bytes(trace: Trace, small: bool) -> int:
     return 2 * numbers - (trace.model.embedding.weight.numel() if small else 0)
 
 
-def _parts(trace: Trace, small: bool, answer: page_heads.Head) -> Iterator[dict[str, Any]]:
-    assert trace.model is not None
-    for arrays in (*page_weights.parts(trace.model, small), *([answer.arrays] if answer.arrays else [])):
+def _arrays(model: Model, small: bool, answer: page_heads.Head) -> Iterator[dict[str, Any]]:
+    yield from page_weights.parts(model, small)
+    if answer.arrays:
+        yield answer.arrays
+
+
+def part_pieces(parts: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Arrays by name, part by part, as a page reads them."""
+    for arrays in parts:
         index, blob = pack(arrays)
         yield {"index": index, "data": carried(blob, index)}
-
-
-def _credits(model: Model, made: str) -> tuple[str, ...]:
-    stated = visible(licence(model.base.config, made)) or "not stated"
-    return f"The model is {visible(model.name)}; licence: {stated}.", _NOTICE
 
 
 def _text(value: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import json
 import math
 from functools import cache
 from pathlib import Path
@@ -60,6 +61,12 @@ def _environment() -> Environment:
         "phrases": phrases,
     }
     return environment
+
+
+def origin(model: str, corpus: str = "", licence: str = "") -> str:
+    """What a page says of itself to who hands it on (space.py). corpus: whose texts it shows beside those that were
+    typed, "" for none; licence: of the weights that it carries."""
+    return json.dumps({"model": visible(model), "corpus": visible(corpus), "licence": visible(licence)})
 
 
 def policy(script: str = "", rights: str = "") -> str:

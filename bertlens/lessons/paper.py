@@ -66,6 +66,7 @@ def page_of(lesson: LessonPlan, lens: Any, solutions: bool) -> str:
         title=lesson.title,
         lang=lesson.lang,
         model=lens.model_name,
+        origin=pages.origin(lens.model_name),
         steps=[{"title": step.title, **_asked(step, state, trace)} for step, state, trace in steps],
         solutions=[
             {"title": step.title, "number": number, **answer}

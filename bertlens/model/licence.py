@@ -20,7 +20,7 @@ def licence(config: Any, made: str = "") -> str:
     if stated := _SHIPPED.get(made) or getattr(config, "license", None):
         return str(stated)
     name = str(getattr(config, "name_or_path", "") or "")
-    card = _card(name)
+    card = file_of(name, "README.md")
     front = _FRONT.match(card)
     fields: dict[str, str] = dict(
         re.findall(r"^(license|license_name):[ \t]*[\"']?([^\s\"'#]+)", front[1] if front else "", re.MULTILINE)
@@ -29,13 +29,13 @@ def licence(config: Any, made: str = "") -> str:
     return fields.get("license_name", named) if named == "other" else named
 
 
-def _card(name: str) -> str:
-    """The text of a model's card, "" where there is none."""
+def file_of(name: str, file: str) -> str:
+    """The text of a file of a model, in its folder or in the hub's cache; "" where there is none."""
     try:
         if name and Path(name).is_dir():
-            path: Path | None = Path(name) / "README.md"
+            path: Path | None = Path(name) / file
         else:
-            cached = try_to_load_from_cache(name, "README.md") if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) else None
+            cached = try_to_load_from_cache(name, file) if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) else None
             path = Path(cached) if isinstance(cached, str) else None
         return path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else ""
     except (OSError, ValueError):

@@ -10,14 +10,16 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import text_or_path
+from ..base.atomic import replacing, text_or_path
+from ..base.paths import as_path
 from ..errors import BertLensError, InputError, SelectionError
 from ..export import pages
+from ..export.space import SECTION, SpaceSource, read
 from ..lens import Lens
 from ..tasks import Task
 from ..tasks.importance import FEWEST_EXAMPLES
 from .claim import PAPERS, Claim
-from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, ends_said, said, turn
+from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, census, ends_said, said, turn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +29,6 @@ TASK_SITES = 4  # heads and MLPs of the card of a task, and as many at random
 TASK_SCORES = 4  # of all examples
 HEALTH = "health"  # the group of the checks whether the model is sound
 RETRIEVAL = "retrieval"  # the group of the checks of its search
-MANY = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 MOST_EACH = 1000  # texts whose numbers are written down one by one
 
 
@@ -120,7 +121,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(SpaceSource):
     """What papers found, on one model. Made by `bl.report`; cards in the order of the table of claims."""
 
     lens: Lens = field(repr=False)
@@ -221,6 +222,21 @@ class Report:
             check(against, "against=")
         return text_or_path(page_of(self, against, progress), path)
 
+    def to_model_card(self, folder: str | Path) -> Path:
+        """A section of a model card in a folder that is there: model-card.md, the table of all claims in Markdown, and
+        report.png, its picture. Returns where the section is. Raises ExportError where they cannot be written."""
+        from .model_card import attached
+
+        for name, content in attached(self.to_dict(), str(self.to_html(progress=False))).items():
+            with replacing(as_path(folder, "a folder") / name) as out:
+                out.write(content)
+        return as_path(folder) / SECTION
+
+    def _attachments(self, page: Path) -> Mapping[str, bytes]:
+        from .model_card import attached
+
+        return attached(self.to_dict(), read(page))
+
     def save(self, path: str | Path) -> None:
         """Write the page (.html) or the numbers (.json), by the name of the file. Raises InputError for another."""
         kind = Path(path).suffix.lower()
@@ -240,11 +256,6 @@ class Report:
 
 def _verdicts(cards: Sequence[Card]) -> dict[str, int]:
     return {word: sum(card.verdict == word for card in cards) for word in (HOLDS, DIFFERS, CANNOT)}
-
-
-def census(verdicts: Mapping[str, int]) -> dict[str, str]:
-    """Verdict -> "22 hold", of those that there are."""
-    return {word: f"{n} {word if n == 1 else MANY[word]}" for word, n in verdicts.items() if n}
 
 
 def number(value: float | None) -> float | None:

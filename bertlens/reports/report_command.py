@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..base.outputs import check_outputs, sign, signature
+from ..base.shards import Shard
 from ..errors import InputError
 from ..lens import Lens
 from .report_comparison import changes, read
 from .report_run import claims_of, draw, page_bytes, report
 from .resume_file import texts_in
+from .shards import run_shard
 
 
 def run(
@@ -30,15 +32,30 @@ def run(
     labels: Path | None = None,
     search: Path | None = None,
     column: str | None = None,
+    shard: str | None = None,
     force: bool = False,
 ) -> int:
     """The exit status: 0, or 1 where a claim of `check` went from holds to differs or back, 2 after an interrupt.
 
+    shard: instead of the report the first pass over a share of its texts, which `bertlens merge` puts together.
     What is done is kept beside the output; resume: a report that was interrupted goes on from there.
 
     Everything that can be wrong with the arguments is found out before the model is loaded. Raises InputError for it.
     """
     kind = output.suffix.lower()
+    if shard is not None:
+        share = Shard.parse(shard)
+        if texts is None:
+            raise InputError("a shard of a report needs --texts N: each machine would draw others by --minutes")
+        if kind != ".npz":
+            raise InputError(f"a shard of a report is written as .npz: {output.name} is none")
+        if any((against, check, labels, search)):
+            raise InputError(
+                "--against, --check, --labels, --search are of the report, not of its shards: leave them out"
+            )
+        check_outputs("report", [output], [corpus], force=force, is_earlier=lambda path: texts_in(path) is not None)
+        print(run_shard(load(), corpus, output, share, texts, seed, column))
+        return 0
     if kind not in (".html", ".json"):
         raise InputError(f"a report is a page (.html) or its numbers (.json): {output.name} is neither")
     files = [output] if kind == ".json" else [output, output.with_name(f"{output.stem}-numbers.json")]

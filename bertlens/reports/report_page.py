@@ -16,11 +16,12 @@ from ..errors import BertLensError, ExportError
 from ..export import html, pages
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from .cards import HEALTH, RETRIEVAL, Card, census
+from .cards import HEALTH, RETRIEVAL, Card
 from .charts import chart
 from .claim import PAPERS, SETUP
+from .excerpt_pairs import NAME
 from .report_comparison import difference, same_texts
-from .rules import CANNOT, DIFFERS, HOLDS, ends_said, said
+from .rules import CANNOT, DIFFERS, HOLDS, census, ends_said, said
 
 if TYPE_CHECKING:
     from .cards import Report
@@ -47,7 +48,9 @@ def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: 
             try:
                 with page_bar(progress) as bar:
                     title = f"{visible(report.facts['model']['model'])}: what the papers found"
-                    page = replace(view.page(layers, bar), title=title, above=cards_of(report, numbers, against))
+                    page = view.page(layers, bar)
+                    cards = cards_of(report, numbers, against)
+                    page = replace(page, title=title, above=cards, corpus=_corpus(report))
                     text = html.to_html(page)
             except ExportError:
                 continue
@@ -62,6 +65,12 @@ def shortened(texts: Sequence[Any]) -> list[Any]:
     for text in texts[:1]:
         sentences = (text,) if isinstance(text, str) else tuple(text)
     return [tuple(" ".join(sentence.split()[:words]) for sentence in sentences) for words in WORDS]
+
+
+def _corpus(report: Report) -> str:
+    """See pages.origin: excerpts that come with the package are nobody else's."""
+    name = report.facts["corpus"]["name"]
+    return ", ".join(filter(None, ("" if name == NAME else name, report.labelled and "labelled examples")))
 
 
 def _trace(report: Report, sentences: tuple[str, ...]) -> Trace | None:

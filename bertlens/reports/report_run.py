@@ -93,7 +93,7 @@ def report(
     plan = draw(lens, corpus, minutes, texts, seed, column)
     entries = list(plan.texts)
     start, model = time.monotonic(), lens.borrowed.fingerprint()
-    file = None if resume is None else ResumeFile(as_path(resume), _report_identity(lens, plan, seed))
+    file = None if resume is None else ResumeFile(as_path(resume), report_identity(lens, plan, seed))
     with stoppable():
         so_far, autosave = (TextNumbers(), None) if file is None else (file.read(), file.autosave)
         so_far = gather(lens, entries, numbers=so_far, autosave=autosave, progress=progress)
@@ -156,11 +156,11 @@ def searched(lens: Lens, search: Any, progress: bool) -> Retrieval:
     return ranking
 
 
-def _report_identity(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:
+def report_identity(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:
     """What a report is of, by name."""
     texts = sum(digest(entry.item) for entry in plan.texts) % (1 << 64)
     places = [entry.number for entry in plan.texts]
-    return lens.borrowed.identity() | {"texts": f"{texts:016x}", PLACES: places, "seed": seed}
+    return lens.borrowed.identity() | {"seed": seed, PLACES: places, "texts": f"{texts:016x}"}
 
 
 def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays_file import ArraysFile, Autosave
+from ..base.shards import Shard
 from ..errors import InputError
 from .rules import Measured
 from .text_numbers import TextNumbers
@@ -36,12 +37,13 @@ class ResumeFile:
             return TextNumbers()
         with FILE.open(self.path, self.of) as (about, arrays):
             self.claims = {name: _measured(record) for name, record in about["claims"].items()}
-            return _unpacked(about, arrays)
+            return unpacked(about, arrays)
 
-    def write(self, numbers: TextNumbers) -> None:
-        """Raises ExportError where it cannot be written."""
+    def write(self, numbers: TextNumbers, shard: Shard | None = None) -> None:
+        """shard: of which these are all texts; None: of none, or not of all. Raises ExportError where it cannot be
+        written."""
         about: dict[str, Any] = {"claims": {name: asdict(measured) for name, measured in self.claims.items()}}
-        about |= {name: str(getattr(numbers, name)) for name in SUMS}
+        about |= {name: str(getattr(numbers, name)) for name in SUMS} | {"shard": shard}
         FILE.write(self.path, about, _packed(numbers), self.of)
 
 
@@ -64,7 +66,8 @@ def _packed(numbers: TextNumbers) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _unpacked(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TextNumbers:
+def unpacked(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TextNumbers:
+    """What `ResumeFile.write` was given."""
     numbers = TextNumbers()
     if "places" not in arrays:
         return numbers

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 HOLDS, DIFFERS, CANNOT = "holds", "differs", "cannot be told"
+MANY = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 COUNTS = ("heads", "kinds", "layers")
 FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the model
 FACTOR = 1.5  # times as far as a bound of ours, or as near: would the verdict be another one?
@@ -116,6 +118,11 @@ def turn(rule: Rule, measured: Measured) -> str:
         if (turned := verdict(with_it, of_it)[0]) != word:
             return f"A bound 1.5 times as {how}, {bound}, would turn it: {turned}."
     return ""
+
+
+def census(verdicts: Mapping[str, int]) -> dict[str, str]:
+    """Verdict -> "22 hold", of those that there are."""
+    return {word: f"{n} {word if n == 1 else MANY[word]}" for word, n in verdicts.items() if n}
 
 
 def said(value: Any, unit: str) -> str:

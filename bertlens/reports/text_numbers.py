@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from ..base.progress import bar
+from ..base.shards import WHOLE, Shard
 from ..lens import Lens
 from ..measures.statistics import SURVEY_NAMES
 from ..survey.corpus import Numbered, digest, traces_of, windows
@@ -77,6 +78,13 @@ class TextNumbers:
         shares = {"first": 1, "separator": kinds[:, CATEGORIES.index("separator")], "previous": pairs, "next": pairs}
         return float(np.mean(shares[name] / n)) if name in shares else np.nan
 
+    def __add__(self, other: TextNumbers) -> TextNumbers:
+        """Of the texts of both."""
+        sums = {entry.name: getattr(self, entry.name) + getattr(other, entry.name) for entry in fields(self)
+                if entry.name not in ("values", "hash")}  # fmt: skip
+        values = {by: [*self.values[by], *other.values[by]] for by in self.values}
+        return TextNumbers(**sums, values=values, hash=(self.hash + other.hash) % (1 << 64))
+
     def in_order(self) -> TextNumbers:
         """The texts by their places in the corpus."""
         order = np.argsort(self.places)
@@ -116,6 +124,11 @@ class TextNumbers:
         self.hash = (self.hash + digest(entry.item)) % (1 << 64)
 
 
+def batches_of(texts: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    """In which the texts of a report are run."""
+    return itertools.chain.from_iterable(windows(texts, BATCH))
+
+
 def gather(
     lens: Lens,
     texts: list[Numbered],
@@ -123,18 +136,19 @@ def gather(
     numbers: TextNumbers | None = None,
     autosave: Callable[[TextNumbers], None] | None = None,
     progress: bool = True,
+    shard: Shard = WHOLE,
 ) -> TextNumbers:
     """Run the texts; an interrupt ends the pass with a warning, and those done count.
 
-    numbers: what is done already, of the same texts; autosave is called after each batch. Texts that are too long for
-    the model are cut. Raises InputError where attention holds NaN.
+    shard: whose batches are run. numbers: what is done already, of the same texts; autosave is called after each batch.
+    Texts that are too long for the model are cut. Raises InputError where attention holds NaN.
     """
     numbers, lengths = numbers or TextNumbers(), Lengths()
     places, model = {*numbers.places}, lens.borrowed.fingerprint()
     try:
         with bar(len(texts), "text", "texts", progress) as progress_bar:
             progress_bar.update(len(places))
-            for batch in itertools.chain.from_iterable(windows(texts, BATCH)):
+            for batch in shard.batches(batches_of(texts)):
                 if places.issuperset(entry.number for entry in batch):
                     continue
                 for trace, entry in zip(traces_of(lens, batch, True, model), batch, strict=True):

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.atomic import text_file
 from ..base.paths import as_path
 from ..errors import InputError, check_number
-from . import parquet_file
+from . import table_file
 from .collection import Collection
 from .near_duplicates import near_duplicates
 from .ranked_lists import RankedLists
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPARE = 50  # passages of a question that are looked at beyond as many as are asked for
-ENDINGS = (".parquet", ".jsonl")
+ENDINGS = (".parquet", ".jsonl", ".csv")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +70,12 @@ class HardNegatives:
         return Dataset.from_dict({name: self.triplets[name].tolist() for name in self.triplets})
 
     def save(self, path: str | Path) -> Path:
-        """Write the triplets as .parquet or .jsonl. Raises InputError for another ending, ExportError."""
+        """Write the triplets as .parquet, .jsonl or .csv, in which an apostrophe stands before what a spreadsheet takes
+        for a formula. Raises InputError for another ending, ExportError."""
         path = check_ending(path)
         if path.suffix.lower() == ".jsonl":
             return text_file(self.triplets.to_json(orient="records", lines=True, force_ascii=False), path)
-        parquet_file.write(self.triplets, path)
+        table_file.write(self.triplets, path)
         return path
 
     def __repr__(self) -> str:

@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.atomic import replacing, text_file
+from ..base.arrays_file import about_of
+from ..base.atomic import text_file
 from ..base.outputs import check_outputs, sign
+from ..base.shards import Shard
 from ..errors import InputError, check_number
-from ..export.arrays import inert
 from ..lens import Lens
-from . import metrics, paired, parquet_file
+from . import metrics, paired, shards, table_file
 from .hard_negatives import check_ending
-from .reading import texts
+from .reading import collection, texts
 from .retrieval_run import Retrieval, retrieval
 from .search_page import page
 
@@ -41,18 +42,31 @@ def run(
     negatives: int = 5,
     probe: bool = False,
     heads: bool = False,
+    shard: str | None = None,
     force: bool = False,
     **options: Any,
 ) -> int:
     """The exit status: 0, or 1 where a measure fell against `check`, the numbers of an earlier run.
 
     in_order: questions are numbered 1, 2, … as they come, whatever ids they have. load_first: the model of the first
-    stage. hard_negatives: a file for triplets with so many `negatives` of a question. probe, heads: whether their
-    tables stand on the page. options: as of `retrieval`. Beside a page or a table stand the numbers that a later
-    `check` takes.
+    stage. shard: instead of all this the vectors of a share of the passages, see `shards`. hard_negatives: a file for
+    triplets with so many `negatives` of a question. probe, heads: whether their tables stand on the page. options: as
+    of `retrieval`. Beside a page or a table stand the numbers that a later `check` takes.
     Raises InputError for what is wrong with the arguments, before a model is loaded where that can be.
     """
     kind = output.suffix.lower()
+    if shard is not None:
+        share = Shard.parse(shard)
+        if kind != ".npz":
+            raise InputError(f"a shard of vectors is written as .npz: {output.name} is none")
+        check_outputs("retrieval", [output], [corpus], force=force, is_earlier=lambda path: bool(about_of(path)))
+        lens = load()
+        names = {name: options[name] for name in ("column", "document")}
+        passages = collection(queries, corpus, relevance, **names).passages
+        names = {name: options[name] for name in ("int8", "batch_size")}
+        count = shards.run_shard(lens, passages, output, share, **names)
+        print(f"{output}: shard {share}, vectors of {count:,} passages, {lens.model_name}")
+        return 0
     if kind not in KINDS:
         raise InputError(f"a retrieval is written as one of {', '.join(KINDS)}: {output.name} is none of them")
     if (probe or heads) and kind != ".html":
@@ -87,7 +101,7 @@ def run(
         text_file(page(search, *tables), output)
         sign(output, "retrieval")
     elif is_table:
-        _write(question_table(search), output)
+        table_file.write(question_table(search), output)
     print(f"{output}: {search.lens.model_name}. {quality}")
     if hard_negatives is not None:
         mined = search.hard_negatives(negatives)
@@ -113,15 +127,6 @@ def question_table(search: Retrieval) -> pd.DataFrame:
         .rename_axis("query")
         .reset_index()
     )
-
-
-def _write(table: pd.DataFrame, path: Path) -> None:
-    if path.suffix.lower() == ".parquet":
-        parquet_file.write(table, path)
-        return
-    with replacing(path) as out:
-        plain = table.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
-        out.write(plain.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
 
 
 def _begins(columns: list[str], path: Path) -> bool:

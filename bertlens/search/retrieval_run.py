@@ -14,6 +14,7 @@ from ..base.notes import note
 from ..base.paths import as_path
 from ..base.registered import registered
 from ..errors import ExportError, InputError, check_batch, check_lens, check_number, excerpt
+from ..export.space import SpaceSource
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
 from ..sentences.similarity_matrix import check_texts
@@ -40,7 +41,7 @@ ENDING = ".vectors.safetensors"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Retrieval:
+class Retrieval(SpaceSource):
     """What `retrieval` gives: ranked lists of a collection's passages, and what can be asked of them.
 
     `failures` and `metrics` need judgements, `ranking`, `hubs` and `contrast` do not. Tables are DataFrames.
@@ -125,7 +126,7 @@ class Retrieval:
         is told. fillers: words that change nothing.
         Raises InputError for pairs that are none, ModelError where the model has changed since it ranked.
         """
-        self._check_model()
+        self.check_model()
         return probe(
             self.lens,
             self.collection.passages if texts is None else check_texts(texts),
@@ -153,7 +154,7 @@ class Retrieval:
         since it ranked, for late interaction, and where its heads cannot be switched off.
         """
         self._check_judged()
-        self._check_model()
+        self.check_model()
         return heads(
             self.lens,
             self.collection,
@@ -207,7 +208,7 @@ class Retrieval:
         Raises InputError for an id that is not there, and where no relevant passage can be told; ModelError where the
         model has changed since it ranked, or has no contrast.
         """
-        self._check_model()
+        self.check_model()
         at = self._query(query)
         first = self._passage(wrong) if wrong is not None else int(self.lists.passages(at)[0])
         second = self._passage(right) if right is not None else self._best_right(at)
@@ -236,10 +237,32 @@ class Retrieval:
         """
         return paired.to_json(as_path(path), self.by_question, self.collection, self.lens.model_name)
 
-    def to_html(self, path: str | Path, *, probe: EditProbe | None = None, heads: RankingHeads | None = None) -> Path:
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        probe: EditProbe | None = None,
+        heads: RankingHeads | None = None,
+        live: bool = False,
+        hosted: bool = False,
+    ) -> Path:
         """Write all tables as one page that needs no kernel and no network. probe, heads: what the methods of this name
-        gave, to stand on it too. Raises ExportError."""
-        return text_file(page(self, probe, heads), path)
+        gave, to stand on it too.
+
+        live: instead the view of `explore`, with the model, the passages and their vectors in it: a search engine in
+        one file. hosted: `path` is a folder, in which page and weights are two files for a web server. See
+        `RetrievalView.to_html`.
+        Raises ExportError, InputError for probe or heads on a live page and for hosted without live.
+        """
+        if not live and not hosted:
+            return text_file(page(self, probe, heads), path)
+        if probe is not None or heads is not None:
+            raise InputError("probe and heads stand on the page of tables: write it without live=True, too")
+        view = self.explore()
+        try:
+            return as_path(view.to_html(path, live=live, hosted=hosted))
+        finally:
+            view.close()
 
     def explore(self, **options: Any) -> Any:
         """The questions as a view: the worst failures first, why each, what if a word or a head were not there. A
@@ -250,7 +273,8 @@ class Retrieval:
         if not self.collection.judged:
             raise InputError("no question has a relevant document: give relevance=, or ask for ranking, hubs, contrast")
 
-    def _check_model(self) -> None:
+    def check_model(self) -> None:
+        """Raises ModelError where the model has changed since it ranked."""
         if self._fingerprint is not None:
             self.lens.borrowed.check(self._fingerprint)
 

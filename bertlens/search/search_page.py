@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FAILURES = 200  # with the largest gap
 CONTRASTS = 5  # of these, about two seconds each
 HUBS = 20
+PASSAGES = "questions and passages"  # that a page shows some of
 Fields = dict[str, Any]  # what a template is rendered with
 
 
@@ -69,7 +70,8 @@ def page(retrieval: RetrievalTables, probe: EditProbe | None = None, heads: Rank
         "probe": None if probe is None else {"said": probe.said, "rows": _kinds(probe.table)},
         "heads": None if heads is None else {"said": heads.said, "rows": _records(heads.table.dropna(subset="ndcg"))},
     }
-    return pages.render("retrieval.jinja", **fields, made=made_with())
+    origin = pages.origin(retrieval.lens.model_name, PASSAGES)
+    return pages.render("retrieval.jinja", **fields, made=made_with(), origin=origin)
 
 
 def _kinds(table: pd.DataFrame) -> list[Fields]:

@@ -111,19 +111,18 @@ def encoded(
         raise ModelError(NO_VECTORS)
     if int8 and isinstance(lens.sentences, SparseTextEncoder):
         raise InputError("a sparse encoder's vectors are a few weights a text, stored as they are: leave int8 out")
-    digests = [hashlib.blake2b(text.encode(), digest_size=vectors_file.DIGEST).digest() for text in texts]
+    digests = [text_digest(text) for text in texts]
     is_ragged = isinstance(lens.sentences, LateEncoder | SparseTextEncoder)
     matrices: dict[bytes, Matrix] = {}
     path = None if file is None else as_path(file)
     about: dict[str, Any] = {}
     if path is not None:
-        about = lens.borrowed.identity() | {"task": task, "prompt": lens.sentences.prompt(task, None)}
-        about["type of numbers"] = "int8" if int8 else "float32"
+        about = provenance(lens, task, int8)
         if path.is_file():
             saved_digests, saved = _read(path, about)
             if saved_digests == digests:
                 return saved
-            matrices = dict(zip(saved_digests, _split(saved), strict=True))
+            matrices = dict(zip(saved_digests, split(saved), strict=True))
     missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in matrices}
     if not missing:
         return _joined([matrices[digest] for digest in digests], int8, is_ragged)
@@ -146,6 +145,17 @@ def encoded(
     matrices.clear()
     del texts_in_order
     return _read(path, about)[1]
+
+
+def text_digest(text: str) -> bytes:
+    """By which a file knows a text."""
+    return hashlib.blake2b(text.encode(), digest_size=vectors_file.DIGEST).digest()
+
+
+def provenance(lens: Lens, task: str | None, int8: bool) -> dict[str, Any]:
+    """What vectors are of, by name, JSON types."""
+    of_task = {"task": task, "prompt": lens.sentences.prompt(task, None)}
+    return lens.borrowed.identity() | of_task | {"type of numbers": "int8" if int8 else "float32"}
 
 
 def _matrices(vectors: Any, int8: bool, name: str) -> list[Matrix]:
@@ -184,8 +194,8 @@ def _joined(matrices: list[Matrix], int8: bool, is_ragged: bool) -> PassageVecto
     )
 
 
-def _split(vectors: PassageVectors) -> Iterator[Matrix]:
-    """Of each text, as parts of the arrays."""
+def split(vectors: PassageVectors) -> Iterator[Matrix]:
+    """The vectors of each text, as parts of the arrays."""
     for text in range(len(vectors)):
         span = vectors.span(text, text + 1)
         scales, columns = (None if array is None else array[span] for array in (vectors.scales, vectors.columns))

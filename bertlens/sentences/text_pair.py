@@ -167,6 +167,11 @@ class TextPair:
         page: str | Path = self.explore().to_html(path)
         return page
 
+    def to_space(self, folder: str | Path, **options: Any) -> Path:
+        """The view as a folder that any host of files takes: `LensWidget.to_space`, which takes these options."""
+        page: Path = self.explore().to_space(folder, **options)
+        return page
+
     def _words(self, detail: str) -> str:
         words = [f"{type(self).__name__}({self.function} {self.value:.4f}; {detail}.", *self.notes]
         return " ".join(words).rstrip() + ")"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..base.lazy import lazy
 
 if TYPE_CHECKING:
+    from .batch_stats import batch_sums as batch_sums
     from .coreference import coreference_scores as coreference_scores
     from .coreference import resolve as resolve
     from .distances import clustering as clustering
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .loss_gradients import attention_gradients as attention_gradients
     from .mentions import read_documents as read_documents
     from .probe import attention_probe as attention_probe
+    from .shards import merge as merge
     from .similar_texts import story as story
     from .survey_run import head_stats as head_stats
     from .syntax import Decisions as Decisions

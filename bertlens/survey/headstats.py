@@ -23,9 +23,10 @@ from ..measures.ranks import spearman
 from ..measures.statistics import SURVEY_NAMES
 from ..trace.trace import Trace
 from .corpus import Item, digest
+from .head_tables import gate_shares, heads_of
 from .statsfile import FILE, PIECES, Contents, contents, write
 from .sums import BY, BinSums, added, edges
-from .text_statistics import CATEGORIES, LABELS, TextStatistics
+from .text_statistics import CATEGORIES, TextStatistics
 from .textlength import LengthBin, bin_of, near_steps, span
 from .top_texts import TopText, TopTexts
 
@@ -52,6 +53,7 @@ class HeadStats:
     # Places in the corpus, beyond the first texts that are all counted, whose texts are counted too: after an interrupt
     ahead: list[int] = field(default_factory=list)
     highest: TopTexts | None = field(default_factory=TopTexts)  # None where no texts are kept
+    shard: dict[str, Any] | None = None  # of which share of a job these are, see survey.shards; None: of no share
 
     # --- filling, merging ---
 
@@ -102,9 +104,16 @@ class HeadStats:
             merged._count(place, tally)
         return merged
 
+    def __radd__(self, other: Any) -> HeadStats:
+        """`sum` begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def with_items(self, batch: HeadStats, numbers: list[int]) -> HeadStats:
         """These statistics and those of some more texts of the same corpus, at these places in it."""
         merged = self + batch
+        merged.shard = self.shard
+        if self.shard is not None:
+            return merged  # a shard's batches are counted in their order
         prefix = self.n_texts - len(self.ahead)
         beyond = sorted({*self.ahead, *numbers})
         while beyond and beyond[0] == prefix:
@@ -128,6 +137,7 @@ class HeadStats:
             "corpus": f"{self.corpus:016x}",
             "ahead": self.ahead,
             "provenance": self.provenance,
+            "shard": self.shard,
         }
         write(path, about, Contents(self.bins, self.pieces, self.highest))
 
@@ -137,7 +147,9 @@ class HeadStats:
         with FILE.open(path) as (about, arrays):
             bins, pieces, highest = contents(about, arrays)
             ahead = [int(place) for place in about["ahead"]]
-            stats = cls(dict(about["provenance"]), bins, pieces, int(about["corpus"], 16), ahead, highest)
+            stats = cls(
+                dict(about["provenance"]), bins, pieces, int(about["corpus"], 16), ahead, highest, about.get("shard")
+            )
             n_texts, n_tokens = int(about["n_texts"]), int(about["n_tokens"])
             if (stats.n_texts, stats.n_tokens) != (n_texts, n_tokens):
                 raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
@@ -173,8 +185,7 @@ class HeadStats:
     @property
     def span(self) -> tuple[int, int]:
         """Tokens between which the lengths of all texts lie, to within a bin. Raises InputError without texts."""
-        if not self.bins:
-            raise InputError("these statistics hold no texts yet")
+        _ = self.shape
         lengths = [place.tokens for place in self.bins]
         return min(tokens[0] for tokens in lengths), max(tokens[-1] for tokens in lengths)
 
@@ -269,8 +280,7 @@ class HeadStats:
 
         self._check_by(by)
         means = self._mean(by, average)
-        columns = _heads(self.shape) | {name: means[k].ravel() for k, name in enumerate(SURVEY_NAMES)}
-        table = pd.DataFrame(columns)
+        table = pd.DataFrame(heads_of(self.shape) | {name: means[k].ravel() for k, name in enumerate(SURVEY_NAMES)})
         table.attrs = {"by": by, "average": average, "special_rows": "counted", "texts": self.n_texts}
         return table
 
@@ -285,12 +295,12 @@ class HeadStats:
         import pandas as pd
 
         if not by_length:
-            table = _gates(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
+            table = gate_shares(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
             table.attrs = {"texts": self.n_texts, "tokens": self.span}
             return table
         tables = []
         for place, tally in sorted(self.bins.items()):
-            table, lengths = _gates(tally.sums["gates"], self.shape), place.tokens
+            table, lengths = gate_shares(tally.sums["gates"], self.shape), place.tokens
             about = {"segments": place.segments, "from": lengths[0], "to": lengths[-1], "texts": tally.n_texts}
             for at, (name, value) in enumerate(about.items()):
                 table.insert(at, name, value)
@@ -382,16 +392,3 @@ class HeadStats:
         model = self.provenance.get("model")
         by = "weight and norm" if self.has_norms else "weight"
         return f"HeadStats({model}, {self.n_texts} texts, {self.n_tokens} tokens, by {by})"
-
-
-def _heads(shape: tuple[int, int]) -> dict[str, Any]:
-    layers, heads = np.indices(shape)
-    return {"layer": layers.ravel(), "head": heads.ravel()}
-
-
-def _gates(counts: np.ndarray, shape: tuple[int, int]) -> pd.DataFrame:
-    import pandas as pd
-
-    shares = (counts / counts.sum(-1, keepdims=True)).reshape(shape[0] * shape[1], -1)
-    columns = _heads(shape) | {"label": np.array(LABELS)[shares.argmax(1)], "share": shares.max(1)}
-    return pd.DataFrame(columns | {name: shares[:, k] for k, name in enumerate(LABELS)})

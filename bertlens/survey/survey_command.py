@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.outputs import FORCE, check_apart
+from ..base.shards import Shard
 from ..errors import BertLensError
 from ..lens import Lens
 from .survey_run import head_stats
@@ -20,12 +21,15 @@ def run(
     check_apart(output, [corpus])
     if output.exists() and not (resume or force):
         raise BertLensError(f"{output} is there already: --resume goes on with it; {FORCE}")
+    if (shard := options.get("shard")) is not None:
+        Shard.parse(shard)
     earlier = output if resume and output.exists() else None
     lens = load()
     with warnings.catch_warnings(record=True) as stopped:
         warnings.simplefilter("always", UserWarning)
         stats = head_stats(lens, corpus, resume=earlier, save=output, **options)
-    print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
+    share = "" if stats.shard is None else f"shard {stats.shard['number']}/{stats.shard['of']}, "
+    print(f"{output}: {share}{stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
     for warning in stopped:
         warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
     if any("interrupted" in str(warning.message) for warning in stopped):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
+from ..base.shards import Shard
 from ..errors import InputError, check_lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
@@ -18,6 +19,7 @@ from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
 from .scale import run
+from .shards import ShardBatches
 from .text_statistics import Lengths
 from .top_texts import TopTexts
 
@@ -38,6 +40,7 @@ def head_stats(
     client: Any = None,
     texts: bool = True,
     column: str | tuple[str, str] | None = None,
+    shard: str | None = None,
 ) -> HeadStats:
     """Statistics of every head over a corpus, in one pass and in memory that does not grow with it: HeadStats.
 
@@ -49,10 +52,13 @@ def head_stats(
     truncation: cut texts that are too long for the model, instead of an error. limit: only the first so many texts.
     resume: statistics (or their file) of a run over this corpus that ended early; texts counted then are skipped.
     save: .npz file, written at the end, after an interrupt or error, and every half minute or so, by one run at a time.
-    client: a dask.distributed Client whose workers share the work, or "local" for a cluster on this machine (see
-    survey.scale).
+    client: workers that share the work: a dask.distributed.Client, or "local" for a cluster on this machine; an
+    Executor (ProcessPoolExecutor, joblib's), or a function that makes one, which is called again where a worker has
+    died; the module ray, or a list of its actors. The sums are those of one process.
     texts: keep, also in the file, the first 500 characters of the few texts with the highest value of each statistic of
     each head (HeadStats.texts); False for a corpus that nobody else may read.
+    shard: "3/32", the third of 32 shares of the corpus, for as many processes that know nothing of each other;
+    `survey.merge` makes one of their files. batch_size has to be the same in all.
     An interrupt (Ctrl-C, SIGTERM, or Interrupt in the notebook) ends the run with a warning; what is done is returned.
     Processes that share cores wait for each other's threads, at worst some forty times as long as they work: give each
     its own, or OMP_NUM_THREADS=1.
@@ -62,7 +68,10 @@ def head_stats(
     is writing; SaveError, which holds the statistics, where they cannot be written (a full disk).
     """
     with checkpointing(save) as checkpoint:  # before anything else: an unusable file is not found out after hours
-        return _survey(lens, corpus, batch_size, truncation, limit, resume, checkpoint, progress, client, texts, column)
+        share = None if shard is None else Shard.parse(shard)
+        return _survey(
+            lens, corpus, batch_size, truncation, limit, resume, checkpoint, progress, client, texts, column, share
+        )
 
 
 def _survey(
@@ -77,7 +86,10 @@ def _survey(
     client: Any,
     keep_texts: bool,
     column: Any,
+    shard: Shard | None,
 ) -> HeadStats:
+    if shard is not None and (client is not None or lens is None):
+        raise InputError("a shard is of texts, a lens and one process: leave client= out, or shard=")
     texts = numbered(corpus, limit, column)
     if lens is None:
         texts, about = _about_traces(texts)
@@ -85,25 +97,30 @@ def _survey(
         check_lens(lens)
         about = model_provenance(lens.borrowed)
     stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=TopTexts() if keep_texts else None)
-    if resume is not None:
-        start = resume if isinstance(resume, HeadStats) else HeadStats.load(resume)
-        texts = _remainder(texts, start)
+    start = HeadStats.load(resume) if isinstance(resume, str | Path) else resume
+    share = None if shard is None else ShardBatches(shard, texts, batch_size, start)
+    if start is not None:
+        texts = texts if share else _remainder(texts, start)
         stats = stats + start
         stats.ahead = list(start.ahead)
+    if share is not None:
+        stats.shard = share.record
     total = size(corpus, limit)
+    if shard is not None and total is not None:
+        total //= shard.of
     with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
             stats = run(client, lens, stats, texts, batch_size, truncation, checkpoint, bar)
         else:
-            stats = _run(lens, stats, texts, batch_size, truncation, checkpoint, bar)
+            batches = share or itertools.chain.from_iterable(windows(texts, batch_size))
+            stats = _run(lens, stats, batches, truncation, checkpoint, bar)
     return stats
 
 
 def _run(
     lens: Lens | None,
     stats: HeadStats,
-    texts: Iterator[Numbered],
-    batch_size: int,
+    batches: Iterable[list[Numbered]],
     truncation: bool,
     checkpoint: Checkpoint,
     bar: Any,
@@ -112,7 +129,7 @@ def _run(
     model = None if lens is None else lens.borrowed.fingerprint()
     try:
         with checkpoint.counting():
-            for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
+            for batch in batches:
                 # one assignment: an interrupt finds either all of a batch counted or nothing
                 added = batch_stats(lens, batch, stats.provenance, truncation, lengths, model)
                 stats = stats.with_items(added, [entry.number for entry in batch])

@@ -23,6 +23,7 @@ from .example_batch import Batch
 from .task_answers import Answered
 
 Effects: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, losses and shares that are right of a batch
+ESTIMATES = "estimates"  # by which they are kept
 Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Site], Ablation], dict[str, np.ndarray]]
 
 
@@ -31,27 +32,30 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
     heads: Any = 0.0
     mlps: Any = 0.0
     with bar(len(rows), "text", "estimates", task.progress) as progress:
-        for batch in task.batches(rows):
-
-            def losses(output: Any, batch: Batch = batch) -> Tensor:
-                answers = task.kind.read(output, batch)
-                answers = answers if answers.dtype == torch.float64 else answers.float()
-                return task.kind.losses(answers, task.labels[batch.rows])
-
-            _, of_heads, of_mlps = mask_slopes(task.lens.borrowed, batch.inputs, n_layers, losses)
-            heads, mlps = heads - of_heads.sum(0), mlps - of_mlps.sum(0)
-            progress.update(len(batch.rows))
-    return (heads / len(rows)).numpy(), (mlps / len(rows)).numpy()
+        try:
+            for batch in task.batches(rows):
+                of_heads, of_mlps = batch_estimates(task, batch, n_layers)
+                heads, mlps = heads + of_heads, mlps + of_mlps
+                progress.update(len(batch.rows))
+        finally:
+            task.kept.save()
+    return heads / len(rows), mlps / len(rows)
 
 
-def saved_estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.ndarray, np.ndarray]:
-    """`estimates`, or kept ones."""
-    arrays = task.kept.get("estimates", rows)
-    if arrays is None:
-        arrays = estimates(task, rows, n_layers)
-        task.kept.put("estimates", rows, *arrays)
-        task.kept.save()
-    return arrays[0], arrays[1]
+def batch_estimates(task: Answered, batch: Batch, n_layers: int) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of `estimates` over the texts of a batch. Kept ones where there are any."""
+    if (arrays := task.kept.get(ESTIMATES, batch.rows)) is not None:
+        return arrays[0], arrays[1]
+
+    def losses(output: Any) -> Tensor:
+        answers = task.kind.read(output, batch)
+        answers = answers if answers.dtype == torch.float64 else answers.float()
+        return task.kind.losses(answers, task.labels[batch.rows])
+
+    _, *slopes = mask_slopes(task.lens.borrowed, batch.inputs, n_layers, losses)
+    of_heads, of_mlps = ((-of_texts.sum(0)).numpy() for of_texts in slopes)
+    task.kept.put(ESTIMATES, batch.rows, of_heads, of_mlps)
+    return of_heads, of_mlps
 
 
 def of_one_pass(task: Answered, rows: Sequence[int]) -> float:

@@ -1,7 +1,4 @@
-"""A task's effects on a Dask cluster: a batch at a time, in the order of one process, so that no number changes.
-
-Work of a worker that dies is done again by another.
-"""
+"""A task's effects on many workers: a batch at a time, in the order of one process, so that no number changes."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.chunks import ordered
 from ..base.progress import Bar
-from ..survey.scale import Broadcast, connected
 from .ablation_effects import Effects, batch_effects, collected, sweep_name
 from .ablations import Ablation, Site
 from .batch_answers import batch_of
@@ -22,64 +19,36 @@ if TYPE_CHECKING:
     from ..lens import Lens
     from .examples import Examples
 
-UNDER_WAY = 3  # batches for each thread of the cluster
-
 
 def on_cluster(
     client: Any, task: Answered, rows: Sequence[int], sites: Sequence[Site], ablation: Ablation
 ) -> dict[str, np.ndarray]:
-    """As `sweeping.effects`. client: a dask.distributed.Client, or "local".
+    """As `ablation_effects.effects`; what the task's folder has is not run again. client: see `pools.connected`.
 
-    Raises InputError where dask is not installed, and as `survey.scale.run`.
+    Raises InputError and ClusterError as `chunks.ordered`.
     """
     name = sweep_name(sites, ablation)
 
     def stream(progress: Bar) -> Iterator[Effects]:
-        pending: list[list[int]] = []
-        for batch in task.batches(rows):
-            if (arrays := task.kept.get(name, batch.rows)) is None:
-                pending.append(batch.rows)
-            else:
-                yield np.array(batch.rows), arrays[0], arrays[1]
-        for batch_arrays in _run(client, task, pending, sites, ablation):
-            task.kept.put(name, batch_arrays[0].tolist(), *batch_arrays[1:])
-            progress.update(len(batch_arrays[0]) * len(sites))
-            yield batch_arrays
+        order: deque[Effects | None] = deque()  # kept ones, None for what is run
+
+        def batches() -> Iterator[list[int]]:
+            for batch in task.batches(rows):
+                arrays = task.kept.get(name, batch.rows)
+                order.append(None if arrays is None else (np.array(batch.rows), arrays[0], arrays[1]))
+                if arrays is None:
+                    yield batch.rows
+
+        shared = task.lens, task.examples, task.truncation, [*sites], ablation
+        for _, effects in ordered(client, on_worker, shared, batches(), lambda: progress.update(0)):
+            while kept := order.popleft():
+                yield kept
+            task.kept.put(name, effects[0].tolist(), *effects[1:])
+            progress.update(len(effects[0]) * len(sites))
+            yield effects
+        yield from filter(None, order)
 
     return collected(task, rows, sites, stream)
-
-
-def _run(
-    client: Any, task: Answered, batches: list[list[int]], sites: Sequence[Site], ablation: Ablation
-) -> Iterator[Effects]:
-    """`batch_effects` of every batch, in their order."""
-    with connected(client) as dask:
-        shared = (task.lens, task.examples, task.truncation, list(sites), ablation)
-        broadcast = Broadcast(dask, task.lens, shared)
-        limit = UNDER_WAY * broadcast.threads
-        pending: deque[tuple[list[int], Any]] = deque()
-
-        def submitted(rows: list[int]) -> Any:
-            return dask.submit(on_worker, broadcast.future, rows, pure=False)
-
-        def again() -> None:
-            for at, (rows, _) in enumerate(pending):
-                pending[at] = rows, submitted(rows)
-
-        def first() -> Effects:
-            effects: Effects = broadcast.result(lambda: [pending[0][1]], again)
-            pending.popleft()
-            return effects
-
-        try:
-            for rows in batches:
-                pending.append((rows, submitted(rows)))
-                if len(pending) >= limit:
-                    yield first()
-            while pending:
-                yield first()
-        finally:
-            broadcast.cancel([future for _, future in pending])
 
 
 def on_worker(shared: tuple[Lens, Examples, bool, list[Site], Ablation], rows: list[int]) -> Effects:

@@ -14,7 +14,7 @@ from ..run.interventions import Run
 from ..survey.findings import holm, paired, rank_correlation
 from ..whatif.change_kinds import mlp, off
 from ..whatif.reruns import check
-from .ablation_effects import Sweep, cost, effects, of_one_pass, saved_estimates
+from .ablation_effects import Sweep, cost, effects, estimates, of_one_pass
 from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Site
 from .batch_answers import answers_of, checked
 from .kinds import one_each
@@ -122,50 +122,81 @@ def heads(
     sweep: Sweep = effects,
     beside: Answered | None = None,
 ) -> Heads:
-    """See Task.heads. sweep: what runs the effects. beside: the same examples and another model of this shape: parts
-    with large estimates in either are chosen, so that both have the effects of the same ones."""
+    """See Task.heads. sweep: what runs the effects. beside: as of `choice`."""
     import pandas as pd
 
     if not isinstance(measure, str) or measure not in MEASURES:
         raise InputError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
     if measure == "accuracy" and not task.kind.has_right:
         raise InputError(f"{task.kind.lacks} has no accuracy: measure='loss'")
-    if not (isinstance(selection, str) and selection == "all"):
-        selection = check_number(selection, "chosen is 'all' or how many parts to run,", 1)
-    seed = check_seed(seed)
-    if len(task) < FEWEST_EXAMPLES:
-        raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
-    task.check(whole=True)
-    _ = task.losses  # of the model as it is: of scores, the line that they are read by
-    order = np.random.default_rng(seed).permutation(len(task)).tolist()
-    first, second = order[: len(task) // 2], order[len(task) // 2 :]
-    sites, n_layers = _sites(task, first[0])
-    pool = [task.examples.encoding(task.lens, row, task.truncation) for row in first[:32]]
-    how = Ablation(ablation, draws, task.lens, pool, sites, seed)
-    of_first, of_second = (_flat(sites, *saved_estimates(task, rows, n_layers)) for rows in (first, second))
-    matters = of_first
-    if beside is not None:
-        companion = np.nan_to_num(_flat(sites, *saved_estimates(beside, first, n_layers)))
-        matters = np.maximum(np.abs(np.nan_to_num(of_first)), np.abs(companion))
-    by_estimate, at_random = _choice(matters, selection, seed)
-    run = [sites[i] for i in sorted({*by_estimate, *at_random})]  # layer by layer
+    plan = choice(task, selection, ablation, draws, seed, beside)
+    sites, run, how, first, second = plan.sites, plan.run, plan.ablation, plan.first, plan.second
     if task.progress or is_watched():
-        say(cost(task, second, run, how, n_layers), task.progress)
+        say(cost(task, second, run, how, plan.n_layers), task.progress)
     arrays = sweep(task, second, run, how)
     values = arrays["loss"] if measure == "loss" else -arrays["right"]
     is_whole = measure == "accuracy" and how.draws == 1 and task.kind.name != "tags"
-    table = effect_table(sites, of_first, run, values, is_whole, 1 if measure == "accuracy" else math.inf)
-    names = dict.fromkeys(by_estimate, "estimate") | dict.fromkeys(at_random, "random")
+    table = effect_table(sites, plan.of_first, run, values, is_whole, 1 if measure == "accuracy" else math.inf)
+    names = dict.fromkeys(plan.by_estimate, "estimate") | dict.fromkeys(plan.at_random, "random")
     table["chosen"] = [names.get(i, "") for i in range(len(sites))]
     unchosen = table["chosen"] == "random" if selection != "all" else table["chosen"] != ""
     agreement = {
-        "halves": rank_correlation(of_first, of_second),
-        "effect": rank_correlation(of_first[unchosen], table["effect"].to_numpy()[unchosen]),
+        "halves": rank_correlation(plan.of_first, plan.of_second),
+        "effect": rank_correlation(plan.of_first[unchosen], table["effect"].to_numpy()[unchosen]),
     }
     columns = ["part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p", "p_holm", "finding"]
     table = table[columns].sort_values(["effect", "estimate"], ascending=False, ignore_index=True)
     deltas = pd.DataFrame(values[:, 1:] - values[:, :1], index=arrays["row"], columns=[str(site) for site in run])
     return Heads(table, measure, ablation, len(sites), first, arrays["row"].tolist(), agreement, task, deltas)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is run of a task, and on which of its rows."""
+
+    sites: list[Site]
+    n_layers: int
+    first: list[int]  # rows that parts are chosen on
+    second: list[int]  # rows that they are measured on
+    of_first: np.ndarray  # (sites,) the estimates of each half
+    of_second: np.ndarray
+    by_estimate: list[int]  # numbers of sites
+    at_random: list[int]
+    ablation: Ablation
+
+    @property
+    def run(self) -> list[Site]:
+        """What is taken out, layer by layer."""
+        return [self.sites[i] for i in sorted({*self.by_estimate, *self.at_random})]
+
+
+def halves(task: Answered, seed: int) -> tuple[list[int], list[int]]:
+    """Rows to choose on, and rows to measure on. Raises InputError where there are too few."""
+    if len(task) < FEWEST_EXAMPLES:
+        raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
+    order = np.random.default_rng(check_seed(seed)).permutation(len(task)).tolist()
+    return order[: len(task) // 2], order[len(task) // 2 :]
+
+
+def choice(
+    task: Answered, selection: int | str, ablation: str, draws: int, seed: int, beside: Answered | None = None
+) -> Choice:
+    """Of arguments of `Task.heads`. beside: the same examples and another model of this shape: parts with large
+    estimates in either are chosen, so that both have the effects of the same ones."""
+    if not (isinstance(selection, str) and selection == "all"):
+        selection = check_number(selection, "chosen is 'all' or how many parts to run,", 1)
+    first, second = halves(task, seed)
+    task.check(whole=True)
+    _ = task.losses  # of the model as it is: of scores, the line that they are read by
+    sites, n_layers = sites_of(task, first[0])
+    pool = [task.examples.encoding(task.lens, row, task.truncation) for row in first[:32]]
+    how = Ablation(ablation, draws, task.lens, pool, sites, seed)
+    of_first, of_second = (_flat(sites, *estimates(task, rows, n_layers)) for rows in (first, second))
+    matters = of_first
+    if beside is not None:
+        companion = np.nan_to_num(_flat(sites, *estimates(beside, first, n_layers)))
+        matters = np.maximum(np.abs(np.nan_to_num(of_first)), np.abs(companion))
+    return Choice(sites, n_layers, first, second, of_first, of_second, *_choice(matters, selection, seed), how)
 
 
 def expected(task: Answered, chosen: int = 10, ablation: str = "zero", models: int = 1) -> str:
@@ -175,7 +206,7 @@ def expected(task: Answered, chosen: int = 10, ablation: str = "zero", models: i
     """
     if len(task) < FEWEST_EXAMPLES:
         raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
-    sites, n_layers = _sites(task, 0)
+    sites, n_layers = sites_of(task, 0)
     draws = FEWEST_DRAWS if ablation == "resample" else 1
     run, half = min(len(sites), 2 * chosen), len(task) - len(task) // 2
     below = np.mean([(n_layers - site.layer) / n_layers for site in sites])
@@ -206,7 +237,7 @@ def effect_table(
     return table
 
 
-def _sites(task: Answered, row: int) -> tuple[list[Site], int]:
+def sites_of(task: Answered, row: int) -> tuple[list[Site], int]:
     """Every head and every MLP that can be switched off. Raises ModelError where no head can."""
     trace = task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
     check(trace, [off(0, 0)])

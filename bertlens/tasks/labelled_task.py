@@ -13,6 +13,7 @@ import numpy as np
 from ..base.atomic import text_file
 from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
+from ..export.space import SpaceSource
 from . import scores
 from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
@@ -70,7 +71,7 @@ def task(
     return Task(lens, labelled, batch_size, truncation, progress, keep)
 
 
-class Task(Answered):
+class Task(SpaceSource, Answered):
     """See `bertlens.task`. Rows count from 0, in the order of the examples; C classes."""
 
     def metrics(self) -> pd.DataFrame:
@@ -145,8 +146,8 @@ class Task(Answered):
         what effects are of. ablation: "zero" switched off; "mean" at its mean over 32 texts of the first half;
         "resample" as it was in one of these, the mean of `draws` ≥ 5. The cost is printed before the runs begin; after
         Ctrl-C the texts that were done count. A head's effect is what the task loses without it while all others stay:
-        heads that stand in for each other may both have small ones. client: a dask.distributed.Client, or "local", on
-        whose workers the runs are done; no number changes, also where a worker dies.
+        heads that stand in for each other may both have small ones. client: as for
+        `survey.head_stats`, workers that do the runs; no number changes, also where one of them dies.
         Raises InputError for fewer than 20 examples and other arguments, ModelError where heads cannot be changed.
         """
         sweep = effects if client is None else partial(on_cluster, client)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FILE = ArraysFile("answers of a task", 1, "delete it")
 NAME = re.compile(r"bertlens-task-\d{19}\.npz(\.[0-9a-f]{8}\.part)?")  # also of one that was cut off
 Arrays = tuple[np.ndarray, ...]
+Key = tuple[str, tuple[int, ...]]  # what arrays are, and of which rows
 
 
 class ResumeFolder:
@@ -35,8 +36,8 @@ class ResumeFolder:
 
     def __init__(self, folder: str | Path | None = None, of: dict[str, Any] | None = None):
         self.folder, self._of = None if folder is None else as_path(folder, "a folder"), of
-        self._arrays: dict[tuple[str, tuple[int, ...]], Arrays] = {}
-        self._unsaved: list[tuple[str, tuple[int, ...]]] = []
+        self.arrays: dict[Key, Arrays] = {}  # all that is kept
+        self._unsaved: list[Key] = []
         self._autosave = Autosave(self.save)
         if self.folder is None:
             return
@@ -57,24 +58,25 @@ class ResumeFolder:
     def _read(self, path: Path) -> None:
         try:
             with FILE.open(path, self._of) as (about, arrays):
-                self._arrays |= {
-                    (label, tuple(rows)): tuple(arrays[f"{k}.{i}"] for i in range(count))
-                    for k, (label, rows, count) in enumerate(about["labels"])
-                }
+                self.add(unpacked(about["labels"], arrays))
         except InputError:
             path.unlink()
 
+    def add(self, arrays: Mapping[Key, Arrays]) -> None:
+        """What another run has left of the same task."""
+        self.arrays |= arrays
+
     def __len__(self) -> int:
-        return len(self._arrays)
+        return len(self.arrays)
 
     def get(self, label: str, rows: Sequence[int]) -> Arrays | None:
-        return self._arrays.get((label, tuple(rows)))
+        return self.arrays.get((label, tuple(rows)))
 
     def put(self, label: str, rows: Sequence[int], *arrays: np.ndarray) -> None:
         if self.folder is None:
             return
         key = label, tuple(rows)
-        self._arrays[key] = arrays
+        self.arrays[key] = arrays
         self._unsaved.append(key)
         self._autosave()
 
@@ -82,8 +84,7 @@ class ResumeFolder:
         """Write what is new. Raises ExportError where that cannot be done."""
         if self.folder is None or not self._unsaved:
             return
-        labels = [[label, rows, len(self._arrays[label, rows])] for label, rows in self._unsaved]
-        arrays = {f"{k}.{i}": a for k, key in enumerate(self._unsaved) for i, a in enumerate(self._arrays[key])}
+        labels, arrays = packed({key: self.arrays[key] for key in self._unsaved})
         FILE.write(self.folder / f"bertlens-task-{time.time_ns()}.npz", {"labels": labels}, arrays, self._of)
         self._unsaved = []
 
@@ -94,6 +95,20 @@ class ResumeFolder:
                 for path in self._files():
                     path.unlink()
                 self.folder.rmdir()
+
+
+def packed(by_key: Mapping[Key, Arrays]) -> tuple[list[Any], dict[str, np.ndarray]]:
+    """JSON of what arrays are, and the arrays by name."""
+    labels = [[label, rows, len(arrays)] for (label, rows), arrays in by_key.items()]
+    return labels, {f"{k}.{i}": a for k, arrays in enumerate(by_key.values()) for i, a in enumerate(arrays)}
+
+
+def unpacked(labels: list[Any], arrays: Mapping[str, np.ndarray]) -> dict[Key, Arrays]:
+    """What `packed` was given."""
+    return {
+        (label, tuple(rows)): tuple(arrays[f"{k}.{i}"] for i in range(count))
+        for k, (label, rows, count) in enumerate(labels)
+    }
 
 
 def identity(lens: Lens, examples: Examples, truncation: bool) -> dict[str, Any]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ..lens import Lens
 
+ANSWERS = "answers"  # by which they are kept
+
 
 class Answered:
     """A model and labelled examples. Rows count from 0, in the order of the examples; C classes."""
@@ -82,7 +84,7 @@ class Answered:
             with bar(len(rows), "text", "answers", self.progress) as progress:
                 try:
                     for batch in self.batches(rows):
-                        self._answer(batch)
+                        self.answer(batch)
                         progress.update(len(batch.rows))
                 finally:
                     self.kept.save()
@@ -93,8 +95,9 @@ class Answered:
         """Whether all answers are there, so that what is made of them alone takes no time."""
         return all(record is not None for record in self._records)
 
-    def _answer(self, batch: Batch) -> None:
-        arrays = self.kept.get("answers", batch.rows)
+    def answer(self, batch: Batch) -> None:
+        """Run a batch, or take what is kept of it."""
+        arrays = self.kept.get(ANSWERS, batch.rows)
         if arrays is not None:
             records = list(arrays[0])
             if records[0].ndim > 1:  # of words, padded
@@ -102,7 +105,7 @@ class Answered:
         else:
             answers = checked(answers_of(self.lens, self.examples, batch), batch, self.examples)
             records = self.kind.records(answers, self.labels[batch.rows])
-            self.kept.put("answers", batch.rows, _padded(records))
+            self.kept.put(ANSWERS, batch.rows, _padded(records))
         for row, record in zip(batch.rows, records, strict=True):
             self._records[row] = record
 

@@ -88,6 +88,7 @@ def page(
         about=about,
         others=_runs(view, traits, page_layers, bar),
         still=partial(still, view, traits),
+        corpus=", ".join(filter(None, (panel.corpus for panel in view.panels))),
         shown_by=next(filter(None, (panel.shown_by(trace) for panel in view.panels)), None),
     )
 

@@ -17,6 +17,7 @@ from ..base.vocabulary.phrases import EXAMPLES
 from ..errors import InputError, excerpt
 from ..export import html
 from ..export.live import Cost, cost, live
+from ..export.space import SpaceSource
 from ..lens import Lens
 from ..text.texts import entries
 from ..trace.provenance import visible
@@ -41,7 +42,7 @@ def classroom(lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None,
     return Classroom(lens, texts, lesson, column)
 
 
-class Classroom:
+class Classroom(SpaceSource):
     """What `classroom` makes: a lens and the texts of its page."""
 
     def __init__(self, lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None, column: Any = None) -> None:
@@ -111,6 +112,14 @@ class Classroom:
                 return html.to_folder(page, path)
             text_file(html.to_html(page), path)
         return path
+
+    def to_space(self, folder: str | Path, **options: Any) -> Path:
+        """The page with its weights beside it, as a folder that any host of files takes; where its index.html is.
+
+        options: title, licence, texts, force as of `LensWidget.to_space`, and those of `to_html` but hosted. Raises as
+        these.
+        """
+        return super().to_space(folder, hosted=True, **options)
 
 
 def _pair(text: Text) -> tuple[str, str | None]:

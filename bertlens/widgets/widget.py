@@ -24,6 +24,7 @@ from ..base.vocabulary import TRAITS
 from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
 from ..export import bundle
 from ..export.html import Page
+from ..export.space import SpaceSource
 from ..trace.trace import Trace
 from .host import CELLS, Bundle, sent, shared_bundle
 from .overview import with_overview, with_pictures
@@ -43,7 +44,7 @@ if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
 
-class LensWidget(anywidget.AnyWidget):
+class LensWidget(SpaceSource, anywidget.AnyWidget):
     """A view of one trace. Every selection can be given as an argument, read, set and observed from Python.
 
     layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...].

@@ -1,6 +1,7 @@
 // The page's side of its model: what it says where the model stops, and of runs that take long.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { connect, type Host, STOPPED } from "../src/engine/connect";
+import { connect, type Host } from "../src/engine/connect";
+import { STOPPED } from "../src/engine/line";
 import type { ToModel, ToPage } from "../src/engine/serve";
 import { ANOTHER_TEXT } from "../src/generated/phrases";
 

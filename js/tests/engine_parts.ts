@@ -10,4 +10,6 @@ export { QUESTIONS } from "../src/engine/registry";
 export { Session } from "../src/engine/session";
 export { createReader } from "../src/engine/tokenizer";
 export { loadWeights } from "../src/engine/weights";
+export { unpack as inflated } from "../src/host/unpack";
 export { unpack } from "../src/kernel/wire";
+export { SearchSession } from "../src/search/live/session";

@@ -3,7 +3,7 @@
 // in.json {shape, product, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
 // bertlens/base/wire.py packs them. {readers: [{tokenizer, texts}]} instead: the ids of texts; {commons}: what lists have in common;
 // {maps}: the patterns of attention maps and the evidence for a gate; {questions}: the names of all; {carried, asks}: what the
-// model in a page answers, [error, fields, show] and the bytes of each.
+// model in a page answers, [error, fields, show] and the bytes of each; that of a retrieval where carried has a search.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -45,16 +45,20 @@ async function work(folder) {
     });
     writeFileSync(join(folder, "out.json"), JSON.stringify(found));
   } else if (asks) {
-    const session = new engine.Session(carried);
+    const session = carried.search ? new engine.SearchSession(carried) : new engine.Session(carried);
     const part = async (n) => {
+      if (carried.search) {
+        const { index, data } = json(`${n}.json`); // as the page has it
+        return { index, data: await engine.inflated(data) };
+      }
       const { buffer, byteOffset, byteLength } = readFileSync(join(folder, `${n}.bin`)); // small ones share a buffer
       return { index: json(`${n}.json`), data: new DataView(buffer, byteOffset, byteLength) };
     };
     await session.load(part, () => undefined);
     const found = [];
-    let [before, last] = ["", carried.header.trace];
+    let [before, last] = ["", carried.header?.trace];
     for (const [n, question] of asks.entries()) {
-      const trace = { before, last, own: carried.header.trace }[question.trace] ?? question.trace;
+      const trace = { before, last, own: carried.header?.trace }[question.trace] ?? question.trace;
       const asked = { ...question, trace };
       try {
         let answer = await session.answer(asked);

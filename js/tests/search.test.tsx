@@ -167,6 +167,7 @@ test("a saved page answers what it carries by Python's name of the question, els
   expect(answerOf(question, read)).toEqual({ said: "yes" });
   expect(answerOf({ ...question, query: "q2" }, read).error).toMatch(/cases of other questions.*needs Python/);
   expect(answerOf({ ...question, texts: ["a", "b", "c"] }, read).error).toMatch(/rewritten.*needs Python/);
+  expect(answerOf({ op: "search_negatives", n: 5, ending: ".csv" }, read).error).toMatch(/need Python: r.hard_neg/);
   expect(answerOf({ op: "hello" }, read)).toEqual({ kernel: false });
 });
 

@@ -277,6 +277,19 @@ describe("lines", () => {
   it("are not drawn for nothing, also without a threshold", () => {
     expect(drawn([one], 0, null, null)[1]).toBe(3);
   });
+  it("are fewer where they are long, the strongest of them", () => {
+    const S = 600;
+    const tokens = Array.from({ length: S }, (_, n) => unit(`${n}`, n));
+    const weights = Float32Array.from({ length: S * S }, (_, n) => 1 + ((n * 7919) % (S * S)) / S / S);
+    const long: Series = { name: "long", grid: gridOf(heldCells(weights, S), tokens, tokens), muted: false };
+    const { lines, passed } = chooseLines([long], 1, null, null);
+    const length = lines.reduce((sum, { row, col }) => sum + Math.abs(row - col) + 35, 0);
+    expect(passed).toBe(S * S);
+    expect(length).toBeGreaterThanOrEqual(320_000);
+    expect(length).toBeLessThan(320_000 + S + 35);
+    const ranked = [...weights].sort((a, b) => b - a);
+    expect(lines.map(({ weight }) => weight)).toEqual(ranked.slice(0, lines.length).reverse());
+  });
   it("leave out heads that are switched off and keep the others' colours", () => {
     expect(drawn([{ ...one, muted: true }, two], 0.1, null, null)).toEqual([
       [

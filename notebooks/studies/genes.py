@@ -217,7 +217,7 @@ def domains(spike: Any) -> Any:
 
 def on_unseen() -> Finding:
     """How the classifier does on the test split, and beside it whoever looks up the nearest sequence: `others`."""
-    metrics = json.loads((Path(sars_cov_2.__file__).parent / "model" / "metrics.json").read_text())
+    metrics = json.loads((Path(sars_cov_2.__file__).parent / "model" / "metrics.json").read_text(encoding="utf-8"))
     right = {name: scores["right"] for name, scores in metrics["near"]["scores"].items()}
     table = pd.DataFrame(metrics["test"]["per_class"]).set_index("variant").round(2)
     return Finding(near(metrics), table, right=right)

@@ -49,7 +49,7 @@ def cranfield(folder: Path) -> Collection:
         texts[number] = f"{title} {body}"
     queries = [" ".join(fields["W"].split()) for _, fields in _records(folder / "cran.qry.gz")]
     grades: dict[str, dict[str, int]] = {}
-    with gzip.open(folder / "qrels.txt.gz", "rt") as lines:
+    with gzip.open(folder / "qrels.txt.gz", "rt", encoding="utf-8") as lines:
         for query, _, document, grade in map(str.split, lines):
             grades.setdefault(query, {})[document] = int(grade)
     ids = tuple(texts)

@@ -86,7 +86,7 @@ def collection(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     passages = {f"d{at}": f"{made.words(8, at)} wing" for at in range(30)}
     lines = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in passages.items()]
     (folder / "corpus.jsonl").write_text("\n".join(lines))
-    queries = {str(at): f"what of the wing {made.words(3, 50 + at)}" for at in range(12, 20)}
+    queries = {str(at): f"what of the wing {made.words(3, 50 + at)}" for at in range(12, 36)}
     lines = [json.dumps({"_id": name, "text": text}) for name, text in queries.items()]
     (folder / "queries.jsonl").write_text("\n".join(lines))
     judgements = "".join(f"{name}\td{at}\t1\n" for name in queries for at in (3, 8))
@@ -94,7 +94,10 @@ def collection(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     for file in ("corpus.jsonl", "queries.jsonl"):
         Path(file).write_text((folder / file).read_text())
     Path("qrels.tsv").write_text((folder / "qrels" / "test.tsv").read_text())
-    return {"encoder": Lens(encoder)}
+    rows = [("The", 2, "det"), ("cat", 3, "nsubj"), ("saw", 0, "root"), ("a", 5, "det"), ("dog", 3, "obj")]
+    lines = [f"{at}\t{word}\t{word}\tX\t_\t_\t{head}\t{of}\t_\t_" for at, (word, head, of) in enumerate(rows, 1)]
+    Path("treebank.conllu").write_text("\n".join([*lines, "\n"]))
+    return {"encoder": Lens(encoder), "pairs": [(made.words(6, 1), made.words(6, 2))]}
 
 
 GIVEN = {
@@ -223,7 +226,7 @@ def test_the_page_of_measures_names_them_all():
 
 # Pages that are looked up and not read: tables, lists, what a maintainer needs.
 REFERENCE = {"architecture", "changes", "contributing", "glossary", "hosts", "lesson_file", "measures", "models"} | {
-    "notebooks", "performance", "task_kinds",
+    "notebooks", "performance", "SKILL", "task_kinds",
 }  # fmt: skip
 LONGER = {"peers", "retrieval"}
 WORDS, SENTENCE, BEFORE = 700, 15, 60  # of a page; of a sentence, on average; before its first picture

@@ -167,9 +167,11 @@ def test_versions_agree():
     assert version is not None
     number = version[1]
     assert f"version: {number}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f"## {number}\n" in (ROOT / "CHANGELOG.md").read_text()
-    assert f'"version": "{number}"' in (ROOT / "js" / "package.json").read_text()
-    assert f"bertlens-{number}-py3" in (ROOT / "README.md").read_text()
+    assert f'version: "{number}"\n' in (ROOT / "packaging" / "recipe.yaml").read_text()
+    newest = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None and newest[1] in ("Unreleased", number)
+    documents = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))]
+    assert {name for text in documents for name in re.findall(r"bertlens-([\d.]+)-py3", text)} <= {number}
 
 
 def test_the_moving_picture_is_light():

@@ -32,6 +32,7 @@ class Kind:
     lacks: ClassVar[str] = "this task"  # the subject of what it cannot do
     asks: ClassVar[str] = ""  # what the model is asked for
     wrong_is: ClassVar[str] = "wrong"  # of slices and errors
+    needs_all: ClassVar[bool] = False  # whether the loss of one answer depends on all
     pads: ClassVar[bool] = False  # whether the head may look at padding, which is then tried
 
     def __init__(self, names: list[str]):

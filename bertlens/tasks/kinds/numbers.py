@@ -110,6 +110,7 @@ class PairScores(Regression):
     name = "score"
     lacks = "a task of scores"
     asks = "a score"
+    needs_all = True
 
     def prepare(self, records: Sequence[np.ndarray], labels: np.ndarray) -> None:
         """The line that the labels lie next to, by least squares over all examples."""

@@ -56,6 +56,10 @@ class CorpusPanel(Panel):
             )
         self.distances, self.sentence = distances, sentence
 
+    @property
+    def corpus(self) -> str:
+        return "" if self.stats.highest is None else "the corpus of its statistics"
+
     def check(self, trace: Trace) -> None:
         """Raises InputError for a trace of another shape than the statistics, or, where known, of other weights."""
         (layers, heads), shape = self.stats.shape, (trace.n_layers, trace.n_heads)

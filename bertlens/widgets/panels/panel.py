@@ -49,6 +49,11 @@ class Panel:
         """How many queries and keys there are to select, where these are no tokens."""
         return {}
 
+    @property
+    def corpus(self) -> str:
+        """Whose texts a page has of it, beside those that were typed; "" for none."""
+        return ""
+
     def overview(self, layer: int, head: int) -> Answer:
         """What the first picture has of it: fields of the overview's header, and arrays."""
         return {}, {}

@@ -89,6 +89,10 @@ class RankingPanel(Panel):
     def __init__(self, ranking: Ranking) -> None:
         self.ranking = ranking
 
+    @property
+    def corpus(self) -> str:
+        return "ranked passages"
+
     def overview(self, layer: int, head: int) -> Answer:
         """query, crosses (one input each), rows of (passage, score, words)."""
         rows = self.ranking[["passage", "score", "words"]].itertuples(index=False)

@@ -57,6 +57,10 @@ class TaskPanel(Panel):
         self._lock = threading.Lock()
 
     @property
+    def corpus(self) -> str:
+        return self.task.examples.columns.source or "labelled examples"
+
+    @property
     def worst(self) -> int:
         """The row with the largest loss."""
         return int(self.table["row"].iloc[0])

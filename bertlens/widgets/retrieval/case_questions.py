@@ -6,14 +6,18 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ...base.jobs import Job, Stopped
 from ...errors import BertLensError, InputError, excerpt
 from ...model.borrowed import checked_once
+from ...search.contrast import contrast as contrast_of
 from ...search.retrieval_run import Retrieval
 from ...search.score_difference import Contrast
-from ...search.text_words import TEXTS
+from ...search.text_words import TEXTS, unknown_notes
+from ...sentences.text_pair import Side
 from ...trace.provenance import made_with
 from . import case_answers, collection_answers
 from .all_failures import turns
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 
 OPEN = 3  # contrasts that are held: each has runs of three texts
 MOST_DRAWS = 50
+SHOWN = 300  # characters of a passage in a list
+ONE = "a contrast is of two passages, and there is one"
 PATIENCE = 0.3  # s that a page waits for work of minutes
 
 
@@ -37,6 +43,7 @@ class RetrievalQuestions:
     def __post_init__(self) -> None:
         self._cases: dict[str, Contrast] = {}  # by what they are of, the last used last
         self._lock = threading.Lock()
+        self._lists: dict[str, tuple[list[int], list[float]]] = {}  # of the question that was typed last
         self._job: Job[Fields] | None = None  # over all failures
 
     @cached_property
@@ -85,11 +92,31 @@ class RetrievalQuestions:
 
     def search_case(self, **case: Any) -> Fields:
         """A contrast. case: query, an id; wrong, right: ids of passages, null for those of the question; texts: of the
-        question, the wrong and the right passage, each null where it is the collection's, null where all are."""
+        question, the wrong and the right passage, each null where it is the collection's, null where all are. query is
+        null of a question that was typed, which is the first text."""
         fields = case_answers.case(self._contrast(case))
         query, *passages = self._ids(case)
         wrong, right = (self._places[1][name] for name in passages)
-        return fields | collection_answers.passages(self.retrieval, self._places[0][query], wrong, right)
+        at = None if case.get("query") is None else self._places[0][query]
+        ranked = self._typed(query)[0] if at is None else self.retrieval.lists.passages(at).tolist()
+        return fields | collection_answers.passages(self.retrieval, at, ranked, wrong, right)
+
+    def search_typed(self, text: str) -> Fields:
+        """The first passages for a question that was typed: rows of passage, score and text; passages, how many there
+        are; notes on how it is read."""
+        if not isinstance(text, str) or not text.strip():
+            raise InputError("type a question")
+        rows, scores = self._typed(text)
+        collection, lens = self.retrieval.collection, self.retrieval.lens
+        side = Side.of(lens, text, "query")
+        return {
+            "rows": [
+                {"passage": collection.passage_ids[row], "score": score, "text": collection.passages[row][:SHOWN]}
+                for row, score in zip(rows, scores, strict=True)
+            ][: collection_answers.FIRST],
+            "passages": len(collection.passages),
+            "notes": [*side.notes("The question"), *unknown_notes(len(side.encoding.report.unknown), "query")],
+        }
 
     def search_words(self, **case: Any) -> Fields:
         return case_answers.word_strip(self._contrast(case))
@@ -102,6 +129,13 @@ class RetrievalQuestions:
             raise InputError(f"draws is from 0 to {MOST_DRAWS}, not {excerpt(draws)}")
         frequencies = self.retrieval.frequencies if draws else {}
         return case_answers.without(self._contrast(case), side, word, how, draws, frequencies)
+
+    def search_negatives(self, n: int, ending: str) -> Fields:
+        """Triplets to train on, n negatives of each question and right passage: said, and a file of this ending."""
+        mined = self.retrieval.hard_negatives(n)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / Path(f"triplets{ending}").name
+            return {"said": mined.said, "file": mined.save(path).read_bytes()}
 
     def search_turns(self, act: str) -> Fields:
         """Whether the named word matters over all failures, see `all_failures.turns`: "start" begins it, "stop" ends
@@ -147,10 +181,25 @@ class RetrievalQuestions:
         places = collection_answers.pair_of(self.retrieval, self._places[0][query])
         return None if places is None else (ids[places[0]], ids[places[1]])
 
+    def _typed(self, text: str) -> tuple[list[int], list[float]]:
+        """The list of a question that was typed: rows of the collection, scores."""
+        if text not in self._lists:
+            lists = collection_answers.typed(self.retrieval, text)
+            self._lists = {text: (lists.passages(0).tolist(), lists.scores[0].tolist())}
+        return self._lists[text]
+
     def _ids(self, case: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Of the question, the wrong and the right passage of a case. Raises InputError for one that is not there."""
-        query = str(case.get("query"))
-        default = self.pair(query)
+        """Of the question, the wrong and the right passage of a case; the text of a question that was typed. Raises
+        InputError for one that is not there."""
+        if case.get("query") is None:
+            query = str((case.get("texts") or [""])[0])
+            names = [self.retrieval.collection.passage_ids[row] for row in self._typed(query)[0][:2]]
+            if len(names) < len(TEXTS[1:]):
+                raise InputError(ONE)
+            default: tuple[str, str] | None = (names[0], names[1])
+        else:
+            query = str(case.get("query"))
+            default = self.pair(query)
         wrong, right = (case.get(side) or (default and default[at]) for at, side in enumerate(TEXTS[1:]))
         if wrong is None or right is None:
             raise InputError("this question has no two passages to lay beside each other: one right and one not")
@@ -161,7 +210,11 @@ class RetrievalQuestions:
         ids, texts = self._ids(case), case.get("texts")
         if texts is not None and (len(texts) != len(TEXTS) or not all(isinstance(text, str | None) for text in texts)):
             raise InputError("a case has three texts: a question, a wrong and a right passage")
-        contrast = self._held(repr(ids), lambda: self.retrieval.contrast(*ids))
+        if case.get("query") is None:
+            passages = [self.retrieval.collection.passages[self._places[1][name]] for name in ids[1:]]
+            contrast = self._held(repr(ids), lambda: contrast_of(self.retrieval.lens, ids[0], passages[0], passages[1]))
+        else:
+            contrast = self._held(repr(ids), lambda: self.retrieval.contrast(*ids))
         versions = zip(TEXTS, contrast.texts, texts or contrast.texts, strict=True)
         changes = {text: version for text, old, version in versions if version not in (None, old)}
         return self._held(repr((ids, changes)), lambda: contrast.rewritten(**changes)) if changes else contrast
@@ -177,10 +230,12 @@ QUESTIONS: dict[str, Callable[..., Fields]] = {
     for name in (
         "search",
         "search_tables",
+        "search_typed",
         "search_case",
         "search_words",
         "search_heads",
         "search_without",
+        "search_negatives",
         "search_turns",
     )
 }

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base.wire import json_safe
+from ...errors import InputError
 from ...search import metrics, paired, slices
 from ...search.bm25 import SAID
+from ...search.exact_search import search
 from ...search.failure_rules import RULES
 from ...search.failures import failure_kinds, failures_said
 from ...search.hubs import RULE, hubs_said
+from ...search.ranked_lists import RankedLists
 from ...search.retrieval_run import Retrieval
+from ...search.vectors import encoded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 HUBS = 100  # rows of a table
 TEN = 10  # passages that a case may be about
+FIRST = 50  # of a question that was typed
 
 
 def questions(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
@@ -98,12 +104,13 @@ def tables(retrieval: Retrieval, before: Any = None) -> Fields:
     return fields
 
 
-def passages(retrieval: Retrieval, at: int, wrong: int, right: int) -> Fields:
-    """The passages that may be laid beside each other for a question: the TEN first and the two of the case."""
-    collection, lists = retrieval.collection, retrieval.lists
-    places = {row: place + 1 for place, row in enumerate(lists.passages(at).tolist())}
-    relevant = collection.relevant(at)
-    rows = [*dict.fromkeys([*[*places][:TEN], wrong, right])]
+def passages(retrieval: Retrieval, at: int | None, ranked: Sequence[int], wrong: int, right: int) -> Fields:
+    """The passages that may be laid beside each other for a question: the TEN first and the two of the case; for one
+    that was typed, at None, the FIRST. ranked: the rows of its list."""
+    collection = retrieval.collection
+    places = {row: place + 1 for place, row in enumerate(ranked)}
+    relevant = {} if at is None else collection.relevant(at)
+    rows = [*dict.fromkeys([*[*places][: FIRST if at is None else TEN], wrong, right])]
     return {
         "passages": [
             {
@@ -117,6 +124,18 @@ def passages(retrieval: Retrieval, at: int, wrong: int, right: int) -> Fields:
         "right": collection.passage_ids[right],
         "judged": bool(relevant),
     }
+
+
+def typed(retrieval: Retrieval, text: str) -> RankedLists:
+    """The list of a question that was typed. Raises InputError for a cross-encoder, which ranks no collection."""
+    stages, lens = retrieval.stages, retrieval.lens
+    if stages.vectors is None:
+        raise InputError(
+            "a cross-encoder scores what a first stage ranks: bl.retrieval(lens, [question], …, first_stage=…)"
+        )
+    retrieval.check_model()
+    vectors = encoded(lens, [text], "query", progress=False)
+    return search(vectors, stages.vectors, lens.sentences.function, retrieval.collection.passage_order)
 
 
 def pair_of(retrieval: Retrieval, at: int) -> tuple[int, int] | None:

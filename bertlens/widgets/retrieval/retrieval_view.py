@@ -10,15 +10,19 @@ import anywidget
 import traitlets
 
 from ...base.atomic import text_or_path
+from ...base.paths import as_path
 from ...base.progress import page_bar
-from ...base.wire import json_safe
+from ...base.wire import json_safe, messages
 from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
-from ...export import bundle
-from ...export.html import question_name, search_page
+from ...export import bundle, pages
+from ...export.html import check_folder, question_name, search_page, with_model, with_model_beside
+from ...export.space import SpaceSource
 from ...search.retrieval_run import Retrieval
+from ...search.search_page import PASSAGES
 from ...trace.provenance import made_with, visible
 from ..host import CELLS
 from .case_questions import QUESTIONS, RetrievalQuestions
+from .search_engine import search_engine
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
@@ -29,7 +33,7 @@ DRAWS = 8  # words at random, and as frequent, that a named word stands beside
 HIDDEN = "hidden"
 
 
-class RetrievalView(anywidget.AnyWidget):
+class RetrievalView(SpaceSource, anywidget.AnyWidget):
     """A search as a view: questions with the rank of their first right passage, the worst failures first; why the wrong
     passage is first, word by word, with arcs from the question to both; what if a word or a head were not there, or a
     text were another; the measures beside BM25, hubs, slices.
@@ -95,32 +99,60 @@ class RetrievalView(anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            fields = {"kernel": True} if message.get("op") == "hello" else json_safe(self._open.answer(message))
+            fields: dict[str, Any] = (
+                {"kernel": True} if message.get("op") == "hello" else {**self._open.answer(message)}
+            )
         except BertLensError as error:
             fields = {"error": str(error)}
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
             fields = {"error": f"{type(error).__name__}: {error}"}
-        self.send({**fields, "id": message["id"]}, [])
+        file = [fields.pop("file")] if "file" in fields else []
+        for content, buffers in messages({**json_safe(fields), "id": message["id"]}, file):
+            self.send(content, buffers)
 
     def to_html(
-        self, path: str | Path | None = None, *, contrasts: int = CONTRASTS, progress: bool = True
+        self,
+        path: str | Path | None = None,
+        *,
+        contrasts: int = CONTRASTS,
+        live: bool = False,
+        hosted: bool = False,
+        force: bool = False,
+        progress: bool = True,
     ) -> str | Path:
         """The view as one page that needs no kernel and no network: its text, or `path`, where it was written.
 
         contrasts: how many questions it carries the case of, the first of the list and the one that is open: about
         three seconds each; of others the page says that they need Python. progress: a bar once it has taken two
-        seconds. Raises ExportError past 20 MB and where the file cannot be made, InputError for contrasts below 0.
+        seconds.
+        live: the page carries the model, the passages and their vectors too, and ranks what is typed into it, contrasts
+        any of its passages and takes words out; heads need Python. hosted: `path` is a folder, made if it is not there,
+        in which index.html and the weights are two files for a web server; force: over such files that are not of
+        bertlens, too.
+        Raises ExportError past 20 MB (without the model), where a page cannot run the model or has no room for the
+        passages, and where a file cannot be made; InputError for contrasts below 0, and for hosted without live.
         """
         contrasts = check_number(contrasts, "contrasts is of how many questions a page carries the case,", 0)
-        lens, size = self._open.retrieval.lens, self._open.retrieval.collection
+        if hosted and (not live or path is None):
+            raise InputError("hosted=True is a folder for a page that carries its model: give live=True and the folder")
+        if hosted:
+            as_path(path).mkdir(parents=True, exist_ok=True)
+            check_folder(as_path(path), force)
+        retrieval, questions = self._open.retrieval, self._open.questions["query"]
+        lens, size = retrieval.lens, retrieval.collection
         with page_bar(progress) as bar:
+            model = search_engine(retrieval, questions, hosted) if live else None  # before what takes long
             answers = {question_name(question): fields for question, fields in self._answers(contrasts, bar)}
         facts = [f"{len(size.queries):,} questions", f"{len(size.passages):,} passages", f"cases of {contrasts}"]
         versions = [f"{name} {number}" for name, number in made_with()["versions"].items()]
         footer = " · ".join([visible(lens.model_name), *facts, *versions, made_with()["date"]])
         state = {"query": self.query, "theme": self.theme}
-        text = search_page(f"{visible(lens.model_name)}: why is the wrong passage first?", footer, state, answers)
-        return text_or_path(text, path)
+        title = f"{visible(lens.model_name)}: why is the wrong passage first?"
+        origin = pages.origin(lens.model_name, PASSAGES, model.licence if model else "")
+        text = search_page(title, footer, state, answers, origin, model, hosted)
+        if hosted and model is not None and path is not None:
+            return with_model_beside(text, model, path)
+        return text_or_path(with_model(text, model), path)
 
     def _answers(self, contrasts: int, bar: tqdm[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """What the page is asked, with its answers: of a case its texts, words, heads, and the word that is named."""

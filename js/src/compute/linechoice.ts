@@ -3,6 +3,7 @@ import type { Grid } from "./grid";
 import { largest } from "./largest";
 
 const MOST_LINES = 6000; // drawn at once; the caption says when there are more
+const [MOST_LENGTH, BREADTH] = [320_000, 35]; // of all lines, in rows: drawing takes as long as they are; from side to side
 
 export interface Line {
   series: number;
@@ -17,7 +18,7 @@ export interface Series {
   muted: boolean;
 }
 
-/** The lines to draw, weakest first, and how many weights reach the threshold; of one query or key where one is given. */
+/** The strongest lines that are quickly drawn, weakest first, and how many weights reach the threshold; of one query or key if given. */
 export function chooseLines(
   series: Series[],
   minimum: number,
@@ -41,5 +42,10 @@ export function chooseLines(
     }
   });
   lines.sort((a, b) => Math.abs(a.weight) - Math.abs(b.weight));
-  return { lines: lines.slice(-most), passed };
+  let start = lines.length;
+  for (let length = 0; start > 0 && length < MOST_LENGTH && lines.length - start < most; start--) {
+    const { row: from, col: to } = lines[start - 1]!;
+    length += Math.abs(from - to) + BREADTH;
+  }
+  return { lines: lines.slice(start), passed };
 }

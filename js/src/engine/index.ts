@@ -1,3 +1,2 @@
 // A bundle of its own, which live pages carry and notebooks do not load: see js/build.mjs, bertlens/export/live.py.
-export { connect } from "./connect";
-export { serve } from "./serve";
+export { connect, serve } from "./connect";

@@ -1,10 +1,9 @@
 // The model's side of the messages between a page and its model: in a Worker, or on the page where none may be had.
-import type { Answer, Carried } from "./runs";
-import { Session } from "./session";
+import type { Answer } from "./runs";
 
 /** To the model. `part`: one that it asked for. */
 export type ToModel =
-  | { kind: "start"; carried: Carried }
+  | { kind: "start"; carried: unknown }
   | { kind: "part"; index: unknown; data: DataView }
   | { kind: "ask"; id: number; question: Record<string, unknown> }
   | { kind: "there" }; // is it there still?
@@ -25,31 +24,45 @@ interface Port {
   onmessage: ((event: MessageEvent<ToModel>) => void) | null;
 }
 
-export function serve(port: Port): void {
-  let session: Session | null = null;
-  let take: (part: { index: unknown; data: DataView }) => void = () => undefined;
-  const say = (message: ToPage) => port.postMessage(message);
-  const request = (n: number) =>
-    new Promise<{ index: unknown; data: DataView }>((resolve) => {
-      take = resolve;
-      say({ kind: "wanted", part: n });
-    });
-  const start = async (carried: Carried) => {
-    session = new Session(carried, (tokens, seconds) => say({ kind: "long", tokens, seconds }));
-    say({ kind: "loaded", ...(await session.load(request, (share) => say({ kind: "loading", share }))) });
-  };
-  port.onmessage = ({ data: message }) => {
-    if (message.kind === "there") say({ kind: "here" });
-    else if (message.kind === "part") take(message);
-    else if (message.kind === "start")
-      start(message.carried).catch((error: Error) => say({ kind: "broken", why: error.message }));
-    else {
-      const { id } = message;
-      session!.answer(message.question).then(
-        (answer) => say({ kind: "answer", id, answer }),
-        (error: Error) => say({ kind: "answer", id, error: error.message }),
-      );
-    }
-  };
-  say({ kind: "here" });
+/** A model that gets its weights part by part, and answers questions; rejects with one sentence. */
+export interface Served {
+  load(
+    part: (n: number) => Promise<{ index: unknown; data: DataView }>,
+    progress: (share: number) => void,
+  ): Promise<{ fast: boolean }>;
+  answer(question: Record<string, unknown>): Promise<Answer>;
 }
+
+export type Serve = (port: Port) => void;
+
+/** `open` makes the model of what a page carries of it; `tell` hears of runs that take long, before they begin. */
+export const serving =
+  (open: (carried: unknown, tell: (tokens: number, seconds: number) => void) => Served): Serve =>
+  (port) => {
+    let session: Served | null = null;
+    let take: (part: { index: unknown; data: DataView }) => void = () => undefined;
+    const say = (message: ToPage) => port.postMessage(message);
+    const request = (n: number) =>
+      new Promise<{ index: unknown; data: DataView }>((resolve) => {
+        take = resolve;
+        say({ kind: "wanted", part: n });
+      });
+    const start = async (carried: unknown) => {
+      session = open(carried, (tokens, seconds) => say({ kind: "long", tokens, seconds }));
+      say({ kind: "loaded", ...(await session.load(request, (share) => say({ kind: "loading", share }))) });
+    };
+    port.onmessage = ({ data: message }) => {
+      if (message.kind === "there") say({ kind: "here" });
+      else if (message.kind === "part") take(message);
+      else if (message.kind === "start")
+        start(message.carried).catch((error: Error) => say({ kind: "broken", why: error.message }));
+      else {
+        const { id } = message;
+        session!.answer(message.question).then(
+          (answer) => say({ kind: "answer", id, answer }),
+          (error: Error) => say({ kind: "answer", id, error: error.message }),
+        );
+      }
+    };
+    say({ kind: "here" });
+  };

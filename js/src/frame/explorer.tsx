@@ -213,14 +213,25 @@ function useSight(isOpen: boolean) {
       },
       { threshold: 0.9 },
     );
+    const field = () => root.current?.querySelector("textarea:focus");
+    let isBehindField = false;
     const size = new ResizeObserver(() => {
       if (!isSeen.current || visits.peek() === 0) return;
       show(begin.current);
-      show(root.current?.querySelector("textarea:focus")); // who types sees it
+      show(field()); // who types sees it
+      isBehindField = Boolean(field());
     });
+    const comeBack = () => {
+      if (!isBehindField || field()) return;
+      isBehindField = false;
+      show(begin.current);
+    };
+    const view = root.current!;
+    view.addEventListener("click", comeBack); // not as the field is left: what is pressed would move away
     sight.observe(begin.current!);
-    for (const part of [root.current!, ...root.current!.querySelectorAll(".bl-front, .bl-main")]) size.observe(part);
+    for (const part of [view, ...view.querySelectorAll(".bl-front, .bl-main")]) size.observe(part);
     return () => {
+      view.removeEventListener("click", comeBack);
       sight.disconnect();
       size.disconnect();
     };

@@ -2,12 +2,12 @@
 // page carries. bertlens/export/html.py puts this behind the bundle and calls `start` with the bundle's default export, and,
 // where the page carries its model, with what makes js/src/engine.
 import type { AnyModel } from "@anywidget/types";
-import type { connect, Host, Reply } from "../engine/connect";
+import type { connect, Reply } from "../engine/connect";
 import type { Carried } from "../engine/runs";
 import { NEEDS_MODEL, STILL_LOADING } from "../kernel/kernel";
+import { carriedModel, say } from "./carriedmodel";
 import { type Answering, createModel, nameOf, readJson } from "./pagemodel";
 import { type Packed, unpack } from "./unpack";
-import { type FilePart, weightsFile } from "./weightsfile";
 
 type Fields = Record<string, unknown>;
 type Engine = () => { connect: typeof connect };
@@ -50,32 +50,13 @@ interface Shown {
   text_pair: unknown;
 }
 
-/** The model, as html.py writes it; `file`: its weights are beside the page. */
-interface Live extends Omit<Carried, "tokenizer" | "header" | "texts"> {
-  tokenizer: Packed;
-  file?: string;
-  parts?: FilePart[];
-}
-
 interface Widget {
   render(props: { model: AnyModel; el: HTMLElement; signal: AbortSignal; address: Location }): unknown;
 }
 
 const DAMAGED = "this part of the page is damaged: it cannot be unpacked";
 const CANNOT_UNPACK = "this browser cannot unpack this part of the page: open it in one that has DecompressionStream";
-const NO_STREAM =
-  "This browser has no DecompressionStream to unpack the model: the page shows the text that it carries.";
-const NO_SERVER =
-  "The model of this page needs a web server: here, opened from a file, the page shows the text that it carries.";
-
 const refusal = (error: string): Reply => [{ error }];
-
-/** The same, and takes it out of the page: it is large. */
-function take<T>(name: string): T {
-  const content = readJson<T>(name)!;
-  document.getElementById(name)!.remove();
-  return content;
-}
 
 /** The first picture, unpacked; after two seconds `el` says how far that is. Rejects where it is damaged. */
 async function unpackSlowly(data: Packed, el: HTMLElement): Promise<DataView> {
@@ -166,26 +147,14 @@ class SavedRuns {
   };
 }
 
-const say = (text: string) => {
-  document.getElementById("bertlens-says")!.textContent = text;
-};
-
 /** What answers while the model is loaded, and once it is: or why it cannot be had. Rejects where it is damaged. */
 async function load(engine: Engine, page: Page, runs: SavedRuns, changed: () => void): Promise<Answering | string> {
-  const { tokenizer, file, parts = [], ...about } = take<Live>("bertlens-live");
-  if (!globalThis.DecompressionStream) return NO_STREAM;
-  if (file && document.location.protocol === "file:") return NO_SERVER;
-  const files = JSON.parse(new TextDecoder().decode(await unpack(tokenizer)));
+  const model = await carriedModel<Omit<Carried, "header" | "texts">>(`(${engine})().serve(self)`);
+  if (typeof model === "string") return `${model} the page shows the text that it carries.`;
   const { header } = runs.opening;
-  const inPage: Host["part"] = async (n) => {
-    const { index, data } = take<{ index: unknown; data: Packed }>(`bertlens-weights-${n}`);
-    return { index, data: await unpack(data) };
-  };
   return engine().connect({
-    code: `(${engine})().serve(self)`,
-    carried: { ...about, tokenizer: files, header, texts: [header, ...page.others] as unknown as Fields[] },
-    size: file ? parts.reduce((sum, { size }) => sum + size, 0) : undefined,
-    part: file ? weightsFile(file, parts) : inPage,
+    ...model,
+    carried: { ...model.carried, header, texts: [header, ...page.others] as unknown as Fields[] },
     texts: page.texts,
     answer: runs.answer,
     async show(run) {

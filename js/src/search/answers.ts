@@ -56,6 +56,14 @@ export interface Case {
   judged: boolean;
 }
 
+/** How a question that was typed ranks the passages: the first ones. */
+export interface Typed {
+  rows: { passage: string; score: number; text: string }[];
+  passages: number; // in all
+  ms?: number;
+  notes: string[];
+}
+
 export interface Without {
   before: Pair;
   after: Pair;

@@ -1,26 +1,25 @@
 // One question: why the wrong passage is first, and what if.
 import type { Case } from "./answers";
 import { Claim, StripOf } from "./claim";
-import { caseOf, useLatest, useSearch } from "./state";
+import { caseOf, questionOf, useLatest, useSearch } from "./state";
 import { Triptych } from "./triptych";
 
 /** The case that is open; while another text of it is read, the last one stays. */
 export function useCase() {
   const search = useSearch();
-  const { query, passages } = search;
-  return useLatest(search.get<Case>("search_case", caseOf(search)), JSON.stringify([query.value, passages.value]));
+  const { query, typed, passages } = search;
+  const subject = JSON.stringify([query.value, typed.value, passages.value]);
+  return useLatest(search.get<Case>("search_case", caseOf(search)), subject);
 }
 
 export function OpenCase() {
   const search = useSearch();
   const { value: of, reason, waits } = useCase();
-  const at = search.overview.questions.query.indexOf(search.query.value);
-  const question = search.overview.questions.text[at];
   if (!of)
     return (
       <section class="bl-case" aria-label="Why is the wrong passage first?">
         <p class="bl-question-text bl-case-question">
-          <bdi>{question}</bdi>
+          <bdi>{questionOf(search)}</bdi>
         </p>
         <p class="bl-empty" role="status">
           {waits ? `${reason || "reading the three texts"} …` : reason}
@@ -50,10 +49,22 @@ export function OpenCase() {
         {of.notes.map((note) => (
           <p key={note}>{note}</p>
         ))}
+        {!of.crosses && !of.why_not && (
+          <p>
+            The score of the wrong passage in the Explorer, with every head:{" "}
+            <code>{inExplorer(search.query.value, of)}</code>
+          </p>
+        )}
       </details>
     </section>
   );
 }
+
+/** The line of Python that opens the Explorer on the question and the wrong passage. */
+const inExplorer = (query: string, { wrong, right }: Case): string => {
+  const [question, first, second] = [query, wrong, right].map((id) => JSON.stringify(id));
+  return `r.contrast(${question}, ${first}, ${second}).pairs[0].explore()`;
+};
 
 const SPLIT =
   "The question’s words sum to the difference of the two scores, with its template and biases. So do the words of the " +

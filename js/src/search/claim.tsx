@@ -1,6 +1,6 @@
 // What the contrast says in a sentence, what became of it without a word or a head, and both scores.
 import { useRef, useState } from "preact/hooks";
-import { signed } from "../paint/format";
+import { counted, signed } from "../paint/format";
 import { Segmented } from "../parts/controls";
 import { useWidth } from "../parts/width";
 import type { Case, Pair, Strip, StripRow, Without } from "./answers";
@@ -71,6 +71,7 @@ export function Claim({ of }: { of: Case }) {
   const { value } = outcome;
   const name = of.texts.wrong.names[of.texts.wrong.keys.indexOf(of.named)];
   const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
+  const failures = search.overview.questions.failed.filter(Boolean).length;
   return (
     <div class="bl-claim-row">
       <div class="bl-claim" data-testid="claim">
@@ -90,6 +91,19 @@ export function Claim({ of }: { of: Case }) {
               onClick={() => takeOut(search, "wrong", of.named, name!)}
             >
               What if <i class="bl-text-word">{name}</i> were not there?
+            </button>
+          )}
+          {of.named && failures > 1 && (
+            <button
+              type="button"
+              class="bl-button"
+              title="Without the word that is named in each of them: work of minutes, which can be stopped"
+              onClick={() => {
+                search.ask("search_turns", { act: "start" }).catch(() => undefined);
+                search.tab.value = "kinds";
+              }}
+            >
+              And in all {counted(failures)} failures?
             </button>
           )}
           {experiment && (

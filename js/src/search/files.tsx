@@ -14,8 +14,10 @@ import type { Case, Overview, Side } from "./answers";
 import { useCase } from "./case";
 import { unjudged } from "./claim";
 import { groundsOf, peakOf } from "./grounds";
+import { isJudged } from "./listfilter";
+import { Negatives } from "./negatives";
 import { Scores } from "./scores";
-import { type Search, useSearch } from "./state";
+import { nameOfCase, type Search, useSearch } from "./state";
 import { namesOf } from "./triptych";
 
 const [LINE, NUMBER] = [15, 44]; // units
@@ -71,17 +73,17 @@ function Bars({ of, side, width, dark }: { of: Case; side: Side; width: number; 
   );
 }
 
-const factsOf = ({ overview, query }: Search, of: Case): Facts => [
-  ["model", overview.model],
-  ["question", `${query.value}: ${of.texts.query.pieces.map(([text]) => text).join("")}`],
+const factsOf = (search: Search, of: Case): Facts => [
+  ["model", search.overview.model],
+  ["question", `${nameOfCase(search)}: ${of.texts.query.pieces.map(([text]) => text).join("")}`],
   ["passages", `${of.wrong}, ${of.right}`],
   [
     "versions",
-    Object.entries(overview.versions)
+    Object.entries(search.overview.versions)
       .map((pair) => pair.join(" "))
       .join(", "),
   ],
-  ["date", overview.date],
+  ["date", search.overview.date],
 ];
 
 /** The case as a picture on a sheet of so many millimetres. */
@@ -94,7 +96,7 @@ export function figureOf(search: Search, of: Case, mm: number): string {
   const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
   return svgFile(
     {
-      title: `Question ${shortText(search.query.value, 24)}: what tells the two passages apart`,
+      title: `Question ${shortText(nameOfCase(search), 24)}: what tells the two passages apart`,
       description: said,
       caption: [said, ...captionLines(factsOf(search, of))],
     },
@@ -150,7 +152,7 @@ export function Files() {
               <span>This case, {mm} mm</span>
               <button
                 type="button"
-                onClick={() => download(name("svg", "case", search.query.value, `${mm}mm`), figureOf(search, of, mm))}
+                onClick={() => download(name("svg", "case", nameOfCase(search), `${mm}mm`), figureOf(search, of, mm))}
               >
                 SVG
               </button>
@@ -158,7 +160,7 @@ export function Files() {
                 type="button"
                 onClick={async () =>
                   download(
-                    name("png", "case", search.query.value, `${mm}mm`),
+                    name("png", "case", nameOfCase(search), `${mm}mm`),
                     await pngFromSvg(figureOf(search, of, mm), PRINT),
                   )
                 }
@@ -171,7 +173,7 @@ export function Files() {
             <span>Words of this case</span>
             <button
               type="button"
-              onClick={() => download(name("csv", "case", search.query.value), caseCsv(search, of))}
+              onClick={() => download(name("csv", "case", nameOfCase(search)), caseCsv(search, of))}
             >
               CSV
             </button>
@@ -184,6 +186,7 @@ export function Files() {
           CSV
         </button>
       </div>
+      {isJudged(search.overview.questions) && <Negatives name={name} />}
     </Menu>
   );
 }

@@ -5,7 +5,7 @@ import { render as draw } from "preact";
 import { watchTheme } from "../host/theme";
 import { ask } from "../kernel/kernel";
 import type { Overview } from "./answers";
-import { pageModel } from "./page";
+import { type Engine, pageModel } from "./page";
 import { answering, type Experiment, OWN, type Search, type Spot } from "./state";
 import { SearchView } from "./view";
 import "./index.css";
@@ -31,7 +31,7 @@ function bound(model: AnyModel, name: keyof Traits, life: AbortSignal): Signal<s
   return trait;
 }
 
-function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">) {
+function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive = true) {
   const life = new AbortController();
   const plain = model as unknown as AnyModel;
   const kernel = signal(false);
@@ -39,15 +39,18 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">) {
   const get = answering(plain, life.signal);
   const shared = {
     kernel,
+    isLive,
     get,
     ask: <T,>(op: string, fields: Record<string, unknown>) =>
-      ask(plain, op, fields, life.signal).then((reply) => reply.fields as T),
+      ask(plain, op, fields, life.signal).then(({ fields: answer, buffers }) => ({ ...answer, buffers }) as T),
     query: bound(plain, "query", life.signal),
+    typed: signal<string | null>(null),
     passages: signal({ wrong: null, right: null }) as Search["passages"],
     texts: signal(OWN),
     experiment: signal<Experiment | null>(null),
     spot: signal<Spot | null>(null),
     announcement: signal(""),
+    tab: signal<Search["tab"]["value"]>("questions"),
   };
   ask(plain, "hello", {}, life.signal).then(
     ({ fields }) => {
@@ -71,6 +74,8 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">) {
 }
 
 export default {
-  render,
-  start: () => render({ model: pageModel() as never, el: document.getElementById("bertlens")! }),
+  render: ({ model, el }: Parameters<typeof render>[0]) => render({ model, el }),
+  /** engine: of a live page. */
+  start: (engine?: Engine) =>
+    render({ model: pageModel(engine) as never, el: document.getElementById("bertlens")! }, engine !== undefined),
 };

@@ -4,19 +4,11 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { counted, px, signed } from "../paint/format";
 import { directionOf } from "../paint/quotes";
 import { useElementId } from "../parts/controls";
-import { type Filter, inSight, listed, RANKS, type RankChoice } from "./listfilter";
-import { OWN, type Search, useSearch } from "./state";
+import { type Filter, inSight, isJudged, listed, RANKS, type RankChoice } from "./listfilter";
+import { open, useSearch } from "./state";
+import { TypedBox } from "./typed";
 
 const ROW = 66; // px
-
-/** Open a question: what was taken out or rewritten is of another one. */
-export function open(search: Search, query: string): void {
-  search.passages.value = { wrong: null, right: null };
-  search.texts.value = OWN;
-  search.experiment.value = null;
-  search.spot.value = null;
-  search.query.value = query;
-}
 
 export function List({ filter, put }: { filter: Filter; put: (change: Partial<Filter>) => void }) {
   const search = useSearch();
@@ -55,9 +47,10 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
   const [from, to] = inSight(places.length, window.value.top, window.value.height, ROW);
   const count = (kind: number) => kinds.filter((of) => of.includes(kind)).length;
   const failures = failed.filter(Boolean).length;
-  const isJudged = rank.some((one) => one !== null) || failures > 0;
+  const isRanked = isJudged(questions);
   return (
     <section class="bl-questions-list" aria-label="Questions">
+      <TypedBox />
       <div class="bl-filter">
         <input
           type="search"
@@ -66,7 +59,7 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
           value={filter.words}
           onInput={({ currentTarget }) => put({ words: currentTarget.value })}
         />
-        {isJudged && (
+        {isRanked && (
           <>
             <select
               aria-label="Which questions"
@@ -97,7 +90,7 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
       </div>
       <p class="bl-muted bl-listed" role="status">
         {counted(places.length)} {places.length === 1 ? "question" : "questions"}
-        {isJudged ? "; before each the rank of its first right document" : ""}
+        {isRanked ? "; before each the rank of its first right document" : ""}
       </p>
       <div
         ref={box}
@@ -125,7 +118,7 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
               title={text[at]}
               onClick={() => open(search, query[at]!)}
             >
-              {isJudged && (
+              {isRanked && (
                 <span class={failed[at] ? "bl-rank" : "bl-rank bl-muted"} title={rankWords(rank[at]!, questions.depth)}>
                   {rank[at] ?? "–"}
                 </span>

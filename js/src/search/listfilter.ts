@@ -25,6 +25,10 @@ const IN_RANK: Record<RankChoice, (rank: number | null) => boolean> = {
   beyond: (rank) => rank === null || rank > 100,
 };
 
+/** Whether anybody has judged which passages answer. */
+export const isJudged = ({ failed, rank }: Questions): boolean =>
+  failed.some(Boolean) || rank.some((one) => one !== null);
+
 /** The places of the questions that are listed, in the list's order; every word that is typed stands in the text. */
 export function listed({ text, rank, failed, kinds }: Questions, filter: Filter): number[] {
   const needles = filter.words.toLowerCase().split(/\s+/).filter(Boolean);

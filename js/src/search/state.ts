@@ -5,7 +5,7 @@ import { createContext } from "preact";
 import { useContext, useRef } from "preact/hooks";
 import type { Answer } from "../kernel/answers";
 import { ask } from "../kernel/kernel";
-import type { Case, Overview, Side, Sides } from "./answers";
+import type { Case, Overview, Side, Sides, Tables } from "./answers";
 
 const SLOW = 8000; // ms
 const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
@@ -27,16 +27,21 @@ export interface Spot {
 
 export const OWN: Texts = { query: null, wrong: null, right: null };
 
+export type TabName = "questions" | "kinds" | keyof Tables;
+
 export interface Search {
   overview: Overview;
   dark: boolean;
-  kernel: ReadonlySignal<boolean>; // Python answers: texts can be rewritten
+  kernel: ReadonlySignal<boolean>; // Python answers, or the model in the page: texts can be rewritten
+  isLive: boolean; // there is one of the two, or there will be
   query: Signal<string>;
+  typed: Signal<string | null>; // in place of the question; null: that is open
   passages: Signal<{ wrong: string | null; right: string | null }>; // null: those of the question
   texts: Signal<Texts>;
   experiment: Signal<Experiment | null>;
   spot: Signal<Spot | null>;
   announcement: Signal<string>;
+  tab: Signal<TabName>;
   get<T>(op: string, fields?: Fields): Answer<T>;
   ask<T>(op: string, fields: Fields): Promise<T>; // anew each time
 }
@@ -79,11 +84,30 @@ export function answering(model: AnyModel, life: AbortSignal): Search["get"] {
 }
 
 /** The case that is open, as questions name it. */
-export function caseOf({ query, passages, texts }: Search, rewritten = true): Fields {
+export function caseOf({ query, typed, passages, texts }: Search, rewritten = true): Fields {
   const { wrong, right } = passages.value;
-  const versions = texts.value;
-  const isOwn = !rewritten || Object.values(versions).every((text) => text === null);
+  const versions = rewritten ? texts.value : OWN;
+  if (typed.value !== null)
+    return { query: null, wrong, right, texts: [versions.query ?? typed.value, versions.wrong, versions.right] };
+  const isOwn = Object.values(versions).every((text) => text === null);
   return { query: query.value, wrong, right, texts: isOwn ? null : [versions.query, versions.wrong, versions.right] };
+}
+
+/** The question that is open, as it is asked. */
+export const questionOf = ({ overview, query, typed }: Search): string =>
+  typed.value ?? overview.questions.text[overview.questions.query.indexOf(query.value)] ?? "";
+
+/** What a file of a case is called by. */
+export const nameOfCase = ({ query, typed }: Search): string => (typed.value === null ? query.value : "typed");
+
+/** Open a question: what was taken out or rewritten is of another one. `typed` is in no list. */
+export function open(search: Search, query: string, typed: string | null = null): void {
+  search.passages.value = { wrong: null, right: null };
+  search.texts.value = OWN;
+  search.experiment.value = null;
+  search.spot.value = null;
+  search.typed.value = typed;
+  search.query.value = query;
 }
 
 /** The last answer stays while another one is on its way, unless it is of another subject. */
@@ -96,5 +120,5 @@ export function useLatest<T>(answer: Answer<T>, subject: string): { value: T | n
   return { value: answer.state === "answered" ? answer.value : value, reason, waits: answer.state === "asking" };
 }
 
-/** What the page says in the place of a case that it does not have. */
+/** A text of a case as it is written. */
 export const textOf = (of: Case, side: Side): string => of.texts[side].pieces.map(([text]) => text).join("");

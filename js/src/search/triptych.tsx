@@ -82,21 +82,30 @@ function Arcs({ links, boxes, peak }: { links: Link[]; boxes: Record<string, Box
   });
   return (
     <svg class="bl-arcs" aria-hidden="true">
-      {placed.map(({ side, row, at, part, path, x, y }) => (
-        <g key={`${side}-${row}-${at}`} data-arc={`${side}-${row}-${at}`}>
-          <path
-            d={path}
-            fill="none"
-            stroke={side === "wrong" ? ink.positive : ink.negative}
-            stroke-width={1.5 + (7 * Math.abs(part)) / peak}
-            stroke-opacity="0.75"
-            stroke-linecap="round"
-            stroke-dasharray={part < 0 ? "5 4" : undefined}
-          />
-          <text x={x} y={y + 4} text-anchor="middle" class="bl-arc-number" fill={ink.ink} stroke={ink.bg}>
-            {signed(part, 3)}
-          </text>
-        </g>
+      {placed.map(({ side, row, at, part, path }) => (
+        <path
+          key={`${side}-${row}-${at}`}
+          data-arc={`${side}-${row}-${at}`}
+          d={path}
+          fill="none"
+          stroke={side === "wrong" ? ink.positive : ink.negative}
+          stroke-width={1.5 + (7 * Math.abs(part)) / peak}
+          stroke-opacity="0.75"
+          stroke-linecap="round"
+          stroke-dasharray={part < 0 ? "5 4" : undefined}
+        />
+      ))}
+      {placed.map(({ side, row, at, part, x, y }) => (
+        <text
+          key={`number-${side}-${row}-${at}`}
+          {...{ x, y: y + 4 }}
+          text-anchor="middle"
+          class="bl-arc-number"
+          fill={ink.ink}
+          stroke={ink.bg}
+        >
+          {signed(part, 3)}
+        </text>
       ))}
     </svg>
   );
@@ -189,7 +198,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
   const colours = signedColours(search.dark);
   const ground = inks(search.dark).bg;
   const { experiment, spot } = search;
-  const body = pieces.map(([text]) => text).join("");
+  const direction = directionOf(pieces.map(([text]) => text).join(""));
   const rows = pieces.flatMap(([, row]) => (keys[row] ? [row] : []));
   const spotRow = spot.value?.side === side ? spot.value.row : -1;
   const about = (row: number) => wordAbout(names[row]!, grounds[row]!);
@@ -205,7 +214,8 @@ function Words({ of, side, peak, measure }: ColumnProps) {
     return word ? Number(word.dataset.row) : -1;
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const along = direction === "rtl" ? -1 : 1;
+    const step = { ArrowRight: along, ArrowDown: 1, ArrowLeft: -along, ArrowUp: -1 }[event.key];
     if (step) {
       event.preventDefault();
       const at = rows.indexOf(spotRow);
@@ -247,7 +257,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
       aria-label={`${namesOf(of)[side]}: arrow keys go from word to word, Enter takes one out`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from word to word
       tabIndex={0}
-      dir={directionOf(body)}
+      dir={direction}
       onScroll={measure}
       onKeyDown={onKeyDown}
       onBlur={() => look(-1)}

@@ -8,11 +8,11 @@ import { OpenCase } from "./case";
 import { Files } from "./files";
 import { List } from "./list";
 import type { Filter } from "./listfilter";
-import { type Search, SearchContext } from "./state";
+import { type Search, SearchContext, type TabName } from "./state";
 import { Kinds, TableOf } from "./tables";
 import { AllFailures } from "./turns";
+import { TypedPassages } from "./typed";
 
-type TabName = "questions" | "kinds" | keyof Tables;
 const LABELS: Record<TabName, string> = {
   questions: "Questions",
   kinds: "All failures",
@@ -23,11 +23,10 @@ const LABELS: Record<TabName, string> = {
 };
 
 export function SearchView({ search }: { search: Search }) {
-  const { overview, dark } = search;
+  const { overview, dark, tab } = search;
   const { questions } = overview;
   const isJudged = questions.failed.some(Boolean) || questions.rank.some((rank) => rank !== null);
   const failures = questions.failed.filter(Boolean).length;
-  const tab = useSignal<TabName>("questions");
   const filter = useSignal<Filter>({ kind: failures > 0 ? "failures" : "all", words: "", rank: "any" });
   const tables = search.get<Tables>("search_tables");
   const hasBefore = tables.state === "answered" && tables.value.before !== null;
@@ -63,12 +62,16 @@ export function SearchView({ search }: { search: Search }) {
         <div role="tabpanel" aria-label={LABELS[tab.value]} class="bl-search-body">
           {tab.value === "questions" ? (
             <div class="bl-search-grid">
-              <List
-                filter={filter.value}
-                put={(change) => {
-                  filter.value = { ...filter.value, ...change };
-                }}
-              />
+              {search.typed.value === null ? (
+                <List
+                  filter={filter.value}
+                  put={(change) => {
+                    filter.value = { ...filter.value, ...change };
+                  }}
+                />
+              ) : (
+                <TypedPassages />
+              )}
               <OpenCase />
             </div>
           ) : tab.value === "kinds" ? (

@@ -249,6 +249,27 @@ def test_what_a_click_opens_or_brings_back_is_in_sight_and_stays_so(walker: Walk
 
 
 @pytest.mark.parametrize("walker", ["small"], indirect=True)
+def test_what_a_field_pushed_out_of_sight_comes_back_with_the_next_click(walker: Walker) -> None:
+    page = walker.page
+    walker.begin(unfolded=False)
+    page.locator(".bl-weight").first.click()
+    page.evaluate(QUIET)
+    begin = page.locator(".bl-begin")
+    page.get_by_role("button", name="+ second sentence").click()
+    expect(page.get_by_label("Sentence B, optional")).to_be_focused()
+    begin.scroll_into_view_if_needed()
+    page.evaluate(QUIET)
+    style = page.add_style_tag(content=".bertlens .bl-main { padding-top: 900px }")  # what is above the answer grows
+    page.evaluate(QUIET)
+    expect(begin).not_to_be_in_viewport()
+    expect(page.get_by_label("Sentence B, optional")).to_be_in_viewport()
+    page.locator(".bl-textword").first.click()
+    page.evaluate(QUIET)
+    expect(begin).to_be_in_viewport()
+    style.evaluate("e => e.remove()")
+
+
+@pytest.mark.parametrize("walker", ["small"], indirect=True)
 def test_sixty_walks(walker: Walker) -> None:
     assert {seed: wrong for seed in range(60) if (wrong := walker.walk(seed))} == {}
 

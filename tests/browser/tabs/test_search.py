@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from functools import cache
@@ -22,6 +23,8 @@ CORPUS = {f"p{at}": words(6 + at % 5, at) for at in range(40)}
 QUERIES = {f"q{at}": words(4, 100 + at) for at in range(300)}
 RELEVANCE = {f"q{at}": [f"p{at % 40}"] for at in range(300)}
 HELD = 2
+FEW = 10  # questions that all are tried in seconds
+CASE = {"wrong": None, "right": None, "texts": None}
 # A document with the view in it, whose kernel is this process
 HOST = """
 const { default: widget } = await import(URL.createObjectURL(
@@ -35,16 +38,18 @@ const model = {
     save_changes: () => kernel(JSON.stringify({ state })),
     on: (name, hear) => listeners.push([name, hear]),
     off: (name, hear) => listeners.splice(listeners.findIndex(([of, one]) => of === name && one === hear), 1),
-    send: async (message) => emit("msg:custom", JSON.parse(await kernel(JSON.stringify(message))), []),
+    send: async (message) => JSON.parse(await kernel(JSON.stringify(message))).forEach(([fields, files]) =>
+        emit("msg:custom", fields, files.map((text) => new DataView(
+            Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer)))),
 };
 widget.render({ model, el: document.getElementById("host") });
 """
 
 
 @cache
-def search() -> bl.Retrieval:
+def search(n: int = 300) -> bl.Retrieval:
     lens = bl.Lens(tiny_encoders.encoder(similarity_fn_name="cosine"))
-    return bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, progress=False)
+    return bl.retrieval(lens, dict([*QUERIES.items()][:n]), CORPUS, dict([*RELEVANCE.items()][:n]), progress=False)
 
 
 @cache
@@ -54,15 +59,18 @@ def saved() -> str:
 
 @pytest.fixture
 def live(page_of: Any) -> Callable[..., tuple[Page, bl.RetrievalView]]:
-    def opened(**options: Any) -> tuple[Page, bl.RetrievalView]:
-        view = search().explore()
+    def opened(n: int = 300, **options: Any) -> tuple[Page, bl.RetrievalView]:
+        view = search(n).explore()
 
         def kernel(message: str) -> str:
             asked = json.loads(message)
             if "state" in asked:
                 view.set_state(asked["state"])
                 return ""
-            return json.dumps(replies(view, asked)[0][0])
+            sent = [
+                (fields, [base64.b64encode(file).decode() for file in files]) for fields, files in replies(view, asked)
+            ]
+            return json.dumps(sent)
 
         page: Page = page_of("<!doctype html><title>host</title>", **options)
         page.expose_function("kernel", kernel)
@@ -112,6 +120,11 @@ def test_the_worst_failure_is_open_and_its_word_is_out_in_a_click(tab_of: Any) -
     head = part(page, "strip-head").get_by_role("button").first
     head.click()
     expect(part(page, "outcome")).to_have_text(head.get_attribute("title") or "")
+    page.get_by_text("How this is counted").click()
+    line = page.locator(".bl-notes code").inner_text()
+    assert isinstance(eval(line, {"r": search()}), bl.SimilarityView)
+    sides = eval(line.removesuffix(".explore()"), {"r": search()}).sides
+    assert all(side.reading.text.endswith(text) for side, text in zip(sides, contrast.texts, strict=False))
 
 
 def test_keys_go_through_the_list_and_through_words_and_a_page_says_what_it_lacks(tab_of: Any) -> None:
@@ -158,6 +171,9 @@ def test_tables_and_figures_are_files(tab_of: Any, tmp_path: Path) -> None:
     text = file(part(page, "table-quality").get_by_role("button", name="CSV"))
     assert f"{search().metrics()['mean'].iloc[0]:.6f}"[:-1] in text
     page.locator("summary", has_text="Export").click()
+    expect(
+        page.get_by_text('Hard negatives need Python: r.hard_negatives(5).save("triplets.parquet").')
+    ).to_be_visible()
     line = page.locator(".bl-menu-line", has_text="180 mm")
     assert 'width="180mm"' in file(line.get_by_role("button", name="SVG"))
 
@@ -185,3 +201,71 @@ def test_a_rewritten_text_moves_both_scores(live: Any) -> None:
     expect(part(page, "outcome")).to_contain_text("hidden in the right passage the order")
     page.get_by_role("button", name="deleted").click()
     expect(part(page, "outcome")).to_contain_text("deleted in the right passage the order")
+
+
+def test_five_tasks_take_at_most_two_clicks_each(live: Any, tmp_path: Path) -> None:
+    """What a reader came for is on the screen that `r.explore()` opens with, or a click or two away."""
+    page, view = live(FEW, width=1400, height=900)
+    page.evaluate(
+        "() => { window.clicks = 0; addEventListener('click', (one) => { window.clicks += one.isTrusted; }, true); }"
+    )
+
+    def seen(clicks: int, answer: Locator) -> None:
+        expect(answer).to_be_in_viewport()
+        assert page.evaluate("() => window.clicks") <= clicks
+        page.evaluate("() => { window.clicks = 0; }")
+
+    failures = search(FEW).failures().sort_values("gap", ascending=False, kind="stable")
+    contrast = search(FEW).contrast(failures["query"].iloc[0])
+    rows = listed(page)
+    expect(rows.first).to_contain_text(contrast.texts[0])  # the worst failure
+    seen(0, rows.first)
+    rows.first.click()  # why
+    expect(part(page, "claim").locator("p").first).to_have_text(contrast.said.replace("“", "").replace("”", ""))
+    seen(1, part(page, "claim").locator("p").first)
+    page.get_by_role("button", name="What if").click()  # which word turns it
+    table = contrast.without(contrast.named, frequencies=search(FEW).frequencies)
+    expect(part(page, "outcome")).to_have_text(table.attrs["said"].replace("“", "").replace("”", ""))
+    words = replies(view, {"id": 1, "op": "search_words", **CASE, "query": view.query})[0][0]["rows"][:6]
+    expect(part(page, "strip-word").locator(".bl-turns")).to_have_count(sum(row["turned"] for row in words))
+    seen(2, part(page, "outcome"))
+    page.get_by_role("button", name=f"And in all {len(failures)} failures?").click()  # does it hold
+    said = part(page, "table-turns").locator("p").first
+    expect(said).to_contain_text(f"of {len(failures)} failures", timeout=60_000)
+    seen(1, said)
+    page.locator("summary", has_text="Export").click()  # the hard negatives
+    with page.expect_download() as download:
+        part(page, "negatives").get_by_role("button", name="CSV").click()
+    mined = search(FEW).hard_negatives(5)
+    seen(2, part(page, "negatives").get_by_text(mined.said))
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name.endswith("hard-negatives.csv")
+    assert file.read_bytes() == mined.save(tmp_path / "triplets.csv").read_bytes()
+
+
+ARABIC = [
+    "تنام القطة على السجادة الدافئة قرب النافذة الكبيرة كل مساء في فصل الشتاء الطويل، ولا تستيقظ قبل الصباح.",
+    "يشرب الأطفال الحليب البارد بعد المدرسة، ثم يلعبون في الحديقة الصغيرة خلف البيت القديم حتى المساء.",
+    "كتب المهندس تقريرا طويلا عن جناح الطائرة، وعن الهواء الذي يمر فوقه بسرعة كبيرة في الأيام الحارة.",
+]
+
+
+def test_arabic_is_laid_from_right_to_left_and_so_are_its_keys(tab_of: Any, embedded_lens: bl.Lens) -> None:
+    question = {"q": "أين تنام القطة في الشتاء؟"}
+    arabic = bl.retrieval(embedded_lens, question, ARABIC, {"q": ["2"]}, progress=False)
+    page = tab_of(str(arabic.explore().to_html(contrasts=1, progress=False)), width=1400)
+    body = page.locator(".bl-wrong .bl-body")
+    body.focus()
+    for key in ("ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(page.locator(".bl-wrong .bl-spot")).to_have_text("القطة")
+    for width in (1400, 480):
+        page.set_viewport_size({"width": width, "height": 800})
+        boxes = body.locator("[data-row]").evaluate_all(
+            "all => all.flatMap((word) => [...word.getClientRects()]).map(({ right, top }) => [Math.round(top), right])"
+        )
+        assert boxes[0][1] > boxes[1][1]
+        ends = [max(right for top, right in boxes if top == line) for line in {top for top, _ in boxes}]
+        assert len(ends) > 1 and ends == pytest.approx([ends[0]] * len(ends), abs=1)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -127,7 +127,7 @@ def test_a_loss_of_sentence_transformers_takes_the_columns_as_they_come() -> Non
         assert loss(features, None).item() > 0
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".csv"])
 def test_files_hold_the_triplets(tmp_path: Path, ending: str) -> None:
     if ending == ".parquet":
         pytest.importorskip("pyarrow")
@@ -136,9 +136,10 @@ def test_files_hold_the_triplets(tmp_path: Path, ending: str) -> None:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         assert pd.DataFrame(lines).equals(mined().triplets)
     else:
-        assert pd.read_parquet(path).equals(mined().triplets)
-    with pytest.raises(InputError, match=r"triplets are written as one of .parquet, .jsonl: t.csv is none of them"):
-        mined().save(tmp_path / "t.csv")
+        read = pd.read_parquet if ending == ".parquet" else pd.read_csv
+        assert read(path).equals(mined().triplets)
+    with pytest.raises(InputError, match=r"written as one of .parquet, .jsonl, .csv: t.txt is none of them"):
+        mined().save(tmp_path / "t.txt")
 
 
 def test_passages_to_split_are_those_that_are_cut() -> None:

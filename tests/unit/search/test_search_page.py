@@ -320,7 +320,7 @@ def test_what_the_command_cannot_do_is_one_line(
         ("mine.html", (), "mine.html is there already, and is of no earlier bertlens retrieval"),
         ("none/page.html", (), "make it first"),
         ("t.csv", ("--heads",), "--probe and --heads stand on a page: name a file that ends in .html, not t.csv"),
-        ("page.html", ("--hard-negatives", "t.csv"), "triplets are written as one of .parquet, .jsonl: t.csv"),
+        ("page.html", ("--hard-negatives", "t.txt"), "triplets are written as one of .parquet, .jsonl, .csv: t.txt"),
         ("page.html", ("--hard-negatives", "t.jsonl", "--negatives", "0"), "--negatives is how many of a question"),
     ):
         capsys.readouterr()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -286,3 +287,26 @@ def test_gains_are_those_by_which_the_contrast_names_a_word():
         gains = gains_of(contrast, side)
         sign = -1 if side == "right" else 1
         assert max(gains, key=lambda key: sign * gains[key]) == contrast.named_in(side).casefold()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_hard_negatives_are_the_file_that_python_writes(tmp_path: Path, ending: str):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    [(content, [file])] = replies(view(), {"id": 7, "op": "search_negatives", "n": 3, "ending": ending})
+    mined = search().hard_negatives(3)
+    assert content == {"id": 7, "said": mined.said}
+    assert file == mined.save(tmp_path / f"triplets{ending}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"n": 0, "ending": ".csv"}, "n is how many negatives of a question to take, at least 1"),
+        ({"n": None, "ending": ".csv"}, "n is how many negatives"),
+        ({"n": 1, "ending": ".exe"}, "triplets are written as one of"),
+        ({"n": 1, "ending": f"/../../../{'x' * 9}.sh"}, "triplets are written as one of"),
+    ],
+)
+def test_what_is_no_file_of_hard_negatives_is_refused(fields: dict[str, Any], message: str):
+    assert message in answer("search_negatives", **fields)["error"]

@@ -1,0 +1,63 @@
+"""A report as a section of a model card: Markdown with a table of its claims, and one picture."""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..export.pages import shortened
+from ..export.space import PICTURE, SECTION, markdown
+from .rules import census, ends_said, said
+
+_STILL = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/=]+)"')
+
+
+def attached(numbers: Mapping[str, Any], page: str) -> dict[str, bytes]:
+    """The files of the section. numbers: of `Report.to_dict`; page: the text of the report's page, for its picture."""
+    still = _STILL.search(page)
+    files = {SECTION: section(numbers, still is not None).encode()}
+    return files | ({PICTURE: base64.b64decode(still[1])} if still else {})
+
+
+def section(numbers: Mapping[str, Any], has_picture: bool = False) -> str:
+    """The text of the section: verdicts, and a row a claim with its number, n and chance."""
+    model, corpus = numbers["model"], numbers["corpus"]
+    counts = {"of the papers' claims": numbers["verdicts"], "of the checks of the model": numbers["checks"]}
+    counts["of those of its search"] = numbers.get("searches", {})
+    verdicts = "; ".join(f"{name} {', '.join(census(n).values())}" for name, n in counts.items() if any(n.values()))
+    lines = [
+        "## What its heads do",
+        "",
+        f"Of {markdown(shortened(model['model']))}, on {corpus['texts']:,} of {corpus['of']:,} texts "
+        f"({markdown(shortened(corpus['name']))}): {verdicts}.",
+        "",
+        "| claim | verdict | this model [95 %] | n | chance | the paper |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(_row(claim) for claim in numbers["claims"]),
+        "",
+        f"Made with bertlens: `{numbers['python']}`",
+    ]
+    if has_picture:
+        lines[3:3] = ["", f"![A head's attention on one of the texts]({PICTURE})"]
+    return "\n".join(lines) + "\n"
+
+
+def _row(claim: Mapping[str, Any]) -> str:
+    value, low, high, chance = (math.nan if claim[name] is None else claim[name] for name in _NUMBERS)
+    unit = claim["unit"]
+    ends = f" {ends_said(low, high, unit)}" if math.isfinite(low) else ""
+    cells = [
+        claim["sentence"],
+        claim["verdict"],
+        f"{said(value, unit)}{ends}",
+        f"{claim['n']} {claim['n_of']}" if claim["n"] else "",
+        "" if math.isnan(chance) else said(chance, unit),
+        f"{claim['paper']}: {claim['found']}" if claim["found"] else "",
+    ]
+    return f"| {' | '.join(markdown(shortened(cell)) for cell in cells)} |"
+
+
+_NUMBERS = ("value", "low", "high", "chance")

@@ -1,0 +1,56 @@
+// What to train on: triplets with passages that stand high and answer nothing, as Python writes them.
+import { useSignal } from "@preact/signals";
+import { download } from "../export/download";
+import { useElementId } from "../parts/controls";
+import { NEGATIVES_NEED } from "./page";
+import { useSearch } from "./state";
+
+const ENDINGS = { CSV: ".csv", Parquet: ".parquet" };
+
+/** Lines of the menu of files; they stay, with what the file holds. */
+export function Negatives({ name }: { name: (extension: string, ...parts: string[]) => string }) {
+  const { ask, kernel, announcement } = useSearch();
+  const count = useSignal(5);
+  const said = useSignal("");
+  const id = useElementId();
+  if (!kernel.value) return <p>{NEGATIVES_NEED}</p>;
+  const save = async (ending: string) => {
+    said.value = "…";
+    try {
+      const fields = { n: count.value, ending };
+      const { said: sentence, buffers } = await ask<{ said: string; buffers: DataView<ArrayBuffer>[] }>(
+        "search_negatives",
+        fields,
+      );
+      download(name(ending.slice(1), "hard-negatives"), new Blob(buffers));
+      said.value = sentence;
+    } catch (error) {
+      said.value = (error as Error).message;
+    }
+    announcement.value = said.value;
+  };
+  return (
+    <div data-stays data-testid="negatives">
+      <div class="bl-menu-line">
+        <span>
+          <label for={id}>Hard negatives, of a question</label>{" "}
+          <input
+            id={id}
+            type="number"
+            min="1"
+            value={count.value}
+            onInput={({ currentTarget }) => {
+              count.value = currentTarget.valueAsNumber;
+            }}
+          />
+        </span>
+        {Object.entries(ENDINGS).map(([label, ending]) => (
+          <button key={label} type="button" onClick={() => save(ending)}>
+            {label}
+          </button>
+        ))}
+      </div>
+      {said.value && <p>{said.value}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,133 @@
+"""What stands ready for a release: workflows, the recipe, the skill for agents; nothing claims to be published."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bertlens.cli import command_line as cli
+from unit.test_project import ROOT
+
+yaml = pytest.importorskip("yaml")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SYSTEMS = {"ubuntu-latest", "macos-latest", "windows-latest"}
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def jobs(name: str) -> dict[str, Any]:
+    return read(ROOT / ".github" / "workflows" / f"{name}.yml")["jobs"]
+
+
+def systems(job: dict[str, Any]) -> set[str]:
+    return set(job.get("strategy", {}).get("matrix", {}).get("system", [job["runs-on"]]))
+
+
+def test_actions_are_named_by_commit_each_by_one():
+    lines = [line for path in WORKFLOWS for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+    named = [re.fullmatch(r" +- uses: ([\w/-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)", line) for line in lines]
+    assert len(lines) > 10 and all(named), [line for line, name in zip(lines, named, strict=True) if not name]
+    commits = {(name[1], name[2], name[3]) for name in named if name}
+    assert len(commits) == len({action for action, *_ in commits})
+
+
+def test_checks_run_on_three_systems():
+    checks = jobs("checks")
+    assert {"lint", "unit", "browser", "docs"} <= checks.keys()
+    assert systems(checks["unit"]) == systems(checks["browser"]) == SYSTEMS
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    lines = [step.get("run", "") for job in checks.values() for step in job["steps"]]
+    makes = {word for line in lines for word in re.findall(r"^make ([\w-]+)$", line)}
+    assert makes == {"check", "docs", "test-oldest"} <= targets
+
+
+def test_a_release_is_by_trusted_publishing():
+    """One job may ask for the token of the index, and it runs nothing but what the build left."""
+    release = jobs("release")
+    rights = {name: job["permissions"] for name, job in release.items()}
+    assert rights == {"build": {"contents": "read"}, "install": {}, "publish": {"id-token": "write"}}
+    assert not any("run" in step for step in release["publish"]["steps"])
+    assert set(release["publish"]["needs"]) == {"build", "install"} and systems(release["install"]) == SYSTEMS
+    assert release["publish"]["environment"]["name"] == "pypi"
+    for path in WORKFLOWS:
+        text = path.read_text(encoding="utf-8")
+        assert "secrets." not in text and "password" not in text.replace("no password", "")
+        assert read(path)["permissions"] == {}
+
+
+@pytest.mark.slow
+def test_zizmor_finds_nothing():
+    program = shutil.which("zizmor")
+    if program is None:
+        pytest.skip("zizmor is not installed: pip install zizmor")
+    done = subprocess.run(
+        [program, "--offline", "--no-progress", str(ROOT / ".github")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_recipe_asks_for_what_the_package_does():
+    tomllib = pytest.importorskip("tomllib")  # Python 3.11
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = read(ROOT / "packaging" / "recipe.yaml")
+    names = {"huggingface-hub": "huggingface_hub", "torch": "pytorch"}  # as conda-forge calls them
+    wanted = {"python": project["requires-python"]}
+    for requirement in project["dependencies"]:
+        if ";" not in requirement:
+            name, bounds = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()
+            wanted[names.get(name, name)] = bounds
+    assert dict(line.split(" ", 1) for line in recipe["requirements"]["run"]) == wanted
+    [script] = recipe["build"]["python"]["entry_points"]
+    assert script == f"bertlens = {project['scripts']['bertlens']}"
+
+
+def test_what_only_a_release_can_fill_is_marked():
+    marked = {path.name for path in [*WORKFLOWS, ROOT / "SECURITY.md", ROOT / "packaging" / "recipe.yaml"]
+              if "Only a release can fill" in path.read_text(encoding="utf-8")}  # fmt: skip
+    assert marked == {"release.yml", "SECURITY.md", "recipe.yaml"}
+    recipe = (ROOT / "packaging" / "recipe.yaml").read_text(encoding="utf-8")
+    assert "It is in no channel yet." in recipe and 'sha256: "' + "0" * 64 in recipe
+    citation = read(ROOT / "CITATION.cff")
+    assert not {"doi", "url", "repository-code", "date-released"} & citation.keys()  # there are none yet
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"conda install|img\.shields\.io|zenodo\.org", text), path.name
+
+
+def test_issue_forms_have_what_github_asks_for():
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert {form.stem for form in forms} == {"config", "fault", "question"}
+    for form in map(read, forms):
+        if "blank_issues_enabled" in form:
+            continue
+        assert form["name"] and form["description"]
+        names = [field["id"] for field in form["body"]]
+        assert len(names) == len(set(names)) and all(field["attributes"]["label"] for field in form["body"])
+        assert any(field.get("validations", {}).get("required") for field in form["body"])
+
+
+def test_the_skill_is_printed_as_it_stands_in_the_documentation(capsys):
+    assert cli.main(["skill"]) == 0
+    text = capsys.readouterr().out
+    assert text == (ROOT / "docs" / "SKILL.md").read_text(encoding="utf-8")
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["name"] == "bertlens" and 100 < len(front["description"]) < 1024
+    assert len(text.split()) < 1000
+
+
+def test_the_commands_of_the_skill_are_there():
+    text = (ROOT / "docs" / "SKILL.md").read_text(encoding="utf-8")
+    [line] = re.findall(r"^In a shell: .*$", text, re.MULTILINE)
+    commands = [name for name in re.findall(r"`(?:bertlens )?([a-z][\w-]*)`", line) if name != "--help"]
+    assert len(commands) == 6
+    for command in commands:
+        with pytest.raises(SystemExit) as stop:
+            cli.parser().parse_args([command, "--help"])
+        assert stop.value.code == 0
