@@ -228,7 +228,7 @@ def test_the_page_of_measures_names_them_all():
 
 # Pages that are looked up and not read: tables, lists, what a maintainer needs.
 REFERENCE = {"architecture", "changes", "contributing", "glossary", "hosts", "lesson_file", "measures", "models"} | {
-    "notebooks", "performance", "task_kinds",
+    "notebooks", "performance", "SKILL", "task_kinds",
 }  # fmt: skip
 LONGER = {"peers", "retrieval"}
 WORDS, SENTENCE, BEFORE = 700, 15, 60  # of a page; of a sentence, on average; before its first picture
