@@ -9,12 +9,15 @@ In `conf.py`: `extensions = ["bertlens.sphinxext"]`. In a page (MyST; in reStruc
     ```
 
 The code runs while the site is built, and what its last line gives (a view, a report, anything with `to_html`) is
-written into the site's folder `_bertlens`, once for each different code. The page shows the code, a still picture where
-there is one, and a link that opens the view in its place, in a frame of its own. Names stay known to later snippets of
-the same document.
+written into the site's folder `_bertlens`, once for each different code. The page shows a still picture where there is
+one, a link that opens the view in its place, in a frame of its own, and the code. Names stay known to later snippets
+of the same document.
 
-Options: `height` of the frame in pixels (600); `hide-code`; `picture`, a picture to show instead of the still one;
-`with`, options for `to_html` as in a call, such as `small=True`. Code that fails is a warning with its place.
+Options: `height` of the frame in pixels (600); `hide-code`; `fold-code`, behind “The code”; `picture`, a picture to
+show instead of the still one; `state`, the tab and state that the view opens in, as in a call: `view="why", layer=3`;
+`with`, options for `to_html` in the same way, such as `small=True`; `page-code` runs the page's blocks of Python above
+it first, for their names; `on-scroll` opens the view as soon as a reader
+scrolls to it, but for fingers and for who asks to save data. Code that fails is a warning with its place.
 """
 
 from __future__ import annotations
@@ -22,6 +25,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,33 +41,50 @@ from sphinx.util.docutils import SphinxDirective
 
 FOLDER = "_bertlens"
 STYLE = """\
-figure.bertlens { margin: 1em 0; }
+figure.bertlens { position: relative; margin: 1em 0; }
 figure.bertlens img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-figure.bertlens iframe { width: 100%; border: 0; border-radius: 4px; }
+figure.bertlens iframe { width: 100%; height: var(--height); border: 0; border-radius: 4px; }
+figure.bertlens iframe:not(.bertlens-loaded) { position: absolute; inset: 0; opacity: 0; pointer-events: none; }
+@media (max-width: 560px) { figure.bertlens iframe { height: calc(1.3 * var(--height)); } }
 figure.bertlens figcaption { text-align: left; }
 figure.bertlens .bertlens-open { display: inline-block; padding: 0.4em 0; font-weight: 600; }
 """
 SCRIPT = """\
+const open = (figure, focus) => {
+  const link = figure.querySelector("a.bertlens-open");
+  if (figure.querySelector("iframe")) return;
+  const frame = document.createElement("iframe");
+  frame.setAttribute("sandbox", "allow-scripts");
+  frame.title = figure.querySelector("figcaption").firstChild.textContent;
+  figure.style.setProperty("--height", `${figure.dataset.height}px`);
+  link.textContent = link.textContent.replace(/^Open .*? \\(/, "Loading (");
+  frame.addEventListener("load", () => {
+    figure.querySelector(".bertlens-still")?.remove();
+    frame.classList.add("bertlens-loaded");
+    link.hidden = true;
+    if (focus) frame.focus(), figure.scrollIntoView({ block: "nearest" });
+  });
+  frame.src = link.href;
+  figure.prepend(frame);
+};
 document.addEventListener("click", (event) => {
   const link = event.target.closest("figure.bertlens a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const figure = link.closest("figure");
-  const frame = document.createElement("iframe");
-  frame.setAttribute("sandbox", "allow-scripts");
-  frame.title = figure.querySelector("figcaption").firstChild.textContent;
-  frame.style.height = `${figure.dataset.height}px`;
-  frame.src = link.href;
-  figure.querySelector(".bertlens-still")?.remove();
-  figure.prepend(frame);
-  figure.querySelector(".bertlens-open").hidden = true;
-  frame.focus();
+  open(link.closest("figure"), true);
 });
+const waits = matchMedia("(pointer: coarse)").matches || navigator.connection?.saveData;
+const seen = new IntersectionObserver((entries) => {
+  for (const { target, intersectionRatio } of entries) if (intersectionRatio > 0.6) open(target, false);
+}, { threshold: 0.61 });
+addEventListener("scroll", () => {
+  if (!waits) for (const figure of document.querySelectorAll("figure.bertlens[data-scroll]")) seen.observe(figure);
+}, { once: true });
 """
 
 
 class live_view(nodes.General, nodes.Element):
-    """What stands in a document for a view: the name of its files, caption, height, megabytes."""
+    """What stands in a document for a view: the names of its page and picture, caption, height, megabytes."""
 
 
 class BertLensDirective(SphinxDirective):
@@ -71,7 +96,11 @@ class BertLensDirective(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {
         "height": directives.positive_int,
         "hide-code": directives.flag,
+        "fold-code": directives.flag,
+        "on-scroll": directives.flag,
+        "page-code": directives.flag,
         "picture": directives.path,
+        "state": directives.unchanged,
         "with": directives.unchanged,
     }
 
@@ -80,24 +109,43 @@ class BertLensDirective(SphinxDirective):
         blocks: list[nodes.Node] = []
         if "hide-code" not in self.options:
             blocks.append(nodes.literal_block(code, code, language="python"))
+        if "fold-code" in self.options:
+            folded = nodes.raw("", "<details><summary>The code</summary>", format="html")
+            blocks = [folded, *blocks, nodes.raw("", "</details>", format="html")]
         try:
-            name, has_picture, size = self._written(code)
+            page, picture, size = self._written(code)
         except Exception as error:  # noqa: BLE001 - the snippet is the author's: whatever it raises is said at its place
             message = f"this snippet of bertlens failed: {type(error).__name__}: {error}"
-            return [*blocks, self.state.document.reporter.warning(message, line=self.lineno)]
-        caption = self.arguments[0] if self.arguments else "A view of bertlens"
-        height = self.options.get("height", 600)
-        megabytes = max(1, round(size / 1e6))
-        view = live_view(name=name, has_picture=has_picture, caption=caption, height=height, megabytes=megabytes)
-        return [*blocks, view]
+            return [self.state.document.reporter.warning(message, line=self.lineno), *blocks]
+        view = live_view(
+            page=page,
+            picture=picture,
+            caption=self.arguments[0] if self.arguments else "A view of bertlens",
+            height=self.options.get("height", 600),
+            scroll="on-scroll" in self.options,
+            megabytes=max(1, round(size / 1e6)),
+        )
+        if "fold-code" in self.options:
+            return [nodes.container("", view, *blocks, classes=["bertlens-card"])]
+        return [view, *blocks]
 
-    def _written(self, code: str) -> tuple[str, bool, int]:
-        """The name of the view's files in FOLDER, without their endings; is there a picture; the bytes of its page."""
-        arguments = self.options.get("with", "")
+    def _written(self, code: str) -> tuple[str, str, int]:
+        """The names of the view's page and picture ("": none) in FOLDER; the bytes of its page."""
+        arguments, state = (self.options.get(name, "") for name in ("with", "state"))
         names = self.env.temp_data.setdefault("bertlens", {"": ""})
-        names[""] += f"{code}\n{arguments}\n"  # a later snippet is of all of those before it
+        if "page-code" in self.options:
+            above = (
+                Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8").splitlines()[: self.lineno - 1]
+            )
+            blocks = "".join(re.findall(r"^```python\n(.*?)^```", "\n".join(above), re.DOTALL | re.MULTILINE))
+            with tempfile.TemporaryDirectory() as scratch, _working_in(scratch):
+                exec(compile(blocks, self.env.docname, "exec"), names)
+            names[""] += blocks
+        names[""] += f"{code}\n{arguments}\n{state}\n"  # a later snippet is of all of those before it
         name = hashlib.sha256(names[""].encode()).hexdigest()[:16]
         value = _run(code, names)
+        for trait, setting in eval(f"dict({state})", {}).items():
+            setattr(value, trait, setting)
         folder = Path(self.env.app.outdir) / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         page = folder / f"{name}.html"
@@ -105,21 +153,34 @@ class BertLensDirective(SphinxDirective):
         if "progress" in inspect.signature(value.to_html).parameters:
             options.setdefault("progress", False)
         value.to_html(page, **options)
-        picture = self._picture(value)
+        picture, suffix = self._picture(value)
         if picture is not None:
-            (folder / f"{name}.png").write_bytes(picture)
-        return name, picture is not None, page.stat().st_size
+            (folder / f"{name}{suffix}").write_bytes(picture)
+        return page.name, f"{name}{suffix}" if picture is not None else "", page.stat().st_size
 
-    def _picture(self, value: Any) -> bytes | None:
-        """The one that was given; else the still one of a view, or of what shows a trace; None of other pages."""
+    def _picture(self, value: Any) -> tuple[bytes | None, str]:
+        """The one that was given; else the still one of a view or of its trace; None of other pages. And its suffix."""
         if "picture" in self.options:
-            return Path(self.env.relfn2path(self.options["picture"])[1]).read_bytes()
+            path = Path(self.env.relfn2path(self.options["picture"])[1])
+            self.env.note_dependency(str(path))
+            return path.read_bytes(), path.suffix
         if not hasattr(value, "_repr_mimebundle_"):
             if not hasattr(value, "trace"):
-                return None
+                return None, ""
             value = value.trace.explore()
         picture: bytes = value._repr_mimebundle_()[0]["image/png"]
-        return picture
+        return picture, ".png"
+
+
+@contextmanager
+def _working_in(folder: str) -> Iterator[None]:
+    """What a page writes by name, it writes there."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _run(code: str, names: dict[str, Any]) -> Any:
@@ -134,14 +195,15 @@ def _run(code: str, names: dict[str, Any]) -> Any:
 
 def _in_html(writer: Any, node: live_view) -> None:
     root = "../" * writer.builder.current_docname.count("/") + FOLDER
-    page, caption = f"{root}/{node['name']}.html", escape(node["caption"])
+    page, caption = f"{root}/{node['page']}", escape(node["caption"])
     still, name = "", "Open the page"
-    if node["has_picture"]:
-        picture = f'<img src="{root}/{node["name"]}.png" alt="{caption}" loading="lazy">'
+    if node["picture"]:
+        picture = f'<img src="{root}/{node["picture"]}" alt="{caption}" loading="lazy">'
         still, name = f'<a class="bertlens-still" href="{page}">{picture}</a>', "Open the live view"
     link = f'<a class="bertlens-open" href="{page}">{name} ({node["megabytes"]} MB)</a>'
+    scroll = " data-scroll" if node["scroll"] else ""
     writer.body.append(
-        f'<figure class="bertlens" data-height="{node["height"]}">{still}'
+        f'<figure class="bertlens" data-height="{node["height"]}"{scroll}>{still}'
         f"<figcaption>{caption}. {link}</figcaption></figure>"
     )
     raise nodes.SkipNode

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -59,10 +62,52 @@ def _mathml(writer: Any, node: Any) -> None:
     raise nodes.SkipNode
 
 
+# What a parameter is that means the same everywhere, said where a docstring does not say it.
+PARAMETERS = {
+    "trace": "a run: `lens.trace(text)`",
+    "traces": "runs: `lens.trace_batch(texts)`",
+    "lens": "a model and its tokenizer: `bl.Lens(model, tokenizer)`",
+    "layer": "from 0",
+    "head": "from 0",
+    "query": "the position of the token that looks, from 0",
+    "key": "the position of the token that is looked at, from 0",
+    "position": "of a token, from 0",
+    "texts": "strings or pairs of strings, or a table or file of them",
+    "text": "a string",
+    "text_pair": "a second text that is read with the first",
+    "column": "of a table, the one that has the texts",
+    "limit": "so many texts at most",
+    "truncation": "cut a text that is longer than the model reads, in place of an error",
+    "batch_size": "texts that run together",
+    "progress": "a bar, once the work has taken two seconds",
+    "seed": "of the random numbers",
+    "path": "where the file is, or is written",
+    "by": '"weight" or "norm"',
+    "dtype": "what it is computed in; as the run unless it is given",
+    "include_special": "count special tokens too",
+    "stats": "of a corpus: `bl.survey.head_stats(lens, texts)`",
+    "special_mask": "(S,), True at special tokens",
+    "segments": "(S,), the number of each token's sentence",
+    "vectors": "(n, D), a row for each token",
+    "metric": "a number of the answer: `whatif.probability(word)` and its kin",
+}
+
+
+def _unnamed(obj: Any, lines: list[str]) -> list[str]:
+    """A line for each parameter that the docstring does not name, where it means the same everywhere."""
+    try:
+        names = inspect.signature(obj).parameters
+    except (TypeError, ValueError):
+        return []
+    text = " ".join(lines)
+    lost = [name for name in names if name in PARAMETERS and not re.search(rf"\b{name}\b", text)]
+    return ["", *(f"{name}: {PARAMETERS[name]}." for name in lost)] if lost else []
+
+
 def _as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text with `code` in it: what reStructuredText would read as marks is escaped."""
     text, before, literal = [], 0, False
-    for line in lines:
+    for line in [*lines, *_unnamed(obj, lines)]:
         if line.strip().startswith("```"):
             text += [] if literal else ["", "::", "", f"    {line}"]
             literal = not literal
@@ -81,6 +126,35 @@ def _as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines[:] = text
 
 
+# Sphinx asks each page that it found for its text, which a browser refuses of a folder: here it is already.
+EXCERPTS = """\
+Search.htmlToText = (text) => text;
+const TEXTS = %s;
+window.fetch = (address) => Promise.resolve({ text: () => TEXTS[address.replace(/^[.]\\/|[.]html$/g, "")] ?? "–" });
+"""
+
+
+def _with_excerpts(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
+    if page == "search":
+        app.add_js_file("excerpts.js", loading_method="defer")
+
+
+def _plain_texts(app: Any, error: Exception | None) -> None:
+    """What is read without opening the pages: the excerpts of the search, and llms.txt, a line a page."""
+    if error is not None or app.builder.name != "html":
+        return
+    pages = {name: app.env.get_doctree(name) for name in sorted(app.env.found_docs)}
+    texts = {name: " ".join(page.astext().split()) for name, page in pages.items()}
+    (Path(app.outdir) / "_static" / "excerpts.js").write_text(EXCERPTS % json.dumps(texts), encoding="utf-8")
+    lines = ["# bertlens", "", f"> {next(pages['index'].findall(nodes.paragraph)).astext()}", ""]
+    for name, page in pages.items():
+        first = next((" ".join(one.astext().split()) for one in page.findall(nodes.paragraph)), "")
+        lines.append(f"- [{app.env.titles[name].astext()}]({name}.html): {first.partition('. ')[0][:200]}")
+    (Path(app.outdir) / "llms.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", _as_text)
+    app.connect("html-page-context", _with_excerpts)
+    app.connect("build-finished", _plain_texts)
     app.add_html_math_renderer("mathml", inline_renderers=(_mathml, None), block_renderers=(_mathml, None))

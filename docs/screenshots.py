@@ -1,5 +1,7 @@
 """The pictures of README and docs: `make screenshots` takes them from the running thing and puts them in docs/images.
 
+`python docs/screenshots.py docs/gallery.md …` takes those of the snippets in these pages alone.
+
 Wide pictures come from a live JupyterLab, narrow ones from the page that `to_html` writes.
 """
 
@@ -7,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,19 +65,21 @@ SENTENCES = (
 )
 
 
-# What the pages in docs/views show, each as its snippet makes it: the tab that is opened, and what is taken.
-VIEWS = {
-    "neurons": ("", "[data-testid=neurons]"),
-    "why": ("why", "[data-testid=why]"),
-    "matter": ("matter", "[data-testid=matter]"),
-    "norms": ("", "[data-testid=norms]"),
-    "gates": ("", "[data-testid=gates]"),
-    "geometry": ("", "[data-testid=geometry]"),
-    "corpus": ("", "[data-testid=survey]"),
-    "table": ("", "[data-testid=table]"),
-    "task": ("", ".bl-task"),
-    "present": ("", "dialog.bl-present"),
+# What is taken of a snippet's view: of the tab that it opens in, or of its kind; of the others the whole view.
+TAKEN = {
+    "survey": "[data-testid=survey]",
+    "task": ".bl-task",
+    "matter": "[data-testid=matter]",
+    "why": "[data-testid=why]",
+    "table": "[data-testid=table]",
+    "TaskView": ".bl-task",
+    "NeuronView": "[data-testid=neurons]",
+    "NormView": "[data-testid=norms]",
+    "GateView": "[data-testid=gates]",
+    "GeometryView": "[data-testid=geometry]",
 }
+SNIPPET = re.compile(r"^```(?:python|\{bertlens\}[^\n]*)\n((?::[^\n]*\n)*)(.*?)^```", re.DOTALL | re.MULTILINE)
+PICTURE = re.compile(r"^:picture: .*?((?:view|gallery)-\S+)\.png$", re.MULTILINE)
 
 
 def shoot(page: Page, name: str, selector: str = ".bertlens", height: int = 10_000) -> None:
@@ -164,29 +170,45 @@ def task(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     context.close()
 
 
-def view_pages(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
-    """Of each page in docs/views what its snippet shows."""
-    for name, (tab, selector) in VIEWS.items():
-        text = (ROOT / "docs" / "views" / f"{name}.md").read_text(encoding="utf-8")
-        *lines, last = ast.parse(re.findall(r"```\{bertlens\}[^\n]*\n(?::[^\n]*\n)*(.*?)```", text, re.S)[0]).body
-        names: dict[str, Any] = {}
-        exec(compile(ast.Module(lines, []), name, "exec"), names)
-        view = eval(compile(ast.Expression(last.value), name, "eval"), names)  # type: ignore[attr-defined]
-        if tab:
-            view.view = tab
-        path = view.to_html(folder / f"{name}.html", progress=False)
-        context, page, _ = watched(browser, path.as_uri(), viewport={"width": 950, "height": 640})
-        page.goto(path.as_uri())
-        if name == "present":
-            page.get_by_role("button", name="Present", exact=True).click()
-            for _ in range(2):
-                page.keyboard.press("ArrowRight")
-        page.locator(selector).first.wait_for()
-        page.wait_for_function("() => !document.querySelector('.bl-empty, .bl-wait')", timeout=20_000)
-        if name != "present":
-            page.locator(selector).first.evaluate("one => { one.style.padding = '12px' }")
-        shoot(page, f"view-{name}", selector, height=900)
-        context.close()
+def snippets(document: Path) -> Iterator[tuple[str, Any]]:
+    """(name of the picture, view) of each snippet that has a picture of its own, as the directive makes it."""
+    names: dict[str, Any] = {}
+    pieces = SNIPPET.findall(document.read_text(encoding="utf-8"))
+    pictures = [PICTURE.search(options) for options, _ in pieces]
+    while pictures and pictures[-1] is None:  # what stands below the last one is of no picture
+        pictures.pop()
+    for (options, code), picture in zip(pieces, pictures, strict=False):
+        *lines, last = ast.parse(code).body
+        exec(compile(ast.Module(lines if picture else [*lines, last], []), document.name, "exec"), names)
+        if picture is not None:
+            view = eval(compile(ast.Expression(last.value), document.name, "eval"), names)  # type: ignore[attr-defined]
+            state = re.search(r"^:state: (.*)$", options, re.MULTILINE)
+            for trait, setting in eval(f"dict({state[1] if state else ''})", {}).items():
+                setattr(view, trait, setting)
+            yield picture[1], view
+
+
+def snippet_pages(browser, folder: Path, documents: list[Path]) -> None:  # type: ignore[no-untyped-def]
+    """Of each snippet in docs that has a picture of its own what it shows."""
+    for document in documents:
+        for name, view in snippets(document):
+            path = view.to_html(folder / f"{name}.html", progress=False)
+            size = {"width": 950, "height": 640}
+            context, page, _ = watched(browser, path.as_uri(), viewport=size, device_scale_factor=1)
+            page.goto(path.as_uri())
+            selector = TAKEN.get(getattr(view, "view", "") or type(view).__name__, ".bertlens")
+            if name == "view-present":
+                selector = "dialog.bl-present"
+                page.get_by_role("button", name="Present", exact=True).click()
+                for _ in range(2):
+                    page.keyboard.press("ArrowRight")
+            page.locator(selector).first.wait_for()
+            page.wait_for_function("() => !document.querySelector('.bl-empty, .bl-wait')", timeout=20_000)
+            page.wait_for_timeout(1500)  # arcs are drawn, the knob has dipped
+            if selector not in (".bertlens", "dialog.bl-present"):
+                page.locator(selector).first.evaluate("element => { element.style.padding = '12px' }")
+            shoot(page, name, selector, height=640 if name.startswith("gallery") else 900)
+            context.close()
 
 
 def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
@@ -205,21 +227,25 @@ def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
         context.close()
 
 
-def main() -> None:
+def main(documents: list[str]) -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
+        if documents:
+            paths = [Path(document).resolve() for document in documents]
+            os.chdir(folder)  # for what a page writes
+            return snippet_pages(browser, Path(folder), paths)
         jupyter = Jupyter(Path(folder) / "jupyter")
         try:
             live(browser, jupyter)
             narrow(browser, Path(folder))
             corpus(browser, Path(folder))
             task(browser, Path(folder))
-            view_pages(browser, Path(folder))
+            snippet_pages(browser, Path(folder), sorted((ROOT / "docs").rglob("*.md")))
         finally:
             jupyter.stop()
             browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

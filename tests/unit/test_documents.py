@@ -25,6 +25,7 @@ from bertlens.model import families
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.tabs import TABS
 from check import changed
+from unit.test_prose import without_code
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
@@ -54,8 +55,10 @@ def encoders(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     made = pytest.importorskip("unit.tiny_encoders")
     late = pytest.importorskip("unit.sentences.test_late_interaction")
     encoder = made.encoder()
-    for one in (encoder, made.crossed(), late.late()):
-        patch.setattr(f"sentence_transformers.{type(one).__name__}", lambda _, one=one: one)
+    for one in (encoder, made.crossed(), made.sparse(), late.late()):
+        kind = type(one)  # of a folder this one; of modules what they make
+        ready = lambda folder="", one=one, kind=kind, **options: one if folder else kind(**options)  # noqa: E731
+        patch.setattr(f"sentence_transformers.{kind.__name__}", ready)
     texts = ["the cat sat on the mat.", "it was very warm"]
     return {"texts": texts, "passages": texts, "query": "warm", "sentence_transformer": encoder}
 
@@ -101,7 +104,9 @@ GIVEN = {
     "README.md": (collection, encoders, classifier),
     "docs/retrieval.md": (collection,),
     "docs/sentences.md": (encoders,),
+    "docs/sparse_encoders.md": (encoders,),
     "docs/tasks.md": (classifier,),
+    "docs/task_heads.md": (classifier,),
 }
 
 
@@ -221,17 +226,50 @@ def test_the_page_of_measures_names_them_all():
     assert [name for name in GATES if name.split()[-1] not in gates] == []
 
 
-STILLS = {"head", "compare", "similarity"}  # the still picture of a view is of its own kind there
+# Pages that are looked up and not read: tables, lists, what a maintainer needs.
+REFERENCE = {"architecture", "changes", "contributing", "glossary", "hosts", "lesson_file", "measures", "models"} | {
+    "notebooks", "performance", "SKILL", "task_kinds",
+}  # fmt: skip
+LONGER = {"peers", "retrieval"}
+WORDS, SENTENCE, BEFORE = 700, 15, 60  # of a page; of a sentence, on average; before its first picture
 
 
-def test_each_page_of_a_view_shows_that_view():
-    """Without a picture of its own it would show the atlas and a head, whatever it is about."""
-    pictures: list[bytes] = []
-    for page in (ROOT / "docs" / "views").glob("*.md"):
-        names = re.findall(r"^:picture: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-        assert len(names) == (page.stem not in STILLS), page.stem
-        pictures += [(page.parent / name).read_bytes() for name in names]
-    assert len(pictures) == 10 == len(set(pictures))
+def to_read() -> list[Path]:
+    """Pages of the site for a reader, each with one job."""
+    pages = [page for page in PAGES if page.parent.name in ("docs", "views")]
+    return [page for page in pages if page.stem not in REFERENCE | LONGER]
+
+
+def prose(page: Path) -> str:
+    """Without code, formulas, tables and the marks of a list of pages."""
+    text = without_code(page.read_text(encoding="utf-8"))
+    return re.sub(r"(?m)^(?:\||:::|\$\$).*$", "", text)
+
+
+def sentences(text: str) -> list[str]:
+    pieces = re.split(r"(?<=[.!?:;])\s|\n\s*\n|\n\s*- ", text)
+    return [piece for piece in pieces if len(piece.split()) > 2 and not piece.lstrip().startswith("#")]
+
+
+@pytest.mark.parametrize("page", to_read(), ids=lambda page: page.stem)
+def test_a_page_to_read_is_short_and_begins_with_a_picture(page: Path):
+    text = page.read_text(encoding="utf-8")
+    words = without_code(text).split()
+    assert len(words) <= WORDS
+    lengths = [len(sentence.split()) for sentence in sentences(prose(page))]
+    assert sum(lengths) <= SENTENCE * len(lengths)
+    above = re.split(r"!\[|```\{bertlens\}", text)
+    assert len(above) > 1 and len(without_code(above[0]).split()) <= BEFORE
+
+
+def test_each_view_shows_itself():
+    """Without a picture of its own a page would show the atlas and a head, whatever it is about."""
+    views = {page: re.findall(r"^:picture: (\S+)$", page.read_text("utf-8"), re.MULTILINE) for page in PAGES
+             if page.parent.name == "views" or page.stem == "gallery"}  # fmt: skip
+    assert len(views) == 14 and {len(names) for page, names in views.items() if page.stem != "gallery"} == {1}
+    pictures = [(page.parent / name).read_bytes() for page, names in views.items() for name in names]
+    assert len(pictures) == 13 + 20 == len(set(pictures))
+    assert sum(path.stat().st_size for path in (ROOT / "docs" / "images").glob("gallery-*.png")) <= 2_000_000
 
 
 def test_what_the_documentation_asks_heads_is_in_their_menu():

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from unit.test_prose import without_code
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHECKS = ROOT / "tests" / "notebooks" / "checks"
@@ -24,6 +26,9 @@ ASSERTIONS = {
     "03": 22,
     "04": 30,
 }  # how many there were in the cells themselves, before they stood in checks/
+
+
+WORDS = 900
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
@@ -52,6 +57,28 @@ def test_the_first_cell_says_what_one_can_do_after_it_and_in_how_many_minutes(pa
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_says_what_one_will_see_hides_its_set_up_and_has_a_guess_before_a_reveal(path):
+    found = cells(path)
+    texts = [cell["source"] if cell["cell_type"] == "markdown" else "" for cell in found]
+    words = len(without_code("\n\n".join(texts)).split())
+    assert words <= WORDS
+    first = next(cell for cell in found if cell["cell_type"] == "code")
+    assert first["source"].startswith("# On Google Colab") and first["metadata"]["jupyter"]["source_hidden"]
+    if path.stem == "workshop":  # its lessons ask
+        return
+    assert re.search(r"^\*\*You will see\*\* ", texts[0], re.MULTILINE)
+    folded = [at for at, cell in enumerate(found) if cell["metadata"].get("jupyter", {}).get("outputs_hidden")]
+    guesses = [at for at, text in enumerate(texts) if re.search(r"\*\*Guess:\*\*.*click\s+the\s+dots", text, re.DOTALL)]
+    assert any(guess < at <= guess + 3 for guess in guesses for at in folded)
+
+
+def test_the_tour_ends_at_the_view_that_it_began_with():
+    *_, text, last = cells(NOTEBOOKS[0])
+    assert last["source"] == "first" and text["cell_type"] == "markdown"
+    assert any(cell["source"].endswith(".explore()\nfirst") for cell in cells(NOTEBOOKS[0]))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_checks_are_of_cells_that_are_there_and_no_fewer_than_they_were(path):
     checks = CHECKS / f"{path.stem}.py"
     text = checks.read_text(encoding="utf-8") if checks.is_file() else ""
@@ -68,7 +95,7 @@ def test_a_notebook_that_is_opened_alone_finds_its_studies(tmp_path):
     codes = {path.stem: [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"] for path in NOTEBOOKS}
     counting = [code[0] for code in codes.values() if any("from studies import" in source for source in code)]
     [ends] = {tuple(first.splitlines()[-4:]) for first in counting}
-    assert len(counting) == 11
+    assert len(counting) == 12
     run = [sys.executable, "-c", "\n".join(["import sys", *ends, "from studies import texts", "print(texts.__file__)"])]
     done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
     assert Path(done.stdout.strip()) == ROOT / "notebooks" / "studies" / "texts.py", done.stderr

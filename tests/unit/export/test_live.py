@@ -232,7 +232,7 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     assert f"{len(smaller.encode()) / 1e6:.0f} MB with `small=True`" in readme
     for is_small, made in ((False, page), (True, smaller)):
         assert 0.95 < live.cost(trace, is_small).size / len(made.encode()) < 1.05
-    teaching = (Path(__file__).parents[3] / "docs" / "teaching.md").read_text("utf-8")
+    teaching = (Path(__file__).parents[3] / "docs" / "handing_out.md").read_text("utf-8")
     told = [int(size) * 1e6 for size in re.findall(r"\| (\d+) MB \|", teaching)]
     made = [live.cost(trace, is_small, is_hosted).size for is_small, is_hosted in ((0, 0), (1, 0), (0, 1))]
     assert told == pytest.approx(made, rel=0.08)  # the cost is of a page without a lesson
