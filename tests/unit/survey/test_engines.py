@@ -16,11 +16,10 @@ import pytest
 from bertlens.survey import HeadStats, head_stats
 from unit import survey_naive as naive
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "past_one_machine.md").read_text(encoding="utf-8")
-PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-SCRIPTS = re.findall(r"^```\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+PYTHON, SCRIPTS = ([code for mark, code in FENCES if mark == kind] for kind in ("python", ""))
 TEXTS = [f"The cat sat on the mat, and it was warm on day {day}." for day in range(128)]
 
 
@@ -39,6 +38,8 @@ def alone(embedded_lens: Any) -> HeadStats:
     return head_stats(embedded_lens, TEXTS, progress=False)
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("engine", "number"), [("bertlens", 0), ("joblib", 1), ("dask.bag", 2), ("datasets", 3), ("ray.data", 4)]
 )
@@ -57,6 +58,8 @@ def test_engines(engine: str, number: int, alone: HeadStats) -> None:
     same(names["stats"], alone)
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("program", ["bash", "xargs", "make"])
 def test_scripts(program: str, alone: HeadStats, tmp_path: Path) -> None:
     """Of Slurm, with its number of a job in the environment; of xargs; of make, whose second run has nothing to do."""
