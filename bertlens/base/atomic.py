@@ -33,7 +33,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
                 yield out
                 out.flush()
             if not special:
-                _replace(draft, path)
+                _move(draft, path)
         finally:
             if not special:
                 draft.unlink(missing_ok=True)
@@ -41,7 +41,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
-def _replace(draft: Path, path: Path) -> None:
+def _move(draft: Path, path: Path) -> None:
     """On Windows a file that another program has open is not replaced: one that looks at each new file, as searches and
     scanners do, is waited for. Raises ExportError where it stays so."""
     for seconds in WAITS:

@@ -19,6 +19,11 @@ def path(text: str) -> Path:
     return Path(text).expanduser()
 
 
+def source(text: str) -> Path | str:
+    """A path, or the address of a data set of the hub, whose slashes stay."""
+    return text if text.startswith("hf://") else path(text)
+
+
 def layer_list(text: str) -> list[int]:
     """ "0,1,5" -> [0, 1, 5]."""
     try:
@@ -49,7 +54,7 @@ LEARNING = (
 DEMO = (argument("--folder", type=path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
 RESULTS = (
     argument("files", type=path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
-    argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="and CLASS-chart.html"),
+    argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="or .parquet; and CLASS-chart.html"),
     FORCE,
 )
 HTML = (
@@ -85,8 +90,8 @@ HANDOUT = (
 SURVEY = (
     argument(
         "corpus",
-        type=path,
-        help="a text a line; .csv, .tsv, .parquet, .jsonl, .json, .conllu, .conll; also .gz",
+        type=source,
+        help="a text a line; .csv, .tsv, .parquet, .jsonl, .json, .conllu, .conll; also .gz; a folder of one kind; hf://",
     ),
     argument("-o", "--output", type=path, required=True, metavar="STATS.npz", help="the file to write"),
     MODEL,
@@ -102,7 +107,7 @@ SURVEY = (
 REPORT = (
     argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
     argument(
-        "corpus", nargs="?", type=path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
+        "corpus", nargs="?", type=source, help="as for survey (default: excerpts of two books); .conllu: syntax too"
     ),
     argument(
         "-o", "--output", type=path, required=True, metavar="REPORT.html", help="and REPORT-numbers.json; or .json"
@@ -128,8 +133,8 @@ TASK = (
     argument("model", help="hub name or folder of a classifier of texts"),
     argument(
         "examples",
-        type=path,
-        help="a table (.csv, .tsv, .parquet), .jsonl, .json; of tags .conll; also .gz",
+        type=source,
+        help="a table (.csv, .tsv, .parquet), .jsonl, .json; of tags .conll; also .gz; a folder of one kind; hf://",
     ),
     argument("-o", "--output", type=path, required=True, metavar="TASK.html", help="the page to write"),
     argument("--text", default="text", metavar="COLUMN", help="column of the texts (default: %(default)s)"),

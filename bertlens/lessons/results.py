@@ -7,6 +7,7 @@ import binascii
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ..base.atomic import replacing
 from ..base.outputs import check_outputs, sign
 from ..base.textfile import text_of
 from ..errors import InputError
-from ..export.arrays import inert
+from ..export import table_file
 from .classpage import page_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ COLUMNS: dict[str, Any] = {
     "skipped": False,
     "written": "",
 }
+
+HEAD = ("lesson", "name", "double")  # the first columns of a class's table
 
 
 def results(done: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -85,14 +88,15 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
     """Write a class's table from files of result lines, and beside class.csv the page class-chart.html with a chart a
     step; what was read and what not, in words.
 
-    CSV: lesson, name, double (the same name has another line for this lesson), and the columns of COLUMNS; one row a
-    step. What a reader typed that a spreadsheet would take for a formula begins with an apostrophe. Raises InputError
-    where no line can be read, and as `check_outputs`, ExportError where the file cannot be written.
+    Columns: lesson, name, double (the same name has another line for this lesson), and those of COLUMNS; one row a
+    step. As Parquet where the output is so named, else as CSV, where what a reader typed that a spreadsheet would take
+    for a formula begins with an apostrophe. Raises InputError where no line can be read, and as `check_outputs`,
+    ExportError where the file cannot be written.
     """
     import pandas as pd
 
     chart = output.with_name(f"{output.stem}-chart.html")
-    check_outputs("results", [output], files, force=force, is_earlier=_is_table)
+    check_outputs("results", [output], files, force=force, is_earlier=partial(table_file.begins, HEAD))
     check_outputs("results", [chart], files, force=force)
     tables: list[pd.DataFrame] = []
     unread, names = [], Counter[tuple[str, str]]()
@@ -118,22 +122,15 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
     del table["reader"]
     double = [names[lesson, name] > 1 for lesson, name in zip(table["lesson"], table["name"], strict=True)]
     table.insert(2, "double", double)
-    for column in ("lesson", "name", "act", "guess", "truth", "written"):
-        table[column] = [inert(str(text)) for text in table[column]]
-    with replacing(output) as out:
-        # the ends of the lines are such that a "\r" in what a reader typed is quoted
-        out.write(table.to_csv(index=False, lineterminator="\r\n").encode("utf-8", "replace"))
+    columns = ["lesson", "name", "act", "guess", "truth", "written"]
+    table[columns] = table[columns].astype(str)
+    table_file.write(table, output)
     with replacing(chart) as out:
         out.write(page.encode("utf-8", "replace"))
     sign(chart, "results")
     return "\n".join(
         [f"{output}, {chart.name}: {len(tables)} results, {sum(n > 1 for n in names.values())} names doubled", *unread]
     )
-
-
-def _is_table(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.readline().strip() == ",".join(["lesson", "name", "double", *COLUMNS]).encode()
 
 
 def checksum(text: str) -> str:

@@ -20,7 +20,7 @@ from .shards import run_shard
 def run(
     load: Callable[[], Lens],
     *,
-    corpus: Path | None,
+    corpus: Path | str | None,
     output: Path,
     claims: str | None,
     minutes: float,

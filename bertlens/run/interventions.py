@@ -66,6 +66,22 @@ class Run:
         changed = any(not change.needs_attention for row in self.rows for change in row)
         return changed or bool(self.start or self.watch or self.keep)
 
+    @functools.cached_property
+    def _layer_states(self) -> tuple[list[Tensor], list[Callable[[Tensor], Any]]]:
+        """What `states` and `wrappers` of a later run are; none where its layers hand on more than a state, or were not
+        watched."""
+        try:
+            wrappers = wrapped(self.outputs)
+        except ModelError:
+            return [], []
+        return [output[0] if isinstance(output, tuple) else output for output in self.outputs], wrappers
+
+    def branch(self, rows: Sequence[Sequence[Change]], layer: int) -> Run:
+        """The same pass with changes of which none is before a layer: where the layers of this one were watched, those
+        before it are not computed again."""
+        states, wrappers = self._layer_states
+        return Run(rows, layer if states else 0, states, wrappers)
+
     def in_attention(self) -> list[list[Change]]:
         """Per row, what is done in the attention call that runs."""
         return [[c for c in row if c.needs_attention and c.touches(self.calls)] for row in self.rows]

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.atomic import text_file
 from ..base.paths import as_path
 from ..errors import InputError, check_number
-from . import table_file
+from ..export import table_file
 from .collection import Collection
 from .near_duplicates import near_duplicates
 from .ranked_lists import RankedLists

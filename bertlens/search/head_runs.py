@@ -15,7 +15,7 @@ from ..lens import Lens
 from ..run.attention_weights import check_precision
 from ..run.changes import Off
 from ..run.forward import output_of
-from ..run.interventions import Run, wrapped
+from ..run.interventions import Run
 from ..run.masks import mask_slopes
 from ..sentences.encoders import PlainEncoder, SentenceEncoder
 from ..sentences.late_interaction import LateEncoder
@@ -89,15 +89,8 @@ class HeadRuns(ABC):
     def _batch(self, batch: Sequence[Input], inputs: dict[str, Tensor], sites: Sequence[HeadSite]) -> np.ndarray:
         baseline = Run(watch=bool(sites) and self._lens.borrowed.adapter is not None)
         outputs = [self._read(output_of(self._lens.borrowed, inputs, baseline), inputs, batch)]
-        states: list[Tensor] = []
-        wrappers: list[Any] = []
-        try:
-            wrappers = list(wrapped(baseline.outputs))
-            states = [output[0] if isinstance(output, tuple) else output for output in baseline.outputs]
-        except ModelError:
-            pass  # then every layer is computed, each time
         for site in sites:
-            run = Run([[Off(*site)]] * len(batch), site.layer if states else 0, states, wrappers)
+            run = baseline.branch([[Off(*site)]] * len(batch), site.layer)
             outputs.append(self._read(output_of(self._lens.borrowed, inputs, run), inputs, batch))
         return torch.stack(outputs).detach().float().cpu().numpy()
 

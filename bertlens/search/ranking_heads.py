@@ -66,7 +66,7 @@ class RankingHeads:
     failures: int  # of them, whose gap was measured
     tests: int
     depth: int
-    is_whole: bool  # False where it was stopped: then of the questions that were done
+    is_whole: bool  # False where it was stopped: then of the questions that were done, perhaps estimates alone
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -76,6 +76,8 @@ class RankingHeads:
     @property
     def said(self) -> str:
         """What was measured and found, in a few sentences."""
+        if not self.tests and not self.is_whole:
+            return "It was stopped before a head could be tested: estimates are of the questions that were done."
         sentences = [
             *(f"Without {row.head} {clause}." for row in self.findings.itertuples() for clause in _clauses(row))
         ]
@@ -143,9 +145,9 @@ def heads(
     study = Study(collection, head_runs(lens, query, passage, batch_size), progress)
     if progress or is_watched():
         say(study.cost(choice, plan, n), progress)
-    estimates = study.estimates(choice)
+    *estimates, is_whole = study.estimates(choice)
     sites = sorted(study.runs.sites[at] for at in np.argsort(-np.abs(estimates[0]), kind="stable")[:n])
-    is_whole = study.run(plan, sites)
+    is_whole = is_whole and study.run(plan, sites)
     ndcg = _ndcg(collection, plan.lists, study.of_lists)
     return _told(study.runs.sites, sites, estimates, study.of_gaps, ndcg, depth, is_whole)
 
@@ -179,7 +181,7 @@ class Study:
 
     def cost(self, choice: Sequence[Case], plan: Trials, n: int) -> str:
         """What the study will take, in one line, from a pass over some of its inputs."""
-        estimated = {x for case in choice for x in self._inputs(case.query, [case.wrong, case.right, case.neighbour])}
+        estimated = sum(len(self._inputs_of(choice[start : start + AHEAD])) for start in range(0, len(choice), AHEAD))
         run = [*dict.fromkeys(x for _, query, passages in plan.steps() for x in self._inputs(query, passages))]
         sample = run[:: -(-len(run) // TIMED)]
         began = time.perf_counter()
@@ -188,32 +190,56 @@ class Study:
         sites = self.runs.sites
         n = min(n, len(sites))
         passes = 1 + n * float(np.mean([1 - site.layer / self.runs.n_layers for site in sites]))
-        took = seconds * ((1 + 2 * BACKWARD) * len(estimated) + passes * len(run))
+        took = seconds * ((1 + 2 * BACKWARD) * estimated + passes * len(run))
         duration = f"{max(1.0, took):.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
         return (
             f"{n} of {len(sites)} heads, {len(plan.lists):,} questions, {len(run):,} texts: about {duration}; Ctrl-C "
             "ends it, and what was done counts"
         )
 
-    def estimates(self, choice: Sequence[Case]) -> tuple[np.ndarray, np.ndarray]:
+    def _inputs_of(self, cases: Sequence[Case]) -> list[Input]:
+        """What is read for the passages of cases, each once."""
+        return [*dict.fromkeys(x for case in cases for x in self._inputs(case.query, case[1:4]))]
+
+    def estimates(self, choice: Sequence[Case]) -> tuple[np.ndarray, np.ndarray, bool]:
         """(L · H,) each, what a mean gains to first order by each head off: of the leads of right passages over their
-        neighbours, and of the gaps of failures; NaN where there is none."""
-        inputs = [*dict.fromkeys(x for case in choice for x in self._inputs(case.query, case[1:4]))]
+        neighbours, and of the gaps of failures; NaN where there is none. False where an interrupt ended it: then of
+        the cases that were done. It raises where too little was."""
+        sums, counts = np.zeros((2, len(self.runs.sites))), np.zeros(2)
+        is_whole = True
+        with bar(len(choice), "question", "all heads, estimated", self._progress) as progress_bar:
+            try:
+                for start in range(0, len(choice), AHEAD):
+                    cases = choice[start : start + AHEAD]
+                    gains, sizes = self._slopes(cases)
+                    sums, counts = sums + gains, counts + sizes  # a window counts whole or not at all
+                    progress_bar.update(len(cases))
+            except KeyboardInterrupt:
+                if counts[0] < FEWEST_TESTED:
+                    raise
+                is_whole = False
+                _warn(f"estimates over {counts[0]:.0f} of {len(choice)} questions")
+        leads, gaps = (total / n if n else np.full(len(total), math.nan) for total, n in zip(sums, counts, strict=True))
+        return leads, gaps, is_whole
+
+    def _slopes(self, cases: Sequence[Case]) -> tuple[np.ndarray, list[int]]:
+        """(2, L · H) the sums over cases of what `estimates` means, and of how many leads and gaps."""
+        inputs = self._inputs_of(cases)
         outputs = dict(zip(inputs, self.runs.outputs(inputs).swapaxes(0, 1), strict=True))
-        leads = [(case.query, [case.right, case.neighbour]) for case in choice]
-        gaps = [(case.query, [case.wrong, case.right]) for case in choice if case.fails]
-        means = []
-        for pairs in (leads, gaps):
+        leads = [(case.query, [case.right, case.neighbour]) for case in cases]
+        gaps = [(case.query, [case.wrong, case.right]) for case in cases if case.fails]
+        gains = np.zeros((2, len(self.runs.sites)))
+        for row, pairs in enumerate((leads, gaps)):
             weights: dict[Input, np.ndarray] = {}
             for query, passages in pairs:
                 slopes = self.runs.slopes_of(*self._texts(query, passages), (1.0, -1.0), outputs)
                 for source, slope in slopes.items():
-                    weights[source] = weights.get(source, 0) + slope / len(pairs)
-            means.append(self.runs.slopes(weights).ravel() if pairs else np.full(len(self.runs.sites), math.nan))
-        return means[0], means[1]
+                    weights[source] = weights.get(source, 0) + slope
+            gains[row] = self.runs.slopes(weights).ravel()
+        return gains, [len(leads), len(gaps)]
 
     def run(self, plan: Trials, sites: Sequence[HeadSite]) -> bool:
-        """Fill `of_gaps` and `of_lists`; False where an interrupt ended it. It raises where too little was done."""
+        """Fill `of_gaps` and `of_lists`; False where an interrupt ended it."""
         steps = [*plan.steps()]
         uses = Counter(x for _, query, passages in steps for x in self._inputs(query, passages))
         outputs: dict[Input, np.ndarray] = {}
@@ -232,14 +258,14 @@ class Study:
                     outputs = {x: output for x, output in outputs.items() if uses[x] > 0}
                     progress_bar.update(len(window))
             except KeyboardInterrupt:
-                if max(len(self.of_gaps), len(self.of_lists)) < FEWEST_TESTED:
-                    raise
-                if not is_watched():
-                    warnings.warn(
-                        f"interrupted: heads over {len(self.of_lists)} of {len(plan.lists)} questions", stacklevel=4
-                    )
+                _warn(f"heads over {len(self.of_lists)} of {len(plan.lists)} questions")
                 return False
         return True
+
+
+def _warn(done: str) -> None:
+    if not is_watched():
+        warnings.warn(f"interrupted: {done}", stacklevel=5)
 
 
 def cases_of(
@@ -276,7 +302,7 @@ def _ndcg(collection: Collection, lists: dict[int, list[int]], scores: dict[int,
 def _told(
     all_sites: Sequence[HeadSite],
     sites: Sequence[HeadSite],
-    estimates: tuple[np.ndarray, np.ndarray],
+    estimates: Sequence[np.ndarray],
     of_gaps: dict[int, np.ndarray],
     ndcg: np.ndarray,
     depth: int,

@@ -13,8 +13,10 @@ from ..base.atomic import text_file
 from ..base.outputs import check_outputs, sign
 from ..base.shards import Shard
 from ..errors import InputError, check_number
+from ..export import table_file
 from ..lens import Lens
-from . import metrics, paired, shards, table_file
+from ..trace.provenance import model_provenance, short_provenance
+from . import metrics, paired, shards
 from .hard_negatives import check_ending
 from .reading import collection, texts
 from .retrieval_run import Retrieval, retrieval
@@ -75,13 +77,13 @@ def run(
         raise InputError("--in-order numbers the questions of a file: name it by --queries")
     numbers = output if kind == ".json" else output.with_name(f"{output.stem}-numbers.json")
     inputs = [corpus, queries, relevance, check]
-    is_table = kind in (".csv", ".parquet")
-    check_outputs("retrieval", [output], inputs, force=force, is_earlier=partial(_begins, HEAD) if is_table else None)
+    is_earlier = partial(table_file.begins, HEAD) if kind in (".csv", ".parquet") else None
+    check_outputs("retrieval", [output], inputs, force=force, is_earlier=is_earlier)
     if hard_negatives is not None:
         negatives = check_number(negatives, "--negatives is how many of a question to take,", 1)
         if hard_negatives in (output, numbers):
             raise InputError(f"{hard_negatives} is written already: name another file for --hard-negatives")
-        is_earlier = partial(_begins, TRIPLET)
+        is_earlier = partial(table_file.begins, TRIPLET)
         check_outputs("retrieval", [check_ending(hard_negatives)], inputs, force=force, is_earlier=is_earlier)
     check_outputs("retrieval", [numbers], inputs, force=force)
     if check is not None:
@@ -100,7 +102,7 @@ def run(
         tables = search.probe() if probe else None, search.heads() if heads else None
         text_file(page(search, *tables), output)
         sign(output, "retrieval")
-    elif is_table:
+    elif kind != ".json":
         table_file.write(question_table(search), output)
     print(f"{output}: {search.lens.model_name}. {quality}")
     if hard_negatives is not None:
@@ -114,7 +116,10 @@ def run(
 
 
 def question_table(search: Retrieval) -> pd.DataFrame:
-    """A row a judged question: query, question, the measures, those of BM25, and of a failure wrong, right, …, kind."""
+    """A row a judged question: query, question, the measures, those of BM25, and of a failure wrong, right, …, kind.
+
+    `attrs`: "provenance" of the model, and "units" of the measures.
+    """
     import pandas as pd
 
     collection = search.collection
@@ -122,25 +127,8 @@ def question_table(search: Retrieval) -> pd.DataFrame:
     by_words = metrics.by_question(search.bm25_lists, collection).add_prefix("BM25 ")
     questions = dict(zip(collection.query_ids, collection.queries, strict=True))
     head = pd.DataFrame({HEAD[1]: [questions[name] for name in now.index]}, index=now.index)
-    return (
-        pd.concat([head, now, by_words, search.failures().set_index("query")], axis=1)
-        .rename_axis("query")
-        .reset_index()
-    )
-
-
-def _begins(columns: list[str], path: Path) -> bool:
-    """Whether a file is a table of this command, by its first columns."""
-    if path.suffix.lower() != ".parquet":
-        begin = f'{{"{columns[0]}":' if path.suffix.lower() == ".jsonl" else ",".join(columns)
-        with path.open("rb") as file:
-            return file.readline().startswith(begin.encode())
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import read_schema
-    except ImportError:
-        return False
-    try:
-        return list(read_schema(path).names[: len(columns)]) == columns
-    except (OSError, ArrowException):
-        return False
+    table = pd.concat([head, now, by_words, search.failures().set_index("query")], axis=1)
+    table = table.rename_axis("query").reset_index()
+    units = dict.fromkeys([*now, *by_words], "0 to 1")
+    table.attrs = {"provenance": short_provenance(model_provenance(search.lens.borrowed)), "units": units}
+    return table

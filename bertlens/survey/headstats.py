@@ -20,7 +20,8 @@ from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError, SelectionError, check_index, check_number, excerpt
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
-from ..measures.statistics import SURVEY_NAMES
+from ..measures.statistics import STATISTICS, SURVEY_NAMES
+from ..trace.provenance import short_provenance
 from ..trace.trace import Trace
 from .corpus import Item, digest
 from .head_tables import gate_shares, heads_of
@@ -273,7 +274,8 @@ class HeadStats:
         """DataFrame(layer, head, previous, next, self, first, separator, ..., entropy, ..., k90), one row per head.
 
         by: "weight", rows are α; "norm", rows are ‖αf‖ / Σ_j ‖αf‖. average: "text", each text weighs the same (Clark et
-        al. 2019); "token", each token does. What is counted how: statistics.row_statistics. `table.attrs` says both.
+        al. 2019); "token", each token does. What is counted how: statistics.row_statistics. `table.attrs` says both,
+        with the units, and where the numbers come from.
         Raises SelectionError for another `by` or `average`, InputError where there are no texts or no norms.
         """
         import pandas as pd
@@ -281,7 +283,9 @@ class HeadStats:
         self._check_by(by)
         means = self._mean(by, average)
         table = pd.DataFrame(heads_of(self.shape) | {name: means[k].ravel() for k, name in enumerate(SURVEY_NAMES)})
-        table.attrs = {"by": by, "average": average, "special_rows": "counted", "texts": self.n_texts}
+        units = {name: STATISTICS[name].unit for name in SURVEY_NAMES}
+        table.attrs = {"by": by, "average": average, "special_rows": "counted", "texts": self.n_texts, "units": units}
+        table.attrs["provenance"] = short_provenance(self.provenance)
         return table
 
     def gates(self, by_length: bool = False) -> pd.DataFrame:
@@ -296,7 +300,8 @@ class HeadStats:
 
         if not by_length:
             table = gate_shares(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
-            table.attrs = {"texts": self.n_texts, "tokens": self.span}
+            table.attrs = {"texts": self.n_texts, "tokens": self.span, "units": {"share": "share of texts"}}
+            table.attrs["provenance"] = short_provenance(self.provenance)
             return table
         tables = []
         for place, tally in sorted(self.bins.items()):

@@ -15,7 +15,13 @@ from .survey_run import head_stats
 
 
 def run(
-    load: Callable[[], Lens], corpus: Path, output: Path, *, resume: bool = False, force: bool = False, **options: Any
+    load: Callable[[], Lens],
+    corpus: Path | str,
+    output: Path,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    **options: Any,
 ) -> None:
     """options: as of `head_stats`. Raises BertLensError for an output that is there, and where it was stopped."""
     check_apart(output, [corpus])

@@ -46,9 +46,10 @@ def head_stats(
 
     corpus: an iterable of texts, (text, text) pairs, lists of words or Traces; a table (pandas, polars, Arrow, a data
     set of Hugging Face, also a streaming one, {name: column}, .csv, .tsv, .parquet, .json); .jsonl; .conllu and .conll,
-    whose words they are; any other file is a text a line. Files may be gzipped. column: of a table, two of pairs
-    (default: "text"; "a" and "b", or "text" and "text_pair", where they are there); a note says which was taken. lens
-    may be None where the corpus holds Traces only.
+    whose words they are; any other file is a text a line; a folder of such files, all of one kind;
+    "hf://datasets/OWNER/NAME#SPLIT". Files may be gzipped. column: of a table, two of pairs (default: "text"; "a" and
+    "b", or "text" and "text_pair", where they are there); a note says which was taken. lens may be None where the
+    corpus holds Traces only.
     truncation: cut texts that are too long for the model, instead of an error. limit: only the first so many texts.
     resume: statistics (or their file) of a run over this corpus that ended early; texts counted then are skipped.
     save: .npz file, written at the end, after an interrupt or error, and every half minute or so, by one run at a time.

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from ..base.progress import Bar, bar, is_watched
-from ..errors import ClusterError, ModelError
+from ..errors import ClusterError
 from ..run.changes import Change
-from ..run.interventions import Run, wrapped
+from ..run.interventions import Run
 from ..run.masks import mask_slopes
 from .ablations import Ablation, Site
 from .batch_answers import WINDOW, answers_of, checked
@@ -130,13 +130,6 @@ def batch_effects(
     lengths = batch.inputs["attention_mask"].sum(1).tolist()
     baseline = Run(watch=task.lens.borrowed.adapter is not None)
     answers = answers_of(task.lens, task.examples, batch, baseline)
-    states: list[Tensor] = []
-    wrappers: list[Any] = []
-    try:
-        wrappers = list(wrapped(baseline.outputs))
-        states = [output[0] if isinstance(output, tuple) else output for output in baseline.outputs]
-    except ModelError:
-        pass  # then every layer is computed, each time
     losses, right = [], []
     for site in [None, *sites]:
         scores = []
@@ -146,8 +139,7 @@ def batch_effects(
                     [ablation.change(site, row, draw, tokens, padded)]
                     for row, tokens in zip(batch.texts, lengths, strict=True)
                 ]
-                run = Run(changes, site.layer if states else 0, states, wrappers)
-                answers = answers_of(task.lens, task.examples, batch, run)
+                answers = answers_of(task.lens, task.examples, batch, baseline.branch(changes, site.layer))
             scores.append(task.scores_of(checked(answers, batch, task.examples), rows))
         draws = np.array([column for column, _ in scores])
         losses.append(draws[0] + (draws - draws[0]).mean(0))  # draws that are all alike have exactly this mean

@@ -10,6 +10,7 @@ from typing import Any
 from ..base.notes import note
 from ..base.paths import as_path
 from ..errors import InputError, excerpt
+from ..text.folders import folder_table, hub_table, is_hub
 from ..text.table_files import Records, kind_of_file, separated, table_file
 from ..text.tables import Columns, Table, cells_of, check_names, place_of, plain, table_of
 from ..text.word_lines import KINDS, word_table
@@ -25,11 +26,17 @@ def columns(
     """The columns of these names, and those optional ones that are there; of a stream the first `limit` rows alone.
 
     examples: a file (.csv, .tsv, .txt: a table whose separator and dialect are found; .jsonl, .json, .parquet; also
-    gzipped; of tags .conll and its like, a word a line), a table as `text.tables.table_of` takes, dictionaries, or
+    gzipped; of tags .conll and its like, a word a line), a folder of such tables or rows, a data set of the hub
+    (hf://datasets/OWNER/NAME#SPLIT), a table as `text.tables.table_of` takes, dictionaries, or
     (text, label) pairs, where the text may be a pair. lists: of tags; two words are no pair of texts.
     Raises InputError that names the row, the column or the file for anything else.
     """
-    content = _file(as_path(examples, "a file of examples"), names, lists) if _is_path(examples) else table_of(examples)
+    if is_hub(examples):
+        content: Table | Records | None = hub_table(examples)
+    elif _is_path(examples):
+        content = _file(as_path(examples, "a file of examples"), names, lists)
+    else:
+        content = table_of(examples)
     if isinstance(content, Table):
         check_names(content.names, names, content.source, WAY)
         selection = [*names, *(name for name in optional if name in content.names and name not in names)]
@@ -92,7 +99,7 @@ def _file(path: Path, names: Sequence[Any], lists: bool) -> Table | Records:
         return word_table(path, names[0], names[-1])
     if kind == "txt":
         return separated(path, [names])
-    content = table_file(path, [names])
+    content = folder_table(path, [names]) if path.is_dir() else table_file(path, [names])
     if content is None:
         raise InputError(f"{path.name} is no file of examples: give .csv, .tsv, .jsonl, .json or .parquet")
     return content

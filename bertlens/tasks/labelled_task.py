@@ -52,10 +52,10 @@ def task(
     word; a masked language model the word at the one [MASK] of each text, one token; a cross-encoder and an encoder of
     sentences a score for a pair of texts, beside which the model's own is read.
     examples: a file (.csv, .tsv: the separator is found; .jsonl, .json, .parquet; also gzipped; of tags .conll, a word
-    a line), a table (pandas, polars, Arrow, {name: column}), a data set of Hugging Face (one split, also streaming),
-    dictionaries, or (text, label) pairs, where a text may be a pair. text, text_pair, label: the columns; a column
-    "text_pair" is read without being named. Words and tags are lists, also as a frame's .to_csv writes them, or texts
-    with a space between two.
+    a line), a folder of such tables, "hf://datasets/OWNER/NAME#SPLIT", a table (pandas, polars, Arrow, {name: column}),
+    a data set of Hugging Face (one split, also streaming), dictionaries, or (text, label) pairs, where a text may be a
+    pair. text, text_pair, label: the columns; a column "text_pair" is read without being named. Words and tags are
+    lists, also as a frame's .to_csv writes them, or texts with a space between two.
     A class or tag is its name in the model's config, in either case; of classes that numbers name ("-1", "1 star") its
     number; else its place from 0. Names that a data set has for its numbers are names. 1, 1.0 and "1" are one label.
     Tags of entities may be written in another scheme than the model's. Where a label could be read in two ways a

@@ -13,6 +13,7 @@ from ..base.outputs import check_outputs, sign
 from ..base.shards import WHOLE, Shard
 from ..errors import BertLensError, InputError
 from ..lens import Lens
+from ..text.folders import is_hub
 from . import shards
 from .importance import Heads
 from .labelled_task import Task, task
@@ -20,7 +21,7 @@ from .labelled_task import Task, task
 
 def run(
     load: Callable[[], Lens],
-    examples: Path,
+    examples: Path | str,
     output: Path,
     *,
     heads: int,
@@ -47,7 +48,7 @@ def run(
     if output.suffix.lower() != (".html" if stage is None else ".npz"):
         what = "the page of a task is an .html file" if stage is None else "a part of a task is an .npz file"
         raise InputError(f"{what}: {output.name} is none")
-    if not examples.is_file():
+    if not is_hub(examples) and not Path(examples).exists():
         raise InputError(f"no examples at {examples}: give a .csv, .tsv, .jsonl, .json or .parquet file")
     if heads < 0 or errors < 0:
         raise InputError("--heads and --errors are numbers from 0")

@@ -91,14 +91,22 @@ def _parquet(path: Path) -> Table:
     try:
         file = parquet.ParquetFile(path)
     except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"{path.name} cannot be read as Parquet: {str(error).splitlines()[0][:150]}") from None
+        raise _unreadable(path, error) from None
 
     def rows(names: Sequence[Any]) -> Iterator[Row]:
-        for batch in file.iter_batches(columns=list(names)):
-            yield from of_columns([batch.column(name) for name in names])
+        try:
+            for batch in file.iter_batches(columns=list(names)):
+                yield from of_columns([batch.column(name) for name in names])
+        except (OSError, pyarrow.ArrowException) as error:
+            raise _unreadable(path, error) from None
 
     schema = file.schema_arrow
     return Table(list(schema.names), rows, path.name, file.metadata.num_rows, arrow_classes(schema))
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    why = (str(error).splitlines() or [type(error).__name__])[0]
+    return InputError(f"{path.name} cannot be read as Parquet: {why[:150]}")
 
 
 def separated(path: Path, hints: Sequence[Sequence[Any]]) -> Table:

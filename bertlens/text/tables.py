@@ -60,7 +60,7 @@ class Table:
 
 def place_of(row: int, line: int | None, source: str, column: Any = "") -> str:
     """Where a cell stands, as errors name it; rows count from 0, lines from 1."""
-    where = "" if line is None else f" (line {line} of {source})"
+    where = f" (line {line} of {source})" if line is not None else f" of {source}" if source else ""
     return f"row {row}{where}" + ("" if column == "" else f", column {excerpt(column)}")
 
 

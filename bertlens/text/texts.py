@@ -12,12 +12,14 @@ from ..base.notes import note
 from ..base.paths import as_path
 from ..base.text_lines import opened
 from ..errors import InputError, excerpt
-from .table_files import Records, kind_of_file, table_file
+from .folders import files_of, folder_table, hub_table, is_hub
+from .table_files import TABLES, Records, kind_of_file, table_file
 from .tables import Table, cells_of, check_names, place_of, table_of
 from .word_lines import KINDS, sentences
 
 TextItem: TypeAlias = "str | tuple[str, str] | list[str]"  # a text, a pair of texts, one text as words
 PAIRS = (("a", "b"), ("text", "text_pair"))
+COUNTED = 200_000_000  # bytes of lines that are counted before the first is read: a second
 HEAD = 50  # items that are looked at for labels
 LABEL_WORDS, LABEL_LETTERS = 3, 40  # what is longer is no label
 WAY = "name the one of the texts by column="
@@ -34,12 +36,15 @@ class SourceText(NamedTuple):
 def entries(source: Any, column: Any = None, what: str = "the corpus", pairs: bool = True) -> Iterator[SourceText]:
     """What a source holds, in its order, as it is read.
 
-    source: a file (a text a line; .csv, .tsv, .parquet: a column of a table; .jsonl, .json; .conllu, .conll: words),
+    source: a file (a text a line; .csv, .tsv, .parquet: a column of a table; .jsonl, .json; .conllu, .conll: words), a
+    folder of such files, all of one kind, a data set of the hub (hf://datasets/OWNER/NAME, see `folders.hub_data_set`),
     a pandas, polars or Arrow table, a data set of Hugging Face, {name: column}, or anything that gives texts.
     column: of a table, or two in a tuple for pairs; None: "text", where `pairs` may be also "a" and "b", or "text" and
     "text_pair". Raises InputError for what is no source of texts, a table without such a column, which names its
     columns, and for (text, label) pairs.
     """
+    if is_hub(source):
+        return _of_table(hub_table(source), column, pairs)
     if isinstance(source, str | Path):
         return _of_file(as_path(source, what), column, what, pairs)
     table = table_of(source)
@@ -91,16 +96,23 @@ def strings(source: Any, column: Any = None, what: str = "texts") -> list[str]:
 
 def count_of(source: Any) -> int | None:
     """How many texts a source holds; None where only reading it to its end would tell."""
+    if is_hub(source):
+        return None
     if not isinstance(source, str | Path):
         table = table_of(source)
         return table.size if table is not None else len(source) if isinstance(source, Sized) else None
     path = as_path(source)
     kind = kind_of_file(path)
+    if path.is_dir():
+        content = folder_table(path, ()) if kind_of_file(files_of(path)[0]) == "parquet" else None
+        return content.size if isinstance(content, Table) else None
     if not path.is_file() or kind in ("csv", "tsv", "json"):
         return None
     if kind == "parquet":
         content = table_file(path, ())
         return content.size if isinstance(content, Table) else None
+    if path.stat().st_size > COUNTED:
+        return None
     if kind in KINDS:
         return sum(1 for _ in sentences(path))
     with opened(path) as lines:
@@ -109,10 +121,19 @@ def count_of(source: Any) -> int | None:
 
 def is_stream(source: Any) -> bool:
     """Whether a data set of Hugging Face is read as it comes, so that nobody knows how long it is."""
-    return hasattr(source, "select_columns") and not hasattr(source, "__len__")
+    return is_hub(source) or (hasattr(source, "select_columns") and not hasattr(source, "__len__"))
 
 
 def _of_file(path: Path, column: Any, what: str, pairs: bool) -> Iterator[SourceText]:
+    hints = [_names(column, ())] if column is not None else [*PAIRS, ("text",)]
+    if path.is_dir():
+        files = files_of(path)
+        content = folder_table(path, hints) if kind_of_file(files[0]) in TABLES else None
+        if isinstance(content, Table):
+            yield from _of_table(content, column, pairs)
+        else:
+            yield from chain.from_iterable(_of_file(file, column, what, pairs) for file in files)
+        return
     if not path.is_file():
         raise InputError(f"no corpus at {path}: give a file, or a list of texts")
     if kind_of_file(path) in KINDS:
@@ -120,7 +141,7 @@ def _of_file(path: Path, column: Any, what: str, pairs: bool) -> Iterator[Source
             words = [fields[kind_of_file(path) == "conllu"] for _, fields in sentence]
             yield SourceText(words, f"line {sentence[0][0]} of {path.name}", sentence[0][0])
         return
-    content = table_file(path, [_names(column, ())] if column is not None else [*PAIRS, ("text",)])
+    content = table_file(path, hints)
     if isinstance(content, Table):
         yield from _of_table(content, column, pairs)
     elif content is not None:

@@ -93,6 +93,11 @@ def model_provenance(model: Model) -> dict[str, Any]:
     }
 
 
+def short_provenance(about: dict[str, Any]) -> dict[str, Any]:
+    """What a table has to be reported with: `model_provenance` without every setting."""
+    return {name: value for name, value in about.items() if name not in ("identity", "tokenizer_options")}
+
+
 def identity(trace: Trace) -> dict[str, Any]:
     """That of the trace's model, which still has to be as in the trace. Raises ModelError where it is not."""
     assert trace.model is not None

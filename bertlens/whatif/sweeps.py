@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError, SelectionError, check_index, check_indices, excerpt
+from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
 from ..measures.gradients import gradients
 from ..measures.metrics import Metric, Read, bound, is_flat, row_of
 from ..measures.rows import visible
 from ..run.changes import Change, Cut, Hide, Off, base
 from ..run.forward import output_of
-from ..run.interventions import Run, wrapped
+from ..run.interventions import Run
 from ..trace.trace import Trace
 from .reruns import check
 
@@ -158,8 +158,7 @@ class BaseRun:
 
     changes: tuple[Change, ...]
     output: Any
-    states: Sequence[Tensor]  # none where every layer is to be computed, each time
-    wrappers: Sequence[Any]
+    run: Run
 
     @classmethod
     def of(cls, trace: Trace, changes: tuple[Change, ...]) -> BaseRun:
@@ -167,21 +166,13 @@ class BaseRun:
         model = trace.model
         assert model is not None
         run = Run([changes], watch=model.adapter is not None)
-        output = output_of(model, trace.inputs(), run)
-        try:
-            wrappers = wrapped(run.outputs)
-        except ModelError:
-            return cls(changes, output, (), ())
-        return cls(
-            changes, output, [state[0] if isinstance(state, tuple) else state for state in run.outputs], wrappers
-        )
+        return cls(changes, output_of(model, trace.inputs(), run), run)
 
     def outputs(self, trace: Trace, changes: Sequence[Change]) -> list[Any]:
         """The outputs with each of the changes on top, which begin at the same layer: rows of one batch."""
         assert trace.model is not None
         rows = [(*self.changes, change) for change in changes]
-        run = Run(rows, changes[0].first_layer if self.states else 0, self.states, self.wrappers)
-        output = output_of(trace.model, trace.inputs(len(rows)), run)
+        output = output_of(trace.model, trace.inputs(len(rows)), self.run.branch(rows, changes[0].first_layer))
         return [row_of(output, row) for row in range(len(rows))]
 
 

@@ -95,7 +95,7 @@ def test_a_notebook_that_is_opened_alone_finds_its_studies(tmp_path):
     codes = {path.stem: [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"] for path in NOTEBOOKS}
     counting = [code[0] for code in codes.values() if any("from studies import" in source for source in code)]
     [ends] = {tuple(first.splitlines()[-4:]) for first in counting}
-    assert len(counting) == 11
+    assert len(counting) == 12
     run = [sys.executable, "-c", "\n".join(["import sys", *ends, "from studies import texts", "print(texts.__file__)"])]
     done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
     assert Path(done.stdout.strip()) == ROOT / "notebooks" / "studies" / "texts.py", done.stderr

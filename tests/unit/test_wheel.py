@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -25,10 +26,12 @@ def source(folder: Path) -> Path:
     return folder
 
 
-def built(source: Path, *kinds: str, out: Path) -> list[Path]:
-    """What `python -m build` makes of a folder; without isolation: the test environment has the build backend."""
+def built(source: Path, *kinds: str, out: Path, path: str | None = None) -> list[Path]:
+    """What `python -m build` makes of a folder; without isolation: the test environment has the build backend. path:
+    where programs are looked for."""
     command = [sys.executable, "-m", "build", *kinds, "--no-isolation", "--outdir", str(out), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    environment = os.environ | ({} if path is None else {"PATH": path})
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return sorted(out.iterdir())
 
@@ -45,7 +48,7 @@ def test_sdist_builds_the_same_wheel(tmp_path):
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
     [unpacked] = (tmp_path / "unpacked").iterdir()
-    [again] = built(unpacked, "--wheel", out=tmp_path / "of_sdist")
+    [again] = built(unpacked, "--wheel", out=tmp_path / "of_sdist", path=str(tmp_path))  # without node
     files = [
         {name: zipfile.ZipFile(path).read(name) for name in zipfile.ZipFile(path).namelist()} for path in (wheel, again)
     ]
@@ -55,6 +58,7 @@ def test_sdist_builds_the_same_wheel(tmp_path):
 def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_path):
     pytest.importorskip("build")
     [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
+    assert wheel.stat().st_size <= 12_000_000
     names = zipfile.ZipFile(wheel).namelist()
     notebooks = {f"bertlens/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     notebooks |= {f"bertlens/notebooks/studies/{path.name}" for path in (ROOT / "notebooks/studies").glob("*.py")}
@@ -67,6 +71,7 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
         "export/templates/page.jinja",
         "export/templates/palette.css",
         "cli/command_line.py",
+        "SKILL.md",
         "py.typed",
     )
     assert notebooks | {f"bertlens/{name}" for name in files} <= set(names)
@@ -82,6 +87,7 @@ import bertlens as bl
 
 weights = torch.softmax(torch.randn(2, 4, 3, 3), -1)
 bl.Trace.from_attentions(weights, tokens=["a", "b", "c"]).explore().to_html("page.html")
+bl.HeadAtlas(bl.Trace.from_attentions(weights, tokens=["a", "b", "c"])).to_space("web")
 try:
     bl.Lens.embedded()
 except bl.BertLensError as error:
@@ -106,7 +112,7 @@ def test_a_wheel_in_an_empty_environment_runs_the_first_lines_of_the_readme(tmp_
         return done.stdout
 
     run("python", "-m", "pip", "install", "-q", *pinned, f"{wheel}{extras}")
-    assert wheel.name.split("-")[1] in run("bertlens", "--version")
+    assert wheel.name.split("-")[1] in run("bertlens", "--version") and "name: bertlens" in run("bertlens", "skill")
     if extras:
         first = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[0]
         run("python", "-c", first)

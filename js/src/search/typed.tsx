@@ -12,16 +12,13 @@ export function TypedBox() {
   const field = useRef<HTMLInputElement>(null);
   const isReady = search.kernel.value;
   if (!search.isLive) return null;
+  const rank = () => {
+    const text = field.current!.value.trim();
+    if (text) open(search, search.query.value, text);
+  };
+  // no form: a sandboxed frame sends none
   return (
-    <form
-      class="bl-typed"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const text = field.current!.value.trim();
-        if (text) open(search, search.query.value, text);
-      }}
-    >
+    <search class="bl-typed">
       <input
         ref={field}
         type="search"
@@ -30,11 +27,12 @@ export function TypedBox() {
         aria-label="A question of your own"
         defaultValue={search.typed.value ?? ""}
         disabled={!isReady}
+        onKeyDown={({ key }) => key === "Enter" && rank()}
       />
-      <button type="submit" class="bl-button bl-primary" disabled={!isReady}>
+      <button type="button" class="bl-button bl-primary" disabled={!isReady} onClick={rank}>
         Rank
       </button>
-    </form>
+    </search>
   );
 }
 
@@ -77,6 +75,11 @@ export function TypedPassages() {
           Back to the questions
         </button>
       </p>
+      {value?.notes.map((note) => (
+        <p key={note} class="bl-muted bl-listed">
+          {note}
+        </p>
+      ))}
       <div
         class="bl-rows bl-scroll"
         role="listbox"
@@ -110,11 +113,6 @@ export function TypedPassages() {
           </div>
         ))}
       </div>
-      {value?.notes.map((note) => (
-        <p key={note} class="bl-muted bl-listed">
-          {note}
-        </p>
-      ))}
     </section>
   );
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -45,8 +47,8 @@ def folder(tiny: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page.parent
 
 
-@pytest.fixture
-def address(folder: Path) -> Iterator[str]:
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=str(folder))) as server:
         Server.go.clear()
         Server.sent.clear()
@@ -54,6 +56,12 @@ def address(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}/"
         Server.go.set()
         server.shutdown()
+
+
+@pytest.fixture
+def address(folder: Path) -> Iterator[str]:
+    with served(folder) as address:
+        yield address
 
 
 def test_the_model_comes_from_the_server_and_the_page_says_how_far_it_is(
@@ -108,6 +116,31 @@ def test_opened_from_a_file_it_says_that_it_needs_a_server(folder, page_of):
     seen.thumb(1, 1).click()
     expect(seen.part("head-title")).to_have_text("L1·H1")
     expect(seen.root.locator(".bl-row-label", has_text="mat")).to_be_visible()
+
+
+@pytest.fixture(scope="module")
+def space(tiny: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a folder for any host of files."""
+    return bl.classroom(tiny, TEXTS).to_space(tmp_path_factory.mktemp("space"), licence="mit", progress=False).parent
+
+
+def test_a_folder_for_a_host_of_files_asks_for_its_weights_alone_and_answers_what_is_typed(space, rounded, browser):
+    with served(space) as address:
+        Server.go.set()
+        context, page, log = watched(browser, address, viewport={"width": 1280, "height": 900})
+        page.goto(address)
+        seen = Seen(page)
+        expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+        expect(seen.root.get_by_label("Sentence A")).to_be_enabled()
+        start = time.monotonic()
+        run(seen, "A horse ran.")
+        expect(seen.root.locator(".bl-row-label", has_text="horse")).to_be_visible()
+        assert time.monotonic() - start <= 1.5
+        seen.thumb(1, 0).click()
+        seen.root.locator(".bl-row-label").nth(3).click()
+        listed(seen, rounded.trace("A horse ran."), 1, 0, 3)
+        context.close()
+    assert log.problems() == [] and Server.sent == ["", WEIGHTS]
 
 
 def test_on_a_tablet(address, rounded, browser: Browser):

@@ -12,6 +12,7 @@ import pytest
 
 import bertlens as bl
 from bertlens import whatif
+from bertlens.base.progress import watched
 from bertlens.errors import InputError, ModelError
 from bertlens.search import ranking_heads
 from bertlens.search.collection import Collection
@@ -213,8 +214,40 @@ def test_an_interrupt_keeps_what_was_done(monkeypatch: pytest.MonkeyPatch) -> No
     assert part.said.endswith("It was stopped: numbers are of the questions that were done.")
     calls.clear()
     limit = 1
-    with pytest.raises(KeyboardInterrupt):
-        of(texts)
+    with pytest.warns(UserWarning, match=r"interrupted: heads over 0 of 20 questions"):
+        estimated = of(texts)
+    assert not estimated.tests and estimated.said.startswith("It was stopped before a head could be tested")
+    pd.testing.assert_series_equal(
+        *(found.table.set_index("head")["estimate"].sort_index() for found in (estimated, whole))
+    )
+
+
+@pytest.mark.parametrize("windows", [0, 1, 2])
+def test_estimates_have_a_bar_and_an_interrupt_keeps_them(windows: int) -> None:
+    """Of the cases of whole windows: the mean over those alone."""
+    texts, told = planted(HeadSite(1, 2)), []
+
+    def tell(doing: str, done: float, total: float) -> None:
+        told.append((doing, done, total))
+        if doing == "all heads, estimated" and done >= windows * ranking_heads.AHEAD:
+            raise KeyboardInterrupt
+
+    with watched(tell):
+        if not windows:
+            with pytest.raises(KeyboardInterrupt):
+                of(texts)
+            return
+        found = of(texts)
+    size = windows * ranking_heads.AHEAD
+    assert told[-1] == ("all heads, estimated", size, 20)
+    assert not found.is_whole and not found.tests and not len(found.findings) and found.table["ndcg"].isna().all()
+    generator = np.random.default_rng(0)
+    cases = {case.query: case for case in ranking_heads.cases_of(texts, lists(), texts.judged, generator)}
+    choice = [cases[query] for query in generator.permutation(list(texts.judged)).tolist()[::2]][:size]
+    runs = head_runs(lens(), "cats", "the mat", 8)
+    expected = np.mean([ranking_heads.Study(texts, runs, False).estimates([case] * 8)[0] for case in choice], 0)
+    table = found.table.set_index(["layer", "number"]).loc[[tuple(site) for site in runs.sites]]
+    np.testing.assert_allclose(table["estimate"], expected, atol=1e-7)
 
 
 def test_the_time_is_said_before(capsys: pytest.CaptureFixture[str]) -> None:
