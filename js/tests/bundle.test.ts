@@ -23,7 +23,7 @@ test("the engine is 36.5 kB of its own, beside the library that reads texts", as
 });
 
 test("a notebook loads nothing of it", async () => {
-  for (const entry of ["index.tsx", "host/loader.ts"]) {
+  for (const entry of ["index.tsx", "search/index.tsx", "host/loader.ts"]) {
     const { inputs } = await made(entry, []);
     expect(inputs.filter((path) => /src\/engine\/|tokenizers/.test(path))).toEqual([]);
   }

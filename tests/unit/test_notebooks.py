@@ -29,8 +29,6 @@ ASSERTIONS = {
 
 
 WORDS = 900
-# Those that go through a whole paper are longer; none may grow.
-LONGER = {"02": 2300, "04": 2200, "06": 1950, "07": 1900, "08": 1950, "09": 1650}
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
@@ -63,7 +61,7 @@ def test_a_notebook_says_what_one_will_see_hides_its_set_up_and_has_a_guess_befo
     found = cells(path)
     texts = [cell["source"] if cell["cell_type"] == "markdown" else "" for cell in found]
     words = len(without_code("\n\n".join(texts)).split())
-    assert words <= LONGER.get(path.stem[:2], WORDS)
+    assert words <= WORDS
     first = next(cell for cell in found if cell["cell_type"] == "code")
     assert first["source"].startswith("# On Google Colab") and first["metadata"]["jupyter"]["source_hidden"]
     if path.stem == "workshop":  # its lessons ask

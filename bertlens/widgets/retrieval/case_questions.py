@@ -203,6 +203,9 @@ class RetrievalQuestions:
         wrong, right = (case.get(side) or (default and default[at]) for at, side in enumerate(TEXTS[1:]))
         if wrong is None or right is None:
             raise InputError("this question has no two passages to lay beside each other: one right and one not")
+        for name in (wrong, right):
+            if name not in self._places[1]:
+                raise InputError(f"no passage {excerpt(name)} in this collection")
         return query, str(wrong), str(right)
 
     def _contrast(self, case: Mapping[str, Any]) -> Contrast:

@@ -141,7 +141,9 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         retrieval, questions = self._open.retrieval, self._open.questions["query"]
         lens, size = retrieval.lens, retrieval.collection
         with page_bar(progress) as bar:
-            model = search_engine(retrieval, questions, hosted) if live else None  # before what takes long
+            # before what takes long
+            pairs = {name: self._open.pair(name) for name in questions if live}
+            model = search_engine(retrieval, pairs, hosted) if live else None
             answers = {question_name(question): fields for question, fields in self._answers(contrasts, bar)}
         facts = [f"{len(size.queries):,} questions", f"{len(size.passages):,} passages", f"cases of {contrasts}"]
         versions = [f"{name} {number}" for name, number in made_with()["versions"].items()]

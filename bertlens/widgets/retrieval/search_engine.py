@@ -7,7 +7,7 @@ again from vectors in 16 bits. How far that is from Python's scores is measured 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -24,7 +24,7 @@ from ...sentences.late_interaction import LateEncoder
 from ...sentences.sparse_encoder import SparseTextEncoder
 from ...text.tokenizer import cut_side
 from ...trace.trace import Trace
-from .collection_answers import FIRST, TEN, pair_of
+from .collection_answers import FIRST, TEN
 
 PASSAGES = 20_000
 STEPS = 127 * 256  # of a row's largest number, in 16 bits; 127 of its upper byte
@@ -32,8 +32,12 @@ ZERO = 1 << 15
 QUESTIONS = 16  # on which the page is measured
 
 
-def search_engine(retrieval: Retrieval, shown: list[str], hosted: bool = False) -> Live:
-    """shown: the ids of the questions that the page lists. hosted: the model is to stand beside the page.
+Pairs = Mapping[str, tuple[str, str] | None]
+
+
+def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> Live:
+    """pairs: the questions that the page lists, by id, with the passages of each one's case. hosted: the model is to
+    stand beside the page.
 
     Raises ExportError where a page cannot rank as this model does, for more than PASSAGES, and past 150 MB in one file.
     """
@@ -59,7 +63,7 @@ def search_engine(retrieval: Retrieval, shown: list[str], hosted: bool = False) 
         )
     digits = _measured(retrieval, trace, head, rows, order)
     model = carried_model(trace, head, digits.said, hosted=hosted)
-    about = {**model.about, "search": _about(retrieval, trace, shown, order)}
+    about = {**model.about, "search": _about(retrieval, trace, pairs, order)}
     parts = part_pieces([{"texts": np.frombuffer(texts, np.uint8)}, {"vectors": rows}])
     return replace(model, about=about, parts=chain(model.parts, parts))
 
@@ -85,7 +89,7 @@ def _check(retrieval: Retrieval) -> None:
     retrieval.check_model()
 
 
-def _about(retrieval: Retrieval, trace: Trace, shown: list[str], order: np.ndarray) -> dict[str, Any]:
+def _about(retrieval: Retrieval, trace: Trace, pairs: Pairs, order: np.ndarray) -> dict[str, Any]:
     """Plain JSON, see About of js/src/search/live/session.ts. Passages are named by their place in `order`."""
     lens, collection = retrieval.lens, retrieval.collection
     place = np.empty(len(order), np.int64)
@@ -95,10 +99,10 @@ def _about(retrieval: Retrieval, trace: Trace, shown: list[str], order: np.ndarr
         rows_of.setdefault(document, []).append(int(place[row]))
     queries = {name: at for at, name in enumerate(collection.query_ids)}
     cases = []
-    for name in shown:
-        pair = pair_of(retrieval, queries[name])
+    place_of = {collection.passage_ids[row]: int(place[row]) for row in order}
+    for name, pair in pairs.items():
         relevant = sorted(row for document in collection.relevant(queries[name]) for row in rows_of.get(document, ()))
-        cases.append([pair and [int(place[row]) for row in pair], relevant])
+        cases.append([pair and [place_of[passage] for passage in pair], relevant])
     assert trace.model is not None
     limits = [page_weights.shape(trace.model)["positions"], lens.limit]
     return {
@@ -132,20 +136,22 @@ class Digits:
     that are not among its FIRST in 8 bits."""
 
     questions: int
+    passages: int
     largest: float
     missing: int
 
     @property
     def said(self) -> str:
         subject = "On a question" if self.questions == 1 else f"On {self.questions} questions"
-        listed = (
-            f"the {TEN} that are first are among the {FIRST} that are scored again"
-            if not self.missing
-            else f"{self.missing} of the first {TEN} are not among the {FIRST} that are scored again"
-        )
+        bits, listed = "16 bits", ""
+        if self.passages > FIRST:
+            bits = f"8 bits, of the first {FIRST} passages 16"
+            listed = f"; the {TEN} that are first are among the {FIRST} that are scored again"
+        if self.missing:
+            listed = f"; {self.missing} of the first {TEN} are not among the {FIRST} that are scored again"
         return (
-            f"{subject} of this collection the rounding of the model (16 bits) and of vectors (8 bits, of the first "
-            f"{FIRST} passages 16) moves the score of such a passage by at most {upwards(self.largest)}; {listed}."
+            f"{subject} of this collection the rounding of the model (16 bits) and of vectors ({bits}) moves the score "
+            f"of such a passage by at most {upwards(self.largest)}{listed}."
         )
 
 
@@ -163,7 +169,7 @@ def _measured(retrieval: Retrieval, trace: Trace, head: page_heads.Head, rows: n
     first = np.argsort(-reference, axis=1, kind="stable")[:, :TEN]
     gaps = np.abs(np.take_along_axis(scores - reference, again, 1))
     missing = sum(len({*a} - {*b}) for a, b in zip(first.tolist(), again.tolist(), strict=True))
-    return Digits(len(places), float(gaps.max()), missing)
+    return Digits(len(places), len(order), float(gaps.max()), missing)
 
 
 def _vectors(retrieval: Retrieval, trace: Trace, head: page_heads.Head, questions: list[str]) -> Iterator[np.ndarray]:

@@ -75,6 +75,11 @@ export function TypedPassages() {
           Back to the questions
         </button>
       </p>
+      {value?.notes.map((note) => (
+        <p key={note} class="bl-muted bl-listed">
+          {note}
+        </p>
+      ))}
       <div
         class="bl-rows bl-scroll"
         role="listbox"
@@ -108,11 +113,6 @@ export function TypedPassages() {
           </div>
         ))}
       </div>
-      {value?.notes.map((note) => (
-        <p key={note} class="bl-muted bl-listed">
-          {note}
-        </p>
-      ))}
     </section>
   );
 }

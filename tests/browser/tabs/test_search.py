@@ -178,6 +178,24 @@ def test_tables_and_figures_are_files(tab_of: Any, tmp_path: Path) -> None:
     assert 'width="180mm"' in file(line.get_by_role("button", name="SVG"))
 
 
+def test_a_question_that_is_typed_is_ranked_by_the_kernel(live: Any) -> None:
+    page, _ = live(width=1280)
+    box = page.get_by_label("A question of your own")
+    expect(box).to_be_enabled()
+    box.fill(QUERIES["q7"])
+    page.get_by_role("button", name="Rank").click()
+    table = search().ranking("q7", 10)
+    rows = page.get_by_role("listbox", name="Passages").get_by_role("option")
+    for n, (passage, score) in enumerate(zip(table["passage"], table["score"], strict=True)):
+        expect(rows.nth(n)).to_contain_text(f"{score:.3f} · {passage}".replace("-", "−"))
+    expect(page.get_by_label("Which one passage")).to_have_value(table["passage"].iloc[0])
+    said = search().contrast("q7", *table["passage"][:2]).said.split(" of the question")[0]
+    expect(part(page, "claim")).to_contain_text(said.replace("“", "").replace("”", ""))
+    expect(part(page, "strip-head").get_by_role("button").first).to_be_visible()
+    page.get_by_role("button", name="Back to the questions").click()
+    expect(listed(page).first).to_have_attribute("aria-selected", "true")
+
+
 def test_a_rewritten_text_moves_both_scores(live: Any) -> None:
     page, view = live(width=1400)
     expect(part(page, "claim")).to_be_visible()

@@ -155,6 +155,25 @@ def test_rewritten_texts_are_scored_as_they_stand():
     assert "".join(piece for piece, _ in fields["texts"]["right"]["pieces"]) == texts[2]
 
 
+def test_a_typed_question_is_ranked_as_one_of_the_collection_is():
+    text = QUERIES["q5"]  # of which there is a list
+    fields, table = answer("search_typed", text=text), search().ranking("q5", 50)
+    assert [row["passage"] for row in fields["rows"]] == table["passage"].tolist()
+    assert [row["score"] for row in fields["rows"]] == pytest.approx(table["score"].tolist(), abs=1e-6)
+    assert fields["passages"] == len(CORPUS) and "behind its prompt" in fields["notes"][0]
+    typed = {"query": None, "wrong": None, "right": None, "texts": [text, None, None]}
+    first = answer("search_case", **typed)
+    assert [first["wrong"], first["right"]] == table["passage"].tolist()[:2] and not first["judged"]
+    assert [row["rank"] for row in first["passages"]] == [*range(1, len(CORPUS) + 1)]
+    contrast = search().contrast("q5", first["wrong"], first["right"])
+    assert first["scores"] == pytest.approx(contrast.scores, abs=1e-6) and first["said"] == contrast.said
+    other = answer("search_case", **typed | {"wrong": LONG, "right": "p3", "texts": [text, "the mat", None]})
+    assert other["wrong"] == LONG and "".join(piece for piece, _ in other["texts"]["wrong"]["pieces"]) == "the mat"
+    assert answer("search_words", **typed)["rows"]
+    assert answer("search_typed", text=" ") == {"error": "type a question"}
+    assert "in this collection" in answer("search_case", **typed | {"wrong": "nowhere"})["error"]
+
+
 def test_tables_are_those_of_the_retrieval():
     tables = answer("search_tables")
     assert [row["mean"] for row in tables["quality"]["rows"]] == pytest.approx(search().metrics()["mean"].tolist())

@@ -16,6 +16,7 @@ from bertlens.export import page_tokenizer
 from bertlens.search.retrieval_run import Retrieval
 from bertlens.widgets.retrieval import collection_answers
 from bertlens.widgets.retrieval import search_engine as engine_page
+from bertlens.widgets.retrieval.case_questions import RetrievalQuestions
 from unit import tiny_encoders
 from unit.asking import replies
 from unit.export import engine
@@ -34,8 +35,9 @@ CLOSE = 2e-3
 
 def asked(retrieval: Retrieval, questions: list[dict[str, Any]], folder: Path) -> list[tuple[str, Any]]:
     """The error and the fields of each answer of the page's model."""
-    listed = collection_answers.questions(retrieval, retrieval.failures() if retrieval.collection.judged else None)
-    live = engine_page.search_engine(retrieval, listed["query"])
+    view = RetrievalQuestions(retrieval)
+    listed = view.questions
+    live = engine_page.search_engine(retrieval, {name: view.pair(name) for name in listed["query"]})
     for n, piece in enumerate(live.parts):
         (folder / f"{n}.json").write_text(json.dumps(piece))
     carried = {**live.about, "questions": {name: listed[name] for name in ("query", "text")}}
@@ -171,7 +173,7 @@ ONE = "a contrast is of two passages, and there is one"
 def test_models_that_no_page_ranks_by(model: Any, refusal: str) -> None:
     made = bl.retrieval(bl.Lens(model()), QUERIES, CORPUS, RELEVANCE, progress=False)
     with pytest.raises(ExportError, match=refusal):
-        engine_page.search_engine(made, ["q0"])
+        engine_page.search_engine(made, {})
 
 
 def test_a_cross_encoder_and_a_large_collection_are_refused(tmp_path: Path, monkeypatch: Any) -> None:
@@ -205,9 +207,10 @@ def test_vectors_of_16_bits_hold_those_of_8_in_their_upper_byte() -> None:
 
 
 def test_the_page_says_how_far_its_scores_are() -> None:
-    said = engine_page.Digits(16, 0.00042, 0).said
+    said = engine_page.Digits(16, 1400, 0.00042, 0).said
     assert "moves the score of such a passage by at most 0.0005; the 10 that are first are among the 50" in said
-    said = engine_page.Digits(1, 0.0, 3).said
+    assert "vectors (16 bits) moves" in engine_page.Digits(2, 6, 0.1, 0).said
+    said = engine_page.Digits(1, 1400, 0.0, 3).said
     assert said.startswith("On a question") and "3 of the first 10 are not among the 50" in said
 
 
