@@ -107,10 +107,10 @@ def to_space(
     page, folder = as_path(page), as_path(folder, "a folder")
     page = page / INDEX if page.is_dir() else page
     text = read(page)
-    origin, beside = origin_of(text), page.with_name(WEIGHTS)
+    origin, weights_file = origin_of(text), page.with_name(WEIGHTS)
     has_file = not carries_weights(text) and f'"file":"{WEIGHTS}?' in text
-    if has_file and not beside.is_file():
-        raise InputError(f"{beside} is not there: the page needs the weights beside it")
+    if has_file and not weights_file.is_file():
+        raise InputError(f"{weights_file} is not there: the page needs the weights beside it")
     terms = _terms(origin, licence, carries_weights(text) or has_file)
     if origin.corpus and not texts.strip():
         raise InputError(
@@ -125,7 +125,7 @@ def to_space(
         with replacing(folder / WEIGHTS) as out:
             text = weights_apart(text, out)
     elif has_file:
-        with beside.open("rb") as source, replacing(folder / WEIGHTS) as out:
+        with weights_file.open("rb") as source, replacing(folder / WEIGHTS) as out:
             shutil.copyfileobj(source, out)
     text_file(text, folder / INDEX)
     files = {
@@ -161,14 +161,16 @@ def check_folder(folder: Path, force: bool = False) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_ours = (folder / CARD).is_file() and is_signed(folder / CARD, "publish")
-        others = [path.name for path in folder.iterdir() if not is_ours and path.name not in (".git", ".gitattributes")]
+        foreign = [
+            path.name for path in folder.iterdir() if not is_ours and path.name not in (".git", ".gitattributes")
+        ]
     except FileExistsError:
         raise InputError(f"{folder} is a file: name a folder") from None
     except OSError as error:
         raise ExportError(f"{folder} cannot be written ({error.strerror or error})") from error
-    if others and not force:
+    if foreign and not force:
         raise InputError(
-            f"{folder} holds {excerpt(sorted(others)[0])}, which is of no earlier bertlens publish: name a new folder, "
+            f"{folder} holds {excerpt(sorted(foreign)[0])}, which is of no earlier bertlens publish: name a new one, "
             "or force it"
         )
 
@@ -225,9 +227,9 @@ def _card(origin: Origin, title: str, terms: str, whose: str, folder: Path, atta
         f"- Page: bertlens {__version__}{library}; Apache License 2.0, see {LICENCE}.",
         *(f"- Beside it: {name}." for name in attachments),
     ]
-    shown = [pages.shortened(text, 300) for text in origin.texts[:LISTED]]
-    fence = "`" * max(3, 1 + max((len(run) for text in shown for run in re.findall("`+", text)), default=0))
-    lines += ["", "## The texts", "", f"{fence}text", *shown, fence] if n else []
+    excerpts = [pages.shortened(text, 300) for text in origin.texts[:LISTED]]
+    fence = "`" * max(3, 1 + max((len(run) for text in excerpts for run in re.findall("`+", text)), default=0))
+    lines += ["", "## The texts", "", f"{fence}text", *excerpts, fence] if n else []
     if n > LISTED:
         lines += ["", f"And {n - LISTED} more."]
     return f"---\n{front}\n---\n\n" + "\n".join(lines) + f"\n\n<!-- {signature('publish')} -->\n"

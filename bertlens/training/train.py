@@ -171,7 +171,7 @@ def train(
                 run.save()
     if finished and at_point is not None:
         at_point(run.step)
-    return run.record() | {"finished": finished, "losses": losses}
+    return run.record() | {"finished": finished, "losses": [round(loss, 4) for loss in losses]}
 
 
 def _finished(step: int, history: list[dict[str, float]], settings: TrainingSettings, seconds: float) -> str:

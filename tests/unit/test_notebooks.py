@@ -29,8 +29,6 @@ ASSERTIONS = {
 
 
 WORDS = 900
-# Those that go through a whole paper are longer; none may grow.
-LONGER = {"02": 2300, "04": 2200, "06": 1950, "07": 1900, "08": 1950, "09": 1650}
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
@@ -63,7 +61,7 @@ def test_a_notebook_says_what_one_will_see_hides_its_set_up_and_has_a_guess_befo
     found = cells(path)
     texts = [cell["source"] if cell["cell_type"] == "markdown" else "" for cell in found]
     words = len(without_code("\n\n".join(texts)).split())
-    assert words <= LONGER.get(path.stem[:2], WORDS)
+    assert words <= WORDS
     first = next(cell for cell in found if cell["cell_type"] == "code")
     assert first["source"].startswith("# On Google Colab") and first["metadata"]["jupyter"]["source_hidden"]
     if path.stem == "workshop":  # its lessons ask
@@ -97,7 +95,7 @@ def test_a_notebook_that_is_opened_alone_finds_its_studies(tmp_path):
     codes = {path.stem: [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"] for path in NOTEBOOKS}
     counting = [code[0] for code in codes.values() if any("from studies import" in source for source in code)]
     [ends] = {tuple(first.splitlines()[-4:]) for first in counting}
-    assert len(counting) == 11
+    assert len(counting) == 12
     run = [sys.executable, "-c", "\n".join(["import sys", *ends, "from studies import texts", "print(texts.__file__)"])]
     done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
     assert Path(done.stdout.strip()) == ROOT / "notebooks" / "studies" / "texts.py", done.stderr

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -81,6 +83,33 @@ def test_order_and_what_is_under_way() -> None:
         for at, (chunk, value) in enumerate(chunks.ordered(client, uneven, None, read())):
             assert (chunk, value) == (at, -at) and len(ahead) <= at + size * chunks.SHARE
     assert at == 39
+
+
+MEMORY = """
+import resource
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from bertlens.base.chunks import ordered
+
+def large(size, number):
+    return bytes(size)
+
+def memory(n):
+    texts = (["a text"] * 1000 for _ in range(n))
+    assert sum(len(value) for _, value in ordered(client, large, 10**6, texts)) == n * 10**6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2) as client:
+        print(memory(20), memory(400))
+"""
+
+
+def test_memory_does_not_grow_with_the_chunks(tmp_path: Path) -> None:
+    (tmp_path / "memory.py").write_text(MEMORY)
+    command = [sys.executable, str(tmp_path / "memory.py")]
+    before, after = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert after <= 1.05 * before
 
 
 @pytest.mark.parametrize("places", [[1], [2], [15], [30], [1, 31], [7, 8], [*range(1, 60, 4)]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from pathlib import Path
 
@@ -65,3 +66,21 @@ def test_parts_come_in_any_order() -> None:
 def test_what_makes_no_whole_is_named(parts: list[Part], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         in_order(parts)
+
+
+def test_the_simulation_on_paper_follows_from_its_numbers() -> None:
+    """docs/performance.md: hours and cost of 10⁹ tokens from the seconds of one process."""
+    page = (Path(__file__).parents[3] / "docs" / "performance.md").read_text(encoding="utf-8")
+    tokens, seconds = 7647, 35.3  # measured: 64 passages
+    assert round(tokens / seconds) == 217 and round(tokens / 64) == 119
+    core_seconds = 1e9 * seconds / tokens
+    assert round(core_seconds / 3600, -1) == 1280 and round(1e9 / (tokens / 64) / 1e6, 1) == 8.4
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d,]+) \| (\d+) \|$", page, re.MULTILINE)
+    assert [int(row[0]) for row in rows] == [8, 64, 512]
+    for workers, rate, slowest, hours, core_hours, cost in rows:
+        n = int(workers)
+        took = core_seconds / n * float(slowest) + 110 + n * 0.44
+        assert int(rate) == round(n * 64 / seconds) and float(hours) == round(took / 3600, 1)
+        assert int(core_hours.replace(",", "")) == round(took * n / 3600)
+        assert int(cost) == round(took * n / 3600 * 0.04)
+    assert round(512 * 64 / seconds / 64) == 15 and pytest.approx(225, abs=1) == 512 * 0.44
