@@ -8,6 +8,7 @@ these options. Blocks of `{bertlens}` run up to the page, which the documentatio
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import shlex
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from bertlens import plots, survey, whatif
 from bertlens.base.vocabulary import GATES, LAYER_MAPS
 from bertlens.cli import command_line as cli
 from bertlens.lens import Lens
@@ -230,7 +232,7 @@ def test_the_page_of_measures_names_them_all():
 REFERENCE = {"architecture", "changes", "contributing", "glossary", "hosts", "lesson_file", "measures", "models"} | {
     "notebooks", "performance", "SKILL", "task_kinds",
 }  # fmt: skip
-LONGER = {"peers", "retrieval"}
+LONGER = {"past_one_machine", "peers", "retrieval"}
 WORDS, SENTENCE, BEFORE = 700, 15, 60  # of a page; of a sentence, on average; before its first picture
 
 
@@ -260,6 +262,21 @@ def test_a_page_to_read_is_short_and_begins_with_a_picture(page: Path):
     assert sum(lengths) <= SENTENCE * len(lengths)
     above = re.split(r"!\[|```\{bertlens\}", text)
     assert len(above) > 1 and len(without_code(above[0]).split()) <= BEFORE
+
+
+# They need documents with coreference, pictures, a history of training, many machines.
+NEED_MORE = {"batch_sums", "coreference_arcs", "coreference_scores", "merge"} | {
+    "patches", "read_documents", "resolve", "training",
+}  # fmt: skip
+
+
+def test_functions_for_readers_have_an_example():
+    """Of these modules each is called in some block; all blocks run."""
+    code = "\n".join(source for page in PAGES for _, source in blocks(page))
+    for module in (plots, survey, whatif):
+        functions = [name for name in module.__all__ if inspect.isfunction(getattr(module, name))]
+        assert len(functions) > 15
+        assert {name for name in functions if not re.search(rf"\.{name}\(", code)} <= NEED_MORE
 
 
 def test_each_view_shows_itself():

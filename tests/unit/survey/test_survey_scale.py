@@ -145,6 +145,7 @@ def test_a_worker_is_killed(client: Any, tmp_path: Path, place: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("actors", [0, 2])
 @pytest.mark.usefixtures("short_windows")
 def test_ray_equals_one_process(small: Lens, actors: int) -> None:
@@ -152,8 +153,11 @@ def test_ray_equals_one_process(small: Lens, actors: int) -> None:
     ray = pytest.importorskip("ray")
     given = texts(120)
     alone = head_stats(small, given, batch_size=4, progress=False)
-    path = os.pathsep.join(sys.path)
-    ray.init(num_cpus=2, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, log_to_driver=False)
+
+    class Worker:
+        """Of any class."""
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         client = [ray.remote(Worker).remote() for _ in range(actors)] or ray
         same(head_stats(small, given, batch_size=4, progress=False, client=client), alone)
@@ -171,10 +175,6 @@ def test_ray_equals_one_process(small: Lens, actors: int) -> None:
                 same(head_stats(small, given, batch_size=4, progress=False, client=client), alone)
     finally:
         ray.shutdown()
-
-
-class Worker:
-    """Of any class."""
 
 
 def kill() -> None:
