@@ -19,7 +19,7 @@ from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
 from .scale import run
-from .shards import ShardBatches
+from .survey_shards import ShardBatches
 from .text_statistics import Lengths
 from .top_texts import TopTexts
 
