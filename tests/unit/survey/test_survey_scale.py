@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -321,6 +322,57 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     before, after = map(int, done.stdout.split())
     assert after <= 1.05 * before
+
+
+FORKED = """
+import itertools
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import set_start_method
+import torch
+from bertlens import Lens
+from bertlens.survey import head_stats
+
+def texts():
+    for number in itertools.count():
+        if number == 60:
+            print("begun", flush=True)
+        yield "The cat sat on the mat. " * 10
+
+if __name__ == "__main__":
+    set_start_method("fork")
+    torch.randn(2000, 2000) @ torch.randn(2000, 2000)  # in two threads, which a forked process has not
+    with ProcessPoolExecutor(2) as client:
+        stats = head_stats(Lens.embedded(), texts(), batch_size=1, progress=False, client=client)
+    print(stats.n_texts > 0)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_forked_processes_lack_the_threads_of_their_parent_and_hear_ctrl_c(tmp_path: Path) -> None:
+    """They would wait for these for ever; Ctrl-C reaches all processes of a terminal, and ends all of them at once."""
+    script = tmp_path / "forked.py"
+    script.write_text(FORKED)
+    threads = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        env=os.environ | threads,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "begun\n"
+            began = time.monotonic()
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert out == "True\n" and "interrupted after" in err and time.monotonic() - began < 30, err
 
 
 def test_bad_input(client: Any, small: Lens) -> None:
