@@ -33,6 +33,7 @@ nb_execution_mode = "off"
 html_math_renderer = "mathml"
 
 default_role = "code"
+autodoc_preserve_defaults = True  # no path of this machine
 autodoc_typehints = "description"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"

@@ -88,7 +88,9 @@ def shoot(page: Page, name: str, selector: str = ".bertlens", height: int = 10_0
     page.wait_for_function("() => !document.querySelector('.bertlens .bl-tip')")
     taken = Image.open(io.BytesIO(page.locator(selector).first.screenshot()))
     taken = taken.crop((0, 0, taken.width, min(height, taken.height)))
-    taken.convert("RGB").quantize(256, kmeans=4, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
+    colours = 64 if name.startswith("gallery") else 256  # twenty of them in one page
+    light = taken.convert("RGB").quantize(colours, kmeans=4, dither=Image.Dither.NONE)
+    light.save(IMAGES / f"{name}.png", optimize=True)
     print(IMAGES.relative_to(ROOT) / f"{name}.png", taken.size)
 
 

@@ -98,7 +98,7 @@ def test_no_page_scrolls_sideways_and_no_code_is_cut(site: Path, browser: Browse
         cut = "[...document.querySelectorAll('article pre')].filter((code) => code.scrollWidth > code.clientWidth + 1)"
         assert page.evaluate(f"{cut}.map((code) => code.textContent)") == [], path.name
     context.close()
-    assert log.problems() == []
+    assert log.outside == [] and log.errors == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -109,7 +109,7 @@ def test_pages_follow_the_theme(site: Path, browser: Browser, theme: str):
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) == (theme == "dark"), name
     context.close()
-    assert log.problems() == []
+    assert log.outside == [] and log.errors == []
 
 
 def test_a_page_is_light_and_the_weights_are_there_once(site: Path):
@@ -118,7 +118,8 @@ def test_a_page_is_light_and_the_weights_are_there_once(site: Path):
     assert sum(sizes.values()) <= 180e6
     assert len([path for path, size in sizes.items() if size > 20e6]) == 1
     for page in documents(site):
-        loaded = {(page.parent / unquote(name.partition("?")[0])).resolve() for name in Links(page.read_text()).loaded}
+        names = {unquote(name.partition("?")[0]) for name in Links(page.read_text()).loaded}
+        loaded = {(page.parent / name).resolve() for name in names if not name.endswith(".html")}
         assert sizes[page] + sum(sizes.get(path, 0) for path in loaded) <= 3e6, page.name
 
 
@@ -215,7 +216,7 @@ def test_a_newcomer_has_it_in_two_clicks_from_the_front_page(
         page.locator("article").get_by_role("link", name=name).first.click()
     expect(page.locator("article")).to_contain_text(words)
     context.close()
-    assert log.problems() == []
+    assert log.outside == [] and log.errors == []
 
 
 def test_llms_txt_names_every_page(site: Path):
@@ -277,7 +278,7 @@ def test_the_directive_in_a_project_of_others(tmp_path: Path):
     assert text.count("<details><summary>The code</summary>") == 1 and text.count("data-scroll") == 1
     made = tmp_path / "out" / "_bertlens"
     second = next(page.read_text() for page in made.glob("*.html") if '"The dog."' in page.read_text())
-    assert '"view": "gates"' in second and '"layer": 3' in second
+    assert re.search(r'"view": ?"gates"', second) and re.search(r'"layer": ?3', second)
     assert [len(list(made.glob(f"*.{kind}"))) for kind in ("html", "png")] == [3, 2]
     (tmp_path / "index.md").write_text(PAGE + "\n```{bertlens}\n1 / 0\n```\n\n```{bertlens}\nx = 1\n```\n")
     said = built(tmp_path, tmp_path / "out", "-E")
