@@ -62,9 +62,10 @@ export class Contrast {
       return 1 / Math.max(length * Math.sqrt(dot(vector, vector)), 1e-12);
     }) as Pair;
     if (whyNot) return;
-    const each = (of: Reading, by: Reading, n: number) => of.sums!.map((sum) => dot(sum, by.vector) * this.scales[n]!);
-    this.ofQuery = PASSAGES.map((side, n) => each(query, readings[side], n)) as [number[], number[]];
-    this.ofPassages = PASSAGES.map((side, n) => each(readings[side], query, n)) as [number[], number[]];
+    const products = (of: Reading, by: Reading, n: number) =>
+      of.sums!.map((sum) => dot(sum, by.vector) * this.scales[n]!);
+    this.ofQuery = PASSAGES.map((side, n) => products(query, readings[side], n)) as [number[], number[]];
+    this.ofPassages = PASSAGES.map((side, n) => products(readings[side], query, n)) as [number[], number[]];
   }
 
   get difference(): number {

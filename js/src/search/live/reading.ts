@@ -80,7 +80,7 @@ async function vectorOf(engine: Engine, input: Reading["input"], hidden: number[
   const row = (at: number) => Float64Array.from(states.subarray(at * width, (at + 1) * width));
   const rows = upTo(pass.tokens).flatMap((at) => (hidden.includes(at) ? [] : [row(at)]));
   if (engine.model.answer.pooling === "first") return { vector: rows[0]!, sums: null };
-  for (const one of rows) for (let n = 0; n < width; n++) one[n]! /= rows.length;
+  for (const state of rows) for (let n = 0; n < width; n++) state[n]! /= rows.length;
   return { vector: sumOf(rows, width), sums: rows };
 }
 
@@ -113,10 +113,10 @@ export async function read(engine: Engine, text: string, task: Task): Promise<Re
   const names = units.map((unit) => nameOf(unit.map((at) => places[at]!)));
   const keys = units.map(([at], row) => (words[at!]! > ofPrompt ? keyOf(names[row]!) : ""));
   const { vector, sums } = await vectorOf(engine, input, []);
-  const all = grouped(encoded.words).filter(([at]) => encoded.words[at!]! > ofPrompt);
-  const allNames = all.map(nameOf);
-  const spans = spansOf(text, allNames);
-  const spanOf = new Map(all.map(([at], n) => [encoded.words[at!]!, spans[n]!]));
+  const textUnits = grouped(encoded.words).filter(([at]) => encoded.words[at!]! > ofPrompt);
+  const unitNames = textUnits.map(nameOf);
+  const spans = spansOf(text, unitNames);
+  const spanOf = new Map(textUnits.map(([at], n) => [encoded.words[at!]!, spans[n]!]));
   return {
     ...{ text, prompt, input, names, keys, units, vector },
     isCut: places.length < encoded.ids.length,
@@ -134,17 +134,17 @@ export async function read(engine: Engine, text: string, task: Task): Promise<Re
       keys,
       units.map(([at]) => spanOf.get(words[at!]!) ?? null),
     ),
-    words: allNames.flatMap((name, n) => (spans[n] && keyOf(name) ? [{ key: keyOf(name), span: spans[n] }] : [])),
+    words: unitNames.flatMap((name, n) => (spans[n] && keyOf(name) ? [{ key: keyOf(name), span: spans[n] }] : [])),
   };
 }
 
 /** A text in pieces, each with its row, −1 of what has none: `pieces_of` of bertlens/widgets/retrieval/case_texts.py. */
 function piecesOf(text: string, keys: string[], spans: (Span | null)[]): Reading["pieces"] {
-  const [first, last] = [keys.findIndex(Boolean), keys.findLastIndex(Boolean)];
+  const [top, bottom] = [keys.findIndex(Boolean), keys.findLastIndex(Boolean)];
   const pieces: Reading["pieces"] = [];
   let end = 0;
   spans.forEach((span, row) => {
-    if (!span || row < first || row > last || span.start < end) return;
+    if (!span || row < top || row > bottom || span.start < end) return;
     if (span.start > end) pieces.push([text.slice(end, span.start), -1]);
     pieces.push([text.slice(span.start, span.end), row]);
     end = span.end;
@@ -163,11 +163,11 @@ export const tokensOf = ({ keys, units }: Reading, key: string): number[] =>
 
 /** The text without each occurrence of a word, blanks put together. */
 export function deletedFrom({ text, words }: Reading, key: string): string {
-  let [kept, end] = ["", 0];
+  let [shorter, end] = ["", 0];
   for (const { key: other, span } of words) {
     if (other !== key) continue;
-    kept += text.slice(end, span.start);
+    shorter += text.slice(end, span.start);
     end = span.end;
   }
-  return (kept + text.slice(end)).split(/\s+/).filter(Boolean).join(" ");
+  return (shorter + text.slice(end)).split(/\s+/).filter(Boolean).join(" ");
 }

@@ -194,8 +194,8 @@ export class SearchSession implements Served {
     ]);
     const unknown = sides.flatMap(([side, { unknown: count }]) => {
       const tokens = count === 1 ? "1 token is" : `${count} tokens are`;
-      const rest = "unknown to the tokenizer, and the model reads all such as one word.";
-      return count ? [`${SUBJECTS[side]}: ${tokens} ${rest}`] : [];
+      const kind = "unknown to the tokenizer, and the model reads all such as one word.";
+      return count ? [`${SUBJECTS[side]}: ${tokens} ${kind}`] : [];
     });
     return [...notes, ...unknown];
   }
@@ -212,11 +212,11 @@ export class SearchSession implements Served {
         await this.others();
         const reading = contrast.readings[side];
         const vector = await hiddenVector(this.engine!, reading, tokensOf(reading, key));
-        const after = scoresOf({ ...contrast.readings, [side]: { vector } });
-        const [name, turned] = [contrast.nameOf(side, key), isTurned(before, after)];
+        const scores = scoresOf({ ...contrast.readings, [side]: { vector } });
+        const [name, turned] = [contrast.nameOf(side, key), isTurned(before, scores)];
         const place = lower(SUBJECTS[side]);
-        const said = `With ${quotation(name)} hidden in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, after)}).`;
-        rows.push({ name, key, side, after, turned, said });
+        const sentence = `With ${quotation(name)} hidden in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, scores)}).`;
+        rows.push({ name, key, side, after: scores, turned, said: sentence });
       }
     }
     const sign = Math.sign(contrast.difference) || 1;
@@ -236,10 +236,11 @@ export class SearchSession implements Served {
       if (!text) throw new Error(`without ${quotation(name)} nothing is left of ${place}`);
       vector = (await this.read(text, side === "query" ? "query" : "document")).vector;
     } else vector = await hiddenVector(this.engine!, reading, tokensOf(reading, key));
-    const after = scoresOf({ ...contrast.readings, [side]: { vector } });
-    const turned = isTurned(before, after);
-    const said = `With ${quotation(name)} ${how} in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, after)}).`;
-    return { before, after, turned, said: isNothing(gapOf(before), Math.max(...before.map(Math.abs))) ? EQUAL : said };
+    const scores = scoresOf({ ...contrast.readings, [side]: { vector } });
+    const turned = isTurned(before, scores);
+    const sentence = `With ${quotation(name)} ${how} in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, scores)}).`;
+    const isEqual = isNothing(gapOf(before), Math.max(...before.map(Math.abs)));
+    return { before, after: scores, turned, said: isEqual ? EQUAL : sentence };
   }
 }
 

@@ -13,9 +13,9 @@ export function spansOf(text: string, names: string[]): (Span | null)[] {
   let letters = "";
   const places: number[] = [];
   for (const { segment, index } of characters(text)) {
-    const written = plain(segment);
-    letters += written;
-    for (let n = 0; n < written.length; n++) places.push(index);
+    const letter = plain(segment);
+    letters += letter;
+    for (let n = 0; n < letter.length; n++) places.push(index);
   }
   places.push(text.length);
   const spans: (Span | null)[] = [];
