@@ -23,7 +23,7 @@ def run(parts: Sequence[Path], output: Path, *, force: bool = False) -> str:
 
 
 def _survey(parts: Sequence[Path], output: Path) -> str:
-    from ..survey.shards import merge
+    from ..survey.survey_shards import merge
 
     stats = merge(parts)
     stats.save(output)
@@ -31,20 +31,20 @@ def _survey(parts: Sequence[Path], output: Path) -> str:
 
 
 def _task(parts: Sequence[Path], output: Path) -> str:
-    from ..tasks.shards import merge
+    from ..tasks.task_shards import merge
 
     about = merge(parts, output)
     return f"{about['stage']} of {max(about['rows'].values()):,} examples"
 
 
 def _report(parts: Sequence[Path], output: Path) -> str:
-    from ..reports.shards import merge
+    from ..reports.report_shards import merge
 
     return f"{merge(parts, output):,} texts of a report: named REPORT.part.npz, -o REPORT.html --resume goes on"
 
 
 def _vectors(parts: Sequence[Path], output: Path) -> str:
-    from ..search.shards import merge
+    from ..search.vector_shards import merge
 
     return merge(parts, output)
 

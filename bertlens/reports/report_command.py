@@ -13,8 +13,8 @@ from ..errors import InputError
 from ..lens import Lens
 from .report_comparison import changes, read
 from .report_run import claims_of, draw, page_bytes, report
+from .report_shards import run_shard
 from .resume_file import texts_in
-from .shards import run_shard
 
 
 def run(

@@ -16,7 +16,7 @@ from ..errors import InputError, check_number
 from ..export import table_file
 from ..lens import Lens
 from ..trace.provenance import model_provenance, short_provenance
-from . import metrics, paired, shards
+from . import metrics, paired, vector_shards
 from .hard_negatives import check_ending
 from .reading import collection, texts
 from .retrieval_run import Retrieval, retrieval
@@ -51,9 +51,9 @@ def run(
     """The exit status: 0, or 1 where a measure fell against `check`, the numbers of an earlier run.
 
     in_order: questions are numbered 1, 2, … as they come, whatever ids they have. load_first: the model of the first
-    stage. shard: instead of all this the vectors of a share of the passages, see `shards`. hard_negatives: a file for
-    triplets with so many `negatives` of a question. probe, heads: whether their tables stand on the page. options: as
-    of `retrieval`. Beside a page or a table stand the numbers that a later `check` takes.
+    stage. shard: instead of all this the vectors of a share of the passages, see `vector_shards`. hard_negatives: a
+    file for triplets with so many `negatives` of a question. probe, heads: whether their tables stand on the page.
+    options: as of `retrieval`. Beside a page or a table stand the numbers that a later `check` takes.
     Raises InputError for what is wrong with the arguments, before a model is loaded where that can be.
     """
     kind = output.suffix.lower()
@@ -66,7 +66,7 @@ def run(
         names = {name: options[name] for name in ("column", "document")}
         passages = collection(queries, corpus, relevance, **names).passages
         names = {name: options[name] for name in ("int8", "batch_size")}
-        count = shards.run_shard(lens, passages, output, share, **names)
+        count = vector_shards.run_shard(lens, passages, output, share, **names)
         print(f"{output}: shard {share}, vectors of {count:,} passages, {lens.model_name}")
         return 0
     if kind not in KINDS:

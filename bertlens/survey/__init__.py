@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from .loss_gradients import attention_gradients as attention_gradients
     from .mentions import read_documents as read_documents
     from .probe import attention_probe as attention_probe
-    from .shards import merge as merge
     from .similar_texts import story as story
     from .survey_run import head_stats as head_stats
+    from .survey_shards import merge as merge
     from .syntax import Decisions as Decisions
     from .syntax import best_heads as best_heads
     from .syntax import decide as decide

@@ -54,7 +54,7 @@ class HeadStats:
     # Places in the corpus, beyond the first texts that are all counted, whose texts are counted too: after an interrupt
     ahead: list[int] = field(default_factory=list)
     highest: TopTexts | None = field(default_factory=TopTexts)  # None where no texts are kept
-    shard: dict[str, Any] | None = None  # of which share of a job these are, see survey.shards; None: of no share
+    shard: dict[str, Any] | None = None  # of which share of a job these are, see survey_shards; None: of no share
 
     # --- filling, merging ---
 

@@ -19,7 +19,7 @@ from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
 from .scale import run
-from .shards import ShardBatches
+from .survey_shards import ShardBatches
 from .text_statistics import Lengths
 from .top_texts import TopTexts
 
@@ -98,7 +98,7 @@ def _survey(
         check_lens(lens)
         about = model_provenance(lens.borrowed)
     stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=TopTexts() if keep_texts else None)
-    start = HeadStats.load(resume) if isinstance(resume, str | Path) else resume
+    start = resume if resume is None or isinstance(resume, HeadStats) else HeadStats.load(resume)
     share = None if shard is None else ShardBatches(shard, texts, batch_size, start)
     if start is not None:
         texts = texts if share else _remainder(texts, start)

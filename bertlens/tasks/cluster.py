@@ -41,8 +41,8 @@ def on_cluster(
 
         shared = task.lens, task.examples, task.truncation, [*sites], ablation
         for _, effects in ordered(client, on_worker, shared, batches(), lambda: progress.update(0)):
-            while kept := order.popleft():
-                yield kept
+            while earlier := order.popleft():
+                yield earlier
             task.kept.put(name, effects[0].tolist(), *effects[1:])
             progress.update(len(effects[0]) * len(sites))
             yield effects

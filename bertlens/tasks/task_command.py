@@ -14,7 +14,7 @@ from ..base.shards import WHOLE, Shard
 from ..errors import BertLensError, InputError
 from ..lens import Lens
 from ..text.folders import is_hub
-from . import shards
+from . import task_shards
 from .importance import Heads
 from .labelled_task import Task, task
 
@@ -36,14 +36,14 @@ def run(
 ) -> None:
     """options: as of `task`. heads: how many to choose, errors: how many texts to explain; 0 leaves the part out.
 
-    stage, shard: instead of the page one part of a job, see `shards`. parts: merged files of such jobs.
+    stage, shard: instead of the page one part of a job, see `task_shards`. parts: merged files of such jobs.
     What is run is kept beside the page until it is written: after Ctrl-C the same command goes on.
     Raises InputError for what is wrong with the arguments, before the model is loaded where that can be.
     """
     share = WHOLE if shard is None else Shard.parse(shard)
     if stage is None and shard is not None:
         raise InputError("a task in shards has two stages: --stage estimate and, when its parts are merged, exact")
-    if stage == shards.STAGES[1] and not (parts and heads):
+    if stage == task_shards.STAGES[1] and not (parts and heads):
         raise InputError("--stage exact runs what --stage estimate chooses: name its merged file by --parts")
     if output.suffix.lower() != (".html" if stage is None else ".npz"):
         what = "the page of a task is an .html file" if stage is None else "a part of a task is an .npz file"
@@ -52,17 +52,17 @@ def run(
         raise InputError(f"no examples at {examples}: give a .csv, .tsv, .jsonl, .json or .parquet file")
     if heads < 0 or errors < 0:
         raise InputError("--heads and --errors are numbers from 0")
-    is_earlier = None if stage is None else (lambda path: about_of(path)["kind"] == shards.FILE.name)
+    is_earlier = None if stage is None else (lambda path: about_of(path)["kind"] == task_shards.FILE.name)
     check_outputs("task", [output], [examples, *parts], force=force, is_earlier=is_earlier)
     settings = {"heads": heads, "ablation": ablation, "seed": seed}
     with claimed(output), stoppable():
         work = task(load(), examples, keep=output.with_name(f"{output.name}.kept"), **options)
         if len(work.kept):
             print("going on from what was kept", flush=True)
-        shards.read(work, parts, settings)
+        task_shards.read(work, parts, settings)
         try:
             if stage is not None:
-                count = shards.run_stage(work, stage, share, settings, output)
+                count = task_shards.run_stage(work, stage, share, settings, output)
                 work.kept.remove()
                 print(f"{output}: {stage}, shard {share}, {count:,} of {len(work):,} examples, {work.lens.model_name}")
                 return

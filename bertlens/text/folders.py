@@ -27,7 +27,7 @@ def files_of(folder: Path) -> list[Path]:
     Raises InputError for a folder without files, and for one with files of several kinds.
     """
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    files = [path for path in paths if not any(part[0] in "._" for part in path.relative_to(folder).parts)]
+    files = [path for path in paths if not any(name[0] in "._" for name in path.relative_to(folder).parts)]
     if not files:
         raise InputError(f"the folder {folder} holds no files: give one with files of one kind, such as .parquet")
     by_kind = {kind_of_file(path): path.name for path in reversed(files)}
@@ -39,14 +39,14 @@ def files_of(folder: Path) -> list[Path]:
 
 def tables_in(files: Sequence[Path], hints: Sequence[Sequence[Any]]) -> Iterator[Table]:
     """The tables of files. Raises InputError, which names the file, for one that has other columns than the first."""
-    first: Table | None = None
+    header: Table | None = None
     for file in files:
         table = table_file(file, hints)
         assert isinstance(table, Table)
-        first = first or table
-        if odd := sorted({*map(str, table.names)} ^ {*map(str, first.names)}):
-            has = "has no" if odd[0] in first.names else "has a"
-            raise InputError(f"{file.name} {has} column {odd[0]!r}, other than {first.source}: both are of one folder")
+        header = header or table
+        if odd := sorted({*map(str, table.names)} ^ {*map(str, header.names)}):
+            has = "has no" if odd[0] in header.names else "has a"
+            raise InputError(f"{file.name} {has} column {odd[0]!r}, other than {header.source}: both are of one folder")
         yield table
 
 
@@ -56,14 +56,14 @@ def folder_table(folder: Path, hints: Sequence[Sequence[Any]]) -> Table | Record
     kind = kind_of_file(files[0])
     if kind not in TABLES:
         return None if kind not in RECORDS else ((None, row) for file in files for row in _rows_of(file, hints))
-    first = next(tables_in(files, hints))
+    header = next(tables_in(files, hints))
     size = sum(table.size or 0 for table in tables_in(files, hints)) if kind == "parquet" else None
 
     def rows(names: Sequence[Any]) -> Iterator[Row]:
         for table in tables_in(files, hints):
             yield from ((None, cells) for _, cells in table.rows(names))
 
-    return Table(first.names, rows, folder.name, size, first.classes)
+    return Table(header.names, rows, folder.name, size, header.classes)
 
 
 def _rows_of(file: Path, hints: Sequence[Sequence[Any]]) -> Iterator[Any]:

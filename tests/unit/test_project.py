@@ -127,6 +127,7 @@ def test_sources_refer_to_no_document_that_is_not_in_the_repository():
 
 def test_import_is_lazy():
     heavy = ("torch", "transformers", "numpy", "pandas", "matplotlib", "anywidget", "ipywidgets")
+    heavy += ("dask", "distributed", "ray", "joblib", "datasets", "pyarrow", "polars", "sklearn")
     code = f"import sys, bertlens, bertlens.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"

@@ -53,7 +53,7 @@ def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> L
         )
     order = np.argsort(collection.passage_order)  # of one score by place
     assert retrieval.stages.vectors is not None
-    rows = _rounded(retrieval.stages.vectors.numbers(order))
+    rows = rounded(retrieval.stages.vectors.numbers(order))
     texts = json.dumps([collection.passages[row] for row in order], ensure_ascii=False).encode()
     size = (rows.nbytes + len(texts)) * 5 // 4
     if size > LIMIT and not hosted:
@@ -117,7 +117,7 @@ def _about(retrieval: Retrieval, trace: Trace, pairs: Pairs, order: np.ndarray) 
     }
 
 
-def _rounded(vectors: np.ndarray) -> np.ndarray:
+def rounded(vectors: np.ndarray) -> np.ndarray:
     """(P, E) uint16 of which ZERO is 0: whole multiples of each row's largest number / STEPS. Cosines need no more."""
     largest = np.abs(vectors).max(1, keepdims=True, initial=0)
     steps = np.rint(vectors / np.where(largest == 0, 1, largest) * STEPS)
@@ -125,7 +125,7 @@ def _rounded(vectors: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _upper(rows: np.ndarray) -> np.ndarray:
+def upper(rows: np.ndarray) -> np.ndarray:
     """In 8 bits, from -127 to 127: what js/src/search/live/ranking.ts makes of 16."""
     return np.floor((rows.astype(np.float64) - ZERO + 128) / 256)
 
@@ -164,7 +164,7 @@ def _measured(retrieval: Retrieval, trace: Trace, head: page_heads.Head, rows: n
     own = np.stack([*_vectors(retrieval, trace, head, [retrieval.collection.queries[at] for at in places])])
     scores = _cosines(own, rows.astype(np.float64) - ZERO)
     reference = _cosines(stages.query_vectors.numbers(places), stages.vectors.numbers(order))
-    rough = _cosines(_upper(_rounded(own)), _upper(rows))
+    rough = _cosines(upper(rounded(own)), upper(rows))
     again = np.argsort(-rough, axis=1, kind="stable")[:, :FIRST]
     first = np.argsort(-reference, axis=1, kind="stable")[:, :TEN]
     gaps = np.abs(np.take_along_axis(scores - reference, again, 1))

@@ -27,18 +27,18 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   let turns = 0; // of what is to be shown the last one counts, of what the page carries too
   const answering = async (question: Record<string, unknown>): Promise<Reply> => {
     const { op, trace } = question;
-    if (op === "hello")
-      return [{ kernel: line.isLoaded, coming: line.coming, why: line.why, page: true, texts: host.texts }];
+    if (op === "hello") return [{ ...line.state(), page: true, texts: host.texts }];
     const turn = isShowing(String(op)) ? ++turns : turns;
     if (op === "overview" || op === "trace" || host.carried.texts.some((one) => one.trace === trace)) {
       const reply = await host.answer({ ...question, trace });
       if (!reply[0].error) return reply;
     }
-    if (line.why) return [{ error: line.why }];
-    if (!line.isLoaded) return [{ error: STILL_LOADING }];
+    const { kernel, why } = line.state();
+    if (why) return [{ error: why }];
+    if (!kernel) return [{ error: STILL_LOADING }];
     if (!isAnswered(String(op))) return [{ error: NEEDS_PYTHON }];
     const { answer, error } = await line.ask(question);
-    if (turn === turns && isShowing(String(op))) line.sayEnd();
+    if (turn === turns && isShowing(String(op))) line.say();
     if (!answer) return [{ error, stale: [ANOTHER, ANOTHER_TEXT].includes(error!) }];
     if (answer.show !== undefined) {
       if (turn !== turns) return [{ error: ANOTHER, stale: true }];

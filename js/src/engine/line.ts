@@ -60,14 +60,12 @@ export interface Reply {
   error?: string;
 }
 
-/** isLoaded: whether the model is there; coming: how far it is; why: it is not. */
 export interface Line {
-  readonly isLoaded: boolean;
-  readonly coming: string;
-  readonly why: string;
+  /** kernel: whether the model is there; coming: how far it is; why: it is not. */
+  state(): { kernel: boolean; coming: string; why: string };
   ask(question: Record<string, unknown>): Promise<Reply>;
   /** What is said of the model again, where a run that takes long was announced. */
-  sayEnd(): void;
+  say(): void;
 }
 
 export function openLine(source: Source, serve: Serve): Line {
@@ -132,8 +130,6 @@ export function openLine(source: Source, serve: Serve): Line {
     }
     port.postMessage({ kind: "start", carried: source.carried });
   };
-  start().catch(cannot);
-
   const ask = (question: Record<string, unknown>) =>
     new Promise<Reply>((resolve) => {
       const id = ++count;
@@ -147,21 +143,11 @@ export function openLine(source: Source, serve: Serve): Line {
       });
       port!.postMessage({ kind: "ask", id, question });
     });
-  return {
-    get isLoaded() {
-      return isLoaded;
-    },
-    get coming() {
-      return coming;
-    },
-    get why() {
-      return why;
-    },
-    ask,
-    sayEnd() {
-      if (!isLong || why) return;
-      isLong = false;
-      source.say(note);
-    },
+  const say = () => {
+    if (!isLong || why) return;
+    isLong = false;
+    source.say(note);
   };
+  start().catch(cannot);
+  return { state: () => ({ kernel: isLoaded, coming, why }), ask, say };
 }

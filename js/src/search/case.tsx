@@ -62,8 +62,8 @@ export function OpenCase() {
 
 /** The line of Python that opens the Explorer on the question and the wrong passage. */
 const inExplorer = (query: string, { wrong, right }: Case): string => {
-  const [question, first, second] = [query, wrong, right].map((id) => JSON.stringify(id));
-  return `r.contrast(${question}, ${first}, ${second}).pairs[0].explore()`;
+  const ids = [query, wrong, right].map((id) => JSON.stringify(id));
+  return `r.contrast(${ids.join(", ")}).pairs[0].explore()`;
 };
 
 const SPLIT =

@@ -11,23 +11,20 @@ const ENDINGS = { CSV: ".csv", Parquet: ".parquet" };
 export function Negatives({ name }: { name: (extension: string, ...parts: string[]) => string }) {
   const { ask, kernel, announcement } = useSearch();
   const count = useSignal(5);
-  const said = useSignal("");
+  const sentence = useSignal("");
   const id = useElementId();
   if (!kernel.value) return <p>{NEGATIVES_NEED}</p>;
   const save = async (ending: string) => {
-    said.value = "…";
+    sentence.value = "…";
     try {
       const fields = { n: count.value, ending };
-      const { said: sentence, buffers } = await ask<{ said: string; buffers: DataView<ArrayBuffer>[] }>(
-        "search_negatives",
-        fields,
-      );
-      download(name(ending.slice(1), "hard-negatives"), new Blob(buffers));
-      said.value = sentence;
+      const answer = await ask<{ said: string; buffers: DataView<ArrayBuffer>[] }>("search_negatives", fields);
+      download(name(ending.slice(1), "hard-negatives"), new Blob(answer.buffers));
+      sentence.value = answer.said;
     } catch (error) {
-      said.value = (error as Error).message;
+      sentence.value = (error as Error).message;
     }
-    announcement.value = said.value;
+    announcement.value = sentence.value;
   };
   return (
     <div data-stays data-testid="negatives">
@@ -50,7 +47,7 @@ export function Negatives({ name }: { name: (extension: string, ...parts: string
           </button>
         ))}
       </div>
-      {said.value && <p>{said.value}</p>}
+      {sentence.value && <p>{sentence.value}</p>}
     </div>
   );
 }

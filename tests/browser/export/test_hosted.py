@@ -124,8 +124,10 @@ def space(tiny: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bl.classroom(tiny, TEXTS).to_space(tmp_path_factory.mktemp("space"), licence="mit", progress=False).parent
 
 
-def test_a_folder_for_a_host_of_files_asks_for_its_weights_alone_and_answers_what_is_typed(space, rounded, browser):
-    with served(space) as address:
+@contextmanager
+def answered(folder: Path, browser: Browser) -> Iterator[Seen]:
+    """The page of a folder once a typed sentence has its answer, which came in 1.5 s; it asked for nothing else."""
+    with served(folder) as address:
         Server.go.set()
         context, page, log = watched(browser, address, viewport={"width": 1280, "height": 900})
         page.goto(address)
@@ -136,11 +138,24 @@ def test_a_folder_for_a_host_of_files_asks_for_its_weights_alone_and_answers_wha
         run(seen, "A horse ran.")
         expect(seen.root.locator(".bl-row-label", has_text="horse")).to_be_visible()
         assert time.monotonic() - start <= 1.5
+        yield seen
+        context.close()
+    assert log.problems() == [] and Server.sent == ["", WEIGHTS]
+
+
+def test_a_folder_for_a_host_of_files_asks_for_its_weights_alone_and_answers_what_is_typed(space, rounded, browser):
+    with answered(space, browser) as seen:
         seen.thumb(1, 0).click()
         seen.root.locator(".bl-row-label").nth(3).click()
         listed(seen, rounded.trace("A horse ran."), 1, 0, 3)
-        context.close()
-    assert log.problems() == [] and Server.sent == ["", WEIGHTS]
+
+
+@pytest.mark.long
+def test_so_does_one_of_a_trained_model(embedded_lens, browser, tmp_path):
+    page = bl.classroom(embedded_lens, ["The cat sat."]).to_space(tmp_path / "web", progress=False)
+    assert 'license: "apache-2.0"' in page.with_name("README.md").read_text(encoding="utf-8")
+    with answered(page.parent, browser):
+        pass
 
 
 def test_on_a_tablet(address, rounded, browser: Browser):

@@ -69,8 +69,8 @@ def test_what_makes_no_whole_is_named(parts: list[Part], sentence: str) -> None:
 
 
 def test_the_simulation_on_paper_follows_from_its_numbers() -> None:
-    """docs/past_one_machine.md: hours and cost of 10⁹ tokens from the seconds of one process."""
-    page = (Path(__file__).parents[3] / "docs" / "past_one_machine.md").read_text(encoding="utf-8")
+    """docs/performance.md: hours and cost of 10⁹ tokens from the seconds of one process."""
+    page = (Path(__file__).parents[3] / "docs" / "performance.md").read_text(encoding="utf-8")
     tokens, seconds = 7647, 35.3  # measured: 64 passages
     assert round(tokens / seconds) == 217 and round(tokens / 64) == 119
     core_seconds = 1e9 * seconds / tokens

@@ -121,7 +121,7 @@ def test_hostile_text_leaves_only_our_elements_in_the_page():
     page = Page(hostile_widget().to_html())
     tags = [tag for tag, _ in page.elements if tag != "script"]
     assert sorted(tags) == sorted(
-        ["html", "head", *["meta"] * 5, "title", "style", "body", "main", "noscript", "p", "img", "footer"]
+        ["html", "head", *["meta"] * 6, "title", "style", "body", "main", "noscript", "p", "img", "footer"]
     )
     scripts = page.of("script")
     assert [attrs["type"] for attrs, _ in scripts].count("module") == 1

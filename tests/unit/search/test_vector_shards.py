@@ -13,7 +13,7 @@ import pytest
 from bertlens import Lens
 from bertlens.base.shards import Shard
 from bertlens.cli import main
-from bertlens.search import shards
+from bertlens.search import vector_shards as shards
 from bertlens.search.vectors import encoded, split
 from unit.search.test_vectors import LENSES
 from unit.tiny_encoders import encoder, words

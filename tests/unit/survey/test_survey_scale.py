@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pytest
 from bertlens import InputError, Lens, ModelError
 from bertlens.base import chunks, pools
 from bertlens.errors import ClusterError
-from bertlens.survey import HeadStats, checkpoint, corpus, head_stats, scale
+from bertlens.survey import HeadStats, corpus, head_stats, scale
 from unit import deaths, tiny
 from unit import survey_naive as naive
 
@@ -145,6 +145,7 @@ def test_a_worker_is_killed(client: Any, tmp_path: Path, place: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("actors", [0, 2])
 @pytest.mark.usefixtures("short_windows")
 def test_ray_equals_one_process(small: Lens, actors: int) -> None:
@@ -152,8 +153,11 @@ def test_ray_equals_one_process(small: Lens, actors: int) -> None:
     ray = pytest.importorskip("ray")
     given = texts(120)
     alone = head_stats(small, given, batch_size=4, progress=False)
-    path = os.pathsep.join(sys.path)
-    ray.init(num_cpus=2, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, log_to_driver=False)
+
+    class Worker:
+        """Of any class."""
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         client = [ray.remote(Worker).remote() for _ in range(actors)] or ray
         same(head_stats(small, given, batch_size=4, progress=False, client=client), alone)
@@ -171,10 +175,6 @@ def test_ray_equals_one_process(small: Lens, actors: int) -> None:
                 same(head_stats(small, given, batch_size=4, progress=False, client=client), alone)
     finally:
         ray.shutdown()
-
-
-class Worker:
-    """Of any class."""
 
 
 def kill() -> None:
@@ -266,61 +266,6 @@ def test_a_cluster_without_workers(impatient: Any, small: Lens) -> None:
     impatient.cluster.scale(0)
     with pytest.raises(ClusterError, match=r"the model could not be sent to the Dask cluster at \S+ \(\w+: .*: look"):
         head_stats(small, ["cat"], progress=False, client=impatient)
-
-
-class Begun(Exception):
-    """The first texts are counted."""
-
-
-@pytest.mark.parametrize("client", [None, ThreadPoolExecutor])
-def test_a_large_corpus_is_begun_at_once(
-    small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: Any
-) -> None:
-    """Of a file of 10⁶ lines a window is read ahead, and a few more for the workers: 2 s of this process, at most."""
-
-    def begun(*_: Any) -> None:
-        raise Begun
-
-    path = tmp_path / "corpus.txt"
-    path.write_text("the cat sat on the mat\n" * 10**6)
-    head_stats(small, ["the cat"], progress=False)
-    monkeypatch.setattr(checkpoint.Checkpoint, "now_and_then", begun)
-    began = time.process_time()
-    with pytest.raises(Begun):
-        head_stats(small, path, batch_size=1, progress=False, client=client and client(2))
-    assert time.process_time() - began < 2
-
-
-MEMORY = """
-import resource
-import sys
-from concurrent.futures import ProcessPoolExecutor
-sys.path[:0] = [{tests!r}]
-from bertlens import Lens
-from bertlens.survey import head_stats
-from unit import tiny
-
-def memory(n):
-    texts = (" ".join(tiny.WORDS[i % 7 : i % 7 + 2]) for i in range(n))
-    assert head_stats(lens, texts, batch_size=32, client=client, progress=False).n_texts == n
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-if __name__ == "__main__":
-    lens = Lens(tiny.bert(num_hidden_layers=1), tiny.wordpiece())
-    with ProcessPoolExecutor(2) as client:
-        print(memory(1_000), memory(100_000))
-"""
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
-    """test_chunks.py has the schedule alone."""
-    script = tmp_path / "memory.py"
-    script.write_text(MEMORY.format(tests=str(Path(__file__).parents[2])))
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    before, after = map(int, done.stdout.split())
-    assert after <= 1.05 * before
 
 
 def test_bad_input(client: Any, small: Lens) -> None:

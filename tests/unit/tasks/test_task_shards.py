@@ -11,7 +11,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.cli import main
-from bertlens.tasks import shards
+from bertlens.tasks import task_shards as shards
 from unit.tasks.classifier import NAMES, labelled, lens_of
 from unit.tasks.test_resume_folder import counted
 

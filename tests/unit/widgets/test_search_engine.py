@@ -196,12 +196,12 @@ def test_a_cross_encoder_and_a_large_collection_are_refused(tmp_path: Path, monk
 def test_vectors_of_16_bits_hold_those_of_8_in_their_upper_byte() -> None:
     vectors = np.random.default_rng(0).normal(size=(50, 24))
     vectors[0] = 0
-    rows = engine_page._rounded(vectors)
+    rows = engine_page.rounded(vectors)
     largest = np.abs(vectors).max(1, keepdims=True)
     largest[0] = 1
     steps = rows.astype(float) - engine_page.ZERO
     assert np.abs(steps * largest / engine_page.STEPS - vectors).max() <= 0.5 * largest.max() / engine_page.STEPS
-    upper = engine_page._upper(rows)
+    upper = engine_page.upper(rows)
     assert np.abs(upper).max() == 127
     assert np.abs(upper * largest / 127 - vectors).max() <= 0.51 * largest.max() / 127
 

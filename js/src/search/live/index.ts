@@ -26,18 +26,21 @@ export async function connect(code: string) {
   });
   let line: Line | null = null;
   const changed = () => {
-    if (line?.isLoaded || line?.why) hear();
-    else if (line) say(`${line.coming} …`);
+    if (!line) return;
+    const { kernel, why, coming } = line.state();
+    if (kernel || why) hear();
+    else say(`${coming} …`);
   };
   line = openLine({ ...model, carried: { ...model.carried, questions }, changed, say }, serve);
   return async (question: Fields): Promise<Fields | null> => {
     if (question.op === "hello") {
       await settled;
-      return { kernel: line.isLoaded };
+      return { kernel: line.state().kernel };
     }
     if (!ANSWERED.includes(String(question.op))) return null;
     await settled;
-    if (line.why) return { error: line.why };
+    const { why } = line.state();
+    if (why) return { error: why };
     const { answer, error } = await line.ask(question);
     return answer?.fields ?? { error };
   };

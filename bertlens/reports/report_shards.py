@@ -24,11 +24,11 @@ def run_shard(lens: Lens, corpus: Any, path: Path, shard: Shard, texts: int, see
     plan = draw(lens, corpus, 1, texts, seed, column)
     places = {entry.number for batch in shard.batches(batches_of(plan.texts)) for entry in batch}
     file = ResumeFile(path, report_identity(lens, plan, seed))
-    before = file.read()
-    if not places.issuperset(before.places):
+    saved = file.read()
+    if not places.issuperset(saved.places):
         raise InputError(f"{path} holds texts of another shard: name another file")
     with stoppable():
-        numbers = gather(lens, list(plan.texts), numbers=before, autosave=file.autosave, shard=shard)
+        numbers = gather(lens, list(plan.texts), numbers=saved, autosave=file.autosave, shard=shard)
         with SignalHold():
             file.write(numbers, shard if numbers.n == len(places) else None)
     if numbers.n < len(places):
@@ -41,10 +41,10 @@ def merge(paths: Sequence[Path], output: Path) -> int:
 
     Raises InputError as `base.shards.in_order`, and where the parts do not have all texts; ExportError.
     """
-    parts = in_order([_part(path) for path in paths])
+    shares = in_order([_part(path) for path in paths])
     numbers = TextNumbers()
-    for part in parts:
-        with FILE.open(part.path) as (about, arrays):
+    for share in shares:
+        with FILE.open(share.path) as (about, arrays):
             numbers = numbers + unpacked(about, arrays)
     job = about["of"]
     if sorted(numbers.places) != job[PLACES]:

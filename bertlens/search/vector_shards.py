@@ -50,11 +50,11 @@ def merge(paths: Sequence[Path], output: Path) -> str:
     """
     if output.suffix != ENDING:
         raise InputError(f"vectors are written as {ENDING}, for --vectors: {output.name} is named otherwise")
-    parts = in_order([_part(path) for path in paths])
+    shares = in_order([_part(path) for path in paths])
     digests: list[bytes] = []
     matrices: list[Matrix] = []
-    for part in parts:
-        with FILE.open(part.path) as (about, arrays):
+    for share in shares:
+        with FILE.open(share.path) as (about, arrays):
             names = arrays.pop("digests").tobytes()
             digests += [names[at : at + vectors_file.DIGEST] for at in range(0, len(names), vectors_file.DIGEST)]
             matrices += split(PassageVectors(**arrays))

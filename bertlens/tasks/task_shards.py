@@ -71,10 +71,10 @@ def merge(paths: Sequence[Path], output: Path) -> dict[str, Any]:
 
     Raises InputError as `base.shards.in_order`, and where the parts do not have all rows; ExportError.
     """
-    parts = in_order([_part(path) for path in paths])
+    shares = in_order([_part(path) for path in paths])
     by_key: dict[Key, Arrays] = {}
-    for part in parts:
-        with FILE.open(part.path) as (about, arrays):
+    for share in shares:
+        with FILE.open(share.path) as (about, arrays):
             by_key |= unpacked(about["labels"], arrays)
     for name, n in about["rows"].items():
         count = len({row for label, rows in by_key if label == name for row in rows})
