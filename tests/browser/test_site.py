@@ -141,7 +141,8 @@ def test_every_live_view_opens(site: Path, browser: Browser):
     for name in sorted(links):
         context, page, log = watched(browser, folder.as_uri(), viewport={"width": 728, "height": 800})
         page.goto((folder / name).as_uri())
-        page.locator("svg, canvas, table").first.wait_for(timeout=60_000)
+        drawn = "[...document.querySelectorAll('svg, canvas, table, button')].some((part) => part.checkVisibility())"
+        page.wait_for_function(drawn, timeout=60_000)
         context.close()
         assert log.problems() == [], name
 
