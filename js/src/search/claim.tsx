@@ -68,7 +68,7 @@ export function Claim({ of }: { of: Case }) {
   const was = isRewritten && isRead && original.state === "answered" ? original.value.scores : null;
   const before: Pair = outcome.value?.before ?? was ?? of.scores;
   const after: Pair | null = outcome.value?.after ?? (was ? of.scores : null);
-  const { value } = outcome;
+  const { value: answer } = outcome;
   const name = of.texts.wrong.names[of.texts.wrong.keys.indexOf(of.named)];
   const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
   const failures = search.overview.questions.failed.filter(Boolean).length;
@@ -79,8 +79,8 @@ export function Claim({ of }: { of: Case }) {
           <Sentence text={of.judged ? of.said : unjudged(of.said)} />
         </p>
         <p class="bl-outcome" aria-live="polite" data-testid="outcome">
-          {experiment && !value && (outcome.reason || "…")}
-          {value && <Sentence text={of.judged ? value.said : unjudged(value.said)} />}
+          {experiment && !answer && (outcome.reason || "…")}
+          {answer && <Sentence text={of.judged ? answer.said : unjudged(answer.said)} />}
           {!experiment && was && turnedWords(was, of.scores)}
         </p>
         <div class="bl-controls">
@@ -132,7 +132,7 @@ export function Claim({ of }: { of: Case }) {
           )}
         </div>
       </div>
-      <div ref={box} class="bl-scores" data-testid="scores" data-turned={value?.turned ?? false}>
+      <div ref={box} class="bl-scores" data-testid="scores" data-turned={answer?.turned ?? false}>
         <h3>
           Scores{" "}
           <span class="bl-muted">
@@ -171,12 +171,12 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
   const search = useSearch();
   const op = kind === "word" ? "search_words" : "search_heads";
   const about = caseOf(search);
-  const { value, reason, waits } = useLatest(search.get<Strip>(op, about), JSON.stringify(about));
+  const { value: strip, reason, waits } = useLatest(search.get<Strip>(op, about), JSON.stringify(about));
   const experiment = search.experiment.value;
   const [isUnfolded, setUnfolded] = useState(false);
-  const rows = isUnfolded ? (value?.rows ?? []) : (value?.rows ?? []).slice(0, FOLDED);
+  const rows = isUnfolded ? (strip?.rows ?? []) : (strip?.rows ?? []).slice(0, FOLDED);
   const title = kind === "word" ? "Words that matter here" : "Heads that matter here";
-  const peak = Math.max(1e-9, ...(value?.rows ?? []).map((row) => Math.abs(changeOf(value!, row))));
+  const peak = Math.max(1e-9, ...(strip?.rows ?? []).map((row) => Math.abs(changeOf(strip!, row))));
   const isChosen = (row: StripRow) =>
     experiment !== null &&
     (experiment.kind === "head"
@@ -191,7 +191,7 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
       <h3>
         {title} <span class="bl-muted">and how the difference of {signedGap(of)} moves without each</span>
       </h3>
-      {!value && <p class="bl-empty">{waits ? `${reason || "trying each"} …` : reason}</p>}
+      {!strip && <p class="bl-empty">{waits ? `${reason || "trying each"} …` : reason}</p>}
       <div class="bl-strip-rows">
         {rows.map((row) => (
           <button
@@ -206,25 +206,25 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
             <span class="bl-muted">{row.side ? PLACES[row.side] : ""}</span>
             <span class="bl-strip-bar">
               <span
-                class={changeOf(value!, row) < 0 ? "bl-minus" : "bl-plus"}
-                style={{ width: `${(100 * Math.abs(changeOf(value!, row))) / peak}%` }}
+                class={changeOf(strip!, row) < 0 ? "bl-minus" : "bl-plus"}
+                style={{ width: `${(100 * Math.abs(changeOf(strip!, row))) / peak}%` }}
               />
             </span>
             <span class="bl-number">
-              {plus(changeOf(value!, row), 3)}
+              {plus(changeOf(strip!, row), 3)}
               {row.turned && <b class="bl-turns"> turns</b>}
             </span>
           </button>
         ))}
       </div>
-      {value && value.rows.length > FOLDED && (
+      {strip && strip.rows.length > FOLDED && (
         <button type="button" class="bl-link" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
-          {isUnfolded ? "Fewer" : `All ${value.rows.length} that were tried`}
+          {isUnfolded ? "Fewer" : `All ${strip.rows.length} that were tried`}
         </button>
       )}
-      {kind === "head" && value && (
+      {kind === "head" && strip && (
         <p class="bl-muted">
-          The {value.rows.length} of {value.heads} heads whose parts of the two scores differ most, each off in the runs
+          The {strip.rows.length} of {strip.heads} heads whose parts of the two scores differ most, each off in the runs
           of all texts.
         </p>
       )}

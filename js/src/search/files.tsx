@@ -92,13 +92,13 @@ export function figureOf(search: Search, of: Case, mm: number): string {
   const inner = (11 * mm) / (8 * (25.4 / 72)) - 8;
   const columns = mm > 100 ? 3 : 1;
   const width = (inner - 16 * (columns - 1)) / columns;
-  const said = of.judged ? of.said : unjudged(of.said);
+  const sentence = of.judged ? of.said : unjudged(of.said);
   const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
   return svgFile(
     {
       title: `Question ${shortText(nameOfCase(search), 24)}: what tells the two passages apart`,
-      description: said,
-      caption: [said, ...captionLines(factsOf(search, of))],
+      description: sentence,
+      caption: [sentence, ...captionLines(factsOf(search, of))],
     },
     <>
       <Scores names={names} before={of.scores} after={null} width={Math.min(inner, 360)} dark={false} />

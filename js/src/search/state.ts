@@ -114,10 +114,10 @@ export function open(search: Search, query: string, typed: string | null = null)
 export function useLatest<T>(answer: Answer<T>, subject: string): { value: T | null; reason: string; waits: boolean } {
   const latest = useRef<{ subject: string; value: T } | null>(null);
   if (answer.state === "answered") latest.current = { subject, value: answer.value };
-  const value = latest.current?.subject === subject ? latest.current.value : null;
-  if (answer.state === "refused") return { value, reason: answer.reason, waits: false };
+  const standing = latest.current?.subject === subject ? latest.current.value : null;
+  if (answer.state === "refused") return { value: standing, reason: answer.reason, waits: false };
   const reason = answer.state === "asking" ? String(answer.told?.said ?? "") : "";
-  return { value: answer.state === "answered" ? answer.value : value, reason, waits: answer.state === "asking" };
+  return { value: answer.state === "answered" ? answer.value : standing, reason, waits: answer.state === "asking" };
 }
 
 /** A text of a case as it is written. */

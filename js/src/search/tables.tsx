@@ -76,9 +76,9 @@ function shown(row: Row, [key, , show, ends]: Spec): string {
   }
   if (show === "text") return String(row[key] ?? "").replaceAll(key === "kind" ? "_" : "\0", " ");
   if (show === "turn") return row[key] ? "turns" : "stays";
-  const value = asNumber(row, key);
-  if (value === null) return "–";
-  return show === "count" ? counted(value) : number(value, show);
+  const cell = asNumber(row, key);
+  if (cell === null) return "–";
+  return show === "count" ? counted(cell) : number(cell, show);
 }
 
 /** The columns of a table: those that its rows have. */
@@ -86,15 +86,15 @@ export function columnsOf(name: string, rows: Row[]): Column<Row>[] {
   const has = (key: string) => rows.some((row) => key in row);
   return SPECS[name]!.filter(([key, , , ends]) => has(ends ? ends[0] : key)).flatMap((spec): Column<Row>[] => {
     const [key, label, show, ends] = spec;
-    const value = (of: string) => (row: Row) =>
+    const cellOf = (of: string) => (row: Row) =>
       show === "text" || show === "turn" ? String(row[of] ?? "") : (asNumber(row, of) ?? Number.NaN);
     const column = {
       name: ends?.[0] ?? key,
       label,
-      value: value(ends?.[0] ?? key),
+      value: cellOf(ends?.[0] ?? key),
       show: (row: Row) => shown(row, spec),
     };
-    return ends ? [column, { name: ends[1], value: value(ends[1]), copied: true }] : [column];
+    return ends ? [column, { name: ends[1], value: cellOf(ends[1]), copied: true }] : [column];
   });
 }
 

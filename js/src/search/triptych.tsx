@@ -291,13 +291,13 @@ function Words({ of, side, peak, measure }: ColumnProps) {
 /** What a word puts into the difference, and into which score. */
 export function wordAbout(name: string, ground: Ground | null): string {
   if (!ground) return name;
-  const { part, wrong, right, places } = ground;
+  const { part: share, wrong, right, places } = ground;
   const sums = [
     wrong === null ? "" : `${signed(wrong, 4)} of the wrong one’s score`,
     right === null ? "" : `${signed(right, 4)} of the right one’s`,
   ].filter(Boolean);
   const often = places > 1 ? `, in ${places} places` : "";
-  return `${name}: ${signed(part, 4)} of the difference${sums.length > 0 ? ` (${sums.join(", ")})` : ""}${often}`;
+  return `${name}: ${signed(share, 4)} of the difference${sums.length > 0 ? ` (${sums.join(", ")})` : ""}${often}`;
 }
 
 /** What is behind the model's limit. */
