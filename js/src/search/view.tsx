@@ -7,7 +7,7 @@ import type { Tables } from "./answers";
 import { OpenCase } from "./case";
 import { Files } from "./files";
 import { List } from "./list";
-import type { Filter } from "./listfilter";
+import { type Filter, isJudged } from "./listfilter";
 import { type Search, SearchContext, type TabName } from "./state";
 import { Kinds, TableOf } from "./tables";
 import { AllFailures } from "./turns";
@@ -25,13 +25,13 @@ const LABELS: Record<TabName, string> = {
 export function SearchView({ search }: { search: Search }) {
   const { overview, dark, tab } = search;
   const { questions } = overview;
-  const isJudged = questions.failed.some(Boolean) || questions.rank.some((rank) => rank !== null);
+  const isRanked = isJudged(questions);
   const failures = questions.failed.filter(Boolean).length;
   const filter = useSignal<Filter>({ kind: failures > 0 ? "failures" : "all", words: "", rank: "any" });
   const tables = search.get<Tables>("search_tables");
   const hasBefore = tables.state === "answered" && tables.value.before !== null;
   const names = (Object.keys(LABELS) as TabName[]).filter(
-    (name) => (isJudged || name === "questions" || name === "hubs") && (name !== "before" || hasBefore),
+    (name) => (isRanked || name === "questions" || name === "hubs") && (name !== "before" || hasBefore),
   );
   const documents = overview.documents ? ` of ${counted(overview.documents)} documents` : "";
   return (
