@@ -38,6 +38,9 @@ export function counted(count: number, digits = 0): string {
   formats.set(digits, format);
   return format.format(count);
 }
+
+/** So many of something: "1 passage", "1,398 passages". */
+export const amount = (count: number, noun: string): string => `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
 const formats = new Map<number, Intl.NumberFormat>(); // each takes longer to make than a hundred numbers
 
 /** A number for a table; a dash for none. */

@@ -70,7 +70,7 @@ export function Claim({ of }: { of: Case }) {
   const after: Pair | null = outcome.value?.after ?? (was ? of.scores : null);
   const { value: answer } = outcome;
   const name = of.texts.wrong.names[of.texts.wrong.keys.indexOf(of.named)];
-  const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
+  const names = sidesOf(of);
   const failures = search.overview.questions.failed.filter(Boolean).length;
   return (
     <div class="bl-claim-row">
@@ -166,6 +166,9 @@ export const unjudged = (said: string): string =>
     .replaceAll("the right passage", "the other passage")
     .replaceAll("the right one", "the other one");
 
+/** Both passages in a word. */
+export const sidesOf = ({ judged }: Case): [string, string] => (judged ? ["wrong", "right"] : ["one", "the other"]);
+
 /** Words or heads, and how the difference moves without each. */
 export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
   const search = useSearch();
@@ -182,6 +185,8 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
     (experiment.kind === "head"
       ? !row.key && experiment.name === row.name
       : experiment.key === row.key && experiment.side === row.side);
+  const [wrong, right] = sidesOf(of);
+  const places = { query: "question", wrong, right };
   const choose = (row: StripRow) => {
     if (row.key) takeOut(search, row.side!, row.key, row.name);
     else search.experiment.value = isChosen(row) ? null : { kind: "head", name: row.name };
@@ -203,7 +208,7 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
             onClick={() => choose(row)}
           >
             <b class={row.key ? "bl-text-word" : ""}>{row.name}</b>
-            <span class="bl-muted">{row.side ? PLACES[row.side] : ""}</span>
+            <span class="bl-muted">{row.side ? places[row.side] : ""}</span>
             <span class="bl-strip-bar">
               <span
                 class={changeOf(strip!, row) < 0 ? "bl-minus" : "bl-plus"}
@@ -232,7 +237,6 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
   );
 }
 
-const PLACES = { query: "question", wrong: "wrong", right: "right" };
 const changeOf = (strip: Strip, { after }: StripRow): number =>
   after[0] - after[1] - (strip.before[0] - strip.before[1]);
 const signedGap = ({ scores }: Case): string => gapText(scores);

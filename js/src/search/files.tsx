@@ -12,7 +12,7 @@ import { Beside } from "../parts/paper";
 import { shortText } from "../parts/token";
 import type { Case, Overview, Side } from "./answers";
 import { useCase } from "./case";
-import { unjudged } from "./claim";
+import { sidesOf, unjudged } from "./claim";
 import { groundsOf, peakOf } from "./grounds";
 import { isJudged } from "./listfilter";
 import { Negatives } from "./negatives";
@@ -93,7 +93,7 @@ export function figureOf(search: Search, of: Case, mm: number): string {
   const columns = mm > 100 ? 3 : 1;
   const width = (inner - 16 * (columns - 1)) / columns;
   const sentence = of.judged ? of.said : unjudged(of.said);
-  const names: [string, string] = of.judged ? ["wrong", "right"] : ["one", "the other"];
+  const names = sidesOf(of);
   return svgFile(
     {
       title: `Question ${shortText(nameOfCase(search), 24)}: what tells the two passages apart`,

@@ -1,7 +1,7 @@
 // The list of questions: the rank of the first right document beside each; ten thousand scroll as ten do.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { counted, px, signed } from "../paint/format";
+import { amount, counted, px, signed } from "../paint/format";
 import { directionOf } from "../paint/quotes";
 import { useElementId } from "../parts/controls";
 import { type Filter, inSight, isJudged, listed, RANKS, type RankChoice } from "./listfilter";
@@ -89,7 +89,7 @@ export function List({ filter, put }: { filter: Filter; put: (change: Partial<Fi
         )}
       </div>
       <p class="bl-muted bl-listed" role="status">
-        {counted(places.length)} {places.length === 1 ? "question" : "questions"}
+        {amount(places.length, "question")}
         {isRanked ? "; before each the rank of its first right document" : ""}
       </p>
       <div

@@ -1,6 +1,6 @@
 // A question of the reader's own: the box that it is typed into, and the passages as the model ranks them for it.
 import { useRef } from "preact/hooks";
-import { counted, signed } from "../paint/format";
+import { amount, counted, signed } from "../paint/format";
 import { directionOf } from "../paint/quotes";
 import { useElementId } from "../parts/controls";
 import type { Typed } from "./answers";
@@ -66,8 +66,8 @@ export function TypedPassages() {
         {value && (
           <>
             {rows.length < value.passages ? `${rows.length} first of ` : ""}
-            {counted(value.passages)} {value.passages === 1 ? "passage" : "passages"}
-            {value.ms !== undefined && `, ranked in ${counted(Math.ceil(value.ms))} ms`}.{" "}
+            {amount(value.passages, "passage")}
+            {Boolean(value.ms) && `, ranked in ${counted(Math.ceil(value.ms!))} ms`}.{" "}
           </>
         )}
         {!value && (waits ? `${reason || "reading the question"} …` : reason)}

@@ -1,7 +1,7 @@
 // The frame of a retrieval's view: its header, the questions beside the case that is open, the tables.
 import { useSignal } from "@preact/signals";
 import { Mark } from "../frame/mark";
-import { counted } from "../paint/format";
+import { amount, counted } from "../paint/format";
 import { themeOf, themeVariables } from "../paint/palette";
 import type { Tables } from "./answers";
 import { OpenCase } from "./case";
@@ -53,7 +53,8 @@ export function SearchView({ search }: { search: Search }) {
           </span>
           <span class="bl-model">{overview.model}</span>
           <span class="bl-muted">
-            {counted(questions.query.length)} questions · {counted(overview.passages)} passages{documents}
+            {amount(questions.query.length, "question")} · {amount(overview.passages, "passage")}
+            {documents}
           </span>
           <span class="bl-spacer" />
           <Files />

@@ -84,6 +84,8 @@ def test_a_typed_question_is_ranked_and_contrasted_without_a_network(saved: Path
         expect(scores.locator("[data-score='0'] text").last).to_have_text(f"{after:.3f}".replace("-", "−"))
         expect(page.get_by_test_id("outcome")).to_contain_text(f"With {name} {how} in the one passage the order")
     expect(page.get_by_test_id("strip-word").get_by_role("button").first).to_be_visible()
+    sides = page.get_by_test_id("strip-word").locator(".bl-strip-row > .bl-muted").all_inner_texts()
+    assert {*sides} <= {"question", "one", "the other"}  # nobody has judged what is typed
     expect(page.get_by_test_id("strip-head")).to_contain_text("Heads are told apart and switched off in Python")
     rows = page.get_by_role("listbox", name="Passages").get_by_role("option")
     rows.nth(4).click()  # any two of them
