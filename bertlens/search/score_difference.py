@@ -16,6 +16,7 @@ import numpy as np
 
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
+from ..base.vocabulary import phrases
 from ..errors import InputError, ModelError
 from ..model.fingerprint import Fingerprint
 from ..run.changes import Change
@@ -112,21 +113,21 @@ class Contrast(ABC):
         """One sentence: which words of the question prefer the wrong passage, what in it answers them, what the right
         one lacks; or why there is no such list."""
         if self.why_not:
-            return f"The two scores are no sums over words: {self.why_not}."
+            return phrases.NO_SUMS.format(why=self.why_not)
         if self.texts[1] == self.texts[2]:
-            return "Both passages have the same text: no word tells them apart."
+            return phrases.SAME_PASSAGES
         words, wrong, right = self._question
         question = words.sums(wrong - right)
         beside = max(map(abs, self.scores))
         best = sorted((key for key in question if question[key] > 0), key=lambda key: -question[key])[:WORDS]
         best = [key for key in best if not is_nothing(question[key], beside)]
         if not best:
-            return "No word of the question prefers the wrong passage."
+            return phrases.NO_PREFERENCE
         names = [quotation(words.names[words.by_key[key][0]]) for key in best]
         *numbers, total = signed([*(question[key] for key in best), self.difference])
-        prefers = "prefers" if len(best) == 1 else "prefer"
+        prefer = "prefers" if len(best) == 1 else "prefer"
         listed = " and ".join(f"{name} ({number})" for name, number in zip(names, numbers, strict=True))
-        sentence = f"{listed} of the question {prefers} the wrong passage (in all {total})"
+        sentence = phrases.PREFERENCE.format(words=listed, prefer=prefer, total=total)
         answer = self._answer(best)
         return f"{sentence}: {answer}." if answer else f"{sentence}."
 
@@ -140,10 +141,10 @@ class Contrast(ABC):
             return ""
         words = self.words("wrong")
         name = quotation(words.names[words.by_key[key][0]])
-        other = "which the right one lacks"
+        other = phrases.LACKING
         numbers = ranked([wrong[key], *([right[key]] if key in right else [])])
         if key in right:
-            other = f"in the right one {numbers[1]}"
+            other = phrases.IN_RIGHT.format(number=numbers[1])
         does = f"answers {'it' if len(keys) == 1 else 'them'} most" if parts else "puts in most"
         return f"in that passage {name} {does} ({numbers[0]}), {other}"
 

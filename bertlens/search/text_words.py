@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.ranking import ranked
+from ..base.vocabulary import phrases
 from ..errors import InputError, SelectionError, excerpt
 from ..text.display import BLANK
 from ..text.encoding import check_text
@@ -77,7 +78,7 @@ def unknown_notes(count: int, text: str) -> list[str]:
     if not count:
         return []
     tokens = "1 token is" if count == 1 else f"{count} tokens are"
-    return [f"{subject(text)}: {tokens} unknown to the tokenizer, and the model reads all such as one word."]
+    return [phrases.UNKNOWN_IN.format(subject=subject(text), tokens=tokens)]
 
 
 def check_three(texts: Sequence[str]) -> None:

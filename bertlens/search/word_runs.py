@@ -14,6 +14,7 @@ import numpy as np
 
 from ..base.quotes import isolate, quotation
 from ..base.ranking import is_nothing
+from ..base.vocabulary import phrases
 from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
 from ..measures.words import grouped
 from ..run.changes import Change
@@ -114,7 +115,7 @@ def sentence(table: DataFrame, text: str, how: str) -> str:
     """What became of the order without the word, and in how many of the draws beside it."""
     word, (before, after) = table["word"].iloc[1], table["difference"].iloc[:2]
     if is_nothing(before, float(table[["wrong", "right"]].iloc[0].abs().max())):
-        return "Both scores are equal: there is no order that a word could turn."
+        return phrases.NO_ORDER
     verb = "turns" if table["turned"].iloc[1] else "stays"
     numbers = " → ".join(signed([before, after]))
     place = subject(text)[0].lower() + subject(text)[1:]
@@ -188,5 +189,6 @@ def _deleted(contrast: Scored, text: str, key: str) -> str:
         end = last[1]
     left = " ".join("".join([*rest, whole[end:]]).split())
     if not left:
-        raise InputError(f"without {quotation(key)} nothing is left of {subject(text)[0].lower()}{subject(text)[1:]}")
+        place = subject(text)[0].lower() + subject(text)[1:]
+        raise InputError(phrases.NOTHING_LEFT.format(word=quotation(key), place=place))
     return left

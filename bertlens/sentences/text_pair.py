@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..base.quotes import quotation
 from ..base.registered import registered
+from ..base.vocabulary import phrases
 from ..errors import ModelError
 from ..measures.words import grouped
 from ..model.fingerprint import Fingerprint
@@ -73,7 +74,7 @@ class Side:
     def notes(self, subject: str) -> Iterator[str]:
         """What is to be known of how the text is read, which a sentence calls so."""
         if self.reading.prompt:
-            yield f"{subject} is read behind its prompt {quotation(self.reading.prompt)}."
+            yield phrases.BEHIND_PROMPT.format(subject=subject, prompt=quotation(self.reading.prompt))
         if self.encoding.report.truncated:
             yield f"{subject} is cut to {len(self.encoding)} tokens."
 

@@ -109,6 +109,20 @@ NO_NUMBER = "this text has no number for {name}"
 NO_SUCH_WORD = "this text has no word {word}"
 NO_NORMS = "what is taken is told while the picture shows the norm or the difference"
 
+# --- a search: which of two passages is first ---
+
+ONE_PASSAGE = "a contrast is of two passages, and there is one"
+SAME_PASSAGES = "Both passages have the same text: no word tells them apart."
+NO_SUMS = "The two scores are no sums over words: {why}."
+PREFERENCE = "{words} of the question {prefer} the wrong passage (in all {total})"
+NO_PREFERENCE = "No word of the question prefers the wrong passage."
+LACKING, IN_RIGHT = "which the right one lacks", "in the right one {number}"
+NO_NAMED_WORD = "no word can be named: {why}"
+NO_ORDER = "Both scores are equal: there is no order that a word could turn."
+NOTHING_LEFT = "without {word} nothing is left of {place}"
+BEHIND_PROMPT = "{subject} is read behind its prompt {prompt}."
+UNKNOWN_IN = "{subject}: {tokens} unknown to the tokenizer, and the model reads all such as one word."
+
 # --- files, figures, work on examples ---
 
 SPREADSHEET_NOTE = "an apostrophe stands before what a spreadsheet would take for a formula"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...base.quotes import quotation
 from ...base.ranking import is_nothing
+from ...base.vocabulary import phrases
 from ...errors import ModelError
 from ...search.score_difference import Contrast
 from ...search.text_words import TEXTS, check_text_name, signed, subject
@@ -103,7 +104,7 @@ def word_strip(contrast: Contrast) -> Fields:
     """Words that may matter, by the split, each hidden: name, key, side, after (both scores), turned; those first
     without which the order is nearest to turning."""
     if contrast.why_not:
-        raise ModelError(f"no word can be named: {contrast.why_not}")
+        raise ModelError(phrases.NO_NAMED_WORD.format(why=contrast.why_not))
     rows: list[Fields] = []
     for side, count in TRIED.items():
         words, gains = contrast.words(side), gains_of(contrast, side)

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ...base.jobs import Job, Stopped
+from ...base.vocabulary import phrases
 from ...errors import BertLensError, InputError, excerpt
 from ...model.borrowed import checked_once
 from ...search.contrast import contrast as contrast_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 OPEN = 3  # contrasts that are held: each has runs of three texts
 MOST_DRAWS = 50
 SHOWN = 300  # characters of a passage in a list
-ONE = "a contrast is of two passages, and there is one"
 PATIENCE = 0.3  # s that a page waits for work of minutes
 
 
@@ -195,7 +195,7 @@ class RetrievalQuestions:
             query = str((case.get("texts") or [""])[0])
             names = [self.retrieval.collection.passage_ids[row] for row in self._typed(query)[0][:2]]
             if len(names) < len(TEXTS[1:]):
-                raise InputError(ONE)
+                raise InputError(phrases.ONE_PASSAGE)
             default: tuple[str, str] | None = (names[0], names[1])
         else:
             query = str(case.get("query"))

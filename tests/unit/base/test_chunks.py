@@ -217,7 +217,7 @@ def hang(_: None, number: int) -> None:
     END.wait(20)
 
 
-def test_ctrl_c_ends_the_wait_and_what_waits() -> None:
+def test_ctrl_c_ends_the_wait_and_what_waits(ctrl_c: None) -> None:
     """Also where only whoever watches can interrupt."""
 
     def interrupt() -> None:

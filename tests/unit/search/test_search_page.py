@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bertlens as bl
 from bertlens.cli import command_line as cli
 from bertlens.errors import ModelError
 from bertlens.search import metrics, paired, retrieval_command, search_page, slices
@@ -26,10 +27,17 @@ from bertlens.search.hard_negatives import HardNegatives, hard_negatives
 from bertlens.search.hubs import hubs, hubs_said
 from bertlens.search.ranked_lists import RankedLists
 from bertlens.search.ranking_heads import RankingHeads
+from unit import tiny
 from unit.tasks.test_page import HOSTILE, Tables
 
 WORDS = [f"w{at}" for at in range(60)]
 HUB = "p0"
+
+
+def named() -> bl.Lens:
+    lens = bl.Lens(tiny.bert(), tiny.wordpiece())
+    lens.borrowed.name = "tiny <b>"
+    return lens
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +46,7 @@ class Search:
 
     collection: Collection
     lists: RankedLists
-    lens = SimpleNamespace(model_name="tiny <b>")
+    lens = named()
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def _table(self, name: str, table: Callable[[], pd.DataFrame]) -> pd.DataFrame:

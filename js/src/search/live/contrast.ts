@@ -1,5 +1,6 @@
 // Why a question finds one passage before another: what each word puts into the difference of two cosines, exactly, as
 // bertlens/search/score_difference.py and bertlens/widgets/retrieval/case_answers.py have it.
+import * as phrases from "../../generated/phrases";
 import { quotation } from "../../paint/quotes";
 import { isNothing, ranked } from "../../paint/ranked";
 import type { Arc, Case, CaseText, Pair, Side, Sides } from "../answers";
@@ -101,20 +102,19 @@ export class Contrast {
   }
 
   get said(): string {
-    if (this.whyNot) return `The two scores are no sums over words: ${this.whyNot}.`;
-    if (this.readings.wrong.text === this.readings.right.text)
-      return "Both passages have the same text: no word tells them apart.";
+    if (this.whyNot) return phrases.NO_SUMS({ why: this.whyNot });
+    if (this.readings.wrong.text === this.readings.right.text) return phrases.SAME_PASSAGES;
     const beside = Math.max(...this.scores.map(Math.abs));
     const best = [...this.gains("query")]
       .filter(([, gain]) => gain > 0)
       .sort(([, a], [, b]) => b - a)
       .slice(0, WORDS)
       .filter(([, gain]) => !isNothing(gain, beside));
-    if (best.length === 0) return "No word of the question prefers the wrong passage.";
+    if (best.length === 0) return phrases.NO_PREFERENCE;
     const numbers = signedNumbers([...best.map(([, gain]) => gain), this.difference]);
     const listed = best.map(([key], n) => `${quotation(this.nameOf("query", key))} (${numbers[n]})`).join(" and ");
-    const prefers = best.length === 1 ? "prefers" : "prefer";
-    const sentence = `${listed} of the question ${prefers} the wrong passage (in all ${numbers.at(-1)})`;
+    const prefer = best.length === 1 ? "prefers" : "prefer";
+    const sentence = phrases.PREFERENCE({ words: listed, prefer, total: numbers.at(-1)! });
     const answer = this.answer(best.map(([key]) => key));
     return answer ? `${sentence}: ${answer}.` : `${sentence}.`;
   }
@@ -136,7 +136,7 @@ export class Contrast {
     if (!key || gain <= 0 || isNothing(gain, Math.max(...this.scores.map(Math.abs)))) return "";
     const opposite = right.get(key);
     const numbers = ranked([wrong.get(key)!, ...(opposite === undefined ? [] : [opposite])]);
-    const lacks = opposite === undefined ? "which the right one lacks" : `in the right one ${numbers[1]}`;
+    const lacks = opposite === undefined ? phrases.LACKING : phrases.IN_RIGHT({ number: numbers[1]! });
     const does = `answers ${keys.length === 1 ? "it" : "them"} most`;
     return `in that passage ${quotation(this.nameOf("wrong", key))} ${does} (${numbers[0]}), ${lacks}`;
   }

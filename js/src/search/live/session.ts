@@ -5,6 +5,7 @@ import type { Answer } from "../../engine/runs";
 import type { Served } from "../../engine/serve";
 import { createReader } from "../../engine/tokenizer";
 import { loadWeights } from "../../engine/weights";
+import * as phrases from "../../generated/phrases";
 import { unpack } from "../../kernel/wire";
 import { quotation } from "../../paint/quotes";
 import { isNothing } from "../../paint/ranked";
@@ -41,7 +42,6 @@ const TRIED: [Side, number][] = [
 ]; // words of each text that are taken out
 const HELD = 24; // texts that were read, and questions that were ranked
 const SHOWN = 300; // characters of a passage in the list
-const ONE = "a contrast is of two passages, and there is one";
 const NO_SUM = "its pooling reads one token, and the page has no split by what went in: it needs Python";
 
 /** What was used last is kept. */
@@ -151,7 +151,7 @@ export class SearchSession implements Served {
     const { order } = await this.ranking(question);
     const [pair, relevant] = search.cases[at] ?? [order.length > 1 ? ([order[0]!, order[1]!] as Pair) : null, []];
     const rows = [wrong, right].map((name, n) => (name === null ? pair?.[n] : search.ids.indexOf(name)));
-    if (rows.some((row) => row === undefined || row < 0)) throw new Error(ONE);
+    if (rows.some((row) => row === undefined || row < 0)) throw new Error(phrases.ONE_PASSAGE);
     return { question, order, relevant: new Set(relevant), rows: rows as Pair };
   }
 
@@ -189,13 +189,12 @@ export class SearchSession implements Served {
   /** How texts are read: prompts, cuts, what is unknown. */
   private notesOf(sides: [Side, Reading][]): string[] {
     const notes = sides.flatMap(([side, { prompt, isCut, input }]) => [
-      ...(prompt ? [`${SUBJECTS[side]} is read behind its prompt ${quotation(prompt)}.`] : []),
+      ...(prompt ? [phrases.BEHIND_PROMPT({ subject: SUBJECTS[side], prompt: quotation(prompt) })] : []),
       ...(isCut ? [`${SUBJECTS[side]} is cut to ${input.ids.length} tokens.`] : []),
     ]);
     const unknown = sides.flatMap(([side, { unknown: count }]) => {
       const tokens = count === 1 ? "1 token is" : `${count} tokens are`;
-      const kind = "unknown to the tokenizer, and the model reads all such as one word.";
-      return count ? [`${SUBJECTS[side]}: ${tokens} ${kind}`] : [];
+      return count ? [phrases.UNKNOWN_IN({ subject: SUBJECTS[side], tokens })] : [];
     });
     return [...notes, ...unknown];
   }
@@ -203,7 +202,7 @@ export class SearchSession implements Served {
   /** Words that may matter, by the split, each hidden. */
   private async words(asked: Subject): Promise<Strip> {
     const contrast = await this.contrast(asked);
-    if (contrast.whyNot) throw new Error(`no word can be named: ${contrast.whyNot}`);
+    if (contrast.whyNot) throw new Error(phrases.NO_NAMED_WORD({ why: contrast.whyNot }));
     const [before, rows]: [Pair, StripRow[]] = [contrast.scores, []];
     for (const [side, count] of TRIED) {
       const gains = [...contrast.gains(side)].sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).slice(0, count);
@@ -233,15 +232,13 @@ export class SearchSession implements Served {
     let vector: Float64Array;
     if (how === "deleted") {
       const text = deletedFrom(reading, key);
-      if (!text) throw new Error(`without ${quotation(name)} nothing is left of ${place}`);
+      if (!text) throw new Error(phrases.NOTHING_LEFT({ word: quotation(name), place }));
       vector = (await this.read(text, side === "query" ? "query" : "document")).vector;
     } else vector = await hiddenVector(this.engine!, reading, tokensOf(reading, key));
     const scores = scoresOf({ ...contrast.readings, [side]: { vector } });
     const turned = isTurned(before, scores);
     const sentence = `With ${quotation(name)} ${how} in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, scores)}).`;
     const isEqual = isNothing(gapOf(before), Math.max(...before.map(Math.abs)));
-    return { before, after: scores, turned, said: isEqual ? EQUAL : sentence };
+    return { before, after: scores, turned, said: isEqual ? phrases.NO_ORDER : sentence };
   }
 }
-
-const EQUAL = "Both scores are equal: there is no order that a word could turn.";
