@@ -144,9 +144,8 @@ export function openLine(source: Source, serve: Serve): Line {
       port!.postMessage({ kind: "ask", id, question });
     });
   const say = () => {
-    if (!isLong || why) return;
+    if (isLong && !why) source.say(note);
     isLong = false;
-    source.say(note);
   };
   start().catch(cannot);
   return { state: () => ({ kernel: isLoaded, coming, why }), ask, say };
