@@ -189,8 +189,11 @@ def _run(code: str, names: dict[str, Any]) -> Any:
     if not lines.body or not isinstance(lines.body[-1], ast.Expr):
         raise ValueError("its last line has to be a view")
     expression = ast.Expression(lines.body.pop().value)  # type: ignore[attr-defined]
-    exec(compile(lines, "<snippet>", "exec"), names)
-    return eval(compile(expression, "<snippet>", "eval"), names)
+    from .model.offline_model import quietly
+
+    with quietly():  # a bar would stand among Sphinx's warnings
+        exec(compile(lines, "<snippet>", "exec"), names)
+        return eval(compile(expression, "<snippet>", "eval"), names)
 
 
 def _in_html(writer: Any, node: live_view) -> None:
