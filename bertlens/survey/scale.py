@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.chunks import ordered
-from ..errors import ClusterError, InputError
+from ..errors import InputError
 from ..trace.trace import Trace
 from .batch_stats import batch_stats
-from .checkpoint import Checkpoint
 from .corpus import Numbered, windows
 from .headstats import HeadStats
 from .text_statistics import Lengths
@@ -22,50 +20,27 @@ if TYPE_CHECKING:
 Window: TypeAlias = "list[list[Numbered]]"
 
 
-def run(
+def window_sums(
     client: Any,
     lens: Lens | None,
-    stats: HeadStats,
+    provenance: dict[str, Any],
     numbered: Iterator[Numbered],
     batch_size: int,
     truncation: bool,
-    checkpoint: Checkpoint,
-    bar: Any,
-) -> HeadStats:
-    """`stats` and the statistics of the items, as those of one process, whichever worker does what.
+    tick: Callable[[], object],
+) -> Generator[tuple[HeadStats, list[Numbered]], None, None]:
+    """The statistics of successive windows, with their items: those of one process, whichever worker does what.
 
-    client: see `pools.connected`. Raises InputError without a lens, for traces in the corpus, and as `chunks.ordered`;
-    ClusterError, which holds what was counted.
+    client: see `pools.connected`; tick: see `chunks.ordered`. Raises InputError without a lens, for traces in the
+    corpus, and as `chunks.ordered`; ClusterError as that.
     """
     if lens is None:
         raise InputError("a cluster needs texts and a lens: traces stay on this machine")
-    shared = lens, stats.provenance, truncation
+    shared = lens, provenance, truncation
     chunks = (_texts(window) for window in windows(numbered, batch_size))
-    try:
-        with (
-            checkpoint.counting(),
-            closing(ordered(client, window_stats, shared, chunks, lambda: bar.update(0))) as stream,
-        ):
-            for window, sums in stream:
-                stats = stats.with_items(sums, [entry.number for batch in window for entry in batch])
-                bar.update(sum(map(len, window)))
-                checkpoint.now_and_then(stats)
-    except ClusterError as error:
-        if not stats.n_texts:
-            raise
-        raise ClusterError(
-            f"{error}. {stats.n_texts} texts are counted, in this error's .stats: head_stats(..., resume=stats) "
-            "goes on",
-            stats,
-        ) from error
-    except KeyboardInterrupt:
-        warnings.warn(
-            f"interrupted after {stats.n_texts} texts: these are counted, head_stats(..., resume=stats) goes on",
-            stacklevel=4,
-        )
-    finally:
-        checkpoint.at_the_end(stats)
-    return stats
+    with closing(ordered(client, window_stats, shared, chunks, tick)) as stream:
+        for window, sums in stream:
+            yield sums, [entry for batch in window for entry in batch]
 
 
 def window_stats(shared: tuple[Lens, dict[str, Any], bool], window: Window) -> HeadStats:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
 from ..base.shards import Shard
-from ..errors import InputError, check_lens
+from ..errors import ClusterError, InputError, check_lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
 from .batch_stats import batch_stats
 from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
-from .scale import run
+from .scale import window_sums
 from .survey_shards import ShardBatches
 from .text_statistics import Lengths
 from .top_texts import TopTexts
@@ -111,31 +113,45 @@ def _survey(
         total //= shard.of
     with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
-            stats = run(client, lens, stats, texts, batch_size, truncation, checkpoint, bar)
+            tick = partial(bar.update, 0)
+            parts = window_sums(client, lens, stats.provenance, texts, batch_size, truncation, tick)
         else:
             batches = share or itertools.chain.from_iterable(windows(texts, batch_size))
-            stats = _run(lens, stats, batches, truncation, checkpoint, bar)
-    return stats
+            parts = _batch_sums(lens, stats.provenance, batches, truncation)
+        return _count(stats, parts, checkpoint, bar)
 
 
-def _run(
-    lens: Lens | None,
+def _batch_sums(
+    lens: Lens | None, provenance: dict[str, Any], batches: Iterable[list[Numbered]], truncation: bool
+) -> Generator[tuple[HeadStats, list[Numbered]], None, None]:
+    lengths = Lengths()
+    model = None if lens is None else lens.borrowed.fingerprint()
+    for batch in batches:
+        yield batch_stats(lens, batch, provenance, truncation, lengths, model), batch
+
+
+def _count(
     stats: HeadStats,
-    batches: Iterable[list[Numbered]],
-    truncation: bool,
+    parts: Generator[tuple[HeadStats, list[Numbered]], None, None],
     checkpoint: Checkpoint,
     bar: Any,
 ) -> HeadStats:
-    lengths = Lengths()
-    model = None if lens is None else lens.borrowed.fingerprint()
+    """`stats` and those of successive items. Raises ClusterError, which holds what was counted."""
     try:
-        with checkpoint.counting():
-            for batch in batches:
-                # one assignment: an interrupt finds either all of a batch counted or nothing
-                added = batch_stats(lens, batch, stats.provenance, truncation, lengths, model)
-                stats = stats.with_items(added, [entry.number for entry in batch])
-                bar.update(len(batch))
+        with checkpoint.counting(), closing(parts):
+            for sums, entries in parts:
+                # one assignment: an interrupt finds either all of a part counted or nothing
+                stats = stats.with_items(sums, [entry.number for entry in entries])
+                bar.update(len(entries))
                 checkpoint.now_and_then(stats)
+    except ClusterError as error:
+        if not stats.n_texts:
+            raise
+        raise ClusterError(
+            f"{error}. {stats.n_texts} texts are counted, in this error's .stats: head_stats(..., resume=stats) "
+            "goes on",
+            stats,
+        ) from error
     except KeyboardInterrupt:
         warnings.warn(
             f"interrupted after {stats.n_texts} texts: these are counted, head_stats(..., resume=stats) goes on",
