@@ -27,6 +27,7 @@ from .deflate import carried
 from .page_tokenizer import RARE, maps_characters, tokenizer_files
 
 LIMIT = 150_000_000  # bytes of the weights in a page
+CLASS_BESIDE = "bl.classroom(lens).to_html(folder, hosted=True) or bertlens classroom --hosted FOLDER"
 _PIECE = 500_000  # numbers by which the whole is known
 _REST = 1_300_000  # bytes of a page beside its weights, about
 _NOTICE = "Texts are read by @huggingface/tokenizers, which is under the Apache License 2.0, as bertlens is."
@@ -47,8 +48,8 @@ class Live:
     parts: Iterator[dict[str, Any]]
 
 
-def check(trace: Trace, small: bool = False, hosted: bool = False) -> None:
-    """Raises as `live`, before the weights are packed."""
+def check(trace: Trace, small: bool = False, hosted: bool = False, beside: str = CLASS_BESIDE) -> None:
+    """Raises as `live`, before the weights are packed. beside: the call that puts them beside the page."""
     if trace.lens is None or trace.model is None:
         raise ExportError("this view was made from attention maps: it has no model that a page could carry")
     if trace.changes:
@@ -61,7 +62,7 @@ def check(trace: Trace, small: bool = False, hosted: bool = False) -> None:
     if (size := _bytes(trace, small) * 4 // 3) > LIMIT and not hosted:
         raise ExportError(
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
-            "bl.classroom(lens).to_html(folder, hosted=True) or bertlens classroom --hosted FOLDER"
+            f"{beside}"
         )
 
 

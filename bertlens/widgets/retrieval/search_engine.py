@@ -27,6 +27,7 @@ from ...trace.trace import Trace
 from .collection_answers import FIRST, TEN
 
 PASSAGES = 20_000
+BESIDE = "r.to_html(folder, live=True, hosted=True)"
 STEPS = 127 * 256  # of a row's largest number, in 16 bits; 127 of its upper byte
 ZERO = 1 << 15
 QUESTIONS = 16  # on which the page is measured
@@ -44,7 +45,7 @@ def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> L
     lens, collection = retrieval.lens, retrieval.collection
     _check(retrieval)
     trace = lens.trace(collection.queries[0], truncation=True)
-    check(trace, hosted=hosted)
+    check(trace, hosted=hosted, beside=BESIDE)
     head = page_heads.head(trace)
     if head.about["kind"] != "vectors":
         raise ExportError(
@@ -59,7 +60,7 @@ def search_engine(retrieval: Retrieval, pairs: Pairs, hosted: bool = False) -> L
     if size > LIMIT and not hosted:
         raise ExportError(
             f"the passages take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
-            "r.to_html(folder, live=True, hosted=True)"
+            f"{BESIDE}"
         )
     digits = _measured(retrieval, trace, head, rows, order)
     model = carried_model(trace, head, digits.said, hosted=hosted)

@@ -93,7 +93,7 @@ export function Claim({ of }: { of: Case }) {
               What if <i class="bl-text-word">{name}</i> were not there?
             </button>
           )}
-          {of.named && failures > 1 && (
+          {of.named && failures > 1 && search.typed.value === null && (
             <button
               type="button"
               class="bl-button"

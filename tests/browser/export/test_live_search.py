@@ -86,6 +86,7 @@ def test_a_typed_question_is_ranked_and_contrasted_without_a_network(saved: Path
     expect(page.get_by_test_id("strip-word").get_by_role("button").first).to_be_visible()
     sides = page.get_by_test_id("strip-word").locator(".bl-strip-row > .bl-muted").all_inner_texts()
     assert {*sides} <= {"question", "one", "the other"}  # nobody has judged what is typed
+    expect(page.get_by_text("And in all")).to_have_count(0)  # it is none of them
     expect(page.get_by_test_id("strip-head")).to_contain_text("Heads are told apart and switched off in Python")
     rows = page.get_by_role("listbox", name="Passages").get_by_role("option")
     rows.nth(4).click()  # any two of them

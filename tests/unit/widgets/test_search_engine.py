@@ -193,6 +193,14 @@ def test_a_cross_encoder_and_a_large_collection_are_refused(tmp_path: Path, monk
         search().to_html(tmp_path / "a.html", live=True, heads=object())  # type: ignore[arg-type]
 
 
+def test_weights_that_a_page_has_no_room_for_go_beside_it(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("bertlens.export.live.LIMIT", 1000)
+    way = r"put them beside it, r\.to_html\(folder, live=True, hosted=True\)$"
+    with pytest.raises(ExportError, match=way):
+        search().to_html(tmp_path / "a.html", live=True)
+    assert search().to_html(tmp_path / "a", live=True, hosted=True).name == "index.html"
+
+
 def test_vectors_of_16_bits_hold_those_of_8_in_their_upper_byte() -> None:
     vectors = np.random.default_rng(0).normal(size=(50, 24))
     vectors[0] = 0
