@@ -144,15 +144,15 @@ class Digits:
     @property
     def said(self) -> str:
         subject = "On a question" if self.questions == 1 else f"On {self.questions} questions"
-        bits, listed = "16 bits", ""
+        bits, passage, listed = "16 bits", "a passage", ""
         if self.passages > FIRST:
-            bits = f"8 bits, of the first {FIRST} passages 16"
+            bits, passage = f"8 bits, of the first {FIRST} passages 16", "such a passage"
             listed = f"; the {TEN} that are first are among the {FIRST} that are scored again"
         if self.missing:
             listed = f"; {self.missing} of the first {TEN} are not among the {FIRST} that are scored again"
         return (
             f"{subject} of this collection the rounding of the model (16 bits) and of vectors ({bits}) moves the score "
-            f"of such a passage by at most {upwards(self.largest)}{listed}."
+            f"of {passage} by at most {upwards(self.largest)}{listed}."
         )
 
 

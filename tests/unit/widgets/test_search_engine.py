@@ -217,7 +217,7 @@ def test_vectors_of_16_bits_hold_those_of_8_in_their_upper_byte() -> None:
 def test_the_page_says_how_far_its_scores_are() -> None:
     said = engine_page.Digits(16, 1400, 0.00042, 0).said
     assert "moves the score of such a passage by at most 0.0005; the 10 that are first are among the 50" in said
-    assert "vectors (16 bits) moves" in engine_page.Digits(2, 6, 0.1, 0).said
+    assert "vectors (16 bits) moves the score of a passage by" in engine_page.Digits(2, 6, 0.1, 0).said
     said = engine_page.Digits(1, 1400, 0.0, 3).said
     assert said.startswith("On a question") and "3 of the first 10 are not among the 50" in said
 
