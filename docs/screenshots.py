@@ -233,9 +233,9 @@ def main(documents: list[str]) -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
+        paths = [Path(document).resolve() for document in documents]
+        os.chdir(folder)  # for what a page writes
         if documents:
-            paths = [Path(document).resolve() for document in documents]
-            os.chdir(folder)  # for what a page writes
             return snippet_pages(browser, Path(folder), paths)
         jupyter = Jupyter(Path(folder) / "jupyter")
         try:
