@@ -232,6 +232,11 @@ class Report(SpaceSource):
                 out.write(content)
         return as_path(folder) / SECTION
 
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        from .report_page import corpus_of
+
+        return self.lens, corpus_of(self), False
+
     def _attachments(self, page: Path) -> Mapping[str, bytes]:
         from .model_card import attached
 

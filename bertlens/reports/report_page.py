@@ -50,7 +50,7 @@ def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: 
                     title = f"{visible(report.facts['model']['model'])}: what the papers found"
                     page = view.page(layers, bar)
                     cards = cards_of(report, numbers, against)
-                    page = replace(page, title=title, above=cards, corpus=_corpus(report))
+                    page = replace(page, title=title, above=cards, corpus=corpus_of(report))
                     text = html.to_html(page)
             except ExportError:
                 continue
@@ -67,7 +67,7 @@ def shortened(texts: Sequence[Any]) -> list[Any]:
     return [tuple(" ".join(sentence.split()[:words]) for sentence in sentences) for words in WORDS]
 
 
-def _corpus(report: Report) -> str:
+def corpus_of(report: Report) -> str:
     """See pages.origin: excerpts that come with the package are nobody else's."""
     name = report.facts["corpus"]["name"]
     return ", ".join(filter(None, ("" if name == NAME else name, report.labelled and "labelled examples")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -71,6 +71,9 @@ class Classroom(SpaceSource):
     def cost(self, small: bool = False, hosted: bool = False) -> Cost:
         """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights."""
         return cost(self.trace, small, hosted)
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, "", True
 
     def to_html(
         self,
