@@ -32,6 +32,7 @@ GROUPS = [
         "contrast",
         "whatif",
         "compare",
+        "memory",
         "survey",
         "tasks",
         "sars_cov_2",

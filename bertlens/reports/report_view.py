@@ -12,7 +12,7 @@ from ..base.jobs import Job, Stopped
 from ..errors import BertLensError, InputError
 from ..lens import Lens
 from ..survey.corpus import Corpus
-from .cards import Report
+from .report_page import Report
 from .report_run import report
 
 EVERY = 0.2  # seconds between two words about how far it is
