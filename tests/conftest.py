@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of the cases of a test marked `sampled(n)`, all but n are `long`."""
     cases: defaultdict[tuple[str, int], dict[str, pytest.Item]] = defaultdict(dict)
     for item in items:
-        if mark := item.get_closest_marker("sampled"):
+        if (mark := item.get_closest_marker("sampled")) and not item.get_closest_marker("long"):
             cases[item.nodeid.split("[")[0], mark.args[0]][item.nodeid] = item
     for (_, size), named in cases.items():
         for name in named.keys() - set(sample(list(named), size)):

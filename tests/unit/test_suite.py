@@ -58,7 +58,9 @@ def test_cases_that_are_not_drawn_are_long(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nmarkers =\n  sampled(n): some\n  long: no\n  data: no\naddopts = -m 'not long'\n")
     pytester.makepyfile(
         "import pytest\n@pytest.mark.sampled(2)\n@pytest.mark.parametrize('n', range(9))\ndef test_one(n): pass\n"
+        "@pytest.mark.sampled(1)\n@pytest.mark.parametrize('n', [1, *(pytest.param(n, marks=pytest.mark.long) "
+        "for n in range(2, 9))])\ndef test_one_that_is_not_long(n): pass\n"
         "def test_other(): pass\n"
     )
-    pytester.runpytest().assert_outcomes(passed=3, deselected=7)
-    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=9, deselected=1)
+    pytester.runpytest().assert_outcomes(passed=4, deselected=14)
+    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=17, deselected=1)

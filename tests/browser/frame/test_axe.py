@@ -55,7 +55,7 @@ def test_axe_finds_nothing_serious_on_the_first_screen_of_a_mask(show, theme):
     assert found == [], json.dumps(found, indent=1)
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious_in_a_changed_run(show, pair, theme):
     changed = pair.rerun(whatif.off(1, 8), whatif.hide(2))
     found = findings(show(changed.explore(**CELL, theme=theme), width=974, folded=True))

@@ -47,7 +47,7 @@ def opened(show, view, width, font="as it is", **options):
     return seen
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("font", FONTS)
 @pytest.mark.parametrize("kind", ["one text", "two texts", "a mask", "a label"])
 def test_the_first_screen_is_calm(show, view, kind, font):
