@@ -47,8 +47,8 @@ def test_axe_finds_nothing_serious(show, pair, theme):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious_on_the_first_screen_of_a_mask(show, theme):
-    trace = bl.Lens.embedded(mlm=True).trace("The cat did not drink the milk because the [MASK] was tired.")
+def test_axe_finds_nothing_serious_on_the_first_screen_of_a_mask(show, language_model, theme):
+    trace = language_model.trace("The cat did not drink the milk because the [MASK] was tired.")
     seen = show(trace.explore(theme=theme), width=974, folded=True)
     expect(seen.part("strip").locator("[data-strip-head]")).to_have_count(6)
     found = seen.axe()

@@ -191,9 +191,8 @@ def test_a_saved_lesson_is_walked_by_keys(show_saved, embedded_lens, lesson):
     assert found == [], json.dumps(found, indent=1)
 
 
-def test_a_shipped_lesson_is_walked_by_keys_with_a_model(show):
-    lens = bl.Lens.embedded(mlm=True)
-    view = lens.trace("Paris is the capital of [MASK].").explore(lesson="heads-off")
+def test_a_shipped_lesson_is_walked_by_keys_with_a_model(show, language_model):
+    view = language_model.trace("Paris is the capital of [MASK].").explore(lesson="heads-off")
     seen = show(view, width=974)
     here = seen.root.get_by_role("region", name="Lesson: Switch heads off: does it matter?")
     onward = here.get_by_role("button", name="Next step")
