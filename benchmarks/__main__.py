@@ -32,6 +32,7 @@ GROUPS = [
         "contrast",
         "whatif",
         "compare",
+        "memory",
         "corpus",
         "survey",
         "tasks",

@@ -27,12 +27,12 @@ from ..text.texts import is_stream
 from ..trace.provenance import model_provenance
 from . import attention_numbers, few_texts, health_numbers, sink_numbers, vector_numbers
 from .attention_passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
-from .cards import Card, Report, task_card
+from .cards import Card, task_card
 from .claim import SETUP
 from .claims import CLAIMS, GROUPS, RETRIEVAL, Claim
 from .excerpt_pairs import NAME, pairs, singles
 from .registry import FEW_MEASURES, MEASURES, layer_count, middle
-from .report_page import LIMIT
+from .report_page import LIMIT, Report
 from .resume_file import PLACES, ResumeFile
 from .rules import Measured, verdict
 from .search_claims import SearchNumbers
