@@ -162,6 +162,7 @@ class Decisions:
         over sentences: low is of the held-out words, high the higher one of these and
         of the head named on all sentences, so that the choice is inside. stable: share of `samples` bootstrap draws of
         whole sentences in which the same head was the best again. The fixed offset is the best of 20 on all sentences.
+        Raises InputError for a `samples`, `seed` or `least` that is no such number.
         """
         import pandas as pd
 
