@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import ModelError, SelectionError, check_index
@@ -25,9 +26,6 @@ from ..run.interventions import Run, wrapped
 from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from .answer_words import namer
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = tuple[Any, ...]
 UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "−distance", "manhattan": "−distance"}
@@ -150,8 +148,6 @@ def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.
     as it is ("raw"), "all" does so for every layer. rank counts from 0.
     Raises ModelError where the model gives no such answer, SelectionError for a layer or k that does not exist.
     """
-    import pandas as pd
-
     kind = kind_of(trace)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise SelectionError(f"k {str(k)[:40]} is not a number of answers: choose 1 or more")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.colors import GROUPS
+from ..base.dataframes import pd
 from ..base.quotes import is_right_to_left
 from ..base.vocabulary import phrases
 from ..errors import InputError, SelectionError, check_index
@@ -17,8 +18,6 @@ from .figure import ACCENT, INK, MUTED, axes_or_new, beside, layers_on_axis, leg
 from .letters import legible
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..survey import HeadStats, Sentence
 
 _MARKERS = "os^Dv*PX"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..errors import ModelError, SelectionError, excerpt
 from ..run.changes import Change
 from ..run.forward import output_of
@@ -27,9 +28,6 @@ from ..sentences.token_parts import held_notes, no_sum
 from ..whatif.reruns import check as check_changes
 from .score_difference import Contrast, Tasks
 from .text_words import TEXTS, TextWords, check_text_name, check_three, subject, unknown_notes
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 NO_DISTANCE = "the difference of two distances is no sum over words"
 TIME = "Its pooling reads one token: words are split by what went in, about three forward passes of each text."
@@ -59,23 +57,19 @@ class VectorContrast(Contrast):
         return float((wrong - right).sum()) - self.difference
 
     @property
-    def norms(self) -> Series:
-        from pandas import Series
+    def norms(self) -> pd.Series:
+        return pd.Series({text: float(self._side(text).reading.vector.double().norm()) for text in TEXTS})
 
-        return Series({text: float(self._side(text).reading.vector.double().norm()) for text in TEXTS})
-
-    def by(self, name: str, of: str = "query") -> DataFrame:
+    def by(self, name: str, of: str = "query") -> pd.DataFrame:
         """See `Contrast.by`. of: "query", what the question's run wrote, as each passage's vector reads it: one run, so
         that rows are of the same heads; "passages", what the runs of the passages wrote, as the question reads it."""
-        from pandas import DataFrame
-
         check_by(name)
         if of not in ("query", "passages"):
             raise SelectionError(f"no runs {excerpt(of)}: there are 'query' and 'passages'")
         self.check()
         column = "a" if of == "query" else "b"
         wrong, right = (pair.by(name)[column] for pair in self.pairs)
-        return DataFrame({"wrong": wrong, "right": right, "difference": wrong - right})
+        return pd.DataFrame({"wrong": wrong, "right": right, "difference": wrong - right})
 
     def words(self, text: str) -> TextWords:
         side = self._side(check_text_name(text))
@@ -175,11 +169,9 @@ class LateContrast(VectorContrast):
         return ""  # it is a sum, always
 
     @property
-    def norms(self) -> Series:
+    def norms(self) -> pd.Series:
         """None: a text has no vector of its own."""
-        from pandas import Series
-
-        return Series({}, dtype=float)
+        return pd.Series({}, dtype=float)
 
     def words(self, text: str) -> TextWords:
         side = self._side(check_text_name(text))
@@ -216,20 +208,18 @@ class SparseContrast(VectorContrast):
 
     pairs: tuple[SparseSimilarity, SparseSimilarity]
 
-    def vocabulary(self) -> DataFrame:
+    def vocabulary(self) -> pd.DataFrame:
         """The words of the vocabulary that the question shares with either passage, those that speak most for the wrong
         one first: word, id, the weights query, wrong and right (0 where a vector lacks it), part_wrong and part_right,
         which sum to the scores, and their difference. Raises ModelError where there is no sum."""
-        from pandas import DataFrame, concat
-
         self.check()
         tables = [pair.words().set_index(["word", "id"])[["weight_a", "weight_b", "part"]] for pair in self.pairs]
-        table = concat(tables, axis=1, keys=TEXTS[1:]).fillna(0.0)
+        table = pd.concat(tables, axis=1, keys=TEXTS[1:]).fillna(0.0)
         query = table["wrong"]["weight_a"].where(table["wrong"]["weight_a"] > 0, table["right"]["weight_a"])
         weights = {"query": query, **{name: table[name]["weight_b"] for name in TEXTS[1:]}}
         parts = {f"part_{name}": table[name]["part"] for name in TEXTS[1:]}
         columns = weights | parts | {"difference": parts["part_wrong"] - parts["part_right"]}
-        return DataFrame(columns).sort_values("difference", ascending=False, kind="stable").reset_index()
+        return pd.DataFrame(columns).sort_values("difference", ascending=False, kind="stable").reset_index()
 
     def _is_biased(self, side: Side) -> bool:
         return False

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.arrays_file import difference
+from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError, SelectionError, check_index, check_number, excerpt
 from ..measures.norms import METHODS
@@ -30,9 +31,6 @@ from .sums import BY, BinSums, added, edges
 from .text_statistics import CATEGORIES, TextStatistics
 from .textlength import LengthBin, bin_of, near_steps, span
 from .top_texts import TopText, TopTexts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _DIGEST = 1 << 64
 NO_TEXTS = "these statistics do not hold the texts with the highest values: run the survey again"
@@ -254,8 +252,6 @@ class HeadStats:
         Raises SelectionError for what does not exist, InputError where no texts are kept: with
         `head_stats(..., texts=False)`, and of some lengths (`of_length`).
         """
-        import pandas as pd
-
         at, (layers, heads) = self._index(name, by), self.shape
         check_index(layer, layers, "layer")
         check_index(head, heads, "head")
@@ -278,8 +274,6 @@ class HeadStats:
         with the units, and where the numbers come from.
         Raises SelectionError for another `by` or `average`, InputError where there are no texts or no norms.
         """
-        import pandas as pd
-
         self._check_by(by)
         means = self._mean(by, average)
         table = pd.DataFrame(heads_of(self.shape) | {name: means[k].ravel() for k, name in enumerate(SURVEY_NAMES)})
@@ -296,8 +290,6 @@ class HeadStats:
         text; attrs say how many texts of which lengths these are. by_length: one row per head and bin of lengths, with
         its segments, its shortest and longest length in tokens, and its number of texts before the rest.
         """
-        import pandas as pd
-
         if not by_length:
             table = gate_shares(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
             table.attrs = {"texts": self.n_texts, "tokens": self.span, "units": {"share": "share of texts"}}
@@ -319,8 +311,6 @@ class HeadStats:
         input and output; "length …": mean ‖f(x)‖ by kind of token, NaN for kinds that do not occur (tokens weigh the
         same, whatever `average`); "frequency": `frequency_correlation`.
         """
-        import pandas as pd
-
         columns: dict[str, Any] = {"layer": np.arange(self.shape[0])}
         if self._has("mixing.text"):
             mixing = self._mean("mixing", average)

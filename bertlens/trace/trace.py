@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from torch import nn
 
+from ..base.dataframes import pd
 from ..base.memo import Memo
 from ..base.registered import registered
 from ..errors import InputError, ModelError, check_index
@@ -25,9 +26,6 @@ from ..text.given_maps import checked_maps, n_keys, named_patches, named_tokens
 from ..text.patches import Patches
 from .quantities import Quantities
 from .tokens import Sides
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 T = TypeVar("T")
 NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and keys they come from."

@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...errors import InputError
 from ...text.tables import Columns
 from ..labels import LabelColumn, missing
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...lens import Lens
     from ...text.encoding import Encoding
     from ..example_batch import Batch

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.vocabulary import phrases
 from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
@@ -21,8 +22,6 @@ from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...lens import Lens
     from ...text.encoding import Encoding
     from ..example_batch import Batch

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.dataframes import pd
 from ...errors import BertLensError
 from ...tasks import Against, Errors, Heads, Task, Turned
 from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
 from ..records import Answer
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.dataframes import pd
 from ...base.wire import json_safe
 from ...errors import InputError
 from ...search import metrics, paired, slices
@@ -17,9 +18,6 @@ from ...search.hubs import RULE, hubs_said
 from ...search.ranked_lists import RankedLists
 from ...search.retrieval_run import Retrieval
 from ...search.vectors import encoded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Fields = dict[str, Any]
 HUBS = 100  # rows of a table
