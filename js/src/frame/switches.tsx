@@ -5,7 +5,7 @@ import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitK
 import { FIND_FROM, Find } from "../head/find";
 import { counted } from "../paint/format";
 import { visibleText } from "../paint/quotes";
-import { Check, into, Segmented, Select, wordChoices } from "../parts/controls";
+import { Button, Check, into, Segmented, Select, wordChoices } from "../parts/controls";
 import { specialNames } from "../parts/nouns";
 import { tokenWord } from "../parts/token";
 import type { Overview } from "../state/overview";
@@ -85,14 +85,9 @@ export function Switches() {
         />
       )}
       {has("header") && (
-        <button
-          type="button"
-          class="bl-button"
-          aria-expanded={page.help.value}
-          onClick={() => into(page.help)(!page.help.value)}
-        >
+        <Button class="bl-button" aria-expanded={page.help.value} onClick={() => into(page.help)(!page.help.value)}>
           ? keys
-        </button>
+        </Button>
       )}
     </div>
   );

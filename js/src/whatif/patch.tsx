@@ -1,6 +1,6 @@
 // A part of the run taken from another text: which part, at which token, and where in the other text.
 import { useSignal } from "@preact/signals";
-import { choicesOf, into, Select, Submit } from "../parts/controls";
+import { Button, choicesOf, into, Select, Submit } from "../parts/controls";
 import { tokenWord } from "../parts/token";
 import { useView } from "../state/view";
 import { add } from "./doing";
@@ -65,9 +65,9 @@ export function PatchForm({ done }: { done: () => void }) {
         />
       </label>
       <Submit submit={submit}>Patch</Submit>
-      <button type="button" class="bl-button" onClick={close}>
+      <Button class="bl-button" onClick={close}>
         Cancel
-      </button>
+      </Button>
     </form>
   );
 }

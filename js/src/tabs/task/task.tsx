@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { csv } from "../../export/csv";
 import { counted } from "../../paint/format";
 import { isolate, visibleText } from "../../paint/quotes";
-import { Close, into, Segmented, Select } from "../../parts/controls";
+import { Button, Close, into, Segmented, Select } from "../../parts/controls";
 import { useCopy } from "../../parts/copy";
 import { Waiting } from "../../parts/section";
 import { useView } from "../../state/view";
@@ -134,8 +134,7 @@ function Filters({ state, task, places }: { state: State; task: Task; places: nu
         {countWords(places.length, examples, task)}
       </span>
       <span class="bl-spacer" />
-      <button
-        type="button"
+      <Button
         class="bl-button"
         onClick={() => {
           const { columns, rows, facts } = exampleNumbers(view, task, places);
@@ -143,7 +142,7 @@ function Filters({ state, task, places }: { state: State; task: Task; places: nu
         }}
       >
         Copy as CSV
-      </button>
+      </Button>
       <span role="status" class="bl-muted">
         {copyNote}
       </span>
