@@ -21,7 +21,7 @@ from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
 from ..base.vocabulary import MEASURES, phrases
 from ..base.vocabulary.constants import SINK
-from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
+from ..errors import InputError, ModelError, SelectionError, check_index, check_name, excerpt
 from ..measures.distributions import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
@@ -189,8 +189,7 @@ class Comparison:
         trace = self.b if side else self.a
         check_index(layer, trace.n_layers, "layer")
         check_index(head, trace.n_heads, "head")
-        if not isinstance(measure, str) or measure not in MEASURES:
-            raise SelectionError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
+        check_name(measure, MEASURES, "measure")
         rows, columns = self.queries.pairs[queries], self.keys.pairs[keys]
         cells = torch.full((len(rows), len(columns)), torch.nan, dtype=torch.float64, device="cpu")
         down, across = ([(n, pair[side]) for n, pair in enumerate(pairs)] for pairs in (rows, columns))

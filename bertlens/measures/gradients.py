@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, ModelError, check_name
 from ..run.backward import context_gradients
 from ..trace.trace import Trace
 
@@ -50,8 +50,7 @@ class Gradients:
         of tokens. Over a corpus, average either. normalize: each layer divided by its L2 norm, as the authors do
         before they compare layers; a layer without importance stays 0. Raises SelectionError for another `per`.
         """
-        if per not in PER:
-            raise SelectionError(f"no importance per {per!r}: there are {', '.join(PER)}")
+        check_name(per, PER, "importance per")
         rows = []
         for layer, g in enumerate(self.contexts):
             context = self.trace.context(layer).unflatten(1, (len(g), -1)).transpose(0, 1)

@@ -78,8 +78,7 @@ def _kinds(table: pd.DataFrame) -> list[Fields]:
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:
-    records: list[Fields] = table.to_dict("records")
-    return records
+    return table.to_dict("records")
 
 
 def _quality(retrieval: RetrievalTables) -> Fields:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.dataframes import pd
 from ..base.quotes import isolate
-from ..errors import InputError, excerpt
+from ..errors import InputError, check_name
 from ..survey.findings import holm_intervals
 from ..survey.intervals import group_interval, share_interval
 from ..text.plain_words import words_of
@@ -36,8 +36,7 @@ def slices(
     inside or outside, are left out. What goes with a slice need not be what makes it so: long questions may be other
     questions. Raises InputError for a measure that is not there.
     """
-    if measure not in questions.columns:
-        raise InputError(f"no measure {excerpt(measure)}: there are {', '.join(questions.columns)}")
+    check_name(measure, questions.columns, "measure", InputError)
     shares = questions[measure].to_numpy()
     groups = [
         (kind, name, inside)

@@ -89,8 +89,7 @@ class VectorContrast(Contrast):
         return self._tokens(0, "b"), self._tokens(1, "b")
 
     def _tokens(self, number: int, side: str) -> np.ndarray:
-        parts: np.ndarray = self.pairs[number].tokens(side, self.of, words=True).to_numpy()
-        return parts
+        return self.pairs[number].tokens(side, self.of, words=True).to_numpy()
 
     def _answers(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
         if self.of == "input":
@@ -102,8 +101,7 @@ class VectorContrast(Contrast):
 
     def _pair_parts(self, number: int) -> np.ndarray:
         """What each pair of a row of the question and one of a passage puts in."""
-        parts: np.ndarray = self.pairs[number].pairs("output", words=True).to_numpy()
-        return parts
+        return self.pairs[number].pairs("output", words=True).to_numpy()
 
     def scores_without(self, text: str, sets: Sequence[Sequence[int]]) -> np.ndarray:
         self.lens.borrowed.check(self._fingerprint)
@@ -182,12 +180,10 @@ class LateContrast(VectorContrast):
         return TextWords.of([*pair.tokens(name, words=True).index], [*units, *([at] for at in added)], own, False)
 
     def _tokens(self, number: int, side: str) -> np.ndarray:
-        parts: np.ndarray = self.pairs[number].tokens(side, words=True).to_numpy()
-        return parts
+        return self.pairs[number].tokens(side, words=True).to_numpy()
 
     def _pair_parts(self, number: int) -> np.ndarray:
-        parts: np.ndarray = self.pairs[number].pairs(words=True).to_numpy()
-        return parts
+        return self.pairs[number].pairs(words=True).to_numpy()
 
     def _vectors(self, side: Side, batches: Iterator[tuple[Tensor, Tensor]]) -> Any:
         reading, encoder = _tokens_of(side), self.lens.sentences

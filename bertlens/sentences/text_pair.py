@@ -165,13 +165,11 @@ class TextPair:
 
     def to_html(self, path: str | Path | None = None) -> str | Path:
         """The view as one page that needs no kernel and no network: its text, or `path`, where it was written."""
-        page: str | Path = self.explore().to_html(path)
-        return page
+        return self.explore().to_html(path)
 
     def to_space(self, folder: str | Path, **options: Any) -> Path:
         """The view as a folder that any host of files takes: `LensWidget.to_space`, which takes these options."""
-        page: Path = self.explore().to_space(folder, **options)
-        return page
+        return self.explore().to_space(folder, **options)
 
     def _words(self, detail: str) -> str:
         words = [f"{type(self).__name__}({self.function} {self.value:.4f}; {detail}.", *self.notes]

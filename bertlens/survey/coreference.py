@@ -142,8 +142,7 @@ class Resolutions:
 
     def _right(self, measure: str, among: str) -> np.ndarray:
         """(M, L, H)."""
-        right: np.ndarray = self.correct[:, MEASURES.index(measure), AMONG.index(among)]
-        return right
+        return self.correct[:, MEASURES.index(measure), AMONG.index(among)]
 
     def _baselines(self, measure: str, among: str, member: np.ndarray) -> dict[str, float]:
         of, candidates = MEASURES.index(measure), AMONG.index(among)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..base.dataframes import pd
 from ..base.scikit_learn import scikit_learn
-from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
+from ..errors import InputError, check_name, check_number, check_seed
 from .corpus import Corpus, traces
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def head_distances(
     square root of the mean, in [0, √ln 2], a metric.
     Raises SelectionError for another variant, InputError for an empty corpus or texts that cannot be read.
     """
-    if variant not in VARIANTS:
-        raise SelectionError(f"no variant {excerpt(variant)}: there are {', '.join(VARIANTS)}")
+    check_name(variant, VARIANTS, "variant")
     total, tokens, texts = None, 0, 0
     smoothing = SMOOTHING if variant == "smoothed" else 0.0
     try:

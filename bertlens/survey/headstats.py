@@ -18,7 +18,7 @@ import numpy as np
 from ..base.arrays_file import difference
 from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
-from ..errors import InputError, SelectionError, check_index, check_number, excerpt
+from ..errors import InputError, SelectionError, check_index, check_name, check_number, excerpt
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..measures.statistics import STATISTICS, SURVEY_NAMES
@@ -371,8 +371,7 @@ class HeadStats:
 
     def _index(self, name: str, by: str) -> int:
         self._check_by(by)
-        if name not in SURVEY_NAMES:
-            raise SelectionError(f"no statistic {excerpt(name)}: there are {', '.join(SURVEY_NAMES)}")
+        check_name(name, SURVEY_NAMES, "statistic")
         return SURVEY_NAMES.index(name)
 
     def _check_by(self, by: str) -> None:

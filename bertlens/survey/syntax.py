@@ -219,8 +219,7 @@ def held_out(right: np.ndarray, half: np.ndarray) -> np.ndarray:
     right: (m, heads) words that each head finds; half: (m,) bool, neither half empty. Equal heads: the first.
     """
     heads = [int(right[side].sum(0).argmax()) for side in (half, ~half)]
-    hits: np.ndarray = np.where(half, right[:, heads[1]], right[:, heads[0]])
-    return hits
+    return np.where(half, right[:, heads[1]], right[:, heads[0]])
 
 
 def decide(

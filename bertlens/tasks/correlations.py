@@ -55,8 +55,7 @@ def _above(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     order = np.argsort(a)
     sums = np.concatenate([[0.0], np.cumsum(b[order])])
     below, right = (sums[np.searchsorted(a[order], a, side)] for side in ("left", "right"))
-    above: np.ndarray = (below + right) / (-2 * len(a))
-    return above
+    return (below + right) / (-2 * len(a))
 
 
 def _on_artanh(value: float, pulls: np.ndarray) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.dataframes import pd
 from ..base.progress import Bar, bar, is_watched, say
-from ..errors import BertLensError, InputError, check_number, check_seed, excerpt
+from ..errors import BertLensError, InputError, check_name, check_number, check_seed, excerpt
 from ..run.interventions import Run
 from ..survey.findings import holm, paired, rank_correlation
 from ..whatif.change_kinds import mlp, off
@@ -121,8 +121,7 @@ def heads(
     beside: Answered | None = None,
 ) -> Heads:
     """See Task.heads. sweep: what runs the effects. beside: as of `choice`."""
-    if not isinstance(measure, str) or measure not in MEASURES:
-        raise InputError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
+    check_name(measure, MEASURES, "measure", InputError)
     if measure == "accuracy" and not task.kind.has_right:
         raise InputError(f"{task.kind.lacks} has no accuracy: measure='loss'")
     plan = choice(task, selection, ablation, draws, seed, beside)

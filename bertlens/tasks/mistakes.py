@@ -178,5 +178,4 @@ def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
             return None
         for row, vector in zip(batch.rows, inputs[-1].float().cpu(), strict=True):
             vectors[place[row]] = nn.functional.normalize(vector, dim=0)
-    matrix: np.ndarray = torch.stack(vectors).numpy()
-    return matrix
+    return torch.stack(vectors).numpy()

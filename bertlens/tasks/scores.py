@@ -157,16 +157,14 @@ def confusion_table(labels: np.ndarray, guesses: np.ndarray, names: list[str]) -
 def softmax(logits: np.ndarray) -> np.ndarray:
     """(n, C) probabilities."""
     exponents = np.exp(logits - logits.max(1, keepdims=True))
-    chances: np.ndarray = exponents / exponents.sum(1, keepdims=True)
-    return chances
+    return exponents / exponents.sum(1, keepdims=True)
 
 
 def losses_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
     """(n,) cross-entropy of each example, −log p(label), in nats."""
     peaks = logits.max(1)
     of_label = logits[np.arange(len(labels)), labels]
-    losses: np.ndarray = peaks + np.log(np.exp(logits - peaks[:, None]).sum(1)) - of_label
-    return losses
+    return peaks + np.log(np.exp(logits - peaks[:, None]).sum(1)) - of_label
 
 
 def margins_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
@@ -174,8 +172,7 @@ def margins_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
     of_label = logits[np.arange(len(labels)), labels]
     rivals = logits.copy()
     rivals[np.arange(len(labels)), labels] = -np.inf
-    margins: np.ndarray = of_label - rivals.max(1)
-    return margins
+    return of_label - rivals.max(1)
 
 
 def calibration_table(labels: np.ndarray, logits: np.ndarray, rows: np.ndarray, bins: int = BINS) -> pd.DataFrame:

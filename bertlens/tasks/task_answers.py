@@ -140,8 +140,7 @@ class Answered:
     @property
     def guesses(self) -> np.ndarray:
         """(n,) the class with the highest logit. Raises InputError where answers are not classes of texts."""
-        guesses: np.ndarray = self.logits.argmax(1)
-        return guesses
+        return self.logits.argmax(1)
 
     @property
     def notes(self) -> list[str]:

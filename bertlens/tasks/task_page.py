@@ -116,8 +116,7 @@ def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Field
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:
-    records: list[Fields] = table.to_dict("records")
-    return records
+    return table.to_dict("records")
 
 
 def _class(name: str, scores: pd.DataFrame) -> Fields:

@@ -114,16 +114,14 @@ class Trace(Quantities, Sides):
         where it cannot make a change; SelectionError for parts that do not exist and for a token left without keys;
         InputError for anything that is no change, and for another trace that does not fit.
         """
-        trace: Trace = registered("rerun")(self, *changes)
-        return trace
+        return registered("rerun")(self, *changes)
 
     def predictions(self, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
         """The model's answers: DataFrame(position, layer, rank, token or label, logit, probability).
 
         See `bertlens.measures.predictions.predictions`.
         """
-        table: pd.DataFrame = registered("predictions")(self, k, layer)
-        return table
+        return registered("predictions")(self, k, layer)
 
     def changed_weights(self, layer: int) -> tuple[int, ...]:
         """Heads whose weights a change has put in place of the softmax of their scores."""

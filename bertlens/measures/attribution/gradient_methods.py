@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError, SelectionError
+from ...errors import InputError, ModelError, check_name
 from ...run.backward import word_gradients
 from ...trace.trace import Trace
 from ..gradients import gradients
@@ -57,8 +57,7 @@ def integrated_gradients(
     InputError for steps < 1, ModelError without such a token, and where no gradient can be had.
     """
     readout, answer = reader(trace, metric)
-    if baseline not in BASELINES:
-        raise SelectionError(f"no baseline {baseline!r}: there are {', '.join(BASELINES)}")
+    check_name(baseline, BASELINES, "baseline")
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
         raise InputError(f"steps must be a whole number of at least 1, not {steps!r}")
     words, start, named = _ends(trace, baseline)

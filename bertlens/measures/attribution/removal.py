@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ...base.quotes import quotation
-from ...errors import InputError, ModelError, SelectionError
+from ...errors import InputError, ModelError, SelectionError, check_name
 from ...run.changes import Hide
 from ...run.forward import output_of
 from ...run.interventions import Run
@@ -38,8 +38,7 @@ class Without:
     """
 
     def __init__(self, trace: Trace, metric: Metric | Read, remove: str, known: dict[Gone, float] | None = None):
-        if remove not in REMOVALS:
-            raise SelectionError(f"no removal {remove!r}: there are {', '.join(REMOVALS)}")
+        check_name(remove, REMOVALS, "removal")
         self.trace, self.metric, self.remove = trace, metric, remove
         self.read, self.answer = reader(trace, metric)
         self.at = metric.at(trace.original) if isinstance(metric, Metric) else None

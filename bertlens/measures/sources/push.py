@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...base.dataframes import pd
 from ...base.generators import run_to_end
-from ...errors import InputError, SelectionError
+from ...errors import InputError, check_name
 from ...trace.trace import Trace
 from ..rows import blocks, head_groups
 from .affine_maps import Affine, Normed
@@ -29,8 +29,7 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> pd.Data
     tokens, or "cls", the first. The work is about that of a forward pass for each token of the two texts.
     Raises InputError for traces of two models, SelectionError for another pooling, ModelError like `score`.
     """
-    if pooling not in POOLINGS:
-        raise SelectionError(f"no pooling {pooling!r}: there are {', '.join(POOLINGS)}")
+    check_name(pooling, POOLINGS, "pooling")
     if trace_a.model is not trace_b.model:
         raise InputError("the two texts were traced with two models: trace them with one Lens")
     vectors, directions, names = [], [], []

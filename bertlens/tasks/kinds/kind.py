@@ -74,8 +74,7 @@ class Kind:
 
     def wrong(self, losses: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(n,) bool: which examples count as wrong in slices and errors."""
-        is_wrong: np.ndarray = right < 1
-        return is_wrong
+        return right < 1
 
     def columns(self, records: Sequence[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
         """The columns of a task's table between text and loss."""

@@ -87,8 +87,7 @@ class Words(Kind):
         if masks[:, 0].tolist() != list(range(len(batch.rows))):
             lost = next(i for i in range(len(batch.rows)) if (masks[:, 0] == i).sum() != 1)
             raise InputError(f"row {batch.rows[lost]}: its {self._mask} was cut off, so it has no answer")
-        picked: Tensor = logits[masks[:, 0], masks[:, 1]]
-        return picked
+        return logits[masks[:, 0], masks[:, 1]]
 
     def losses(self, answers: Tensor, labels: np.ndarray) -> Tensor:
         return torch.nn.functional.cross_entropy(

@@ -73,8 +73,7 @@ class Regression(Kind):
         return (start + slope * np.array(records) - labels) ** 2, np.full(len(labels), math.nan)
 
     def wrong(self, losses: np.ndarray, right: np.ndarray) -> np.ndarray:
-        is_far: np.ndarray = losses > np.quantile(losses, FAR)
-        return is_far
+        return losses > np.quantile(losses, FAR)
 
     def columns(self, records: Sequence[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
         guesses = np.array(records)

@@ -86,8 +86,7 @@ def confusion(task: Task) -> dict[str, Any] | None:
 
 def records(table: pd.DataFrame, names: Iterable[str]) -> list[dict[str, Any]]:
     """Records of the columns that there are."""
-    rows: list[dict[str, Any]] = table[[name for name in names if name in table]].to_dict("records")
-    return rows
+    return table[[name for name in names if name in table]].to_dict("records")
 
 
 def _heads(found: Heads) -> dict[str, Any]:

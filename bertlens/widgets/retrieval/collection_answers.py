@@ -157,5 +157,4 @@ def _rank(retrieval: Retrieval, at: int) -> int | None:
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:
-    records: list[Fields] = json_safe(table.to_dict("records"))
-    return records
+    return json_safe(table.to_dict("records"))
