@@ -3,7 +3,7 @@
 import { batch, type Signal, useSignal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { quotation } from "../paint/quotes";
-import { Button, Check, Close, into, Menu, Select, Slider } from "../parts/controls";
+import { Button, binding, Check, Close, into, Menu, Select, Slider } from "../parts/controls";
 import { sentenceText, statisticLabel, statistics } from "../parts/phrasing";
 import { shortText, tokenText } from "../parts/token";
 import type { HeadValue } from "../state/headvalue";
@@ -20,7 +20,7 @@ function chipWords(view: View, questions: HeadQuestion[], value: HeadValue | nul
   const questionName = askedNow(view);
   const minimum = view.page.atlasMinimum.value;
   const question = questions.find(({ name }) => name === questionName);
-  const bound = minimum > 0 && value ? `at least ${value.text(minimum * value.peak)} (${value.label})` : "";
+  const binding = minimum > 0 && value ? `at least ${value.text(minimum * value.peak)} (${value.label})` : "";
   return [question?.label ?? (questionName && value ? value.label : ""), bound].filter(Boolean).join(", ");
 }
 
@@ -153,20 +153,13 @@ function Picture({ value }: { value: HeadValue | null }) {
       <Check
         label="colour"
         title={`Fill each head with the colour of its value${value ? `: ${value.label}` : ""}`}
-        checked={atlasFill.value}
-        onChange={into(atlasFill)}
+        {...binding(atlasFill)}
       />
-      <Check
-        label="bars"
-        title="Bars beside the layers and below the heads: their means"
-        checked={atlasBars.value}
-        onChange={into(atlasBars)}
-      />
+      <Check label="bars" title="Bars beside the layers and below the heads: their means" {...binding(atlasBars)} />
       <Check
         label="one scale"
         title="One scale for all small pictures: a weak head looks weak"
-        checked={commonScale.value}
-        onChange={into(commonScale)}
+        {...binding(commonScale)}
       />
       {isPlain && value && (
         <Select
@@ -188,9 +181,8 @@ function Picture({ value }: { value: HeadValue | null }) {
           min={0}
           max={1}
           step={0.01}
-          value={atlasMinimum.value}
           text={value.text(atlasMinimum.value * value.peak)}
-          onChange={into(atlasMinimum)}
+          {...binding(atlasMinimum)}
         />
       )}
     </div>

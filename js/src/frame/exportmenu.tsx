@@ -107,9 +107,9 @@ function Wish() {
           onChange={(value) => put({ points: Number(value) })}
         />
       )}
-      <Check label="dark" checked={dark} onChange={(value) => put({ dark: value })} />
-      <Check label="selection" checked={selection} onChange={(value) => put({ selection: value })} />
-      <Check label="caption" checked={caption} onChange={(value) => put({ caption: value })} />
+      <Check label="dark" value={dark} onChange={(value) => put({ dark: value })} />
+      <Check label="selection" value={selection} onChange={(value) => put({ selection: value })} />
+      <Check label="caption" value={caption} onChange={(value) => put({ caption: value })} />
     </div>
   );
 }

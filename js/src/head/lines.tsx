@@ -7,7 +7,7 @@ import { chooseLines, type Line, type Series } from "../compute/linechoice";
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel, px, scaleEnd, share } from "../paint/format";
 import { headColour, headDash, signColour } from "../paint/palette";
-import { Button, into, Slider } from "../parts/controls";
+import { Button, binding, into, Slider } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { More } from "../parts/term";
 import { Token, tokenWord } from "../parts/token";
@@ -108,9 +108,8 @@ function LinesOf({ fullView }: { fullView: View }) {
           min={0}
           max={0.5}
           step={0.005}
-          value={page.lineMinimum.value}
           text={chart.scale.text(chart.minimum)}
-          onChange={into(page.lineMinimum)}
+          {...binding(page.lineMinimum)}
         />
         <span class="bl-muted">
           {isFocused ? "all its lines" : caption}, opacity = {chart.scale.symbol}

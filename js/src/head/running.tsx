@@ -8,7 +8,7 @@ import * as phrases from "../generated/phrases";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
 import { directionOf } from "../paint/quotes";
-import { Button, choicesOf, into, Segmented } from "../parts/controls";
+import { Button, binding, choicesOf, into, Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { tokenClass, tokenQuote, tokenText, tokenWord } from "../parts/token";
@@ -182,9 +182,8 @@ export function Running() {
     <div class="bl-text-view" data-testid="running">
       <Segmented<"from" | "to">
         label="shaded by"
-        value={page.textSide.value}
         choices={choicesOf({ from: "what it looks at", to: "who looks at it" })}
-        onChange={into(page.textSide)}
+        {...binding(page.textSide)}
       />
       <div class="bl-scroll bl-running-scroll">
         {isOne ? (

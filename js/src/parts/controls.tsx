@@ -31,6 +31,9 @@ export const into =
     signal.value = value;
   };
 
+/** A control's value and where its change goes: a signal. */
+export const binding = <T,>(signal: Signal<T>) => ({ value: signal.value, onChange: into(signal) });
+
 /** Opens and closes what few ask for. */
 export const Unfold = ({ open, title }: { open: Signal<boolean>; title?: string }) => (
   <Button class="bl-link" aria-expanded={open.value} title={title} onClick={() => into(open)(!open.value)}>
@@ -106,14 +109,9 @@ export const Select = <T extends string>(props: ChoiceProps<T>) => (
   </label>
 );
 
-export const Check = (props: {
-  label: string;
-  title?: string;
-  checked: boolean;
-  onChange: (value: boolean) => void;
-}) => (
+export const Check = (props: { label: string; title?: string; value: boolean; onChange: (value: boolean) => void }) => (
   <label class="bl-check" title={props.title}>
-    <input type="checkbox" checked={props.checked} onChange={(event) => props.onChange(event.currentTarget.checked)} />
+    <input type="checkbox" checked={props.value} onChange={(event) => props.onChange(event.currentTarget.checked)} />
     {props.label}
   </label>
 );

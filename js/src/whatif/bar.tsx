@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
 import { isNothing } from "../paint/ranked";
 import { useStanding } from "../paint/standing";
-import { Button, Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
+import { Button, binding, Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { tokenWord } from "../parts/token";
@@ -206,9 +206,8 @@ function Elsewhere() {
         <>
           <Segmented<"" | "moved" | "matters">
             label="atlas"
-            value={page.whatif.colour.value}
             choices={choicesOf({ moved: "Looks elsewhere", matters: "Matters", "": "Patterns" })}
-            onChange={into(page.whatif.colour)}
+            {...binding(page.whatif.colour)}
           />
           <p class="bl-muted">– not after a change, so the same. Hatched: switched off.</p>
         </>

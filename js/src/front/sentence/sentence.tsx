@@ -226,7 +226,7 @@ export function Sentence() {
             <Check
               label="cut if too long"
               title="Cut the text to what the model takes; the view then says how much was dropped"
-              checked={synced.truncation.value}
+              value={synced.truncation.value}
               onChange={(value) => synced.put({ truncation: value })}
             />
           )}

@@ -53,7 +53,7 @@ function Two({ runs }: { runs: Comparing }) {
           <Check
             label="aligned words only"
             title="As if both texts had their aligned words alone"
-            checked={aligned}
+            value={aligned}
             onChange={into(page.alignedOnly)}
           />
         )}

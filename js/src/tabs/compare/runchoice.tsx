@@ -67,7 +67,7 @@ function Cut({ long }: { long: number }) {
     <Check
       label="cut if too long"
       title="Cut the text to what the model takes"
-      checked={synced.truncation.value}
+      value={synced.truncation.value}
       onChange={(value) => synced.put({ truncation: value })}
     />
   );
