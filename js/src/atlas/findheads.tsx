@@ -20,7 +20,7 @@ function chipWords(view: View, questions: HeadQuestion[], value: HeadValue | nul
   const questionName = askedNow(view);
   const minimum = view.page.atlasMinimum.value;
   const question = questions.find(({ name }) => name === questionName);
-  const binding = minimum > 0 && value ? `at least ${value.text(minimum * value.peak)} (${value.label})` : "";
+  const bound = minimum > 0 && value ? `at least ${value.text(minimum * value.peak)} (${value.label})` : "";
   return [question?.label ?? (questionName && value ? value.label : ""), bound].filter(Boolean).join(", ");
 }
 
