@@ -74,13 +74,12 @@ def gradients(trace: Trace, labels: Any = None, *, loss: Loss | None = None) -> 
     if (labels is None) == (loss is None):
         raise InputError("give labels= for the model's own loss, or loss= as a function of the model's output")
     values = trace.value(0)  # says why where there are none
-    assert trace.model is not None
     trace.check_unchanged()
     inputs = trace.inputs()
     if labels is not None:
         target = torch.as_tensor(labels, device=values.device)
         inputs["labels"] = target if target.ndim and target.shape[0] == 1 else target[None]
-    value, context = context_gradients(trace.model, inputs, trace.n_layers, loss or _model_loss, trace.changes)
+    value, context = context_gradients(trace.borrowed, inputs, trace.n_layers, loss or _model_loss, trace.changes)
     return Gradients(trace, value, [g[0].to(values.dtype).transpose(0, 1) for g in context])
 
 

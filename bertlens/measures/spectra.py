@@ -349,9 +349,8 @@ def projections(model: Model, layer: int) -> tuple[Tensor, Tensor]:
 def requirements(trace: Trace, layer: int) -> None:
     """Raises the error that spectra of a layer's weights would raise, before any work."""
     adapter, module = trace.layer_module(layer)
-    assert trace.model is not None
     for find in (adapter.query_projection, adapter.key_projection):
-        trace.model.check_plain(find(module))
+        trace.borrowed.check_plain(find(module))
 
 
 def weights_of(model: Model, layer: int) -> tuple[Tensor, Tensor]:

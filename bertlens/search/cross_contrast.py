@@ -210,8 +210,7 @@ def _logit(trace: Trace) -> float:
 
 def _changed(trace: Trace, rows: Sequence[Sequence[Change]]) -> np.ndarray:
     """(n,) float64 the logit of runs of a pair with changes."""
-    assert trace.model is not None
-    logits: torch.Tensor = output_of(trace.model, trace.inputs(len(rows)), Run(rows)).logits
+    logits: torch.Tensor = output_of(trace.borrowed, trace.inputs(len(rows)), Run(rows)).logits
     return logits[:, 0].double().cpu().numpy()
 
 

@@ -137,8 +137,7 @@ class VectorContrast(Contrast):
             side = self._side(text)
             trace = side.trace
             check_changes(trace, changes)
-            assert trace.model is not None
-            states = trace.model.states(output_of(trace.model, trace.inputs(), Run([tuple(changes)])))
+            states = trace.borrowed.states(output_of(trace.borrowed, trace.inputs(), Run([tuple(changes)])))
             vectors.append(self._vectors(side, iter([(states, side.keep[None])])))
         query, *passages = vectors
         wrong, right = (float(self.lens.sentences.similarity(query, vector)[0, 0]) for vector in passages)

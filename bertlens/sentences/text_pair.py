@@ -110,12 +110,11 @@ class Side:
         trace = self.trace
         if not trace.has_neurons:
             raise ModelError(trace.why_no_neurons)
-        assert trace.model is not None
         size = max(1, TOKENS // trace.n_tokens)
         for start in range(0, len(sets), size):
             batch = sets[start : start + size]
             rows = [tuple(map(Hide, gone)) for gone in batch]
-            states = trace.model.states(output_of(trace.model, trace.inputs(len(batch)), Run(rows)))
+            states = trace.borrowed.states(output_of(trace.borrowed, trace.inputs(len(batch)), Run(rows)))
             keep = self.keep.repeat(len(batch), 1)
             for row, gone in zip(keep, batch, strict=True):
                 row[list(gone)] = False

@@ -77,9 +77,8 @@ class HeadStats:
 
     def _count_pieces(self, trace: Trace, lengths: np.ndarray) -> None:
         """lengths (S, L)."""
-        assert trace.model is not None
         if not self.pieces:
-            size = trace.model.vocabulary_size
+            size = trace.borrowed.vocabulary_size
             self.pieces = dict(zip(PIECES, (np.zeros((size, lengths.shape[1])), np.zeros(size)), strict=True))
         ids = trace.input_ids.cpu().numpy()
         for name, values in zip(PIECES, (lengths, np.array(1.0)), strict=True):

@@ -80,6 +80,13 @@ class Trace(Quantities, Sides):
         """The attention maps by name: {'self': this trace}, or 'encoder', 'decoder', 'cross' of an encoder-decoder."""
         return dict(self._others) if self._others else {"self": self}
 
+    @property
+    def borrowed(self) -> Model:
+        """`model`, for what cannot do without. Raises ModelError where there is none."""
+        if self.model is None:
+            raise ModelError("this trace was made from attention weights: the model's own weights are needed here")
+        return self.model
+
     def layer_module(self, layer: int) -> tuple[Adapter, nn.Module]:
         """A layer's module, and where its parts are in it, with the weights that this trace was made with.
 
@@ -87,9 +94,7 @@ class Trace(Quantities, Sides):
         weights have changed since; SelectionError for a layer that does not exist.
         """
         check_index(layer, self.n_layers, "layer")
-        if self.model is None:
-            raise ModelError("this trace was made from attention weights: the model's own weights are needed here")
-        adapter, module = self.model.layer(layer)
+        adapter, module = self.borrowed.layer(layer)
         self.check_unchanged(module)
         return adapter, module
 

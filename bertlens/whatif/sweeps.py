@@ -170,9 +170,8 @@ class BaseRun:
 
     def outputs(self, trace: Trace, changes: Sequence[Change]) -> list[Any]:
         """The outputs with each of the changes on top, which begin at the same layer: rows of one batch."""
-        assert trace.model is not None
         rows = [(*self.changes, change) for change in changes]
-        output = output_of(trace.model, trace.inputs(len(rows)), self.run.branch(rows, changes[0].first_layer))
+        output = output_of(trace.borrowed, trace.inputs(len(rows)), self.run.branch(rows, changes[0].first_layer))
         return [row_of(output, row) for row in range(len(rows))]
 
 

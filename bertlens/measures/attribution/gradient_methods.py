@@ -122,13 +122,12 @@ def _check_slope(trace: Trace, metric: Metric | Read) -> None:
 
 def _at(trace: Trace, read: Read, words: Tensor | None, rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """(B,), (B, S, E), (B, S, E): the metric, the word embeddings, its gradient there."""
-    assert trace.model is not None
     inputs = trace.inputs(rows)
 
     def each(output: Any) -> Tensor:
         return torch.stack([read(row_of(output, row)) for row in range(rows)])
 
-    return word_gradients(trace.model, inputs, each, trace.changes, words)
+    return word_gradients(trace.borrowed, inputs, each, trace.changes, words)
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
@@ -138,8 +137,7 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 @torch.no_grad()
 def _ends(trace: Trace, baseline: str) -> tuple[Tensor, Tensor, str]:
     """(S, E) the text's word embeddings, (S, E) the baseline's, and its name."""
-    assert trace.model is not None
-    embedding, tokenizer = trace.model.embedding, trace.model.tokenizer
+    embedding, tokenizer = trace.borrowed.embedding, trace.borrowed.tokenizer
     words: Tensor = embedding(trace.input_ids)
     number = None if baseline == "zero" else getattr(tokenizer, f"{baseline}_token_id", None)
     if number is None and baseline != "zero":

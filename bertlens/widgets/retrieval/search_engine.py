@@ -104,8 +104,7 @@ def _about(retrieval: Retrieval, trace: Trace, pairs: Pairs, order: np.ndarray) 
     for name, pair in pairs.items():
         relevant = sorted(row for document in collection.relevant(queries[name]) for row in rows_of.get(document, ()))
         cases.append([pair and [place_of[passage] for passage in pair], relevant])
-    assert trace.model is not None
-    limits = [page_weights.shape(trace.model)["positions"], lens.limit]
+    limits = [page_weights.shape(trace.borrowed)["positions"], lens.limit]
     return {
         "limit": min(limit for limit in limits if limit is not None),
         "side": cut_side(lens.tokenizer),
