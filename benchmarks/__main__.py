@@ -33,6 +33,7 @@ GROUPS = [
         "whatif",
         "compare",
         "memory",
+        "corpus",
         "survey",
         "tasks",
         "sars_cov_2",

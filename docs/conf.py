@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from latex2mathml.converter import convert
 import bertlens
 
 sys.path.insert(0, str(Path(__file__).parent))
+import parameters
 from notebook_pages import write_pages
 
 project = "bertlens"
@@ -68,52 +68,11 @@ def _mathml(writer: Any, node: Any) -> None:
     raise nodes.SkipNode
 
 
-# What a parameter is that means the same everywhere, said where a docstring does not say it.
-PARAMETERS = {
-    "trace": "a run: `lens.trace(text)`",
-    "traces": "runs: `lens.trace_batch(texts)`",
-    "lens": "a model and its tokenizer: `bl.Lens(model, tokenizer)`",
-    "layer": "from 0",
-    "head": "from 0",
-    "query": "the position of the token that looks, from 0",
-    "key": "the position of the token that is looked at, from 0",
-    "position": "of a token, from 0",
-    "texts": "strings or pairs of strings, or a table or file of them",
-    "text": "a string",
-    "text_pair": "a second text that is read with the first",
-    "column": "of a table, the one that has the texts",
-    "limit": "so many texts at most",
-    "truncation": "cut a text that is longer than the model reads, in place of an error",
-    "batch_size": "texts that run together",
-    "progress": "a bar, once the work has taken two seconds",
-    "seed": "of the random numbers",
-    "path": "where the file is, or is written",
-    "by": '"weight" or "norm"',
-    "dtype": "what it is computed in; as the run unless it is given",
-    "include_special": "count special tokens too",
-    "stats": "of a corpus: `bl.survey.head_stats(lens, texts)`",
-    "special_mask": "(S,), True at special tokens",
-    "segments": "(S,), the number of each token's sentence",
-    "vectors": "(n, D), a row for each token",
-    "metric": "a number of the answer: `whatif.probability(word)` and its kin",
-}
-
-
-def _unnamed(obj: Any, lines: list[str]) -> list[str]:
-    """A line for each parameter that the docstring does not name, where it means the same everywhere."""
-    try:
-        names = inspect.signature(obj).parameters
-    except (TypeError, ValueError):
-        return []
-    text = " ".join(lines)
-    lost = [name for name in names if name in PARAMETERS and not re.search(rf"\b{name}\b", text)]
-    return ["", *(f"{name}: {PARAMETERS[name]}." for name in lost)] if lost else []
-
-
 def _as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text with `code` in it: what reStructuredText would read as marks is escaped."""
     text, before, literal = [], 0, False
-    for line in [*lines, *_unnamed(obj, lines)]:
+    described = parameters.lines(obj, " ".join(lines))
+    for line in [*lines, "", *(f":param {name}: {line}." for name, line in described.items())]:
         if line.strip().startswith("```"):
             text += [] if literal else ["", "::", "", f"    {line}"]
             literal = not literal

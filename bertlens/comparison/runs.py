@@ -72,9 +72,9 @@ class Comparison:
     """
 
     a: Trace
-    b: Trace
-    queries: Alignment
-    keys: Alignment
+    b: Trace  # what is told is b − a
+    queries: Alignment  # of U units
+    keys: Alignment  # of V units
     same_heads: bool  # whether heads are matched by index
     note: str  # why, or why not, in one sentence
     aligned_only: bool = False  # weights are shares of what a row gives to aligned tokens
@@ -157,7 +157,10 @@ class Comparison:
         return in_b - in_a
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
-        """The measure of a and of b, on the units of both, NaN at gaps. InputError, SelectionError as `difference`."""
+        """The measure of a and of b, on the units of both, NaN at gaps.
+
+        layer, kind, InputError and SelectionError as for `difference`.
+        """
         if not callable(measure):
             raise InputError(f"measure is a function of a trace, not {excerpt(measure)}")
         if not isinstance(kind, str) or kind not in KINDS:

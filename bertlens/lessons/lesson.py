@@ -78,7 +78,7 @@ class Lesson:
         return checked(self, lens)
 
     def translated(self, lang: str, texts: Mapping[int | str, str | Mapping[str, Any]]) -> Lesson:
-        """The same lesson in another language: the same states and checks.
+        """The same lesson in another language, lang ("de"): the same states and checks.
 
         texts: the number of a step (from 1) -> its text, or `text`, `after`, `model`, `hints` and `notes` by name; and
         "title". What is not there stays as it is. Raises InputError for a step or a name that does not exist.

@@ -209,7 +209,7 @@ class Pairs:
 
 
 def pair_norms(block: Block, maps: Sequence[Map]) -> Pairs:
-    """‖M c_ij‖ for all pairs and each linear map M, in the exact head-Gram form (see the top of this file).
+    """‖M c_ij‖ for all pairs of a block and each M of the maps, in the exact head-Gram form (see the top of this file).
 
     Where the heads' vectors cancel, the entry is computed from the vectors themselves, in float64. The working memory
     is about 10 MB and does not grow with the pairs.

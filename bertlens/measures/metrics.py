@@ -42,8 +42,8 @@ Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> 
 class Metric:
     """A named number of a model's output. `flat`: it begins at its extreme, so that it has no first-order change."""
 
-    name: str
-    unit: str
+    name: str  # in words
+    unit: str  # "nats", "0 to 1", "cosine", ...
     bind: Callable[[Trace], Read]  # of the original run
     flat: bool = False
     # the one token whose answer is read; None where it is the text's

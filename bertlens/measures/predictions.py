@@ -81,7 +81,7 @@ def masked(trace: Trace) -> list[int]:
 
 
 def words_of(output: Any) -> Any:
-    """(1, S, V) logits over the vocabulary; None where there are none, as of a discriminator (ELECTRA's)."""
+    """(1, S, V) logits over the vocabulary, of a model's output; None where there are none, as of a discriminator."""
     logits = output.get("prediction_logits", output.get("logits"))
     return logits if logits is not None and logits.ndim == 3 else None
 
@@ -114,7 +114,7 @@ def chances(trace: Trace, logits: Tensor) -> Tensor | None:
 
 
 def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
-    """The unit of a classifier's answers, and they themselves in each output, (C,) float64.
+    """The unit of a classifier's answers, and they themselves in each of its outputs, (C,) float64.
 
     "score": of a cross-encoder, its activation applied; "probability" where there are some; else "logit".
     """
@@ -203,7 +203,7 @@ def embedding(trace: Trace, states: Tensor) -> Tensor:
 
 
 def compared(trace: Trace, one: Tensor, other: Tensor) -> Tensor:
-    """0-d the model's similarity of two vectors: of a SentenceTransformer by its own function, else the cosine."""
+    """0-d the similarity of vectors, one and other: of a SentenceTransformer by its own function, else the cosine."""
     return embedder_of(trace).compare(one, other)
 
 

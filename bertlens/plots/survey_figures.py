@@ -60,10 +60,10 @@ def heads_by_layer(
     reference: float | None = None,
     axes: Any = None,
 ) -> Any:
-    """One statistic, a point for every head over its layer, a line through the layers' means.
+    """One statistic by its name, a point for every head over its layer, a line through the layers' means.
 
-    reference: a dashed line to compare with, say the mean ln n for entropies (Clark et al. 2019, figure 4). The other
-    arguments and errors as HeadStats.values. Returns the matplotlib axes.
+    reference: a dashed line to compare with, say the mean ln n for entropies (Clark et al. 2019, figure 4). by,
+    average and errors as HeadStats.values. Returns the matplotlib axes.
     """
     values = stats.values(name, by, average)
     axes = axes_or_new(axes, 5.2, 3.4)
@@ -132,7 +132,7 @@ def relation_bars(best: pd.DataFrame, most: int = 25, axes: Any = None) -> Any:
 
 
 def gradients_by_layer(table: pd.DataFrame, axes: Any = None) -> Any:
-    """Mean |dL/dα| by layer and kind of the key, from `survey.attention_gradients`. Clark et al. 2019, figure 3.
+    """Mean |dL/dα| by layer and kind of the key; table: of `survey.attention_gradients`. Clark et al. 2019, figure 3.
 
     Returns the matplotlib axes.
     """

@@ -147,7 +147,7 @@ class ReportRecord:
         return pd.DataFrame(rows)
 
     def claim(self, name: str) -> Card:
-        """The card of a claim. Raises SelectionError for one that is not in the report."""
+        """The card of a claim, by its name. Raises SelectionError for one that is not in the report."""
         for card in self.cards:
             if card.claim.name == name:
                 return card

@@ -64,7 +64,7 @@ class ReportView(ipywidgets.VBox):
         self._said.value = "stops …"
 
     def wait(self, seconds: float = 1e6) -> Report | None:
-        """The Report, waited for so long (s) at most; None where there is none then. Raises what `bl.report` raises."""
+        """The Report, after so many seconds at most; None where there is none then. Raises what `bl.report` raises."""
         try:
             reports = self._job.made(seconds)
         except Stopped:

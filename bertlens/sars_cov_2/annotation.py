@@ -25,7 +25,7 @@ class Mark:
     token: int
     kmer: str  # as the sequence has it, also where the model sees [UNK]
     start: int | None  # nucleotides of the reference gene it lies on, from 0, half open; start == end: inserted whole
-    end: int | None
+    end: int | None  # half open
     residues: tuple[int, int] | None  # first and last reference residue, from 1
     peptide: str  # what its own codons say, read in the sequence's frame
     domain: str  # label of domains.DOMAINS, "" without coordinates
@@ -44,7 +44,7 @@ class Mark:
 class Annotation:
     """One mark per token, and `spans`: runs of tokens in one domain as (label, start_token, end_token), half open."""
 
-    marks: list[Mark]
+    marks: list[Mark]  # in the order of the tokens
     mutations: tuple[str, ...]  # of the whole sequence against the reference, in its order
 
     @property

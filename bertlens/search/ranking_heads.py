@@ -65,7 +65,7 @@ class RankingHeads:
     questions: int  # of the second half, whose passages were ranked anew
     failures: int  # of them, whose gap was measured
     tests: int
-    depth: int
+    depth: int  # passages of each question that were ranked anew
     is_whole: bool  # False where it was stopped: then of the questions that were done, perhaps estimates alone
 
     @property

@@ -49,8 +49,8 @@ class Retrieval(SpaceSource):
 
     lens: Lens
     collection: Collection
-    stages: Stages
-    first_stage: Lens | None = None
+    stages: Stages  # the ranked lists
+    first_stage: Lens | None = None  # of a cross-encoder: what found the passages that it ranks
     _fingerprint: Fingerprint | None = None  # of the model as it ranked
 
     @property
@@ -182,7 +182,7 @@ class Retrieval(SpaceSource):
         return long_passages.long_passages(self.collection, PassageLimit(self.lens), table)
 
     def ranking(self, query: str | int, k: int = 10) -> DataFrame:
-        """The k best passages of a question, by its id: rank, passage, document, score, grade (NaN where none was
+        """The k best passages of a question, query its id: rank, passage, document, score, grade (NaN where none was
         given), text. Raises InputError for an id that is not there and a k below 1."""
         from pandas import DataFrame
 
@@ -204,7 +204,7 @@ class Retrieval(SpaceSource):
     def contrast(self, query: str | int, wrong: str | int | None = None, right: str | int | None = None) -> Contrast:
         """Why one passage stands before another for a question: the difference of their scores as exact sums.
 
-        By ids. wrong: the first passage where it is not named; right: the best of those that are relevant.
+        query, wrong, right: ids. wrong: else the first passage; right: else the best of those that are relevant.
         Raises InputError for an id that is not there, and where no relevant passage can be told; ModelError where the
         model has changed since it ranked, or has no contrast.
         """
@@ -220,8 +220,8 @@ class Retrieval(SpaceSource):
         return contrast(self.lens, self.collection.queries[at], texts[first], texts[second])
 
     def against(self, before: Retrieval | str | Path) -> DataFrame:
-        """Each measure beside that of an earlier run, or of the file that `save` wrote: the paired difference over the
-        same questions with its interval, p by Holm over the measures. See `paired.against`.
+        """Each measure beside that of an earlier run (before), or of the file that `save` wrote: the paired difference
+        over the same questions with its interval, p by Holm over the measures. See `paired.against`.
 
         Raises InputError for another collection.
         """
@@ -266,7 +266,7 @@ class Retrieval(SpaceSource):
 
     def explore(self, **options: Any) -> Any:
         """The questions as a view: the worst failures first, why each, what if a word or a head were not there. A
-        RetrievalView, which takes these arguments."""
+        RetrievalView, which takes these options."""
         return registered("retrieval_view")(self, **options)
 
     def _check_judged(self) -> None:

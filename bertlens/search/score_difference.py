@@ -187,11 +187,11 @@ class Contrast(ABC):
 
     @abstractmethod
     def scores_without(self, text: str, sets: Sequence[Sequence[int]]) -> np.ndarray:
-        """(n, 2) float64 both scores with each set of tokens of a text seen by no head and left out of pooling."""
+        """(n, 2) float64 both scores, each of the sets of a text's tokens seen by no head and left out of pooling."""
 
     @abstractmethod
     def scores_of(self, text: str, versions: Sequence[str]) -> np.ndarray:
-        """(n, 2) float64 both scores with each other version of a text in its place."""
+        """(n, 2) float64 both scores with each of the versions of a text in its place."""
 
     @abstractmethod
     def scores_changed(self, changes: Sequence[Change]) -> tuple[float, float]:
@@ -207,7 +207,17 @@ class Contrast(ABC):
         frequencies: Mapping[str, int] | None = None,
         seed: int = 0,
     ) -> DataFrame:
-        """Both scores without a word of a text, beside other words of it: see `word_runs.without`."""
+        """Both scores without a word of a text (side: "query", "wrong", "right"), and without other words of it.
+
+        word: None is the one that the split names (`named_in`), before any run. how: "hidden" or "deleted".
+        A row each, the first with all words: draw ("none", "named" or "asked", "random", "as frequent"), word, times
+        (how often it stands there), the scores wrong and right, their difference, and turned: whether the other passage
+        is first then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the
+        nearest by how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many
+        passages. attrs: "said", a sentence.
+        Raises InputError for a word that the text has not and for frequencies that are no dictionary, SelectionError
+        for another text or way, ModelError where the split names none, or nothing can be hidden.
+        """
         return without(self, word, side, how, n_random=n_random, frequencies=frequencies, seed=seed)
 
     def rerun(self, *changes: Change) -> DataFrame:
@@ -216,7 +226,7 @@ class Contrast(ABC):
 
     @abstractmethod
     def rewritten(self, query: str | None = None, wrong: str | None = None, right: str | None = None) -> Contrast:
-        """The contrast with other texts in the place of these; what is not given stays, and is not read again.
+        """The contrast with another query, wrong or right text; what is not given stays, and is not read again.
 
         Raises as `contrast`, and ModelError where the model has changed since.
         """

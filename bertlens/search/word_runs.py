@@ -63,17 +63,7 @@ def without(
     frequencies: Mapping[str, int] | None = None,
     seed: int = 0,
 ) -> DataFrame:
-    """Both scores without a word of a text (side: "query", "wrong", "right"), and without other words of it.
-
-    word: None is the one that the split names (`Contrast.named_in`), before any run. how: "hidden" or "deleted".
-    A row each, the first with all words: draw ("none", "named" or "asked", "random", "as frequent"), word, times (how
-    often it stands there), the scores wrong and right, their difference, and turned: whether the other passage is first
-    then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by
-    how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs:
-    "said", a sentence.
-    Raises InputError for a word that the text has not and for frequencies that are no dictionary, SelectionError for
-    another text or way, ModelError where the split names none, or nothing can be hidden.
-    """
+    """See `Contrast.without`."""
     from pandas import DataFrame
 
     if how not in HOW:

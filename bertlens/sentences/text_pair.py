@@ -128,8 +128,8 @@ class TextPair:
 
     lens: SentenceLens
     value: float  # as the model gives it; distances are less than 0
-    sides: tuple[Side, Side]
-    notes: tuple[str, ...]
+    sides: tuple[Side, Side]  # each text with its run
+    notes: tuple[str, ...]  # sentences on how the texts are read
     _fingerprint: Fingerprint
 
     @property

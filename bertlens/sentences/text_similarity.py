@@ -108,7 +108,7 @@ class Similarity(TextPair):
         """What each token of text "a" or "b" puts in, over all of the other text: sums of rows or columns of `pairs`.
 
         own: the text's own tokens alone. The template's, a prompt's and biases have their parts in the whole sum, too.
-        of="input" takes about three forward passes of the text, not one for each token.
+        words: pieces of a word summed. of="input" takes about three forward passes of the text, not one for each token.
         Raises SelectionError for another side.
         """
         if side not in SIDES:

@@ -164,7 +164,7 @@ def resolve(
 ) -> Resolutions:
     """Run a corpus through the model and keep whether each head is right about each mention: Resolutions.
 
-    Arguments as for `coreference_scores`, and it raises like it. Takes 4 L·H bytes a mention.
+    window, rows: as for `coreference_scores`, and it raises like it. Takes 4 L·H bytes a mention.
     """
     _check_window(window)
     resolutions: list[dict[str, Any]] = []

@@ -47,7 +47,7 @@ class HeadStats:
     ‖f(x)‖ and their count, of all texts. What is read is of all texts, long and short; `of_length` is of some.
     """
 
-    provenance: dict[str, Any]
+    provenance: dict[str, Any]  # model, corpus, versions: where the numbers come from
     bins: dict[LengthBin, BinSums] = field(default_factory=dict)
     pieces: dict[str, np.ndarray] = field(default_factory=dict)
     corpus: int = 0  # sum of the texts' hashes
@@ -59,7 +59,10 @@ class HeadStats:
     # --- filling, merging ---
 
     def add(self, trace: Trace, statistics: TextStatistics, item: Item, place: int = -1) -> None:
-        """Count one text in, with its place in the corpus. Raises InputError for a trace of another model's shape."""
+        """Count one text (item) and its statistics in, with its place in the corpus.
+
+        Raises InputError for a trace of another model's shape.
+        """
         shape = statistics.gates.shape
         if self.n_texts and self.shape != shape:
             raise InputError(f"traces of {self.shape} and {tuple(shape)} (layers, heads) do not add up: use one model")
@@ -110,7 +113,7 @@ class HeadStats:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def with_items(self, batch: HeadStats, numbers: list[int]) -> HeadStats:
-        """These statistics and those of some more texts of the same corpus, at these places in it."""
+        """These statistics and those of a batch of texts of the same corpus, numbers: of their places in it."""
         merged = self + batch
         merged.shard = self.shard
         if self.shard is not None:
@@ -207,12 +210,12 @@ class HeadStats:
         )
 
     def values(self, name: str, by: str = "weight", average: str = "text") -> np.ndarray:
-        """(L, H) one statistic of every head; NaN where no text has it. Arguments and errors as for `table`."""
+        """(L, H) the statistic `name` of every head; NaN where no text has it. by, average, errors: as for `table`."""
         at = self._index(name, by)
         return self._mean(by, average)[at]
 
     def spread(self, name: str, by: str = "weight") -> np.ndarray:
-        """(L, H) standard deviation (n − 1) of a statistic from text to text; NaN where fewer than two texts have it.
+        """(L, H) standard deviation (n − 1) of the statistic `name` over texts; NaN where fewer than two texts have it.
 
         Most of it is length where the texts are not of one: see `of_length`.
         """
@@ -232,7 +235,7 @@ class HeadStats:
         return self._total(f"{by}.text_count")
 
     def distribution(self, name: str, by: str = "weight") -> tuple[np.ndarray, np.ndarray]:
-        """How a statistic is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
+        """How the statistic `name` is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
         at = self._index(name, by)
         return edges(name), reduce(add, (tally.counts(by, at) for tally in self._tallies))
 
@@ -248,9 +251,9 @@ class HeadStats:
     def texts(self, name: str, layer: int, head: int, by: str = "weight") -> pd.DataFrame:
         """DataFrame(value, text, text_pair ("" for none), tokens, place, whole): the texts in which a head has it most.
 
-        At most five, all different, the highest value first; of any length, which nearly every statistic follows. Of a
-        text its first 500 characters; `whole` says that they are all, so that it can be run again. place: in its
-        corpus, from 0. `attrs["texts"]`: of how many texts that have the statistic.
+        name: of a statistic. At most five, all different, the highest value first; of any length, which nearly every
+        statistic follows. Of a text its first 500 characters; `whole` says that they are all, so that it can be run
+        again. place: in its corpus, from 0. `attrs["texts"]`: of how many texts that have the statistic.
         Raises SelectionError for what does not exist, InputError where no texts are kept: with
         `head_stats(..., texts=False)`, and of some lengths (`of_length`).
         """

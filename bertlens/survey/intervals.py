@@ -121,7 +121,7 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, 
     """(mean, low, high), each of shape (...), over the first axis of values (n, ...): one value a text, in their unit.
 
     low, high: mean ± t·s/√n, Student's t with n − 1 degrees of freedom, s with n − 1: where the mean over all such
-    texts lies, texts drawn independently; in 95 of 100 cases. It says nothing about other heads or models.
+    texts lies, texts drawn independently; in `level` of all cases. It says nothing about other heads or models.
     Raises InputError for fewer than two values, and for NaN and Inf.
     """
     values = np.asarray(values, dtype=float)
@@ -180,7 +180,8 @@ def prediction_width(n: int) -> float:
 def mean_text(values: ArrayLike, digits: int = 2, most: float = math.inf) -> str:
     """The `mean_interval` of one value a text, values (n,), for people: "0.52 [0.44, 0.60]". Raises as it does.
 
-    most: the largest size that such a value can have, 1 for a correlation; the interval ends there at the latest.
+    digits: after the point. most: the largest size that such a value can have, 1 for a correlation; the interval ends
+    there at the latest.
     """
     ends = (float(np.clip(x, -most, most)) for x in mean_interval(values))
     mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in ends)  # + 0.0: no "-0.00"

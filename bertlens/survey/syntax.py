@@ -38,8 +38,8 @@ FEWEST_WORDS = 20  # words that a relation needs for a best head
 
 
 def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -> Tensor:
-    """(H, n, n) float64 attention among the n words of a trace made by trace_words; rows sum to 1 less what goes to
-    special tokens.
+    """(H, n, n) float64 attention among the n_words words of a trace made by trace_words; rows sum to 1 less what goes
+    to special tokens.
 
     Columns of a word's pieces are summed; its rows averaged ("mean"), or the first piece's alone ("first"), or the
     largest of them, scaled so that the whole row sums to 1 ("max", as Clark's released code has it). A word without
@@ -102,7 +102,7 @@ class Decisions:
     head: np.ndarray  # (N,) in the sentence, ROOT for the root
     length: np.ndarray  # (N,) words of the sentence
     possessor: np.ndarray  # (N,) bool: nmod:poss, followed by its mark
-    rows: str
+    rows: str  # see `word_attention`
     skipped: int  # sentences that were too long for the model
 
     @property
@@ -125,7 +125,8 @@ class Decisions:
             yield POSSESSIVE, self.relation == "nmod:poss"
 
     def counted(self, name: str) -> np.ndarray:
-        """(N, 2, L, H) bool what is right for a relation: in the possessive row a possessor's mark predicts for it."""
+        """(N, 2, L, H) bool what is right for a relation (name): in the possessive row what a possessor's mark
+        predicts for it."""
         if name != POSSESSIVE:
             return self.correct
         return np.where(self.possessor[:, None, None, None], self.by_mark, self.correct)
@@ -238,7 +239,7 @@ def decide(
 ) -> Decisions:
     """Run a treebank through the model and keep whether each head is right about each word: Decisions.
 
-    Arguments as for `relation_scores`, and it raises like it. Takes 4 L·H bytes a word.
+    rows, limit: as for `relation_scores`, and it raises like it. Takes 4 L·H bytes a word.
     """
     _check_rows(rows)
     check_lens(lens)
@@ -310,7 +311,7 @@ def relation_scores(
 def best_heads(
     lens: Lens, treebank: Treebank, *, samples: int = 1000, seed: int = 0, least: int = FEWEST_WORDS, **options: Any
 ) -> pd.DataFrame:
-    """`Decisions.best_heads` of a treebank; `options` as for `relation_scores`."""
+    """`Decisions.best_heads` of a treebank (samples, seed, least: as there); `options` as for `relation_scores`."""
     return decide(lens, treebank, **options).best_heads(samples, seed, least)
 
 

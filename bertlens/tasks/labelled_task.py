@@ -72,7 +72,7 @@ def task(
 
 
 class Task(SpaceSource, Answered):
-    """See `bertlens.task`. Rows count from 0, in the order of the examples; C classes."""
+    """See `bertlens.task`, also for `keep`. Rows count from 0, in the order of the examples; C classes."""
 
     def metrics(self) -> pd.DataFrame:
         """DataFrame(measure, label, value, low, high, n, note): scores by scikit-learn, with their 95 % intervals.
@@ -107,7 +107,7 @@ class Task(SpaceSource, Answered):
         return scores.confusion_table(labels, logits.argmax(1), self.names)
 
     def cell(self, label: str, guess: str) -> pd.DataFrame:
-        """The examples of a cell of the confusion matrix, as rows of `table`, the largest loss first.
+        """The examples of a label with this guess, a cell of `confusion`: rows of `table`, the largest loss first.
 
         Of tags those with such a word. Raises InputError for a class that does not exist.
         """
@@ -173,7 +173,7 @@ class Task(SpaceSource, Answered):
         return slices(self)
 
     def against(self, other_lens: Lens, texts: int = TEXTS, seed: int = 0) -> Against:
-        """This model beside another one on the same examples, as after and before a fine-tuning: the other is before.
+        """This model beside other_lens on the same examples, as after and before a fine-tuning: the other is before.
 
         `.table` says example by example what was fixed, broken, is still wrong; `.heads` which heads' attention turned,
         over `texts` of the examples, drawn with `seed`; `.compare(row)` opens one example in both. Classes are matched

@@ -50,13 +50,13 @@ class Trace(Quantities, Sides):
     Every method with a layer argument raises SelectionError where that layer does not exist.
     """
 
-    encoding: Encoding
+    encoding: Encoding  # the text and its tokens
     model_name: str
     record: Pass = field(kw_only=True)  # what the pass left behind, the tensors themselves: only to be read
     model: Model | None = None  # None for attention weights that were given
     lens: Tracer | None = None
     fingerprint: Fingerprint | None = None  # of the weights when the pass was made
-    key_encoding: Encoding | None = None  # rectangular maps only
+    key_encoding: Encoding | None = None  # of the keys, for rectangular maps only
     patches: Patches | None = None  # of an image, among the tokens
     changes: tuple[Change, ...] = ()  # what whatif changed in this run, in order
     _original: Trace | None = None
@@ -122,7 +122,7 @@ class Trace(Quantities, Sides):
     def predictions(self, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
         """The model's answers: DataFrame(position, layer, rank, token or label, logit, probability).
 
-        See `bertlens.measures.predictions.predictions`.
+        k, layer: see `bertlens.measures.predictions.predictions`.
         """
         table: pd.DataFrame = registered("predictions")(self, k, layer)
         return table
@@ -224,7 +224,7 @@ class Trace(Quantities, Sides):
     ) -> Trace:
         """An encoder-decoder's maps in one trace: `.maps` has those given, the trace itself is the first of them.
 
-        encoder (S, S), decoder (T, T), cross (T, S): as `from_attentions` takes them, S encoder and T decoder tokens.
+        encoder (S, S), decoder (T, T), cross (T, S): as for `from_attentions`; S encoder_tokens and T decoder_tokens.
         Raises InputError where no map is given, or its tokens are missing.
         """
         sides = {

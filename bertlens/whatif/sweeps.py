@@ -107,7 +107,7 @@ def steps(
 ) -> Iterator[list[tuple[Index, float]]]:
     """`sweep`, batch by batch as it comes in: (index in its result, change of the metric).
 
-    layers: of heads and layers, only these; heads: of heads, only these (layer, head).
+    changes, layer, head: as there. layers: of heads and layers, only these; heads: of heads, only these (layer, head).
     """
     _shape(trace, changes, layer, head)
     planned_changes = planned(trace, changes, layer, head, layers, heads)

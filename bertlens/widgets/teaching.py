@@ -43,7 +43,7 @@ def classroom(lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None,
 
 
 class Classroom(SpaceSource):
-    """What `classroom` makes: a lens and the texts of its page."""
+    """What `classroom` makes: a lens, the texts of its page and its lesson."""
 
     def __init__(self, lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None, column: Any = None) -> None:
         if not isinstance(lens, Lens):
@@ -69,7 +69,10 @@ class Classroom(SpaceSource):
         return self.lens.trace(*self.texts[0])
 
     def cost(self, small: bool = False, hosted: bool = False) -> Cost:
-        """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights."""
+        """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights.
+
+        small, hosted: as for `to_html`.
+        """
         return cost(self.trace, small, hosted)
 
     def to_html(

@@ -38,6 +38,12 @@ HOST_NOISE = [
 ]
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A page takes seconds: of the cases of a test that says nothing else one runs. `make test-long` runs all."""
+    if hasattr(item, "callspec") and not item.get_closest_marker("sampled"):
+        item.add_marker(pytest.mark.sampled(1))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import conftest
 import run_all
 import sampling
+from unit.tiny import bert
 
 pytest_plugins = "pytester"
 FAILS_ONCE = """
@@ -52,13 +56,32 @@ def test_a_sample_is_of_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(sampling.sample(names[:2], 3)) == 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("weights", lambda model: next(model.parameters()).data.add_(1e-6)),
+        ("gradients", lambda model: next(model.parameters()).requires_grad_(False)),
+        ("training", lambda model: model.encoder.train()),
+        ("hooks", lambda model: model.encoder.register_forward_hook(lambda *_: None)),
+    ],
+)
+def test_what_a_test_leaves_in_a_model_is_seen(kind: str, change: Callable[[Any], None]) -> None:
+    model = bert()
+    before = conftest.state(model)
+    assert conftest.state(model) == before
+    change(model)
+    after = conftest.state(model)
+    assert [name for name in before if after[name] != before[name]] == [kind]
+
+
 def test_cases_that_are_not_drawn_are_long(pytester: pytest.Pytester) -> None:
-    conftest = Path(run_all.__file__).with_name("conftest.py").read_text(encoding="utf-8")
-    pytester.makeconftest(conftest)
+    pytester.makeconftest(Path(run_all.__file__).with_name("conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n  sampled(n): some\n  long: no\n  data: no\naddopts = -m 'not long'\n")
     pytester.makepyfile(
         "import pytest\n@pytest.mark.sampled(2)\n@pytest.mark.parametrize('n', range(9))\ndef test_one(n): pass\n"
+        "@pytest.mark.sampled(1)\n@pytest.mark.parametrize('n', [1, *(pytest.param(n, marks=pytest.mark.long) "
+        "for n in range(2, 9))])\ndef test_one_that_is_not_long(n): pass\n"
         "def test_other(): pass\n"
     )
-    pytester.runpytest().assert_outcomes(passed=3, deselected=7)
-    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=9, deselected=1)
+    pytester.runpytest().assert_outcomes(passed=4, deselected=14)
+    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=17, deselected=1)

@@ -28,11 +28,11 @@ class Attribution:
     """
 
     trace: Trace
-    method: str
+    method: str  # its name
     metric: Metric | Read
     values: Tensor  # (S,) float64 on the CPU; NaN for tokens that the method never removes
     model: float  # the number itself, as the model gives it in this run
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # sentences on how it was computed
     baseline: float | None = None  # the number at the other end of the path: the values sum to the difference
     bias: float | None = None  # what belongs to no token: the values and this sum to the number
     steps: int | None = None  # points of the path

@@ -49,8 +49,8 @@ def classify(
     texts with fewer than 8 content tokens are in groups of their own.
 
     From five traces on, "instance" counts only for heads whose tokens keep their far targets from text to text, by
-    token and not by place (`target_agreement`, p ≤ 0.01, over all traces); for the others, and where the texts cannot
-    tell, its column is 0.
+    token and not by place (`target_agreement` of all traces with so many `permutations`, p ≤ 0.01); for the others, and
+    where the texts cannot tell, its column is 0.
     Raises InputError for cross-attention, traces of different shape, none at all, and NaN in the attention.
     """
     import pandas as pd
@@ -74,7 +74,7 @@ def classify(
 
 
 def length_groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Indices of texts that may be counted together, groups from short to long, of (content tokens, tokens) of each.
+    """Indices of texts that may be counted together, from short to long. lengths: (content tokens, tokens) of each.
 
     A group begins with the shortest text that is left and takes those up to 5/3 as long. Texts with too few content
     tokens for a label are grouped apart from the others.

@@ -26,9 +26,8 @@ class NormHistograms:
     counts: dict[str, np.ndarray]  # kind -> (bins,) int64, sum = number of tokens counted
     norms: dict[str, np.ndarray]  # kind -> (n,)
     sigma_max: dict[str, float]  # kind -> σ_max(W_h) of its projection; NaN for context and where it cannot be read
-    bounds: dict[
-        str, float
-    ]  # kind -> σ_max(W_h) · max ‖x‖ + ‖b_h‖, which no norm passes; a context's bound is the values'
+    # kind -> σ_max(W_h) · max ‖x‖ + ‖b_h‖, which no norm passes; a context's bound is the values'
+    bounds: dict[str, float]
 
 
 @torch.no_grad()

@@ -116,9 +116,9 @@ def station(trace: Trace, number: int) -> Tensor:
 
 
 def project(trace: Trace, number: int, method: str = "pca") -> Projection:
-    """The tokens of a trace at one station of the stream, on a plane. Raises SelectionError for an unknown method.
+    """The tokens of a trace at a station of the stream, by its number, on a plane.
 
-    Otherwise as `station`, `pca` and `umap`.
+    Raises SelectionError for an unknown method. Otherwise as `station`, `pca` and `umap`.
     """
     if method not in METHODS:
         raise SelectionError(f"no method {excerpt(method)}: there are {', '.join(METHODS)}")

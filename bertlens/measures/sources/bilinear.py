@@ -89,7 +89,7 @@ def _pairs(
 def groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> dict[str, Tensor]:
     """group of GROUPS -> (T, d) float64: the parts of some tokens' queries or keys, after any rotation.
 
-    As far as a model has such sources; they sum to the queries or keys. Raises like `score`.
+    side: "query" or "key". As far as a model has such sources; they sum to the queries or keys. Raises like `score`.
     """
     check_index(layer, trace.n_layers, "layer")
     check_index(head, trace.n_heads, "head")
@@ -138,7 +138,7 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
 
 
 def map_shares(maps: Mapping[Pair, Tensor]) -> dict[Pair, float]:
-    """Each map's share of what distinguishes keys: Σ_i cov_j(part, whole) / Σ_i var_j(whole), j over visible keys.
+    """Share of each of the maps in how keys differ: Σ_i cov_j(part, whole) / Σ_i var_j(whole), j over visible keys.
 
     Shares sum to 1, can be negative, and are the same with `center` and without. NaN where the scores of every query
     are equal.

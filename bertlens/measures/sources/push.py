@@ -24,7 +24,8 @@ NUMBERS_AT_ONCE = 16_000_000  # numbers worked on at a time
 
 @torch.no_grad()
 def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFrame:
-    """(S_a + 1, S_b + 1) the cosine of two texts' vectors by *input* token of each, and by bias (the last row, column).
+    """(S_a + 1, S_b + 1) the cosine of the vectors of trace_a and trace_b by *input* token of each, and by bias (the
+    last row, column).
 
     An input token is its word, position and type together. Attention weights, LayerNorm deviations, gates of MLPs and
     the two norms of the cosine are kept as the run had them; with them kept, the whole model is affine in what goes

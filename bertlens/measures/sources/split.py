@@ -41,9 +41,9 @@ class Sources:
     what: str  # the number in words
     model: float  # the same number as the model gives it
     reading: Reading
-    through_mlps: bool
+    through_mlps: bool  # MLPs opened: see `score`
     layer: int  # whose input is read; L for the last layer's output
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # sentences on how it was computed
     _parts: Parts
     unit: str = "nats"  # scores and differences of logits; "logits" for one logit
     terms: Mapping[str, float] = field(default_factory=dict)  # of a score, what is beside q·k
@@ -86,7 +86,7 @@ class Sources:
         return sum(abs(value) for *_, value in self.rows) / total if total >= NEAR_ZERO else None
 
     def by(self, name: str) -> Series:
-        """Sums over "kind", or over "layer" (NaN: no layer's); they sum to the total. Raises SelectionError."""
+        """Sums over a name, "kind" or "layer" (NaN: no layer's); they sum to the total. Raises SelectionError."""
         if name not in BY:
             raise SelectionError(f"parts cannot be summed by {name!r}: there are {', '.join(BY)}")
         frame = self.parts
@@ -214,7 +214,7 @@ def neurons(trace: Trace, s: Sources, layer: int) -> Tensor:
 
 @torch.no_grad()
 def fetched_most(s: Sources, heads: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, float]]:
-    """For some earlier heads (layer, head): the token at which most of the part was fetched, by size, and that number.
+    """For some earlier heads of a split s: the token at which most of the part was fetched, by size, and that number.
 
     One pull for all of them. Raises like `tokens`.
     """

@@ -36,9 +36,9 @@ def is_inside(part: Locator, frame: Locator) -> bool:
     return across and b["y"] - 1 <= a["y"] and a["y"] + a["height"] <= b["y"] + b["height"] + 1
 
 
-def test_a_deep_atlas_scrolls_on_its_own_to_the_chosen_head(tab_of: Any, deep: Any) -> None:
+def test_a_deep_atlas_scrolls_on_its_own_to_the_chosen_head(show_saved: Any, deep: Any) -> None:
     layers = [0, 14, 22, 30]  # that it comes to
-    seen = Seen(tab_of(deep.explore(layer=30, head=37).to_html(layers=layers), width=950))
+    seen: Seen = show_saved(deep.explore(layer=30, head=37), layers=layers, width=950)
     frame = seen.root.locator(".bl-atlas .bl-scroll")
     expect(frame).to_have_css("max-height", "860px")
     assert box(frame)["height"] <= 860

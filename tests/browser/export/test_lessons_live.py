@@ -138,7 +138,6 @@ def path(tiny, tmp_path_factory):
     return bl.classroom(tiny, lesson=one_lesson.LESSON).to_html(path, progress=False)
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", ["mouse", "keys", "touch"])
 def test_one_lesson_is_walked_in_a_live_page(browser, rounded, path, way):
     touch = {"is_mobile": True, "has_touch": True} if way == "touch" else {}

@@ -31,9 +31,9 @@ LAYER, HEAD = 5, 7  # without it the last answer is half as likely
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bl.Lens]:
+def live(language_model: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bl.Lens]:
     """The page, and a lens on the weights that it has."""
-    lens = bl.Lens.embedded(mlm=True)
+    lens = language_model
     path = bl.classroom(lens, [MASKED]).to_html(tmp_path_factory.mktemp("words") / "words.html", progress=False)
     return path, bl.Lens(engine.rounded(lens.borrowed), lens.tokenizer)
 

@@ -47,15 +47,15 @@ def test_axe_finds_nothing_serious(show, pair, theme):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious_on_the_first_screen_of_a_mask(show, theme):
-    trace = bl.Lens.embedded(mlm=True).trace("The cat did not drink the milk because the [MASK] was tired.")
+def test_axe_finds_nothing_serious_on_the_first_screen_of_a_mask(show, language_model, theme):
+    trace = language_model.trace("The cat did not drink the milk because the [MASK] was tired.")
     seen = show(trace.explore(theme=theme), width=974, folded=True)
     expect(seen.part("strip").locator("[data-strip-head]")).to_have_count(6)
     found = seen.axe()
     assert found == [], json.dumps(found, indent=1)
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious_in_a_changed_run(show, pair, theme):
     changed = pair.rerun(whatif.off(1, 8), whatif.hide(2))
     found = findings(show(changed.explore(**CELL, theme=theme), width=974, folded=True))

@@ -47,14 +47,14 @@ def opened(show, view, width, font="as it is", **options):
     return seen
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("font", FONTS)
 @pytest.mark.parametrize("kind", ["one text", "two texts", "a mask", "a label"])
-def test_the_first_screen_is_calm(show, view, kind, font):
+def test_the_first_screen_is_calm(show, view, language_model, kind, font):
     first = {
         "one text": lambda: view(TEXTS[0]),
         "two texts": lambda: view(*TEXTS),
-        "a mask": lambda: bl.Lens.embedded(mlm=True).trace(MASKED).explore(),
+        "a mask": lambda: language_model.trace(MASKED).explore(),
         "a label": lambda: lens_of(classes=5).trace("the cat sat on the mat because it was warm").explore(),
     }[kind]()
     seen = opened(show, first, 968, font, folded=True)
@@ -71,9 +71,9 @@ def test_the_first_screen_is_calm(show, view, kind, font):
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
-def test_four_questions_are_answered_without_a_click(show):
+def test_four_questions_are_answered_without_a_click(show, language_model):
     """What does the model answer, which head matters, what does it look at, and what happens without it."""
-    seen = opened(show, bl.Lens.embedded(mlm=True).trace(MASKED).explore(), 968, folded=True)
+    seen = opened(show, language_model.trace(MASKED).explore(), 968, folded=True)
     for said in (
         seen.answer_bar("cat"),
         seen.part("strip").get_by_role("button", name="L5·H7"),
@@ -85,8 +85,8 @@ def test_four_questions_are_answered_without_a_click(show):
 
 
 @pytest.mark.parametrize("width", [950, 968, 1400])
-def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(show, width):
-    masked = bl.Lens.embedded(mlm=True).trace("The cat did not drink the [MASK] because it was sour.")
+def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(show, language_model, width):
+    masked = language_model.trace("The cat did not drink the [MASK] because it was sour.")
     seen = opened(show, masked.explore(), width)
     first = masked.predictions()["token"].iloc[0]
     expect(seen.part("answer")).to_contain_text(first)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import bertlens as bl
-from browser.views import Seen
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
@@ -23,9 +22,8 @@ def spike():
 
 
 @pytest.mark.parametrize("width", [974, 1400])
-def test_residues_are_written_out(tab_of, spike, width):
-    page = tab_of(spike.explore(layer=0, head=1, query=350).to_html(layers=[0]), width=width, height=1100)
-    seen = Seen(page)
+def test_residues_are_written_out(show_saved, spike, width):
+    seen = show_saved(spike.explore(layer=0, head=1, query=350), layers=[0], width=width, height=1100)
     seen.select("cells").select_option("12")
     seen.part("neurons").wait_for()
     seen.settled()

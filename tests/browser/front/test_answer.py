@@ -21,8 +21,8 @@ LAYER, HEAD, AT, CAT = 5, 7, 10, 2
 
 
 @pytest.fixture(scope="module")
-def masked() -> Trace:
-    return bl.Lens.embedded(mlm=True).trace(TEXT)
+def masked(language_model: bl.Lens) -> Trace:
+    return language_model.trace(TEXT)
 
 
 def chance(trace: Trace, word: str) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 import bertlens as bl
@@ -16,11 +15,6 @@ PIECES = "The zorblaxian cats did not drink."
 ARABIC = "لم تشرب القطة الحليب اليوم."
 LONG = " ".join(["The old library stands beside the river and every evening a woman comes to read there."] * 4)
 CELL = {"layer": 5, "head": 7}
-
-
-@pytest.fixture(scope="module")
-def masked() -> bl.Lens:
-    return bl.Lens.embedded(mlm=True)
 
 
 def word(seen: Seen, text: str) -> Locator:
@@ -42,8 +36,8 @@ def by_words(trace: bl.Trace, layer: int, head: int, query: int) -> dict[int, fl
     return sums
 
 
-def test_the_largest_number_is_the_weight_between_words(show: Callable[..., Seen], masked: bl.Lens) -> None:
-    trace = masked.trace(PIECES)
+def test_the_largest_number_is_the_weight_between_words(show: Callable[..., Seen], language_model: bl.Lens) -> None:
+    trace = language_model.trace(PIECES)
     assert len(trace.tokens) > len({one for one in trace.word_ids if one is not None}) + 2  # a word of several pieces
     seen = show(trace.explore(layer=2, head=3, query=trace.tokens.index("drink")), folded=True)
     for text in ("zorblaxian", "cats", "drink"):
@@ -57,8 +51,10 @@ def test_the_largest_number_is_the_weight_between_words(show: Callable[..., Seen
     assert "".join(seen.part("sentence").locator("[data-start]").all_text_contents()) == PIECES
 
 
-def test_a_click_pins_a_word_and_another_or_escape_gives_it_back(show: Callable[..., Seen], masked: bl.Lens) -> None:
-    view = masked.trace(MASKED).explore(**CELL, query=None, key=None)
+def test_a_click_pins_a_word_and_another_or_escape_gives_it_back(
+    show: Callable[..., Seen], language_model: bl.Lens
+) -> None:
+    view = language_model.trace(MASKED).explore(**CELL, query=None, key=None)
     seen = show(view, folded=True)
     expect(word(seen, "[MASK]")).to_have_class("bl-textword bl-mask bl-asker")  # the answer's word
     word(seen, "milk").click()
@@ -83,8 +79,8 @@ def test_a_click_pins_a_word_and_another_or_escape_gives_it_back(show: Callable[
         expect(chip).to_have_attribute("aria-pressed", "true" if y < middle else "false")
 
 
-def test_between_words_one_types_and_enter_runs(show: Callable[..., Seen], masked: bl.Lens) -> None:
-    view = masked.trace(MASKED).explore(**CELL, query=7, key=None)
+def test_between_words_one_types_and_enter_runs(show: Callable[..., Seen], language_model: bl.Lens) -> None:
+    view = language_model.trace(MASKED).explore(**CELL, query=7, key=None)
     seen = show(view, folded=True)
     field = seen.root.get_by_label("Sentence A")
     box = word(seen, "tired").bounding_box()
@@ -107,8 +103,8 @@ def test_between_words_one_types_and_enter_runs(show: Callable[..., Seen], maske
     assert view.trace.tokens[view.query] == "milk"
 
 
-def test_it_tells_what_can_be_done_until_two_touches(page_of: Any, masked: bl.Lens) -> None:
-    seen = Seen(page_of(saved(masked.trace(MASKED).explore(**CELL))), folded=True)
+def test_it_tells_what_can_be_done_until_two_touches(page_of: Any, language_model: bl.Lens) -> None:
+    seen = Seen(page_of(saved(language_model.trace(MASKED).explore(**CELL))), folded=True)
     hint = seen.part("sentence").locator(".bl-hint")
     expect(hint).to_have_text("Touch a word.")  # without a model nothing is typed
     word(seen, "milk").click()
@@ -121,9 +117,9 @@ SIDE_BY_SIDE = """all => all.map((line) => Math.abs(line.querySelector("textarea
     - line.querySelector(".bl-mirror").scrollHeight))"""
 
 
-def test_texts_of_any_length_and_script_stay_inside(show: Callable[..., Seen], masked: bl.Lens) -> None:
+def test_texts_of_any_length_and_script_stay_inside(show: Callable[..., Seen], language_model: bl.Lens) -> None:
     for text in (MASKED, LONG, 7 * f"{LONG} ", ARABIC):
-        seen = show(masked.trace(text).explore(layer=2, head=3), folded=True)
+        seen = show(language_model.trace(text).explore(layer=2, head=3), folded=True)
         sentence = seen.part("sentence")
         for width in (480, 968, 1400):
             seen.page.set_viewport_size({"width": width, "height": 900})
@@ -138,8 +134,8 @@ def test_texts_of_any_length_and_script_stay_inside(show: Callable[..., Seen], m
                 assert max(sentence.locator(".bl-textline").evaluate_all(SIDE_BY_SIDE)) <= 2, (text[:20], width)
 
 
-def test_arabic_runs_from_the_right(show: Callable[..., Seen], masked: bl.Lens) -> None:
-    seen = show(masked.trace(ARABIC).explore(layer=2, head=3), folded=True)
+def test_arabic_runs_from_the_right(show: Callable[..., Seen], language_model: bl.Lens) -> None:
+    seen = show(language_model.trace(ARABIC).explore(layer=2, head=3), folded=True)
     left = [box["left"] for box in boxes(seen)]
     assert left == sorted(left, reverse=True) and len(left) == len(ARABIC.split()) + 1
 

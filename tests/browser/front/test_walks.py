@@ -269,9 +269,11 @@ def test_what_a_field_pushed_out_of_sight_comes_back_with_the_next_click(walker:
     style.evaluate("e => e.remove()")
 
 
+@pytest.mark.sampled(15)
+@pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("walker", ["small"], indirect=True)
-def test_sixty_walks(walker: Walker) -> None:
-    assert {seed: wrong for seed in range(60) if (wrong := walker.walk(seed))} == {}
+def test_sixty_walks(walker: Walker, seed: int) -> None:
+    assert walker.walk(seed) == []
 
 
 @pytest.mark.long

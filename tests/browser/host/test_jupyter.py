@@ -78,7 +78,6 @@ def test_click_sets_python_and_python_sets_the_page(lab, notebook):
     expect(lab.chips()).to_have_text([re.compile("L3·H11"), re.compile("L0·H2")])
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", ["mouse", "keys"])
 def test_one_lesson_is_walked_in_jupyterlab(lab, notebook, embedded_lens, way):
     record = walk.LESSON.record()

@@ -203,8 +203,8 @@ def two_runs(embedded_lens: Any) -> bl.Comparison:
     return bl.compare(*(embedded_lens.trace(text) for text in TEXTS))
 
 
-def test_answers_of_masks_stand_in_a_table(show: Any) -> None:
-    lens = bl.Lens.embedded(mlm=True)
+def test_answers_of_masks_stand_in_a_table(show: Any, language_model: Any) -> None:
+    lens = language_model
     c = bl.compare(*(lens.trace(text) for text in ("The cat sat on the [MASK].", "The dog sat on the old [MASK].")))
     seen = show(c.explore(), width=480)
     found = c.answers()

@@ -16,8 +16,8 @@ MASKED = "The cat sat on the [MASK] because it was tired."
 
 
 @pytest.fixture(scope="module")
-def masked() -> Trace:
-    return Lens.embedded(mlm=True).trace(MASKED)
+def masked(language_model: Lens) -> Trace:
+    return language_model.trace(MASKED)
 
 
 def rows(seen: Seen) -> Locator:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from browser.tabs.test_task import WRONG, mixed, opened, row, search
-from browser.views import Seen
+from browser.views import Seen, saved
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_model_comparison import turned
 
@@ -176,8 +176,7 @@ def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(
 
 
 def test_two_views_of_one_document_do_not_know_of_each_other(page_of: Any, task: bl.Task) -> None:
-    texts = [task.explore(row=n).to_html() for n in (3, 4)]
-    page = page_of.framed(texts, width=1000)
+    page = page_of.framed([saved(task.explore(row=n)) for n in (3, 4)], width=1000)
     for n, wanted in enumerate((3, 4)):
         frame = page.frame_locator("iframe").nth(n)
         expect(frame.get_by_test_id("task-opened")).to_contain_text(f"Example {wanted} is")

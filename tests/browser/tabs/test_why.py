@@ -4,7 +4,6 @@ keyboard. Numbers of the split itself: tests/unit/test_sources.py and test_why.p
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import product
 from typing import Any
 from xml.etree import ElementTree
@@ -14,9 +13,8 @@ import pytest
 import torch
 from playwright.sync_api import Locator, expect
 
-from bertlens.export.html import to_html
 from bertlens.measures import sources
-from bertlens.widgets.questions import QUESTIONS, packed
+from bertlens.widgets.questions import QUESTIONS
 from browser.views import Seen, hosted, number, rows_of, signed
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
@@ -43,22 +41,6 @@ def followed(trace: Any, cell: dict[str, int], side: str = "query") -> tuple[dic
     return to, trace.display_tokens[part["token"]]
 
 
-def with_kernel(view: Any, trace: Any, *cells: dict[str, int]) -> str:
-    """The page, with every answer about some cells in it, as if a kernel gave them."""
-    page = view.page()
-    more = []
-    for cell in cells:
-        foils = [key for key in range(trace.n_tokens) if key != cell["key"]]
-        for side, against, opened in product(sources.SIDES, ["others", None, *foils], (False, True)):
-            asked = {**cell, "side": side, "against": against, "through_mlps": opened}
-            more.append(("why", asked))
-        more.append(("why_pairs", cell))
-    answers = [
-        ({"op": op, "map": "self", **asked}, packed(*QUESTIONS[op].answer(trace, **asked))) for op, asked in more
-    ]
-    return to_html(replace(page, answers=[*page.answers, *answers]))
-
-
 def net(seen: Seen) -> Locator:
     """The printed net, with its unit."""
     return seen.part("why").locator("[data-net]")
@@ -83,10 +65,9 @@ def back_to_start(seen: Seen) -> None:
     seen.tab("Why").focus()
 
 
-def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
+def test_every_way_by_keyboard_alone(show: Any, trace: Any, cell: dict[str, int]) -> None:
     to, token = followed(trace, cell)
-    view = trace.explore(**cell)
-    seen = Seen(tab_of(with_kernel(view, trace, cell, to)))
+    seen = show(trace.explore(**cell))
     key = cell["key"]
     score = seen.numbers("score")[key]
     seen.part("contrast").locator("summary").click()
@@ -152,8 +133,8 @@ def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, in
     expect(net(seen)).to_have_text(f"{contrast} nats")
 
 
-def test_both_sides_sum_to_the_score(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
-    seen = Seen(tab_of(with_kernel(trace.explore(**cell), trace, cell)))
+def test_both_sides_sum_to_the_score(show: Any, trace: Any, cell: dict[str, int]) -> None:
+    seen = show(trace.explore(**cell))
     score = seen.numbers("score")[cell["key"]]
     seen.open_tab("Why")
     more = seen.part("why").get_by_role("button", name="more …")
@@ -274,14 +255,14 @@ def test_score_as_a_sum_of_pictures(show_saved: Any, pair: Any) -> None:
     expect(pictures).to_contain_text("This needs the model, which a saved page does not hold.")
 
 
-def test_two_steps_and_back_one_by_one(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
+def test_two_steps_and_back_one_by_one(show: Any, trace: Any, cell: dict[str, int]) -> None:
     """The way back stays as long as the reader stays on it; another cell of the matrix ends it."""
     second, _ = followed(trace, cell)
     third, _ = followed(trace, second)
-    seen = Seen(tab_of(with_kernel(trace.explore(**cell, view="why"), trace, cell, second, third)))
+    seen = show(trace.explore(**cell, view="why"))
     way = seen.root.get_by_role("navigation", name="Way back")
     for place in (second, third):
-        seen.part("why-parts").get_by_role("button").first.click()
+        seen.part("why-parts").get_by_role("button", name=re.compile("from “.+” ›")).first.click()
         seen.title(f"L{place['layer']}·H{place['head']}")
         expect(seen.part("why")).not_to_contain_text("computing")
     expect(way.get_by_role("button")).to_have_count(2)

@@ -17,8 +17,8 @@ LAYER, HEAD, AT, CAT = 1, 8, 6, 2
 
 
 @pytest.fixture(scope="module")
-def masked() -> Trace:
-    return Lens.embedded(mlm=True).trace(MASKED)
+def masked(language_model: Lens) -> Trace:
+    return language_model.trace(MASKED)
 
 
 def chance(trace: Trace, name: str) -> float:

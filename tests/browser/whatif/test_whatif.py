@@ -23,15 +23,8 @@ MASKED = "The cat sat on the [MASK] because it was tired."
 
 
 @pytest.fixture(scope="module")
-def masked(words_lens: Any) -> Trace:
-    return words_lens.trace(MASKED)
-
-
-@pytest.fixture(scope="module")
-def words_lens() -> Any:
-    import bertlens as bl
-
-    return bl.Lens.embedded(mlm=True)
+def masked(language_model: Any) -> Trace:
+    return language_model.trace(MASKED)
 
 
 @pytest.fixture

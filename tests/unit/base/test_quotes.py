@@ -91,19 +91,18 @@ def refusals(*calls: Callable[[], object]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("text", [HEBREW, ARABIC])
-def test_sentences_isolate_what_they_name(text: str) -> None:
-    lens = bl.Lens.embedded()
-    trace, other = lens.trace(text), lens.trace(f"{text} {text}")
-    masked = bl.Lens.embedded(mlm=True).trace(f"[MASK] {text}")
+def test_sentences_isolate_what_they_name(embedded_lens: bl.Lens, language_model: bl.Lens, text: str) -> None:
+    trace, other = embedded_lens.trace(text), embedded_lens.trace(f"{text} {text}")
+    masked = language_model.trace(f"[MASK] {text}")
     sentences = [*said(trace, other, masked), *(note["detail"] for note in badges(trace.report))]
     sentences += trace.report.lines() if trace.report else []
     assert [sentence for sentence in sentences if loose(sentence)] == []
     assert sum("\u2068" in sentence for sentence in sentences) > 8  # they name words of the text
 
 
-def test_columns_and_files_hold_words_as_they_are() -> None:
-    trace = bl.Lens.embedded().trace(HEBREW)
-    tables = [bl.compare(trace, trace).tokens, bl.Lens.embedded(mlm=True).trace(f"[MASK] {HEBREW}").predictions()]
+def test_columns_and_files_hold_words_as_they_are(embedded_lens: bl.Lens, language_model: bl.Lens) -> None:
+    trace = embedded_lens.trace(HEBREW)
+    tables = [bl.compare(trace, trace).tokens, language_model.trace(f"[MASK] {HEBREW}").predictions()]
     assert "\u2068" not in "".join([*trace.display_tokens, *(table.to_csv() for table in tables)])
 
 

@@ -414,8 +414,8 @@ def test_wrong_use_is_one_sentence() -> None:
         assert said in str(caught.value) and "\n" not in str(caught.value), (at, caught.value)
 
 
-def test_the_embedded_encoder_and_the_language_model_made_from_it(embedded_lens: Lens) -> None:
-    a, b = (lens.trace("The cat sat on the mat.") for lens in (embedded_lens, Lens.embedded(mlm=True)))
+def test_the_embedded_encoder_and_the_language_model_made_from_it(embedded_lens: Lens, language_model: Lens) -> None:
+    a, b = (lens.trace("The cat sat on the mat.") for lens in (embedded_lens, language_model))
     c = bl.compare(a, b)
     assert c.same_heads and "Two models of one training" in c.said and not any(map(len, c.queries.alone))
     np.testing.assert_allclose(c.heads.numpy(), naive_heads(c), atol=1e-6, rtol=0)

@@ -17,11 +17,6 @@ from bertlens.whatif import off, sweep
 from unit.lessons.told import GAPS, Told, best, first, others, row, share, weight
 
 
-@pytest.fixture(scope="module")
-def language_model() -> bl.Lens:
-    return bl.Lens.embedded(mlm=True)
-
-
 def test_a_row_of_weights(embedded_lens):
     told = Told("row-of-weights")
     assert told.lesson.model == embedded_lens.model_name

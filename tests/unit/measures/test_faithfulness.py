@@ -139,9 +139,9 @@ def test_greed_takes_the_next_best_token_every_time() -> None:
     assert table.loc["greedy ceiling", "sufficiency"] == pytest.approx(sum(alone) / 3, abs=1e-9)
 
 
-def test_five_methods_on_the_embedded_language_model(embedded_lens: Lens) -> None:
+def test_five_methods_on_the_embedded_language_model(language_model: Lens) -> None:
     """The greedy ceiling lies above all of them, a random ranking at the level of other random rankings."""
-    trace = Lens.embedded(mlm=True).trace("The keys to the old cabinet [MASK] on the table.")
+    trace = language_model.trace("The keys to the old cabinet [MASK] on the table.")
     metric = whatif.difference("are", "is")
     found = [
         attribution.occlusion(trace, metric),

@@ -101,6 +101,6 @@ def test_of_a_changed_run_they_are_its_own(embedded_lens):
     np.testing.assert_allclose(vector_shares(changed).values, expected, atol=1e-12)
 
 
-def test_models_without_vectors_say_so():
+def test_models_without_vectors_say_so(language_model):
     with pytest.raises(ModelError, match="no vector of the text"):
-        vector_shares(bl.Lens.embedded(mlm=True).trace("The [MASK] sat on the mat."))
+        vector_shares(language_model.trace("The [MASK] sat on the mat."))

