@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.atomic import text_file
+from ..base.dataframes import pd
 from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
 from ..export.space import SpaceSource
@@ -27,8 +28,6 @@ from .task_answers import Answered
 from .task_page import corpus_of, notebook_card, page_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..base.dataframes import pd
 from ..base.progress import page_bar
 from ..base.quotes import isolate
 from ..base.ranking import is_nothing
@@ -19,9 +20,6 @@ from .importance import Heads
 from .mistakes import Errors
 from .scores import calibration_table, confusion_table
 from .task_answers import Answered
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXAMPLES = 200  # with the largest loss
 MOST_NAMES = 12  # classes of a confusion matrix in a notebook
@@ -123,8 +121,7 @@ def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Field
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:
-    records: list[Fields] = table.to_dict("records")
-    return records
+    return table.to_dict("records")
 
 
 def _class(name: str, scores: pd.DataFrame) -> Fields:

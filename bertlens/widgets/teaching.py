@@ -95,8 +95,8 @@ class Classroom(SpaceSource):
         server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds. force:
         there, over an index.html or weights.bin that are not of bertlens too.
 
-        Raises ExportError past 150 MB of weights in one file, where a page cannot run the model, and where a file
-        cannot be made.
+        Raises InputError for no path, ExportError past 150 MB of weights in one file, where a page cannot run the
+        model, and where a file cannot be made.
         """
         path = as_path(path)
         if hosted:
