@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..errors import BertLensError, ExportError
 from ..export import html, pages
+from ..model.borrowed import checked_once
 from ..trace.provenance import made_with
 from .ablations import ABLATIONS
 from .importance import Heads
@@ -58,14 +60,22 @@ def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live:
     fields = tables | {"live": {"texts": min(live, len(task)), "opened": opened}}
     above, below = (pages.render(template, **fields) for template in ("taskhead.jinja", "task.jinja"))
     for layers in (None, [layer]):
-        with page_bar(task.progress) as bar:
+        with checked_once(), page_bar(task.progress) as bar:
             page = view.page(layers, bar)
-            page = replace(page, above=above, below=below, others=itertools.islice(page.others, live - 1))
+            page = replace(page, above=above, below=below, others=_others(page, live, bar))
             try:
                 return html.to_html(page)
             except ExportError:
                 continue
     return None
+
+
+def _others(page: html.Page, live: int, bar: Any) -> Iterator[html.Page]:
+    """The pages of the other texts; the bar, which grows by what each needs, says which it is at."""
+    others = iter(page.others)
+    for number in range(2, live + 1):
+        bar.set_description(f"page, text {number} of {live}")
+        yield from itertools.islice(others, 1)
 
 
 def notebook_card(task: Answered) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -10,12 +11,13 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
+from tqdm import tqdm
 
 import bertlens as bl
 from bertlens.cli import main
 from bertlens.errors import InputError
 from bertlens.export import html
-from bertlens.tasks import labelled_task
+from bertlens.tasks import labelled_task, task_page
 from bertlens.tasks.task_page import page_of
 from unit.tasks.classifier import labelled, lens_of
 
@@ -153,6 +155,26 @@ def test_the_heads_of_ten_texts_are_there_once_opened(task):
     assert len(re.findall("script-src", page)) == 1 and len(page) < 12_000_000 and "bertlens-data" not in page_of(task)
     few = json.loads(re.search(r'id="bertlens-data">(.*?)</script>', page_of(task, live=3))[1])
     assert len(few["others"]) == 2
+
+
+def test_the_bar_says_which_text_it_is_at_and_ends_full(task, monkeypatch):
+    bars: list[tqdm] = []
+    titles: list[str] = []
+
+    class Shown(tqdm):
+        def set_description(self, desc: str | None = None, refresh: bool | None = True) -> None:
+            titles.append(f"{desc}")
+            super().set_description(desc, refresh)
+
+    def bar(shown: bool) -> tqdm:
+        assert shown is task.progress
+        bars.append(Shown(desc="page", file=io.StringIO()))
+        return bars[-1]
+
+    monkeypatch.setattr(task_page, "page_bar", bar)
+    page_of(task, live=3)
+    assert titles == ["page, text 2 of 3", "page, text 3 of 3"]
+    assert [bar.n == bar.total > 0 for bar in bars] == [True]
 
 
 def test_a_page_of_larger_runs_holds_of_each_the_layer_that_is_opened(task, monkeypatch):
