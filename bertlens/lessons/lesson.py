@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.atomic import replacing
+from ..base.dataframes import pd
 from ..base.paths import as_path
 from ..errors import InputError, excerpt
 from ..model import offline_model
@@ -21,9 +22,6 @@ from .paper import write
 from .results import graded
 from .states import state_of
 from .step import Step, step
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA, VERSION = "bertlens lesson", 2
 SHIPPED = {  # by name, in the order of the number that a file's name begins with

@@ -89,8 +89,7 @@ class Block:
                 )
             self.values[head] *= factor  # so loud is what it passes on; of a head that is off nothing
         self.adapter, self.module = trace.layer_module(layer)
-        assert trace.model is not None
-        self.model = trace.model
+        self.model = trace.borrowed
         self._projection = self.adapter.output_projection(self.module)
         self.model.check_plain(self._projection)
 

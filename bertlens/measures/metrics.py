@@ -282,9 +282,8 @@ def _position(trace: Trace, position: int | None) -> int:
 
 def token_id(trace: Trace, token: str | int, position: int) -> int:
     """A token of the vocabulary at a position, by its name there (`answer_words`) or its id."""
-    assert trace.model is not None
     if not isinstance(token, str):
-        check_index(token, trace.model.vocabulary_size, "token")
+        check_index(token, trace.borrowed.vocabulary_size, "token")
         return int(token)
     number = word_number(trace, token, position)
     if number is None:

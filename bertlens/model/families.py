@@ -84,8 +84,7 @@ def _mobilebert_rest(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> tor
 
 
 def _rest_in_two(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    state: torch.Tensor = layer.output(layer.intermediate(attended), attended)
-    return state
+    return layer.output(layer.intermediate(attended), attended)
 
 
 def _head_third(number: int, bias: str = "") -> Callable[[Any], Any]:

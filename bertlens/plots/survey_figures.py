@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.colors import GROUPS
+from ..base.dataframes import pd
 from ..base.quotes import is_right_to_left
 from ..base.vocabulary import phrases
-from ..errors import InputError, SelectionError, check_index
+from ..errors import InputError, check_index, check_name
 from ..measures.categories import NAMES as CATEGORIES
 from ..trace.trace import Trace
 from .figure import ACCENT, INK, MUTED, axes_or_new, beside, layers_on_axis, legend, plain, quiet
 from .letters import legible
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..survey import HeadStats, Sentence
 
 _MARKERS = "os^Dv*PX"
@@ -167,8 +166,7 @@ def parse(
     from ..survey.syntax import DIRECTIONS, NONE, predicted_words, word_attention
 
     check_index(head, trace.n_heads, "head")
-    if direction not in DIRECTIONS:
-        raise SelectionError(f"no direction {direction!r}: there are {', '.join(DIRECTIONS)}")
+    check_name(direction, DIRECTIONS, "direction")
     every_head = predicted_words(word_attention(trace, layer, len(sentence), rows))
     predicted = every_head[DIRECTIONS.index(direction), head].tolist()
     axes = axes_or_new(axes, max(4, 0.55 * len(sentence)), 3.2)

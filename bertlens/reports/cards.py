@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.atomic import text_or_path
+from ..base.dataframes import pd
 from ..errors import BertLensError, SelectionError
 from ..export import pages
 from ..lens import Lens
@@ -18,9 +19,6 @@ from ..tasks import Task
 from ..tasks.importance import FEWEST_EXAMPLES
 from .claim import PAPERS, Claim
 from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, census, ends_said, said, turn
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = 1
 TASK_SITES = 4  # heads and MLPs of the card of a task, and as many at random
@@ -63,8 +61,6 @@ class Card:
     @property
     def table(self) -> pd.DataFrame:
         """What the card's chart draws, a column a curve and a row a layer, or a column and a row for each bar."""
-        import pandas as pd
-
         series = self.measured.series
         rows = self.measured.labels or [f"L{layer}" for layer in range(max(map(len, series.values()), default=0))]
         return pd.DataFrame(series, index=rows)
@@ -133,8 +129,6 @@ class ReportRecord:
     def table(self) -> pd.DataFrame:
         """DataFrame(claim, verdict, value, low, high, n, n_of, chance, unit, found, on, layer, head, because,
         of_training), one row a claim."""
-        import pandas as pd
-
         rows = []
         for card in self.cards:
             record = card.to_dict()

@@ -220,6 +220,9 @@ class Report(ReportRecord, SpaceSource):
                 out.write(content)
         return as_path(folder) / SECTION
 
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, _corpus(self), False
+
     def _attachments(self, page: Path) -> Mapping[str, bytes]:
         return attached(self.to_dict(), read(page))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..base.dataframes import pd
 from ..errors import InputError
 from ..text.tokenizer import Annotator
 from .anchoring import anchor, translate
@@ -13,8 +14,6 @@ from .domains import domain_of
 from .kmers import KMER, STRIDE, Vocabulary, clean
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..trace.trace import Trace
 
 
@@ -67,8 +66,6 @@ class Annotation:
 
     def table(self) -> pd.DataFrame:
         """One row per token: token, kmer, start, end, first_residue, last_residue, peptide, domain, mutations."""
-        import pandas as pd
-
         rows = []
         for mark in self.marks:
             start, end = mark.residues or (None, None)

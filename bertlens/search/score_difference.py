@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
 from ..base.vocabulary import phrases
@@ -23,9 +23,6 @@ from ..run.changes import Change
 from ..sentences.encoders import SentenceLens
 from .text_words import TEXTS, TextWords, check_text_name, signed, subject
 from .word_runs import changed, without
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 Tasks = tuple[str | None, str | None]
 WORDS = 2  # of the question that a sentence names
@@ -59,11 +56,11 @@ class Contrast(ABC):
 
     @property
     @abstractmethod
-    def norms(self) -> Series:
+    def norms(self) -> pd.Series:
         """The lengths of the vectors: "query", "wrong", "right". Of cosines they divide; no row of a list is theirs."""
 
     @abstractmethod
-    def by(self, name: str) -> DataFrame:
+    def by(self, name: str) -> pd.DataFrame:
         """What each "layer", "head" or "kind" (word, position, type, heads, MLPs, biases) puts into either score.
 
         Columns wrong, right and their difference, each a split of its own, which sums to the score or the difference.
@@ -71,22 +68,20 @@ class Contrast(ABC):
         """
 
     @property
-    def query(self) -> DataFrame:
+    def query(self) -> pd.DataFrame:
         """The words of the question, in its order: word, at (its first token; −1 of biases), what it puts into the
         score of the "wrong" and of the "right" passage, and the difference. Raises ModelError where there is no sum."""
-        from pandas import DataFrame
-
         words, wrong, right = self._question
         columns = {"wrong": wrong, "right": right, "difference": wrong - right}
-        return DataFrame({"word": words.names, "at": words.places, **columns})
+        return pd.DataFrame({"word": words.names, "at": words.places, **columns})
 
     @property
-    def wrong(self) -> DataFrame:
+    def wrong(self) -> pd.DataFrame:
         """The words of the wrong passage, in its order: word, at, and the part that each puts into its score."""
         return self._passage_list(0)
 
     @property
-    def right(self) -> DataFrame:
+    def right(self) -> pd.DataFrame:
         """The words of the right passage: see `wrong`."""
         return self._passage_list(1)
 
@@ -207,7 +202,7 @@ class Contrast(ABC):
         n_random: int = 8,
         frequencies: Mapping[str, int] | None = None,
         seed: int = 0,
-    ) -> DataFrame:
+    ) -> pd.DataFrame:
         """Both scores without a word of a text (side: "query", "wrong", "right"), and without other words of it.
 
         word: None is the one that the split names (`named_in`), before any run. how: "hidden" or "deleted".
@@ -221,7 +216,7 @@ class Contrast(ABC):
         """
         return without(self, word, side, how, n_random=n_random, frequencies=frequencies, seed=seed)
 
-    def rerun(self, *changes: Change) -> DataFrame:
+    def rerun(self, *changes: Change) -> pd.DataFrame:
         """Both scores before and after the same changes of every run: see `word_runs.changed`."""
         return changed(self, changes)
 
@@ -238,11 +233,9 @@ class Contrast(ABC):
             raise ModelError(f"these scores cannot be split by words: {self.why_not}")
         self.lens.borrowed.check(self._fingerprint)
 
-    def _passage_list(self, number: int) -> DataFrame:
-        from pandas import DataFrame
-
+    def _passage_list(self, number: int) -> pd.DataFrame:
         words = self.words(TEXTS[number + 1])
-        return DataFrame({"word": words.names, "at": words.places, "part": self._passages[number]})
+        return pd.DataFrame({"word": words.names, "at": words.places, "part": self._passages[number]})
 
     def __repr__(self) -> str:
         scores = f"{self.scores[0]:.4f} and {self.scores[1]:.4f}, difference {self.difference:+.4f}"

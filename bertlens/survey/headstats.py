@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.arrays_file import difference
+from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
-from ..errors import InputError, SelectionError, check_index, check_number, excerpt
+from ..errors import InputError, SelectionError, check_index, check_name, check_number, excerpt
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..measures.statistics import STATISTICS, SURVEY_NAMES
@@ -30,9 +31,6 @@ from .sums import BY, BinSums, added, edges
 from .text_statistics import CATEGORIES, TextStatistics
 from .textlength import LengthBin, bin_of, near_steps, span
 from .top_texts import TopText, TopTexts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _DIGEST = 1 << 64
 NO_TEXTS = "these statistics do not hold the texts with the highest values: run the survey again"
@@ -79,9 +77,8 @@ class HeadStats:
 
     def _count_pieces(self, trace: Trace, lengths: np.ndarray) -> None:
         """lengths (S, L)."""
-        assert trace.model is not None
         if not self.pieces:
-            size = trace.model.vocabulary_size
+            size = trace.borrowed.vocabulary_size
             self.pieces = dict(zip(PIECES, (np.zeros((size, lengths.shape[1])), np.zeros(size)), strict=True))
         ids = trace.input_ids.cpu().numpy()
         for name, values in zip(PIECES, (lengths, np.array(1.0)), strict=True):
@@ -257,8 +254,6 @@ class HeadStats:
         Raises SelectionError for what does not exist, InputError where no texts are kept: with
         `head_stats(..., texts=False)`, and of some lengths (`of_length`).
         """
-        import pandas as pd
-
         at, (layers, heads) = self._index(name, by), self.shape
         check_index(layer, layers, "layer")
         check_index(head, heads, "head")
@@ -281,8 +276,6 @@ class HeadStats:
         with the units, and where the numbers come from.
         Raises SelectionError for another `by` or `average`, InputError where there are no texts or no norms.
         """
-        import pandas as pd
-
         self._check_by(by)
         means = self._mean(by, average)
         table = pd.DataFrame(heads_of(self.shape) | {name: means[k].ravel() for k, name in enumerate(SURVEY_NAMES)})
@@ -299,8 +292,6 @@ class HeadStats:
         text; attrs say how many texts of which lengths these are. by_length: one row per head and bin of lengths, with
         its segments, its shortest and longest length in tokens, and its number of texts before the rest.
         """
-        import pandas as pd
-
         if not by_length:
             table = gate_shares(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
             table.attrs = {"texts": self.n_texts, "tokens": self.span, "units": {"share": "share of texts"}}
@@ -322,8 +313,6 @@ class HeadStats:
         input and output; "length …": mean ‖f(x)‖ by kind of token, NaN for kinds that do not occur (tokens weigh the
         same, whatever `average`); "frequency": `frequency_correlation`.
         """
-        import pandas as pd
-
         columns: dict[str, Any] = {"layer": np.arange(self.shape[0])}
         if self._has("mixing.text"):
             mixing = self._mean("mixing", average)
@@ -384,8 +373,7 @@ class HeadStats:
 
     def _index(self, name: str, by: str) -> int:
         self._check_by(by)
-        if name not in SURVEY_NAMES:
-            raise SelectionError(f"no statistic {excerpt(name)}: there are {', '.join(SURVEY_NAMES)}")
+        check_name(name, SURVEY_NAMES, "statistic")
         return SURVEY_NAMES.index(name)
 
     def _check_by(self, by: str) -> None:

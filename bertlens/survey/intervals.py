@@ -157,16 +157,14 @@ def freedom(values: np.ndarray) -> np.ndarray:
 
 
 def _half(values: np.ndarray, degrees: float | np.ndarray, level: float) -> np.ndarray:
-    half: np.ndarray = student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
-    return half
+    return student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
 
 
 def student(degrees: float | np.ndarray, level: float) -> np.ndarray:
     """Within how many standard errors `level` of Student's t distribution lies."""
     from scipy.special import stdtrit
 
-    ends: np.ndarray = stdtrit(degrees, (1 + level) / 2)
-    return ends
+    return stdtrit(degrees, (1 + level) / 2)
 
 
 def prediction_width(n: int) -> float:

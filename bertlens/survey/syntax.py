@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError, SelectionError, check_lens, check_number, check_seed, excerpt
 from ..trace.trace import Trace
@@ -25,8 +26,6 @@ from .intervals import share_interval
 from .treebank import ROOT, Sentence, Treebank, read_treebank
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 DIRECTIONS = ("dep->head", "head->dep")
@@ -133,8 +132,6 @@ class Decisions:
 
     def scores(self) -> pd.DataFrame:
         """See `relation_scores`."""
-        import pandas as pd
-
         tables = []
         _, _, layers, heads = self.correct.shape
         direction, layer, head = np.indices((2, layers, heads)).reshape(3, -1)
@@ -164,8 +161,6 @@ class Decisions:
         whole sentences in which the same head was the best again. The fixed offset is the best of 20 on all sentences.
         Raises InputError for a `samples`, `seed` or `least` that is no such number.
         """
-        import pandas as pd
-
         least = check_number(least, "least is how many words a relation has,", 1)
         samples = check_number(samples, "samples is how many draws to take,", 1, 10**6)
         random = np.random.default_rng(check_seed(seed))
@@ -226,8 +221,7 @@ def held_out(right: np.ndarray, half: np.ndarray) -> np.ndarray:
     right: (m, heads) words that each head finds; half: (m,) bool, neither half empty. Equal heads: the first.
     """
     heads = [int(right[side].sum(0).argmax()) for side in (half, ~half)]
-    hits: np.ndarray = np.where(half, right[:, heads[1]], right[:, heads[0]])
-    return hits
+    return np.where(half, right[:, heads[1]], right[:, heads[0]])
 
 
 def decide(

@@ -223,5 +223,4 @@ def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
 def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
     """Of a run with changes, which records nothing else."""
     check(text, changes)
-    assert text.model is not None
-    return embedding(text, states_of(text, output_of(text.model, text.inputs(), Run([changes]))))
+    return embedding(text, states_of(text, output_of(text.borrowed, text.inputs(), Run([changes]))))

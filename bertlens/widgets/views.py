@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import lessons
+from ..base.dataframes import pd
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
 from ..measures.words import strongest_word
@@ -24,7 +25,6 @@ from .widget import LensWidget
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from ..sentences.ranking_table import Ranking
     from ..survey.headstats import HeadStats

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.generators import Steps, run_to_end
 from ...errors import InputError
 from ...trace.trace import Trace
 from ..rows import Here, head_groups, passing
 from .instance import target_agreement
 from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, score_rows, threshold_at
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_TRACES = 5  # from here on "instance" is a claim about tokens, and has to be tested
 SIGNIFICANT = 0.01
@@ -53,8 +51,6 @@ def classify(
     where the texts cannot tell, its column is 0.
     Raises InputError for cross-attention, traces of different shape, none at all, and NaN in the attention.
     """
-    import pandas as pd
-
     several = not isinstance(traces, Trace)
     every_trace: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
     _check(every_trace)
@@ -118,8 +114,6 @@ def group_steps(here: Here, layer: int, heads: slice, view: str = "full") -> Ste
 
 def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:
     """All heads over texts of about one length."""
-    import pandas as pd
-
     mean = {gate: torch.stack([scores[gate] for scores in each]).nanmean(0) for gate in GATES}
     trace_labels = np.stack([label(scores, threshold, margin) for scores in each])
     layers, heads = np.indices(trace_labels.shape[1:])

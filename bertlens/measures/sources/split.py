@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.quotes import quotation
 from ...base.vocabulary.constants import SCORE_TERMS
 from ...errors import InputError, SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Parts, Reading, descend, parts
 from .stream import Stream
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 KINDS = ("word", "position", "type", "head", "mlp", "bias", *SCORE_TERMS)
 BY = ("kind", "layer")
@@ -65,7 +63,7 @@ class Sources:
         ]
 
     @property
-    def parts(self) -> DataFrame:
+    def parts(self) -> pd.DataFrame:
         """DataFrame(kind, layer, head, value), float64; layer and head are NaN where there is none."""
         return table(self.rows)
 
@@ -85,7 +83,7 @@ class Sources:
         total = abs(self.total)
         return sum(abs(value) for *_, value in self.rows) / total if total >= NEAR_ZERO else None
 
-    def by(self, name: str) -> Series:
+    def by(self, name: str) -> pd.Series:
         """Sums over a name, "kind" or "layer" (NaN: no layer's); they sum to the total. Raises SelectionError."""
         if name not in BY:
             raise SelectionError(f"parts cannot be summed by {name!r}: there are {', '.join(BY)}")
@@ -238,8 +236,8 @@ def _check_own(trace: Trace, s: Sources) -> None:
 
 def table(rows: list[Row]) -> Any:
     """DataFrame(kind, layer, head, value)."""
-    from pandas import DataFrame
-
     kinds, layers, heads, values = zip(*rows, strict=True)
     number: Callable[[int | None], float] = lambda n: float("nan") if n is None else float(n)  # noqa: E731
-    return DataFrame({"kind": kinds, "layer": [*map(number, layers)], "head": [*map(number, heads)], "value": values})
+    return pd.DataFrame(
+        {"kind": kinds, "layer": [*map(number, layers)], "head": [*map(number, heads)], "value": values}
+    )

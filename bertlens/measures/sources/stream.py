@@ -38,18 +38,17 @@ class Stream:
             raise ModelError(trace.why_no_neurons)
         if trace.changes:
             raise ModelError("a split by source is of a run without changes: take trace.original")
-        assert trace.model is not None
-        adapter, _ = trace.model.layer(0)
+        adapter, _ = trace.borrowed.layer(0)
         if adapter.stream is None:
             raise ModelError(
                 f"{adapter.family}'s stream cannot be split by source: it is more than sums and LayerNorms, or its "
                 "adapter does not say what it begins with"
             )
-        if obstacle := adapter.stream.obstacle(trace.model.base):
+        if obstacle := adapter.stream.obstacle(trace.borrowed.base):
             raise ModelError(f"this {adapter.family}'s stream cannot be split by source: {obstacle}")
         trace.check_unchanged()
-        self.trace, self.adapter, self.parts, self.model = trace, adapter, adapter.stream, trace.model
-        self.base: Any = trace.model.base
+        self.trace, self.adapter, self.parts, self.model = trace, adapter, adapter.stream, trace.borrowed
+        self.base: Any = trace.borrowed.base
         self.modules = list(adapter.layers(self.base))
         self.post_ln = adapter.post_ln
         self.layers = trace.record.layers  # the tensors themselves, only to be read
