@@ -95,10 +95,10 @@ class Lens:
 
         Weights are read from safetensors; pickled weights can run code while they load and are refused unless
         `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
-        Raises ModelError for what cannot be loaded whole: weights or a tokenizer that are missing, damaged or of
-        another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
-        What sentence-transformers saved (with a modules.json) is loaded by that package, which must be there.
-        revision: branch, tag or commit on the hub. dtype: of the weights; device: where they go.
+        Raises InputError for no name, ModelError for what cannot be loaded whole: weights or a tokenizer that are
+        missing, damaged or of another model are named, not replaced. A pooler or task head may be missing; the reports
+        say so, too. What sentence-transformers saved (with a modules.json) is loaded by that package, which must be
+        there. revision: branch, tag or commit on the hub. dtype: of the weights; device: where they go.
         """
         if as_path(name, "a model").is_dir():
             name = as_path(name)  # where it is, with "~" as the home
@@ -315,6 +315,7 @@ class Lens:
         """The traces of a batch, from one forward pass.
 
         apart: each holds its own numbers alone; False for traces that go together, whose numbers are not copied.
+        Raises InputError under torch.autocast, ModelError like `inputs`.
         """
         check_precision(self.borrowed.device)
         inputs = self.inputs(encodings)

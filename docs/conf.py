@@ -16,6 +16,7 @@ import bertlens
 
 sys.path.insert(0, str(Path(__file__).parent))
 import parameters
+from notebook_pages import write_pages
 
 project = "bertlens"
 author = copyright = "The bertlens developers"
@@ -29,7 +30,7 @@ if os.environ.get("BERTLENS_INTERSPHINX"):  # links to the documentation of othe
         "numpy": ("https://numpy.org/doc/stable", None),
         "torch": ("https://docs.pytorch.org/docs/stable", None),
     }
-exclude_patterns = ["_build", "screenshots.py", "clip.py"]
+exclude_patterns = ["_build", "_executed"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"
@@ -49,6 +50,7 @@ html_title = "bertlens"
 html_static_path = ["_static"]
 html_favicon = "_static/mark.svg"
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
@@ -102,6 +104,11 @@ def _with_excerpts(app: Any, page: str, template: str, context: dict[str, Any], 
         app.add_js_file("excerpts.js", loading_method="defer")
 
 
+def _notebook_links(app: Any, page: str, text: list[str]) -> None:
+    """A link to a notebook of the repository leads to its page here."""
+    text[0] = re.sub(r"\]\((?:\.\./)+notebooks/(?=\w+\.ipynb\))", f"]({'../' * page.count('/')}notebooks/", text[0])
+
+
 def _plain_texts(app: Any, error: Exception | None) -> None:
     """What is read without opening the pages: the excerpts of the search, and llms.txt, a line a page."""
     if error is not None or app.builder.name != "html":
@@ -117,6 +124,8 @@ def _plain_texts(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
+    app.connect("builder-inited", write_pages)
+    app.connect("source-read", _notebook_links)
     app.connect("autodoc-process-docstring", _as_text)
     app.connect("html-page-context", _with_excerpts)
     app.connect("build-finished", _plain_texts)

@@ -36,7 +36,7 @@ class _Loading:
 
             def executed(module: ModuleType) -> None:
                 with self.block():
-                    self.line = self.line or _line()
+                    self.line = self.line or line()
                     self.line(LOADING.format(name))
                     execute(module)
 
@@ -55,7 +55,7 @@ class _Loading:
                 self.line = None
 
 
-def _line() -> Callable[[str], Any]:
+def line() -> Callable[[str], Any]:
     """A line in a notebook's cell or in a terminal, never where a program reads: what to call with its next text."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if hasattr(shell, "kernel"):

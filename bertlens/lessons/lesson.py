@@ -72,6 +72,7 @@ class Lesson:
         """Every step run with a lens: DataFrame(step, act, holds, says), one row a step, counted from 1.
 
         holds: whether it can be done. says: where not, why; else what fulfils it or what the answer is.
+        Raises InputError for what is no lens.
         """
         return checked(self, lens)
 

@@ -98,7 +98,8 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
 def label(name: str | int, position: int | None = None) -> Metric:
     """A class's logit. name: as the model's config writes it, or its number; position: of token classifiers.
 
-    Once it is used on a run: raises ModelError for a model without classes, InputError for a class that it has not.
+    Once it is used on a run: raises ModelError for a model without classes, InputError for a class that it has not,
+    SelectionError for a position that is not there.
     """
 
     def bind(trace: Trace) -> Read:
@@ -183,7 +184,7 @@ def divergence(position: int | None = None) -> Metric:
     """KL(before ‖ after) of the answer, in nats ≥ 0: of the words at a mask, or of the classes.
 
     position: a mask of several, or a token of token classifiers. Raises ModelError, once it is used on a run, where the
-    model gives no one distribution.
+    model gives no one distribution, SelectionError for a position that is not there.
     """
 
     def bind(trace: Trace) -> Read:

@@ -202,7 +202,7 @@ def embedder_of(trace: Trace) -> Embedder:
 
 
 def requirements(trace: Trace) -> None:
-    """Raises the error that `predictions` would raise, before any work."""
+    """Raises the ModelError that `predictions` would raise, before any work."""
     kind = kind_of(trace)
     if kind == "words":
         masked(trace)

@@ -203,7 +203,7 @@ class Report(ReportRecord, SpaceSource):
 
         Returns its text, or `path`, where it was written.
         against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
-        Raises ExportError where it cannot be written.
+        Raises ExportError where it cannot be written, InputError for an `against` that is no report.
         """
         if against is not None:
             check(against, "against=")
@@ -211,11 +211,17 @@ class Report(ReportRecord, SpaceSource):
 
     def to_model_card(self, folder: str | Path) -> Path:
         """A section of a model card in a folder that is there: model-card.md, the table of all claims in Markdown, and
-        report.png, its picture. Returns where the section is. Raises ExportError where they cannot be written."""
+        report.png, its picture. Returns where the section is.
+
+        Raises InputError for no path, ExportError where they cannot be written.
+        """
         for name, content in attached(self.to_dict(), str(self.to_html(progress=False))).items():
             with replacing(as_path(folder, "a folder") / name) as out:
                 out.write(content)
         return as_path(folder) / SECTION
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, _corpus(self), False
 
     def _attachments(self, page: Path) -> Mapping[str, bytes]:
         return attached(self.to_dict(), read(page))

@@ -80,7 +80,7 @@ def report(
     The same texts, seed, versions and number of threads give the same numbers. An interrupt (Ctrl-C) ends the pass with
     a warning, and the report is of the texts that were done. Texts that are too long for the model are cut.
     Raises InputError for an empty corpus, one that cannot be read, and weights that are NaN; SelectionError for a
-    claim that does not exist.
+    claim that does not exist; ModelError where the model changes meanwhile.
     """
     if not isinstance(lens, Lens):
         raise InputError(

@@ -69,7 +69,7 @@ def save(folder: Path, model: Any, vocabulary: Vocabulary) -> None:
 def load(folder: str | Path = SHIPPED) -> tuple[Any, SpikeTokenizer]:
     """(model in float32 and eval mode, tokenizer) of a trained folder, the shipped one by default.
 
-    Raises ModelError where the folder does not hold one.
+    Raises InputError for no path, ModelError where the folder does not hold one.
     """
     from transformers import BertForSequenceClassification
 

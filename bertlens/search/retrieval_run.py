@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +31,7 @@ from .ranked_lists import RankedLists
 from .ranking_heads import RankingHeads, heads
 from .reading import as_id, collection, examples
 from .score_difference import Contrast
-from .search_page import page
+from .search_page import PASSAGES, page
 from .stages import Stages, ranked
 from .vectors_file import mark
 
@@ -259,6 +259,9 @@ class Retrieval(SpaceSource):
             return as_path(view.to_html(path, live=live, hosted=hosted))
         finally:
             view.close()
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, PASSAGES, bool(page.get("live"))
 
     def explore(self, **options: Any) -> Any:
         """The questions as a view: the worst failures first, why each, what if a word or a head were not there. A

@@ -95,7 +95,8 @@ class Contrast(ABC):
 
         Of the wrong passage the one whose parts there exceed those of the same word in the right passage (0 where it
         lacks it) by most, of the right passage the reverse; of the question that with the largest difference. No text
-        is run for it. Raises ModelError where there is no sum, InputError for a text without words.
+        is run for it. Raises ModelError where there is no sum, InputError for a text without words, SelectionError for
+        another text.
         """
         gains = self._gains(check_text_name(text))
         if not gains:

@@ -210,7 +210,8 @@ class Similarity(TextPair):
         words, part, without_a, without_b, without_both, and own = s − s₋ₐ − s₋ᵦ + s₋ₐ₋ᵦ, what goes only with both.
         Where there is no split, part is NaN and the largest `own` come first. Work: one run per word.
         Raises ModelError for a model that hands out no queries and keys, SelectionError where a token would be left
-        with nothing to look at (a model that reads from left to right, without its first word).
+        with nothing to look at (a model that reads from left to right, without its first word), InputError for a k
+        below 0.
         """
         k = check_number(k, "k is how many pairs of words to name,", 0)
         s, units = self._effects, [side.words for side in self.sides]

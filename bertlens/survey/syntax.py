@@ -157,6 +157,7 @@ class Decisions:
         over sentences: low is of the held-out words, high the higher one of these and
         of the head named on all sentences, so that the choice is inside. stable: share of `samples` bootstrap draws of
         whole sentences in which the same head was the best again. The fixed offset is the best of 20 on all sentences.
+        Raises InputError for a `samples`, `seed` or `least` that is no such number.
         """
         least = check_number(least, "least is how many words a relation has,", 1)
         samples = check_number(samples, "samples is how many draws to take,", 1, 10**6)

@@ -26,7 +26,7 @@ from .mistakes import Errors, errors
 from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
 from .task_answers import Answered
-from .task_page import notebook_card, page_of
+from .task_page import corpus_of, notebook_card, page_of
 
 
 def task(
@@ -193,6 +193,9 @@ class Task(SpaceSource, Answered):
             if not isinstance(argument, kind | None):
                 raise InputError(f"what {way} gave stands in a page, not {excerpt(argument)}")
         return text_file(page_of(self, heads, errors, live), path)
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, corpus_of(self), False
 
     def explore(self, **selection: Any) -> Any:
         """The examples as a view: a table, scores, confusion, heads; a click on one runs it below. A TaskView, which

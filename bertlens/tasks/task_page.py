@@ -38,7 +38,12 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
 
 
 def _origin(task: Answered) -> str:
-    return pages.origin(task.lens.model_name, task.examples.columns.source or "labelled examples")
+    return pages.origin(task.lens.model_name, corpus_of(task))
+
+
+def corpus_of(task: Answered) -> str:
+    """Whose texts the page shows, see pages.origin."""
+    return task.examples.columns.source or "labelled examples"
 
 
 def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live: int, tables: Fields) -> str | None:

@@ -158,7 +158,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Rows that follow each other in a file, under its header: the number of the first, from 0, the line in which each
     begins and the line behind them, from 1."""
 
@@ -169,14 +169,14 @@ class Block:
     end: int
 
 
-def _blocks(path: Path, separator: str, skipped: int) -> Iterator[Block]:
+def _blocks(path: Path, separator: str, skipped: int) -> Iterator[RowBlock]:
     """The rows of a file, in the dialect that its first quote or backslash tells, and a block of lines behind it.
 
     Lines before that are the same rows in each dialect.
     """
     lines = islice(_lines(path), skipped, None)
     dialect: dict[str, Any] | None = None
-    block = Block([], 0, [], [], 1 + skipped)
+    block = RowBlock([], 0, [], [], 1 + skipped)
     unread: list[str] = []  # lines, of a row that goes on
     goes_on = True
     while goes_on:
@@ -204,14 +204,14 @@ def _more(lines: Iterator[str], unread: list[str]) -> bool:
 
 
 def _cells(
-    lines: list[str], separator: str, source: str, before: Block, goes_on: bool, dialect: dict[str, Any] | None
-) -> tuple[dict[str, Any], Block]:
+    lines: list[str], separator: str, source: str, before: RowBlock, goes_on: bool, dialect: dict[str, Any] | None
+) -> tuple[dict[str, Any], RowBlock]:
     """The rows of lines in the first dialect that reads rows of one size. dialect: that of the rows before.
 
     Hardly a text holds a tab: where every line alone is a row of a table with tabs, no quote joins two of them.
     """
     errors: list[InputError] = []
-    sound: list[tuple[dict[str, Any], Block]] = []
+    sound: list[tuple[dict[str, Any], RowBlock]] = []
     for option in sorted(DIALECTS, key=lambda option: option is not dialect):
         if "escapechar" in option and option is not dialect and not any('\\"' in line for line in lines):
             continue  # Python's reader would join what stands behind a quote to it
@@ -238,8 +238,8 @@ def _cells(
 
 
 def _in_dialect(
-    lines: list[str], separator: str, dialect: dict[str, Any], source: str, before: Block, goes_on: bool
-) -> Block:
+    lines: list[str], separator: str, dialect: dict[str, Any], source: str, before: RowBlock, goes_on: bool
+) -> RowBlock:
     """The rows of lines behind a block. Where the file goes on, a last row that is not complete is left out."""
     reader = csv.reader(lines, delimiter=separator, strict=True, **dialect)
     first, start = before.first + len(before.rows), before.end
@@ -263,4 +263,4 @@ def _in_dialect(
         is_cut = goes_on and bool(header) and "unexpected end" in str(error)
         if not is_cut or sum(map(len, lines[start - before.end :])) > TEXT_CHARACTERS:
             raise InputError(f"line {start} of {source} cannot be read: {error}") from None
-    return Block(header, first, rows, starts, start)
+    return RowBlock(header, first, rows, starts, start)

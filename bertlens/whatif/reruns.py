@@ -23,7 +23,7 @@ from ..trace.trace import Trace
 
 
 def rerun(trace: Trace, *changes: Change) -> Trace:
-    """The run with these changes, in their order: see Trace.rerun."""
+    """The run with these changes, in their order. Raises like `Trace.rerun`."""
     check(trace, changes)
     trace.check_unchanged(whole=True)
     model = trace.borrowed

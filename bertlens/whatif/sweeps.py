@@ -108,6 +108,7 @@ def steps(
     """`sweep`, batch by batch as it comes in: (index in its result, change of the metric).
 
     changes, layer, head: as there. layers: of heads and layers, only these; heads: of heads, only these (layer, head).
+    Raises like `sweep`.
     """
     _shape(trace, changes, layer, head)
     planned_changes = planned(trace, changes, layer, head, layers, heads)

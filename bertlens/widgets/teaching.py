@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -75,6 +75,9 @@ class Classroom(SpaceSource):
         """
         return cost(self.trace, small, hosted)
 
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, "", True
+
     def to_html(
         self,
         path: str | Path,
@@ -92,8 +95,8 @@ class Classroom(SpaceSource):
         server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds. force:
         there, over an index.html or weights.bin that are not of bertlens too.
 
-        Raises ExportError past 150 MB of weights in one file, where a page cannot run the model, and where a file
-        cannot be made.
+        Raises InputError for no path, ExportError past 150 MB of weights in one file, where a page cannot run the
+        model, and where a file cannot be made.
         """
         path = as_path(path)
         if hosted:

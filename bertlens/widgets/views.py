@@ -47,7 +47,7 @@ class Explorer(LensWidget):
     lesson: a bl.Lesson, its file or the name of a shipped one, whose steps stand beside the view; the page goes through
     them, `lesson_results` is what was done.
 
-    Other arguments: LensWidget, SurveyView.
+    Other arguments and errors as of LensWidget and SurveyView.
     """
 
     PARTS = ("header", "atlas", "head")

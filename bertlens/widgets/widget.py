@@ -8,7 +8,7 @@ thread while a cell runs: what is shown is one immutable record (ViewRecord), an
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,7 +32,7 @@ from .overview import with_overview, with_pictures
 from .page_messages import answered
 from .panels.panel import Panel
 from .request import Request
-from .saving import page, page_text, still
+from .saving import corpus_of, page, page_text, still
 from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
 from .tabs import TABS
 from .traits import KINDS
@@ -285,6 +285,9 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
         """
         text = page_text(self._record, self._traits_now(), layers, progress, live, small)
         return text_or_path(text, path)
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self._record.trace.lens, corpus_of(self._record), bool(page.get("live"))
 
     def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
         """What `to_html` writes of layers (None: all): the traits, and the answers that a page without a kernel needs.

@@ -134,18 +134,23 @@ def test_every_parameter_has_a_line():
 
 
 def raised(value: Any) -> set[str]:
-    """Names of our errors in the `raise` lines of a function."""
-    return set(re.findall(r"raise (\w+Error)\(", inspect.getsource(value))) & ERRORS
+    """Names of our errors in the `raise` lines of a function, and of those that check its arguments."""
+    source, helpers = inspect.getsource(value), vars(import_module(value.__module__))
+    checks = [helpers[name] for name in re.findall(r"(?<![\w.])(_?check\w*|as_path)\(", source) if name in helpers]
+    kinds = ERRORS & {*re.findall(r"raise (\w+Error)\(", source)}
+    return kinds.union(*(raised(check) for check in checks if inspect.isfunction(check) and check is not value))
 
 
 def test_errors_are_named():
-    """Whoever raises one of bertlens' errors says which, or that it raises like another."""
+    """Whoever raises bertlens' errors says which, or that it raises like another; a class says it for its methods."""
     lacking = []
     for name, value in ALL.items():
         if inspect.isfunction(value) and (kinds := raised(value)):
             said = doc(value) + (doc(import_module(value.__module__)) if "measures" in value.__module__ else "")
-            if not any(kind in said for kind in kinds) and not re.search(r"[Rr]aises? like|Errors are", said):
-                lacking.append(f"{name}: {', '.join(sorted(kinds))}")
+            said += doc(ALL.get(name.rpartition(".")[0], lambda: None))
+            unsaid = {kind for kind in kinds if kind not in said}
+            if unsaid and not re.search(r"[Rr]aises? (?:like|as|what)|[Ee]rrors?:? (?:as|like|are)|Otherwise as", said):
+                lacking.append(f"{name}: {', '.join(sorted(unsaid))}")
     assert lacking == []
 
 
