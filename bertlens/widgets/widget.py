@@ -11,11 +11,12 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import anywidget
 import ipywidgets
 import traitlets
+from tqdm.auto import tqdm
 from traitlets import TraitError
 
 from ..base.atomic import text_or_path
@@ -36,9 +37,6 @@ from .selection import SELECTABLE, check_included, check_selection, choices_of, 
 from .tabs import TABS
 from .traits import KINDS
 from .view_record import ViewRecord
-
-if TYPE_CHECKING:
-    from tqdm.auto import tqdm
 
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
