@@ -10,6 +10,7 @@
 #   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries
 #   make bench [BENCH_ARGS="--device cuda"]            speed and size beside their budgets, here with models on a GPU
 #   make docs                                          the documentation with live views, in docs/_build/html
+#   make docs-notebooks                                executes the notebooks, once a version of each: make docs shows what came out
 #   make build  make screenshots  make clip
 
 PYTHON ?= python3
@@ -22,7 +23,7 @@ PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 INSTALL := .venv/bin/pip install -q --use-pep517 -c constraints.txt
 
-.PHONY: demo check test test-long docs hosts clip test-oldest fuzz bench build screenshots
+.PHONY: demo check test test-long docs docs-notebooks hosts clip test-oldest fuzz bench build screenshots
 
 demo: .venv/.demo $(BUNDLE)
 	.venv/bin/bertlens demo --folder notebooks $(DEMO_ARGS)
@@ -48,6 +49,9 @@ bench: .venv/.bench $(BUNDLE)
 docs: .venv/.docs $(BUNDLE)
 	.venv/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+docs-notebooks: .venv/.docs $(BUNDLE)
+	.venv/bin/python docs/notebook_pages.py
 
 screenshots: .venv/.test $(BUNDLE)
 	.venv/bin/python docs/screenshots.py

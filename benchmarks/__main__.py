@@ -32,6 +32,8 @@ GROUPS = [
         "contrast",
         "whatif",
         "compare",
+        "memory",
+        "corpus",
         "survey",
         "tasks",
         "sars_cov_2",

@@ -16,8 +16,8 @@ def rows() -> Iterator[Row]:
     packed = sum(len(gzip.compress(content, 9)) for content in (script, style))
     yield Row(
         "bundle, gzipped",
-        "≤ 182 kB",
+        "≤ 210 kB",
         f"{packed / 1e3:.1f} kB ({len(script) / 1e3:.0f} kB script + {len(style) / 1e3:.0f} kB style unpacked)",
         "React views: 220 kB and more, minified",
-        packed <= 182_000,
+        packed <= 210_000,
     )

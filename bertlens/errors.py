@@ -80,6 +80,12 @@ def check_lens(lens: Any) -> None:
         raise InputError(f"this is of a model: give a bl.Lens, not {type(lens).__name__}")
 
 
+def check_name(name: Any, names: Iterable[str], what: str, error: type[BertLensError] = SelectionError) -> None:
+    """Raises the error, which lists the names, for what is none of them."""
+    if not isinstance(name, str) or name not in names:
+        raise error(f"no {what} {excerpt(name)}: there are {', '.join(names)}")
+
+
 def check_index(index: Any, size: int, name: str) -> None:
     """Raises SelectionError unless `index` is a whole number from 0 to size - 1."""
     if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= int(index) < size:

@@ -95,9 +95,10 @@ class Lens:
 
         Weights are read from safetensors; pickled weights can run code while they load and are refused unless
         `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
-        Raises ModelError for what cannot be loaded whole: weights or a tokenizer that are missing, damaged or of
-        another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
-        What sentence-transformers saved (with a modules.json) is loaded by that package, which must be there.
+        Raises InputError for no name, ModelError for what cannot be loaded whole: weights or a tokenizer that are
+        missing, damaged or of another model are named, not replaced. A pooler or task head may be missing; the reports
+        say so, too. What sentence-transformers saved (with a modules.json) is loaded by that package, which must be
+        there. revision: branch, tag or commit on the hub. dtype: of the weights; device: where they go.
         """
         if as_path(name, "a model").is_dir():
             name = as_path(name)  # where it is, with "~" as the home
@@ -162,7 +163,7 @@ class Lens:
     ) -> Trace:
         """One forward pass over words that are already split, as treebanks give them; `word_ids` index them.
 
-        Words of the second list go on counting after the first. Raises InputError like `trace`.
+        Words of the second list, words_pair, go on counting after the first. Raises InputError like `trace`.
         """
         for value, name in ((words, "words"), (words_pair, "words_pair")):
             if isinstance(value, str):
@@ -210,9 +211,9 @@ class Lens:
         texts: a string, a list, a Series, an array, a generator; a table or a Path to a file, whose `column` it is
         (default: "text"); see `survey.head_stats`. A text beyond the model's limit is cut; a note says how many are.
         Of a SentenceTransformer they are its own, all of its steps and its limit of length included: `encode`, with
-        task "query" `encode_query`, with "document" `encode_document`. Another encoder's are the mean of all tokens.
-        A late-interaction encoder has a vector for each token: (n, E), of several texts a list of such; a sparse
-        encoder a number for each word of the vocabulary, as a sparse tensor.
+        task "query" `encode_query`, with "document" `encode_document`; prompt_name: one of its prompts. Another
+        encoder's are the mean of all tokens. A late-interaction encoder has a vector for each token: (n, E), of several
+        texts a list of such; a sparse encoder a number for each word of the vocabulary, as a sparse tensor.
         Raises InputError for a task or prompt that the model has not, ModelError for a model that makes no vectors.
         """
         checked = check_texts(texts, column=column)
@@ -314,6 +315,7 @@ class Lens:
         """The traces of a batch, from one forward pass.
 
         apart: each holds its own numbers alone; False for traces that go together, whose numbers are not copied.
+        Raises InputError under torch.autocast, ModelError like `inputs`.
         """
         check_precision(self.borrowed.device)
         inputs = self.inputs(encodings)

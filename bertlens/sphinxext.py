@@ -16,8 +16,9 @@ of the same document.
 Options: `height` of the frame in pixels (600); `hide-code`; `fold-code`, behind “The code”; `picture`, a picture to
 show instead of the still one; `state`, the tab and state that the view opens in, as in a call: `view="why", layer=3`;
 `with`, options for `to_html` in the same way, such as `small=True`; `page-code` runs the page's blocks of Python above
-it first, for their names; `on-scroll` opens the view as soon as a reader
-scrolls to it, but for fingers and for who asks to save data. Code that fails is a warning with its place.
+it first, for their names; `on-scroll` opens the view as soon as a reader scrolls to it, but for fingers and for who
+asks to save data; `of`, in place of code, a document of the site whose first view is shown here too. Code that fails is
+a warning with its place.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 FOLDER = "_bertlens"
@@ -95,6 +97,7 @@ class BertLensDirective(SphinxDirective):
     final_argument_whitespace = True
     option_spec: ClassVar[dict[str, Any]] = {
         "height": directives.positive_int,
+        "of": directives.unchanged_required,
         "hide-code": directives.flag,
         "fold-code": directives.flag,
         "on-scroll": directives.flag,
@@ -105,6 +108,9 @@ class BertLensDirective(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
+        if "of" in self.options:
+            self.env.note_dependency(self.env.doc2path(self.options["of"]))
+            return [live_view(of=self.options["of"])]
         code = "\n".join(self.content)
         blocks: list[nodes.Node] = []
         if "hide-code" not in self.options:
@@ -196,6 +202,16 @@ def _run(code: str, names: dict[str, Any]) -> Any:
         return eval(compile(expression, "<snippet>", "eval"), names)
 
 
+def _of_others(app: Sphinx, document: nodes.document, name: str) -> None:
+    """Views of another document, once all are read."""
+    for node in [node for node in document.findall(live_view) if "of" in node]:
+        other = app.env.get_doctree(node["of"]) if node["of"] in app.env.found_docs else document
+        view = next((view for view in other.findall(live_view) if "of" not in view), None)
+        if view is None:
+            logging.getLogger(__name__).warning("there is no view in %s", node["of"], location=name)
+        node.replace_self(view.deepcopy() if view else [])
+
+
 def _in_html(writer: Any, node: live_view) -> None:
     root = "../" * writer.builder.current_docname.count("/") + FOLDER
     page, caption = f"{root}/{node['page']}", escape(node["caption"])
@@ -232,4 +248,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("bertlens.css")
     app.add_js_file("bertlens.js", loading_method="defer")
     app.connect("builder-inited", _assets)
+    app.connect("doctree-resolved", _of_others)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

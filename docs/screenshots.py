@@ -213,6 +213,29 @@ def snippet_pages(browser, folder: Path, documents: list[Path]) -> None:  # type
             context.close()
 
 
+def search(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    """Of the search view its measures and heads, and a typed question in the page that carries the model."""
+    [(_, view)] = snippets(ROOT / "docs" / "retrieval.md")
+    path = view.to_html(folder / "search.html", live=True, progress=False)
+    context, page, _ = watched(browser, path.as_uri(), viewport={"width": 950, "height": 640})
+    page.goto(path.as_uri())
+    heads = page.get_by_role("region", name="Heads that matter here")
+    heads.get_by_role("button").first.wait_for()
+    heads.evaluate("element => { element.style.padding = '12px' }")
+    shoot(page, "search-heads", "section[aria-label^='Heads that matter']")
+    page.get_by_role("tab", name="How good?").click()
+    page.get_by_test_id("table-quality").wait_for()
+    shoot(page, "search-measures", height=560)
+    page.get_by_role("tab", name="Questions").click()
+    field = page.get_by_label("A question of your own")
+    field.fill("Does it make a lot of noise?")
+    field.press("Enter")
+    page.get_by_role("button", name="Back to the questions").wait_for()
+    page.wait_for_timeout(5000)  # the passages are compared, the arcs drawn
+    shoot(page, "search-typed", height=700)
+    context.close()
+
+
 def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     import bertlens as bl
 
@@ -243,6 +266,7 @@ def main(documents: list[str]) -> None:
             narrow(browser, Path(folder))
             corpus(browser, Path(folder))
             task(browser, Path(folder))
+            search(browser, Path(folder))
             snippet_pages(browser, Path(folder), sorted((ROOT / "docs").rglob("*.md")))
         finally:
             jupyter.stop()

@@ -46,9 +46,6 @@ SUGAR = {
     "token_strip": "the picture of an attribution in a notebook",
 }
 
-# Files that know each other: the arrow that closes the circle -> why it stays
-KNOTS = {("reports.report_page", "reports.cards"): "report.to_html() writes the page of all of the report"}
-
 
 @cache
 def modules() -> dict[str, Path]:

@@ -109,7 +109,7 @@ def claimed(path: str | Path) -> Iterator[None]:
     mark = path.with_name(f"{path.name}.lock")
     lock = SoftFileLock(mark)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=0.1)  # before 4.2 filelock only removes a dead run's mark at its first try
     except Timeout:
         raise InputError(
             f"{path} is being written by another run: give another name, or delete {mark.name} if that run is dead"

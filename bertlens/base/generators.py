@@ -15,5 +15,4 @@ def run_to_end(steps: Generator[Any, None, T]) -> T:
         try:
             next(steps)
         except StopIteration as end:
-            result: T = end.value
-            return result
+            return end.value

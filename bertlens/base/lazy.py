@@ -7,53 +7,71 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-LOADING = "loading torch and transformers …"
+LOADING = "loading {} …"
 SLOW = ("torch", "transformers")  # ten seconds and more, the first time
 
 
 class _Loading:
-    """A finder that finds nothing: it hears which module is imported next, and says so before a slow one."""
+    """A finder that finds what the others do: who imports a slow module, by our names or alone, reads so at once.
+
+    The line stays until the outermost block is left, since more of the two is imported by a name of ours.
+    """
 
     def __init__(self) -> None:
-        self.clear: Callable[[], Any] | None = None
+        self.blocks = 0
+        self.line: Callable[[str], Any] | None = None
 
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
-        if name in SLOW and self.clear is None:
-            self.clear = _shown(LOADING)
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in SLOW:
+            return None
+        finders = [finder for finder in sys.meta_path if finder is not self]
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in finders)), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def executed(module: ModuleType) -> None:
+                with self.block():
+                    self.line = self.line or line()
+                    self.line(LOADING.format(name))
+                    execute(module)
+
+            spec.loader.exec_module = executed  # type: ignore[method-assign]
+        return spec
+
+    @contextmanager
+    def block(self) -> Iterator[None]:
+        self.blocks += 1
+        try:
+            yield
+        finally:
+            self.blocks -= 1
+            if self.blocks == 0 and self.line is not None:
+                self.line("")
+                self.line = None
 
 
-def _shown(text: str) -> Callable[[], Any]:
-    """Say it in a notebook's cell or in a terminal, never where a program reads; how to take it away again."""
+def line() -> Callable[[str], Any]:
+    """A line in a notebook's cell or in a terminal, never where a program reads: what to call with its next text."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if hasattr(shell, "kernel"):
         from IPython.display import display
 
-        handle = display({"text/plain": text}, raw=True, display_id=True)
-        return lambda: handle.update({"text/plain": ""}, raw=True)
+        handle = display({"text/plain": ""}, raw=True, display_id=True)
+        return lambda text: handle.update({"text/plain": text}, raw=True)
     stderr = sys.stderr
     if stderr is None or not stderr.isatty():
-        return lambda: None
-    print(text, end="", file=stderr, flush=True)
-    return lambda: print(f"\r{' ' * len(text)}\r", end="", file=stderr, flush=True)
+        return lambda text: None
+    blank = "\r" + " " * len(LOADING.format(SLOW[-1])) + "\r"
+    return lambda text: print(f"{blank}{text}", end="", file=stderr, flush=True)
 
 
-@contextmanager
-def _told_of_loading() -> Iterator[None]:
-    """What the block imports, for the outermost of such blocks."""
-    loading = _Loading()
-    if any(isinstance(finder, _Loading) for finder in sys.meta_path) or all(name in sys.modules for name in SLOW):
-        yield
-        return
-    sys.meta_path.insert(0, loading)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(loading)
-        if loading.clear is not None:
-            loading.clear()
+_loading = _Loading()
+sys.meta_path.insert(0, _loading)
 
 
 def lazy(package: str, file: str, *own: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -73,7 +91,7 @@ def lazy(package: str, file: str, *own: str) -> tuple[Callable[[str], Any], Call
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, original = homes[name]
-        with _told_of_loading():
+        with _loading.block():
             module = import_module(f".{home or name}", package)
         value = module if home is None else getattr(module, original)
         setattr(sys.modules[package], name, value)

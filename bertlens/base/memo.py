@@ -37,5 +37,4 @@ class Memo:
                 if not slot.full:
                     slot.content = make()
                     slot.full = True
-        content: T = slot.content
-        return content
+        return slot.content

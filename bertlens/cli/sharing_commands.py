@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from functools import partial
 from pathlib import Path
 
 from ..errors import InputError
@@ -44,6 +45,12 @@ def publish(arguments: argparse.Namespace) -> None:
         )
     if arguments.upload is None and (arguments.public or arguments.yes):
         raise InputError("--public and --yes are about --upload OWNER/NAME")
+    if arguments.upload is not None:
+        from ..export.hub_upload import check_name, upload
+
+        check_name(arguments.upload)
+        if folder is not None and not arguments.yes and not sys.stdin.isatty():
+            raise InputError("nobody can be asked here: leave --upload out to write the folder alone, or give --yes")
     if folder is not None:
         index = to_space(
             page,
@@ -51,7 +58,7 @@ def publish(arguments: argparse.Namespace) -> None:
             title=arguments.title,
             licence=arguments.licence,
             texts=arguments.texts,
-            attachments=_section(page),
+            attachments=partial(_section, page),
             force=arguments.force,
         )
         names = [name for name in FILES if (index.parent / name).is_file()]
@@ -60,8 +67,6 @@ def publish(arguments: argparse.Namespace) -> None:
         if arguments.upload is None:
             print(f"to try it: python -m http.server -d {folder}, then http://localhost:8000")
     if arguments.upload is not None:
-        from ..export.hub_upload import upload
-
         print(upload(folder or page, arguments.upload, arguments.public, arguments.yes, arguments.force))
 
 

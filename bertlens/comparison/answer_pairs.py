@@ -98,8 +98,7 @@ def _masks(trace: Trace) -> list[int]:
 
 
 def _mask(trace: Trace) -> str:
-    assert trace.model is not None
-    return str(trace.model.tokenizer.mask_token)
+    return str(trace.borrowed.tokenizer.mask_token)
 
 
 def _at(trace: Trace, position: int) -> dict[str, float]:

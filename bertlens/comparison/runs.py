@@ -10,17 +10,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
 from ..base.vocabulary import MEASURES, phrases
 from ..base.vocabulary.constants import SINK
-from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
+from ..errors import InputError, ModelError, SelectionError, check_index, check_name, excerpt
 from ..measures.distributions import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
@@ -28,9 +29,6 @@ from ..trace.trace import Trace
 from .alignment import Alignment, Unit, align, members, spread
 from .answer_pairs import BothAnswers, answers
 from .same_training import match_heads, one_tokenizer
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 KINDS = ("map", "tokens", "heads")
 WEIGHTS_AT_ONCE = 2**20  # weights of one side that are worked on at a time: a dozen tensors of 4 MB
@@ -72,9 +70,9 @@ class Comparison:
     """
 
     a: Trace
-    b: Trace
-    queries: Alignment
-    keys: Alignment
+    b: Trace  # what is told is b − a
+    queries: Alignment  # of U units
+    keys: Alignment  # of V units
     same_heads: bool  # whether heads are matched by index
     note: str  # why, or why not, in one sentence
     aligned_only: bool = False  # weights are shares of what a row gives to aligned tokens
@@ -93,15 +91,13 @@ class Comparison:
         return replace(self, queries=queries, keys=keys, aligned_only=aligned)
 
     @property
-    def tokens(self) -> DataFrame:
+    def tokens(self) -> pd.DataFrame:
         """DataFrame(a, b), one row per aligned unit, in order; None is a gap."""
-        from pandas import DataFrame
-
         names = [
             (None if i is None else self.queries.a[i].name, None if j is None else self.queries.b[j].name)
             for i, j in self.queries.pairs
         ]
-        return DataFrame(names, columns=["a", "b"], dtype=object)
+        return pd.DataFrame(names, columns=["a", "b"], dtype=object)
 
     @cached_property
     def heads(self) -> Tensor:
@@ -157,7 +153,10 @@ class Comparison:
         return in_b - in_a
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
-        """The measure of a and of b, on the units of both, NaN at gaps. InputError, SelectionError as `difference`."""
+        """The measure of a and of b, on the units of both, NaN at gaps.
+
+        layer, kind, InputError and SelectionError as for `difference`.
+        """
         if not callable(measure):
             raise InputError(f"measure is a function of a trace, not {excerpt(measure)}")
         if not isinstance(kind, str) or kind not in KINDS:
@@ -193,8 +192,7 @@ class Comparison:
         trace = self.b if side else self.a
         check_index(layer, trace.n_layers, "layer")
         check_index(head, trace.n_heads, "head")
-        if not isinstance(measure, str) or measure not in MEASURES:
-            raise SelectionError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
+        check_name(measure, MEASURES, "measure")
         rows, columns = self.queries.pairs[queries], self.keys.pairs[keys]
         cells = torch.full((len(rows), len(columns)), torch.nan, dtype=torch.float64, device="cpu")
         down, across = ([(n, pair[side]) for n, pair in enumerate(pairs)] for pairs in (rows, columns))
@@ -215,7 +213,7 @@ class Comparison:
         """
         return registered("compare_view")(self, **selection)
 
-    def most(self, n: int = 5) -> DataFrame:
+    def most(self, n: int = 5) -> pd.DataFrame:
         """The n heads that differ most, of those that do: DataFrame(layer, head, divergence, query, key, a, b, words).
 
         query: the aligned row in which the head differs most; key: the column of that row whose weight differs most;
@@ -224,8 +222,6 @@ class Comparison:
         the other text has it elsewhere.
         Raises InputError for n < 1, else as `heads`.
         """
-        from pandas import DataFrame
-
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"n must be a whole number of at least 1, not {n!r}")
         heads = self.heads
@@ -234,17 +230,15 @@ class Comparison:
         order = [at for at in places if not is_nothing(float(nats[at]))]
         rows = [self._described(*divmod(at, heads.shape[1])) for at in order]
         columns = ["layer", "head", "divergence", "query", "key", "a", "b", "words"]
-        return DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows, columns=columns)
 
-    def nearest(self) -> DataFrame:
+    def nearest(self) -> pd.DataFrame:
         """For every head of a the head of b that looks most alike: DataFrame(layer, head, layer_b, head_b, divergence).
 
         By Jensen-Shannon divergence in nats, as `heads`; of equal ones the first. For two models whose heads are not
         matched by index. That one of so many heads is near by chance is to be expected: compare with the nearest of
         another text. Work: every pair of heads of both.
         """
-        from pandas import DataFrame
-
         maps = [
             torch.cat([self._union(side, layer) for layer in range(trace.n_layers)])
             for side, trace in enumerate((self.a, self.b))
@@ -256,7 +250,7 @@ class Comparison:
             (*divmod(index, self.a.n_heads), *divmod(int(at[index]), self.b.n_heads), float(best[index]))
             for index in range(count)
         ]
-        return DataFrame(nearest_rows, columns=["layer", "head", "layer_b", "head_b", "divergence"])
+        return pd.DataFrame(nearest_rows, columns=["layer", "head", "layer_b", "head_b", "divergence"])
 
     @property
     def said(self) -> str:

@@ -29,7 +29,7 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
     layers (L,); attention (L, H, S, K); where the trace has neurons query (L, H, S, d), key (L, H, K, d), scaling (L,);
     about: provenance and tokens as JSON. An encoder-decoder has each under its map's name, like "cross.attention".
     Read it with numpy.load(path), no pickle. Raises SelectionError for no layer at all or one that does not exist,
-    ExportError where the file cannot be written.
+    InputError for no path, ExportError where the file cannot be written.
     """
     arrays: dict[str, Any] = {}
     about = provenance(trace)

@@ -52,7 +52,7 @@ class Page:
 
     title, footer: text. state: the view's traits. overviews: of maps that the state's own overview is not of. answers:
     (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
-    page. layers: which are held. live: the model, where the page carries it.
+    page. layers: which are held. live: the model, where the page carries it. about: what the page says of itself.
     texts: that a live page offers, "" where there is no second. others: pages of those that it carries too, as many
     as fit: their overviews and answers. shown_by: the question that shows this text in a page that carries several.
     above: markup of ours that stands above the view, whose links to a state (#bertlens=…) bring the view up; all text

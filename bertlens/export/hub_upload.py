@@ -6,6 +6,7 @@ The token is huggingface_hub's own: nothing here reads, prints or writes it.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from huggingface_hub import HfApi
@@ -29,12 +30,7 @@ def upload(folder: Path, name: str, public: bool = False, sure: bool = False, fo
     """
     if not (folder / CARD).is_file() or not is_signed(folder / CARD, "publish"):
         raise InputError(f"{folder} is no folder that bertlens publish has written")
-    try:
-        validate_repo_id(name)
-    except HFValidationError:
-        raise InputError(f"a Space is named OWNER/NAME, not {excerpt(name)}") from None
-    if name.count("/") != 1:
-        raise InputError(f"a Space is named OWNER/NAME, not {excerpt(name)}")
+    check_name(name)
     try:
         return _sent(HfApi(library_name="bertlens"), folder, name, public, sure, force)
     except LocalTokenNotFoundError:
@@ -43,6 +39,15 @@ def upload(folder: Path, name: str, public: bool = False, sure: bool = False, fo
         raise BertLensError(f"the hub refused it: {str(error).splitlines()[0]}") from None
     except (ConnectionError, NETWORK) as error:
         raise BertLensError(f"the hub was not reached: {error}") from None
+
+
+def check_name(name: str) -> None:
+    """Raises InputError for what can name no Space."""
+    with suppress(HFValidationError):
+        validate_repo_id(name)
+        if name.count("/") == 1:
+            return
+    raise InputError(f"a Space is named OWNER/NAME, not {excerpt(name)}")
 
 
 def _sent(api: HfApi, folder: Path, name: str, public: bool, sure: bool, force: bool) -> str:

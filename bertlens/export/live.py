@@ -115,24 +115,22 @@ class Cost:
 
 def cost(trace: Trace, small: bool = False, hosted: bool = False) -> Cost:
     """From pieces of the weights, of words and of a layer. Raises ExportError where a page cannot run the model."""
-    assert trace.model is not None
-    page_weights.check(trace.model)
-    blocks = islice(page_weights.parts(trace.model, small), 2)
+    page_weights.check(trace.borrowed)
+    blocks = islice(page_weights.parts(trace.borrowed, small), 2)
     pieces = [max(arrays.values(), key=lambda array: array.nbytes).reshape(-1)[:_PIECE] for arrays in blocks]
     start = time.perf_counter()
     packed = [pack({"piece": piece}) for piece in pieces]
     of_words, of_layers = (len(carried(blob, index)["$bytes"]) / len(blob) for index, blob in packed)
     speed = sum(len(blob) for _, blob in packed) / (time.perf_counter() - start)
-    size, words = _bytes(trace, small), trace.model.embedding.weight.numel() * (1 if small else 2)
+    size, words = _bytes(trace, small), trace.borrowed.embedding.weight.numel() * (1 if small else 2)
     total = (words * of_words + (size - words) * of_layers) * (3 / 4 if hosted else 1)
     return Cost(int(total) + _REST, 3 + 4 * size / speed)
 
 
 def _bytes(trace: Trace, small: bool) -> int:
     """Of the weights, about."""
-    assert trace.model is not None
-    numbers = sum(p.numel() for p in trace.model.runner.parameters())
-    return 2 * numbers - (trace.model.embedding.weight.numel() if small else 0)
+    numbers = sum(p.numel() for p in trace.borrowed.runner.parameters())
+    return 2 * numbers - (trace.borrowed.embedding.weight.numel() if small else 0)
 
 
 def _arrays(model: Model, small: bool, answer: page_heads.Head) -> Iterator[dict[str, Any]]:

@@ -46,12 +46,11 @@ def head(trace: Trace, small: bool = False) -> Head:
 
 def _vectors(trace: Trace) -> Head | None:
     """Where vectors are the mean or the first of the last states, scaled or not, and compared by the cosine."""
-    assert trace.model is not None
-    embedder = trace.model.embedder
+    embedder = trace.borrowed.embedder
     noise = torch.randn(
-        2, 5, page_weights.shape(trace.model)["width"], generator=torch.Generator().manual_seed(0), device="cpu"
+        2, 5, page_weights.shape(trace.borrowed)["width"], generator=torch.Generator().manual_seed(0), device="cpu"
     )
-    states = noise.to(trace.model.device)
+    states = noise.to(trace.borrowed.device)
     with torch.no_grad():
         vectors = [embedder.vector(x) for x in states]
         similarity = embedder.compare(*vectors)
@@ -73,7 +72,6 @@ def _cosines(x: Sequence[Tensor], ones: int) -> Tensor:
 
 def _chain(trace: Trace, kind: str, small: bool) -> Head | None:
     """Of a head that makes logits."""
-    assert trace.model is not None
     output = trace.output
     if kind == "words":
         logits, heads, poolings = words_of(output)[0], TOKEN_HEADS, ["each"]
@@ -84,7 +82,7 @@ def _chain(trace: Trace, kind: str, small: bool) -> Head | None:
     else:
         return None
     chance = "softmax" if kind == "words" else _chance(trace)
-    outer = _around(trace.model)
+    outer = _around(trace.borrowed)
     if outer is None or chance is None:
         return None
     states = trace.layer_output(trace.n_layers - 1)
@@ -92,7 +90,7 @@ def _chain(trace: Trace, kind: str, small: bool) -> Head | None:
         start = states if pooling == "each" else _POOLINGS[pooling](states)
         for names in heads:
             if (stages := _made(outer, names, start, logits)) is not None:
-                about, arrays = _told(trace.model, stages, small)
+                about, arrays = _told(trace.borrowed, stages, small)
                 about |= {"kind": kind, "pooling": pooling, "said": "", "chance": chance}
                 about["unit"] = "probability" if kind == "words" else classes(trace, output)[0]
                 about["one"] = kind == "words" or one_of(trace)
@@ -140,13 +138,12 @@ def _told(model: Model, stages: list[Any], small: bool) -> tuple[dict[str, Any],
 
 def _chance(trace: Trace) -> str | None:
     """How a classifier's numbers are made of logits: softmax, sigmoid, "" as they are; None for another way."""
-    assert trace.model is not None
-    if (activation := trace.model.activation) is not None:
+    if (activation := trace.borrowed.activation) is not None:
         names: dict[Any, str] = {nn.Sigmoid: "sigmoid", nn.Identity: ""}
         return names.get(type(activation))
     if one_of(trace):
         return "softmax"
-    several = getattr(trace.model.base.config, "problem_type", None) == "multi_label_classification"
+    several = getattr(trace.borrowed.base.config, "problem_type", None) == "multi_label_classification"
     return "sigmoid" if several else ""
 
 

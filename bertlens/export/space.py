@@ -11,8 +11,9 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -24,6 +25,7 @@ from ..base.outputs import check_apart, is_signed, signature
 from ..base.paths import as_path
 from ..errors import ExportError, InputError, excerpt
 from ..model.licence import file_of
+from ..model.licence import licence as stated_licence
 from ..trace.provenance import visible
 from . import pages
 from .html import INDEX, WEIGHTS, carries_weights, weights_apart
@@ -91,15 +93,15 @@ def to_space(
     title: str = "",
     licence: str = "",
     texts: str = "",
-    attachments: Mapping[str, bytes] | None = None,
+    attachments: Callable[[], Mapping[str, bytes]] = dict,
     force: bool = False,
 ) -> Path:
     """Write a page that bertlens wrote as a folder for a host of files, made if it is not there; where its page is.
 
     page: the file, or the folder of a page whose weights stand beside it. title: of the Space (default: the page's).
     licence: under which the model's weights may be handed on, where the model does not say so itself. texts: whose the
-    texts of a corpus are that the page shows, and on what terms. attachments: further files of ours. force: over files
-    that are of no earlier call.
+    texts of a corpus are that the page shows, and on what terms. attachments: makes further files of ours, if nothing
+    is refused. force: over files that are of no earlier call.
 
     Raises InputError for what is no page of this version, for weights of a licence that nobody states, for texts of a
     corpus that nobody names, and for a folder with other files; ExportError where it cannot be written.
@@ -111,15 +113,10 @@ def to_space(
     has_file = not carries_weights(text) and f'"file":"{WEIGHTS}?' in text
     if has_file and not weights_file.is_file():
         raise InputError(f"{weights_file} is not there: the page needs the weights beside it")
-    terms = _terms(origin, licence, carries_weights(text) or has_file)
-    if origin.corpus and not texts.strip():
-        raise InputError(
-            f"the page shows texts of a corpus ({origin.corpus[:60]}): say whose they are and on what terms, such as "
-            'texts="my own" or --texts "SST-2, CC0", if you may hand them on'
-        )
+    terms = _terms(origin, licence, texts, carries_weights(text) or has_file)
     check_folder(folder, force)
     check_apart(folder / INDEX, [page])
-    check_writable(folder / INDEX)
+    files = attachments()
     (folder / WEIGHTS).unlink(missing_ok=True)
     if carries_weights(text):
         with replacing(folder / WEIGHTS) as out:
@@ -128,20 +125,18 @@ def to_space(
         with weights_file.open("rb") as source, replacing(folder / WEIGHTS) as out:
             shutil.copyfileobj(source, out)
     text_file(text, folder / INDEX)
-    files = {
+    licences = {
         LICENCE: _our_licence(),
         MODEL_LICENCE: file_of(origin.model, LICENCE) if terms and _HUB.fullmatch(origin.model) else "",
     }
-    for name, words in files.items():
+    for name, words in licences.items():
         if words:
             text_file(words, folder / name)
-    for name, content in (attachments or {}).items():
+    for name, content in files.items():
         with replacing(folder / name) as out:
             out.write(content)
     text_file("", folder / PLAIN)  # GitHub Pages then gives out the files as they are
-    text_file(
-        _card(origin, visible(title) or origin.title, terms, texts, folder, tuple(attachments or ())), folder / CARD
-    )
+    text_file(_card(origin, visible(title) or origin.title, terms, texts, folder, tuple(files)), folder / CARD)
     return folder / INDEX
 
 
@@ -173,10 +168,16 @@ def check_folder(folder: Path, force: bool = False) -> None:
             f"{folder} holds {excerpt(sorted(foreign)[0])}, which is of no earlier bertlens publish: name a new one, "
             "or force it"
         )
+    check_writable(folder / INDEX)
 
 
-def _terms(origin: Origin, licence: str, has_weights: bool) -> str:
-    """The licence of the weights in a folder, "" for none in it."""
+def _terms(origin: Origin, licence: str, whose: str, has_weights: bool) -> str:
+    """The licence of the weights in a folder, "" for none in it. Raises InputError for what may not be handed on."""
+    if origin.corpus and not whose.strip():
+        raise InputError(
+            f"the page shows texts of a corpus ({origin.corpus[:60]}): say whose they are and on what terms, such as "
+            'texts="my own" or --texts "SST-2, CC0", if you may hand them on'
+        )
     if not has_weights:
         return ""
     if origin.licence and licence and licence != origin.licence:
@@ -262,11 +263,20 @@ class SpaceSource:
         Raises as `to_html`; InputError for weights of a licence that nobody states, for texts of a corpus that nobody
         names, and for a folder with other files; ExportError where it cannot be written.
         """
+        lens, corpus, has_weights = self._rights(page)
+        if lens is not None:
+            stated = visible(stated_licence(lens.borrowed.base.config, lens.made)) if has_weights else ""
+            _terms(Origin("", visible(lens.model_name), visible(corpus), stated, ()), licence, texts, has_weights)
         check_folder(as_path(folder, "a folder"), force)
         with tempfile.TemporaryDirectory() as draft:
             path: Any = self.to_html(Path(draft) / INDEX, **page)  # type: ignore[attr-defined]
-            files = self._attachments(path)
+            files = partial(self._attachments, path)
             return to_space(path, folder, title=title, licence=licence, texts=texts, attachments=files, force=force)
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        """Before a page is computed: the lens that it is of, None for maps alone; `Origin.corpus`; whether it carries
+        the model's weights. page: what `to_html` is given."""
+        raise NotImplementedError
 
     def _attachments(self, page: Path) -> Mapping[str, bytes]:
         """Further files of the folder."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..base.atomic import replacing
+from ..base.dataframes import pd
 from ..base.paths import as_path
 from ..errors import InputError
 from .arrays import inert
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..base.dataframes import pd
 from ..base.quotes import isolate, quotation
 from ..base.vocabulary import phrases
 from ..errors import BertLensError, InputError, check_index, check_lens
@@ -15,16 +16,11 @@ from .language import TOLERANCE, Facts, Tree, number_of, parse_number, verdict
 from .states import trace_of
 from .step import LessonPlan, Step
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _LONG = 64  # tokens: of longer texts no single cells are tried
 
 
 def checked(lesson: LessonPlan, lens: Any) -> pd.DataFrame:
     """See Lesson.check."""
-    import pandas as pd
-
     check_lens(lens)
     rows = []
     traces: dict[str, Trace] = {}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..base.dataframes import pd
 from ..export import pages
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BARS = 12  # guesses of a step; the rest together
 WRITTEN = 60  # texts of a step

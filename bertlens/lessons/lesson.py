@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.atomic import replacing
+from ..base.dataframes import pd
 from ..base.paths import as_path
 from ..errors import InputError, excerpt
 from ..model import offline_model
@@ -21,9 +22,6 @@ from .paper import write
 from .results import graded
 from .states import state_of
 from .step import Step, step
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA, VERSION = "bertlens lesson", 2
 SHIPPED = {  # by name, in the order of the number that a file's name begins with
@@ -74,11 +72,12 @@ class Lesson:
         """Every step run with a lens: DataFrame(step, act, holds, says), one row a step, counted from 1.
 
         holds: whether it can be done. says: where not, why; else what fulfils it or what the answer is.
+        Raises InputError for what is no lens.
         """
         return checked(self, lens)
 
     def translated(self, lang: str, texts: Mapping[int | str, str | Mapping[str, Any]]) -> Lesson:
-        """The same lesson in another language: the same states and checks.
+        """The same lesson in another language, lang ("de"): the same states and checks.
 
         texts: the number of a step (from 1) -> its text, or `text`, `after`, `model`, `hints` and `notes` by name; and
         "title". What is not there stays as it is. Raises InputError for a step or a name that does not exist.

@@ -9,17 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.atomic import replacing
+from ..base.dataframes import pd
 from ..base.outputs import check_outputs, sign
 from ..base.textfile import text_of
 from ..errors import InputError
 from ..export import table_file
 from .classpage import page_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MARK = "bertlens-lesson-1"
 MOST_CHARACTERS = 400_000
@@ -41,8 +39,6 @@ HEAD = ("lesson", "name", "double")  # the first columns of a class's table
 
 def results(done: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """DataFrame with the columns of COLUMNS, one row a step in their order; steps count from 1."""
-    import pandas as pd
-
     rows = [{name: record.get(name, start) for name, start in COLUMNS.items()} for record in done]
     return pd.DataFrame(sorted(rows, key=lambda row: row["step"]), columns=list(COLUMNS))
 
@@ -93,8 +89,6 @@ def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
     for a formula begins with an apostrophe. Raises InputError where no line can be read, and as `check_outputs`,
     ExportError where the file cannot be written.
     """
-    import pandas as pd
-
     chart = output.with_name(f"{output.stem}-chart.html")
     check_outputs("results", [output], files, force=force, is_earlier=partial(table_file.begins, HEAD))
     check_outputs("results", [chart], files, force=force)

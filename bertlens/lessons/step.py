@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
-from ..errors import InputError, excerpt
+from ..errors import InputError, check_name, excerpt
 from .language import Tree, parse, parse_number
 from .states import checked_state
 
@@ -108,8 +108,7 @@ def _check(step: Step) -> None:
             raise InputError(f"a step's {name} is text of at most {MOST_TEXT} characters, without control characters")
     if not step.text.strip():
         raise InputError("a step has a text that says what to do")
-    if step.act not in ACTS:
-        raise InputError(f"no act {step.act[:40]!r}: there are {', '.join(ACTS)}")
+    check_name(step.act, ACTS, "act", InputError)
     if not isinstance(step.hints, tuple) or len(step.hints) > 2 or not all(map(_is_text, step.hints)):
         raise InputError("a step has at most two hints, each a text without control characters")
     for state in (step.state, step.show):

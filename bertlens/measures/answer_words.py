@@ -55,5 +55,4 @@ def _names(trace: Trace) -> TokenNames:
 
 
 def _tokenizer(trace: Trace) -> Any:
-    assert trace.model is not None
-    return trace.model.tokenizer
+    return trace.borrowed.tokenizer

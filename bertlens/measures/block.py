@@ -89,8 +89,7 @@ class Block:
                 )
             self.values[head] *= factor  # so loud is what it passes on; of a head that is off nothing
         self.adapter, self.module = trace.layer_module(layer)
-        assert trace.model is not None
-        self.model = trace.model
+        self.model = trace.borrowed
         self._projection = self.adapter.output_projection(self.module)
         self.model.check_plain(self._projection)
 
@@ -209,7 +208,7 @@ class Pairs:
 
 
 def pair_norms(block: Block, maps: Sequence[Map]) -> Pairs:
-    """‖M c_ij‖ for all pairs and each linear map M, in the exact head-Gram form (see the top of this file).
+    """‖M c_ij‖ for all pairs of a block and each M of the maps, in the exact head-Gram form (see the top of this file).
 
     Where the heads' vectors cancel, the entry is computed from the vectors themselves, in float64. The working memory
     is about 10 MB and does not grow with the pairs.

@@ -26,7 +26,7 @@ class ByHead:
 
 
 def norm_shares(alpha: Tensor, lengths: Tensor) -> Tensor:
-    """(H, S, K) ‖αf(x)‖ ÷ its sum over the row, of weights (H, S, K) and ‖f(x)‖ (H, K); a row of zeros stays one."""
+    """(H, S, K) ‖αf(x)‖ ÷ its sum over the row, of alpha (H, S, K), lengths ‖f(x)‖ (H, K); a row of zeros stays one."""
     return shares(alpha * lengths.to(alpha.dtype)[:, None])
 
 
@@ -66,7 +66,7 @@ def even(trace: Trace, names: Sequence[str] = ATLAS_NAMES) -> Tensor:
 
 
 def joined(groups: Sequence[ByHead]) -> ByHead:
-    """Groups of a layer's heads as all of them."""
+    """The `groups` of a layer's heads as all of them."""
     return _concatenated(groups, 1)
 
 
@@ -87,7 +87,7 @@ def of_heads(
 def steps_of_heads(
     here: Here, layer: int, heads: slice, by: str, names: Sequence[str] = ATLAS_NAMES, roles: Roles | None = None
 ) -> Steps[ByHead]:
-    """`of_heads`, which yields after some rows."""
+    """`of_heads` (names: of STATISTICS), which yields after some rows."""
     roles = roles or Roles.of(here())
     lengths = norms.transformed_norm(here(), layer) if by == "norm" else None
     n = here().n_tokens

@@ -10,20 +10,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.vocabulary import CATEGORIES
 from ..errors import InputError
 from ..trace.trace import Trace
 from .norms import transformed_norm
 from .ranks import spearman
 from .received import received
-
-if TYPE_CHECKING:
-    import pandas
 
 NAMES = tuple(CATEGORIES)
 
@@ -131,14 +128,12 @@ def cancelling(
     return Cancelling(torch.tensor(pooled, device="cpu"), within)
 
 
-def table(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None = None) -> pandas.DataFrame:
+def table(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None = None) -> pd.DataFrame:
     """One row per layer and kind of token: layer, category, tokens, attention, norm, length, rho, rho_heads.
 
     attention, norm, length: see `Shares`. rho: Spearman's ρ of α and ‖f(x)‖ within heads, mean over the layer's heads
     that have one, one point per query and key; rho_heads: how many heads those are.
     """
-    import pandas
-
     every_trace = _several(traces)
     share, rho = shares(every_trace, punctuation), cancelling(every_trace, punctuation).within
     rows = [
@@ -156,7 +151,7 @@ def table(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None =
         for k, name in enumerate(NAMES)
         if share.tokens[k]
     ]
-    return pandas.DataFrame(rows)
+    return pd.DataFrame(rows)
 
 
 def _received(trace: Trace, layer: int) -> tuple[Tensor, Tensor]:

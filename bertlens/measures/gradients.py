@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, ModelError, check_name
 from ..run.backward import context_gradients
 from ..trace.trace import Trace
 
@@ -50,8 +50,7 @@ class Gradients:
         of tokens. Over a corpus, average either. normalize: each layer divided by its L2 norm, as the authors do
         before they compare layers; a layer without importance stays 0. Raises SelectionError for another `per`.
         """
-        if per not in PER:
-            raise SelectionError(f"no importance per {per!r}: there are {', '.join(PER)}")
+        check_name(per, PER, "importance per")
         rows = []
         for layer, g in enumerate(self.contexts):
             context = self.trace.context(layer).unflatten(1, (len(g), -1)).transpose(0, 1)
@@ -75,13 +74,12 @@ def gradients(trace: Trace, labels: Any = None, *, loss: Loss | None = None) -> 
     if (labels is None) == (loss is None):
         raise InputError("give labels= for the model's own loss, or loss= as a function of the model's output")
     values = trace.value(0)  # says why where there are none
-    assert trace.model is not None
     trace.check_unchanged()
     inputs = trace.inputs()
     if labels is not None:
         target = torch.as_tensor(labels, device=values.device)
         inputs["labels"] = target if target.ndim and target.shape[0] == 1 else target[None]
-    value, context = context_gradients(trace.model, inputs, trace.n_layers, loss or _model_loss, trace.changes)
+    value, context = context_gradients(trace.borrowed, inputs, trace.n_layers, loss or _model_loss, trace.changes)
     return Gradients(trace, value, [g[0].to(values.dtype).transpose(0, 1) for g in context])
 
 

@@ -15,7 +15,7 @@ ERRORS = 2.5  # standard errors of the sample within which it is looked for
 
 
 def k90(rows: Tensor, share: float = ROW_SHARE) -> Tensor:
-    """(...) int64 in [1, K]: the least number of keys that hold `share` of a row of (..., K), to 1e-6; K where none do.
+    """(...) int64 in [1, K]: the least number of keys that hold `share` of rows (..., K), to 1e-6; K where none do.
 
     The size of the metastable state of Ramsauer et al. 2021, as Bonino et al. 2025 draw it per head.
     """

@@ -7,7 +7,7 @@ from importlib import import_module
 from torch import Tensor
 
 from ..base.vocabulary import LAYER_MAPS
-from ..errors import ModelError, SelectionError, excerpt
+from ..errors import ModelError, check_name
 from ..trace.trace import Trace
 from .offers import offers
 
@@ -17,13 +17,11 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Tensor:
 
     Raises SelectionError for a name that does not exist, ModelError where the trace does not offer the map.
     """
-    if kind not in LAYER_MAPS:
-        raise SelectionError(f"no layer map {excerpt(kind)}: there are {', '.join(LAYER_MAPS)}")
+    check_name(kind, LAYER_MAPS, "layer map")
     if (needs := LAYER_MAPS[kind].needs) and (reason := offers(trace)[needs]):
         raise ModelError(reason)
     function = LAYER_MAPS[kind].function
     if isinstance(function, str):
         module, name = function.split(":")
         function = getattr(import_module(f"bertlens.measures.{module}"), name)
-    values: Tensor = function(trace, layer).float().contiguous()
-    return values
+    return function(trace, layer).float().contiguous()

@@ -35,7 +35,7 @@ class Leading:
     """The largest singular values, and the effective rank of the whole matrix (see `Spectrum`)."""
 
     values: Tensor  # (n,) float64, the largest first
-    effective_rank: float
+    effective_rank: float  # in [1, rank]
     exact: bool  # all values, not the leading ones
 
 

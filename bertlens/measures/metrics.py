@@ -42,8 +42,8 @@ Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> 
 class Metric:
     """A named number of a model's output. `flat`: it begins at its extreme, so that it has no first-order change."""
 
-    name: str
-    unit: str
+    name: str  # in words
+    unit: str  # "nats", "0 to 1", "cosine", ...
     bind: Callable[[Trace], Read]  # of the original run
     flat: bool = False
     # the one token whose answer is read; None where it is the text's
@@ -98,7 +98,8 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
 def label(name: str | int, position: int | None = None) -> Metric:
     """A class's logit. name: as the model's config writes it, or its number; position: of token classifiers.
 
-    Once it is used on a run: raises ModelError for a model without classes, InputError for a class that it has not.
+    Once it is used on a run: raises ModelError for a model without classes, InputError for a class that it has not,
+    SelectionError for a position that is not there.
     """
 
     def bind(trace: Trace) -> Read:
@@ -183,7 +184,7 @@ def divergence(position: int | None = None) -> Metric:
     """KL(before ‖ after) of the answer, in nats ≥ 0: of the words at a mask, or of the classes.
 
     position: a mask of several, or a token of token classifiers. Raises ModelError, once it is used on a run, where the
-    model gives no one distribution.
+    model gives no one distribution, SelectionError for a position that is not there.
     """
 
     def bind(trace: Trace) -> Read:
@@ -281,9 +282,8 @@ def _position(trace: Trace, position: int | None) -> int:
 
 def token_id(trace: Trace, token: str | int, position: int) -> int:
     """A token of the vocabulary at a position, by its name there (`answer_words`) or its id."""
-    assert trace.model is not None
     if not isinstance(token, str):
-        check_index(token, trace.model.vocabulary_size, "token")
+        check_index(token, trace.borrowed.vocabulary_size, "token")
         return int(token)
     number = word_number(trace, token, position)
     if number is None:

@@ -80,7 +80,7 @@ class Draws(NamedTuple):
     """What random vectors give: 90 % of the draws lie from `low` to `high`."""
 
     low: float
-    median: float
+    median: float  # of the draws
     high: float
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import ModelError, SelectionError, check_index
@@ -25,9 +26,6 @@ from ..run.interventions import Run, wrapped
 from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from .answer_words import namer
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = tuple[Any, ...]
 UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "−distance", "manhattan": "−distance"}
@@ -70,26 +68,24 @@ def is_sparse(trace: Trace) -> bool:
 
 def masked(trace: Trace) -> list[int]:
     """Positions of mask tokens. Raises ModelError where the text has none."""
-    assert trace.model is not None
-    mask = getattr(trace.model.tokenizer, "mask_token_id", None)
+    mask = getattr(trace.borrowed.tokenizer, "mask_token_id", None)
     if mask is None:
         raise ModelError(phrases.NO_MASK_TOKEN.format(model=trace.model_name))
     positions = (trace.input_ids == mask).nonzero()[:, 0].tolist()
     if not positions:
-        raise ModelError(phrases.NOTHING_MASKED.format(mask=trace.model.tokenizer.mask_token))
+        raise ModelError(phrases.NOTHING_MASKED.format(mask=trace.borrowed.tokenizer.mask_token))
     return [int(position) for position in positions]
 
 
 def words_of(output: Any) -> Any:
-    """(1, S, V) logits over the vocabulary; None where there are none, as of a discriminator (ELECTRA's)."""
+    """(1, S, V) logits over the vocabulary, of a model's output; None where there are none, as of a discriminator."""
     logits = output.get("prediction_logits", output.get("logits"))
     return logits if logits is not None and logits.ndim == 3 else None
 
 
 def labels_of(trace: Trace) -> list[str]:
     """The names of the classes, in the order of the logits."""
-    assert trace.model is not None
-    config: Any = trace.model.base.config
+    config: Any = trace.borrowed.base.config
     count = int(trace.record.output.logits.shape[-1])
     names = config.id2label or {}
     return [str(names.get(n, n)) for n in range(count)]
@@ -106,20 +102,18 @@ def chances(trace: Trace, logits: Tensor) -> Tensor | None:
     The softmax, or where the model was trained for several labels at once the logistic of each, as it is of the score
     of a cross-encoder that has it for its activation.
     """
-    assert trace.model is not None
     if one_of(trace):
         return logits.double().softmax(-1)
-    several = getattr(trace.model.base.config, "problem_type", None) == "multi_label_classification"
-    return logits.double().sigmoid() if several or type(trace.model.activation) is torch.nn.Sigmoid else None
+    several = getattr(trace.borrowed.base.config, "problem_type", None) == "multi_label_classification"
+    return logits.double().sigmoid() if several or type(trace.borrowed.activation) is torch.nn.Sigmoid else None
 
 
 def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
-    """The unit of a classifier's answers, and they themselves in each output, (C,) float64.
+    """The unit of a classifier's answers, and they themselves in each of its outputs, (C,) float64.
 
     "score": of a cross-encoder, its activation applied; "probability" where there are some; else "logit".
     """
-    assert trace.model is not None
-    if (activation := trace.model.activation) is not None:
+    if (activation := trace.borrowed.activation) is not None:
         return "score", [activation(output.logits)[0].double() for output in outputs]
     logits = [output.logits[0].double() for output in outputs]
     probabilities = [chance for row in logits if (chance := chances(trace, row)) is not None]
@@ -128,8 +122,7 @@ def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
 
 def one_of(trace: Trace) -> bool:
     """Whether a classifier's outputs are one distribution over its classes."""
-    assert trace.model is not None
-    problem = getattr(trace.model.base.config, "problem_type", None)
+    problem = getattr(trace.borrowed.base.config, "problem_type", None)
     return problem not in ("multi_label_classification", "regression") and trace.record.output.logits.shape[-1] > 1
 
 
@@ -150,8 +143,6 @@ def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.
     as it is ("raw"), "all" does so for every layer. rank counts from 0.
     Raises ModelError where the model gives no such answer, SelectionError for a layer or k that does not exist.
     """
-    import pandas as pd
-
     kind = kind_of(trace)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise SelectionError(f"k {str(k)[:40]} is not a number of answers: choose 1 or more")
@@ -190,8 +181,7 @@ def output_at(trace: Trace, layer: int | None) -> Any:
 
 def states_of(trace: Trace, output: Any) -> Tensor:
     """(S, D) what a text's vector is made of, in the model's output for it: see `model.embedding.Embedder`."""
-    assert trace.model is not None
-    return trace.model.states(output)[0]
+    return trace.borrowed.states(output)[0]
 
 
 def embedding(trace: Trace, states: Tensor) -> Tensor:
@@ -203,18 +193,17 @@ def embedding(trace: Trace, states: Tensor) -> Tensor:
 
 
 def compared(trace: Trace, one: Tensor, other: Tensor) -> Tensor:
-    """0-d the model's similarity of two vectors: of a SentenceTransformer by its own function, else the cosine."""
+    """0-d the similarity of vectors, one and other: of a SentenceTransformer by its own function, else the cosine."""
     return embedder_of(trace).compare(one, other)
 
 
 def embedder_of(trace: Trace) -> Embedder:
     """What makes a vector of a run's states: the encoder's own pooling, or the mean of all tokens."""
-    assert trace.model is not None
-    return trace.model.embedder
+    return trace.borrowed.embedder
 
 
 def requirements(trace: Trace) -> None:
-    """Raises the error that `predictions` would raise, before any work."""
+    """Raises the ModelError that `predictions` would raise, before any work."""
     kind = kind_of(trace)
     if kind == "words":
         masked(trace)

@@ -20,7 +20,7 @@ def ranks(values: ArrayLike | Tensor) -> Tensor:
 
 
 def spearman(x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> float:
-    """Spearman's ρ of two times (n,) values, in [-1, 1]: Pearson's correlation of their ranks.
+    """Spearman's ρ of x and y, (n,) each, in [-1, 1]: Pearson's correlation of their ranks.
 
     NaN for fewer than three, and where one side is constant.
     """

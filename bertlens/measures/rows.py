@@ -36,8 +36,8 @@ class Roles:
     """What the tokens of a text are: boolean masks (K,) of keys, and which pairs belong together."""
 
     square: bool  # queries and keys are the same tokens
-    separator: Tensor
-    special: Tensor
+    separator: Tensor  # [SEP], </s>: the template's behind a text
+    special: Tensor  # all of the template's
     punctuation: Tensor  # exactly "." or ","
     punctuation_all: Tensor  # Unicode P
     pair: bool  # a text of two segments
@@ -142,7 +142,7 @@ class Rows:
     The block's first row is the query `start`, its first column the key `first_key`: weights of other keys are 0.
     """
 
-    values: Tensor
+    values: Tensor  # (H, R, C) in [0, 1]
     roles: Roles
     start: int = 0
     first_key: int = 0
@@ -187,7 +187,7 @@ class Rows:
         return -information(smoothed).sum(-1) - hidden * floor * math.log(floor)
 
     def diagonal(self, offset: int) -> tuple[Tensor, int]:
-        """Σ over the pairs at a distance, ÷ n tokens."""
+        """Σ over the pairs whose key is `offset` tokens after the query (below 0: before it), ÷ n tokens."""
         cells = self.values.diagonal(self.start + offset - self.first_key, 1, 2)
         return cells.sum(-1), self.n if self.roles.square else 0
 
@@ -200,7 +200,7 @@ class Rows:
         return self.received(role).sum(1), self.n if there else 0
 
     def separators(self, from_separators: bool) -> tuple[Tensor, int]:
-        """What the separators' own rows, or the other rows, give to separators."""
+        """What the separators' own rows (from_separators), or the other rows, give to separators."""
         count = int(self.roles.separator.sum()) if self.roles.square else 0
         if count == 0:
             return self.values.new_zeros(len(self.values)), 0
@@ -209,7 +209,7 @@ class Rows:
         return rows, count if from_separators else self.n - count
 
     def of_first(self, entropies: Tensor) -> tuple[Tensor, int]:
-        """Of the first token's row, which other rows have no part in."""
+        """Of `entropies` (H, R) that of the first token's row, which other rows have no part in."""
         return entropies[:, 0] if self.start == 0 else entropies.new_zeros(len(entropies)), 1
 
     def to_first(self) -> tuple[Tensor, int]:
@@ -217,7 +217,7 @@ class Rows:
         return self.values[:, :, : 1 if self.first_key == 0 else 0].sum((1, 2)), self.n
 
     def pairs(self, chosen: Tensor | None) -> tuple[Tensor, int]:
-        """What goes between pairs: a mask (R, C), or few of them as places in the flattened block."""
+        """What goes between the `chosen` pairs: a mask (R, C), or few of them as places in the flattened block."""
         if chosen is None:
             return self.values.new_zeros(len(self.values)), 0
         cells = self.values.flatten(1)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..errors import InputError, check_index
 from ..model.borrowed import Model
 from ..model.families import require_adapter
@@ -22,9 +23,6 @@ from ..trace.trace import Trace
 from .k90 import k90
 
 __all__ = ["k90"]
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_COUNTED = 1e-3  # Bonino et al. count the singular values of the softmax that are at least this
 
@@ -83,8 +81,6 @@ class Spectrum:
 
     def table(self) -> pd.DataFrame:
         """DataFrame(head, rank, effective_rank, stable_rank, top_share) of matrices (H, m, n)."""
-        import pandas as pd
-
         names = ("rank", "effective_rank", "stable_rank", "top_share")
         columns = {name: getattr(self, name).cpu().numpy() for name in names}
         return pd.DataFrame({"head": range(len(self.values)), **columns})
@@ -118,8 +114,6 @@ def layer_spectra(trace: Trace, layer: int) -> pd.DataFrame:
 
     Raises SelectionError for a layer that does not exist, ModelError for a trace without queries.
     """
-    import pandas as pd
-
     tables = [Spectrum.of(x).table().assign(of=name) for name, x in head_vectors(trace, layer).items()]
     return pd.concat(tables)[["head", "of", "rank", "effective_rank", "stable_rank", "top_share"]].reset_index(
         drop=True
@@ -311,8 +305,6 @@ def weights_table(lens: _Borrowing) -> pd.DataFrame:
     that its overlap would be 1 by construction: NaN, as are the two beside it. Raises ModelError for a family without
     an adapter.
     """
-    import pandas as pd
-
     rows: list[dict[str, object]] = []
     for layer in range(_n_layers(lens.borrowed)):
         heads, layer_row = layer_weights(*projections(lens.borrowed, layer))
@@ -357,9 +349,8 @@ def projections(model: Model, layer: int) -> tuple[Tensor, Tensor]:
 def requirements(trace: Trace, layer: int) -> None:
     """Raises the error that spectra of a layer's weights would raise, before any work."""
     adapter, module = trace.layer_module(layer)
-    assert trace.model is not None
     for find in (adapter.query_projection, adapter.key_projection):
-        trace.model.check_plain(find(module))
+        trace.borrowed.check_plain(find(module))
 
 
 def weights_of(model: Model, layer: int) -> tuple[Tensor, Tensor]:

@@ -204,7 +204,7 @@ FLAGGED_NAMES = tuple(name for name in SURVEY_NAMES if STATISTICS[name].flags)
 
 
 def fractions(names: Sequence[str], rows: Rows, before: Sequence[Fraction] = ()) -> list[Fraction]:
-    """The statistics of a block of rows, joined with those of the blocks before."""
+    """The statistics `names` of a block of rows, joined with those of the blocks before."""
     sums: list[Fraction] = []
     for name in names:
         function = STATISTICS[name].function
@@ -220,5 +220,5 @@ def fractions(names: Sequence[str], rows: Rows, before: Sequence[Fraction] = ())
 
 
 def means(totals: Sequence[Fraction]) -> Tensor:
-    """float32 (H, names) numerators by denominators, NaN where there are no such tokens or pairs."""
+    """float32 (H, names) numerators by denominators of `totals`, NaN where there are no such tokens or pairs."""
     return torch.stack([numerator.float() / (denominator or torch.nan) for numerator, denominator in totals], -1)

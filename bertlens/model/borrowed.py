@@ -72,13 +72,11 @@ class Model:
     @property
     def _table(self) -> Tensor:
         weight = self.embedding.weight
-        table: Tensor = weight() if callable(weight) else weight
-        return table
+        return weight() if callable(weight) else weight
 
     def states(self, output: Any) -> Tensor:
         """(N, S, D) what a text's vector is made of, in the model's output."""
-        states: Tensor = output[self.embedder.output_name]
-        return states
+        return output[self.embedder.output_name]
 
     def locked(self) -> AbstractContextManager[None]:
         """Holds what a run changes: all configs of the model."""

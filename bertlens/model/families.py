@@ -35,18 +35,18 @@ class Adapter:
     is seen where the next LayerNorm takes it in).
     """
 
-    family: str
-    post_ln: bool
+    family: str  # its name in messages
+    post_ln: bool  # each LayerNorm stands behind its residual
     layers: Callable[[nn.Module], Sequence[nn.Module]]  # in the order they run: a shared layer appears once per run
     embeddings: Get
     attention_tap: Callable[[nn.Module], tuple[nn.Module, str]]
     output_projection: Get  # W_O
-    query_projection: Get
-    key_projection: Get
-    value_projection: Get
+    query_projection: Get  # W_Q
+    key_projection: Get  # W_K
+    value_projection: Get  # W_V
     value_part: int | None  # where q, k, v are fused, in this order: which third of the outputs the values are
     attention_norm: Get  # the LayerNorm that belongs to the attention block
-    mlp_norm: Get
+    mlp_norm: Get  # the LayerNorm that belongs to the MLP
     mlp: Callable[[nn.Module], tuple[nn.Module, ...]]  # the MLP's projections, first the inner ones, the outer one last
     # the rest of the layer: (layer, attention block output, layer input) -> layer output, all (B, S, D)
     rest: Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -84,8 +84,7 @@ def _mobilebert_rest(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> tor
 
 
 def _rest_in_two(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    state: torch.Tensor = layer.output(layer.intermediate(attended), attended)
-    return state
+    return layer.output(layer.intermediate(attended), attended)
 
 
 def _head_third(number: int, bias: str = "") -> Callable[[Any], Any]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.colors import MISSING, NEGATIVE, POSITIVE
+from ..base.dataframes import pd
 from ..errors import InputError
 from ..measures.attribution import CEILING, RANDOM, Attribution
 from .figure import ACCENT, INK, MUTED, axes_or_new, axes_row, beside, color_map, plain, quiet, tokens_on_axes
 from .letters import legible
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @legible
@@ -50,7 +48,7 @@ def attributions(found: Attribution | Sequence[Attribution] | Mapping[str, Attri
     return axes
 
 
-def faithfulness(table: DataFrame, axes: Any = None) -> Any:
+def faithfulness(table: pd.DataFrame, axes: Any = None) -> Any:
     """What `attribution.faithfulness` found: a dot for every ranking, comprehensiveness left, sufficiency right.
 
     The band is the mean of the random rankings ± 2 standard errors, the dashed line the greedy ceiling. Behind each

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base import colors
+from ..base.dataframes import pd
 from ..base.vocabulary import GATES
 from ..errors import InputError
 from .figure import axes_or_new, centered, layers_on_axis, legend, quiet
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # colour and hatch: with the letter told apart without colour
 _HATCHES = {

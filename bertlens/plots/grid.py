@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from ..base.vocabulary import LAYER_MAPS, MEASURES, PAIR_FILTERS, UNITS
-from ..errors import SelectionError, check_index, excerpt
+from ..errors import SelectionError, check_index, check_name
 from ..measures import norms
 from ..measures.layer_maps import layer_map as map_of_layer
 from ..measures.words import annotation, grouped
@@ -75,10 +75,8 @@ def shown_grid(
     offer.
     """
     for name, value, names in (("measure", measure, MEASURES), ("units", units, UNITS)):
-        if value not in names:
-            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(names)}")
-    if pair_filter not in PAIR_FILTERS:
-        raise SelectionError(f"no pair_filter {excerpt(pair_filter)}: there are {', '.join(PAIR_FILTERS)}")
+        check_name(value, names, name)
+    check_name(pair_filter, PAIR_FILTERS, "pair_filter")
     check_index(layer, trace.n_layers, "layer")
     if layer_map:
         values, measure = map_of_layer(trace, layer, layer_map).cpu().numpy(), "weight"

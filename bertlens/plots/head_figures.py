@@ -84,7 +84,7 @@ def save(axes: Any, path: str | Path, trace: Trace | None = None) -> Path:
     """Write the figure of these axes to a file, its kind by its name (.pdf, .svg, .png at 600 dpi): the path.
 
     Letters stay letters, in embedded fonts that journals take (TrueType). Model, text and versions of `trace` go into
-    the file's metadata. Raises ExportError where the file cannot be written.
+    the file's metadata. Raises InputError for no path, ExportError where the file cannot be written.
     """
     target = as_path(path)
     about = {} if trace is None else {k: v for k, v in provenance(trace).items() if v}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SelectionError, check_index
+from ..errors import check_index, check_name
 from ..trace.trace import Trace
 from .figure import ACCENT, INK, axes_or_new, plain
 from .letters import legible
@@ -36,8 +36,7 @@ def coreference_arcs(
 
     check_index(layer, trace.n_layers, "layer")
     check_index(head, trace.n_heads, "head")
-    if among not in AMONG:
-        raise SelectionError(f"no candidates {among!r}: there are {', '.join(AMONG)}")
+    check_name(among, AMONG, "candidates")
     answers = [(mention, window.right(mention)[0]) for mention in window.mentions]
     answers = [(mention, earlier) for mention, earlier in answers if earlier]
     axes = axes_or_new(axes, max(4, 0.55 * len(window.words)), 3.2)

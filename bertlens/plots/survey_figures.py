@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.colors import GROUPS
+from ..base.dataframes import pd
 from ..base.quotes import is_right_to_left
 from ..base.vocabulary import phrases
-from ..errors import InputError, SelectionError, check_index
+from ..errors import InputError, check_index, check_name
 from ..measures.categories import NAMES as CATEGORIES
 from ..trace.trace import Trace
 from .figure import ACCENT, INK, MUTED, axes_or_new, beside, layers_on_axis, legend, plain, quiet
 from .letters import legible
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..survey import HeadStats, Sentence
 
 _MARKERS = "os^Dv*PX"
@@ -60,10 +59,10 @@ def heads_by_layer(
     reference: float | None = None,
     axes: Any = None,
 ) -> Any:
-    """One statistic, a point for every head over its layer, a line through the layers' means.
+    """One statistic by its name, a point for every head over its layer, a line through the layers' means.
 
-    reference: a dashed line to compare with, say the mean ln n for entropies (Clark et al. 2019, figure 4). The other
-    arguments and errors as HeadStats.values. Returns the matplotlib axes.
+    reference: a dashed line to compare with, say the mean ln n for entropies (Clark et al. 2019, figure 4). by,
+    average and errors as HeadStats.values. Returns the matplotlib axes.
     """
     values = stats.values(name, by, average)
     axes = axes_or_new(axes, 5.2, 3.4)
@@ -132,7 +131,7 @@ def relation_bars(best: pd.DataFrame, most: int = 25, axes: Any = None) -> Any:
 
 
 def gradients_by_layer(table: pd.DataFrame, axes: Any = None) -> Any:
-    """Mean |dL/dα| by layer and kind of the key, from `survey.attention_gradients`. Clark et al. 2019, figure 3.
+    """Mean |dL/dα| by layer and kind of the key; table: of `survey.attention_gradients`. Clark et al. 2019, figure 3.
 
     Returns the matplotlib axes.
     """
@@ -167,8 +166,7 @@ def parse(
     from ..survey.syntax import DIRECTIONS, NONE, predicted_words, word_attention
 
     check_index(head, trace.n_heads, "head")
-    if direction not in DIRECTIONS:
-        raise SelectionError(f"no direction {direction!r}: there are {', '.join(DIRECTIONS)}")
+    check_name(direction, DIRECTIONS, "direction")
     every_head = predicted_words(word_attention(trace, layer, len(sentence), rows))
     predicted = every_head[DIRECTIONS.index(direction), head].tolist()
     axes = axes_or_new(axes, max(4, 0.55 * len(sentence)), 3.2)

@@ -4,8 +4,9 @@ The claims and the rules of their verdicts stand in claims.py; they were written
 model. A number is computed text by text from the public functions of bertlens, so that it has an interval.
 """
 
-from .cards import Card, Report
+from .cards import Card
 from .claims import CLAIMS, GROUPS, Claim
+from .report_page import Report
 from .report_run import report
 from .report_view import ReportView
 from .rules import CANNOT, DIFFERS, HOLDS, Measured, Rule, verdict

@@ -1,4 +1,4 @@
-"""A report: its cards, as a table, as JSON, as a page; and the card of a task."""
+"""The cards of a report, as a table and as JSON; and the card of a task."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..base.atomic import replacing, text_or_path
-from ..base.paths import as_path
-from ..errors import BertLensError, InputError, SelectionError
+from ..base.atomic import text_or_path
+from ..base.dataframes import pd
+from ..errors import BertLensError, SelectionError
 from ..export import pages
-from ..export.space import SECTION, SpaceSource, read
 from ..lens import Lens
 from ..tasks import Task
 from ..tasks.importance import FEWEST_EXAMPLES
 from .claim import PAPERS, Claim
 from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, census, ends_said, said, turn
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = 1
 TASK_SITES = 4  # heads and MLPs of the card of a task, and as many at random
@@ -65,8 +61,6 @@ class Card:
     @property
     def table(self) -> pd.DataFrame:
         """What the card's chart draws, a column a curve and a row a layer, or a column and a row for each bar."""
-        import pandas as pd
-
         series = self.measured.series
         rows = self.measured.labels or [f"L{layer}" for layer in range(max(map(len, series.values()), default=0))]
         return pd.DataFrame(series, index=rows)
@@ -121,8 +115,8 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Report(SpaceSource):
-    """What papers found, on one model. Made by `bl.report`; cards in the order of the table of claims."""
+class ReportRecord:
+    """What a report says: its cards, in the order of the table of claims, as a table and as JSON."""
 
     lens: Lens = field(repr=False)
     cards: tuple[Card, ...] = field(repr=False)
@@ -135,8 +129,6 @@ class Report(SpaceSource):
     def table(self) -> pd.DataFrame:
         """DataFrame(claim, verdict, value, low, high, n, n_of, chance, unit, found, on, layer, head, because,
         of_training), one row a claim."""
-        import pandas as pd
-
         rows = []
         for card in self.cards:
             record = card.to_dict()
@@ -149,7 +141,7 @@ class Report(SpaceSource):
         return pd.DataFrame(rows)
 
     def claim(self, name: str) -> Card:
-        """The card of a claim. Raises SelectionError for one that is not in the report."""
+        """The card of a claim, by its name. Raises SelectionError for one that is not in the report."""
         for card in self.cards:
             if card.claim.name == name:
                 return card
@@ -206,52 +198,8 @@ class Report(SpaceSource):
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         return text_or_path(text, path)
 
-    def to_html(
-        self, path: str | Path | None = None, *, against: Mapping[str, Any] | None = None, progress: bool = True
-    ) -> str | Path:
-        """One page, 5 MB at most, that needs no network: verdicts, a card a claim, and the heads on one text.
-
-        Returns its text, or `path`, where it was written.
-        against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
-        Raises ExportError where it cannot be written.
-        """
-        from .report_comparison import check
-        from .report_page import page_of
-
-        if against is not None:
-            check(against, "against=")
-        return text_or_path(page_of(self, against, progress), path)
-
-    def to_model_card(self, folder: str | Path) -> Path:
-        """A section of a model card in a folder that is there: model-card.md, the table of all claims in Markdown, and
-        report.png, its picture. Returns where the section is. Raises ExportError where they cannot be written."""
-        from .model_card import attached
-
-        for name, content in attached(self.to_dict(), str(self.to_html(progress=False))).items():
-            with replacing(as_path(folder, "a folder") / name) as out:
-                out.write(content)
-        return as_path(folder) / SECTION
-
-    def _attachments(self, page: Path) -> Mapping[str, bytes]:
-        from .model_card import attached
-
-        return attached(self.to_dict(), read(page))
-
-    def save(self, path: str | Path) -> None:
-        """Write the page (.html) or the numbers (.json), by the name of the file. Raises InputError for another."""
-        kind = Path(path).suffix.lower()
-        if kind not in (".html", ".json"):
-            raise InputError(f"a report is saved as .html or .json, not as {Path(path).name!r}")
-        self.to_html(path) if kind == ".html" else self.to_json(path)
-
     def __repr__(self) -> str:
         return f"Report({self.facts['model']['model']}, {self.facts['corpus']['texts']} texts: {self.said})"
-
-    def _repr_html_(self) -> str:
-        """The cards in a notebook, without styles or scripts, which one that is not trusted drops; no network."""
-        from .report_page import notebook_cards
-
-        return notebook_cards(self)
 
 
 def _verdicts(cards: Sequence[Card]) -> dict[str, int]:

@@ -140,8 +140,7 @@ def _neurons(trace: Trace, layer: int, head: int) -> float:
 
 
 def _norms(trace: Trace, layer: int, sizes: Lengths) -> np.ndarray:
-    lengths: np.ndarray = sizes.of(trace, layer, trace.head_context(layer)).mean(-1).cpu().numpy()
-    return lengths
+    return sizes.of(trace, layer, trace.head_context(layer)).mean(-1).cpu().numpy()
 
 
 def _layer_change(before: torch.Tensor, after: torch.Tensor) -> float:

@@ -44,8 +44,7 @@ def read(path: str | Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         record = None
     check(record, str(path))
-    numbers: dict[str, Any] = record
-    return numbers
+    return record
 
 
 def check(record: Any, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The page of a report: verdicts, a card for every claim, and below them the heads on one text, live."""
+"""A report, and its page: verdicts, a card for every claim, and below them the heads on one text, live."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ..base import colors
+from ..base.atomic import replacing, text_or_path
+from ..base.paths import as_path
 from ..base.progress import page_bar
 from ..base.ranking import is_nothing
-from ..errors import BertLensError, ExportError
+from ..errors import BertLensError, ExportError, InputError
 from ..export import html, pages
+from ..export.space import SECTION, SpaceSource, read
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from .cards import HEALTH, RETRIEVAL, Card
+from .cards import HEALTH, RETRIEVAL, Card, ReportRecord
 from .charts import chart
 from .claim import PAPERS, SETUP
 from .excerpt_pairs import NAME
-from .report_comparison import difference, same_texts
+from .model_card import attached
+from .report_comparison import check, difference, same_texts
 from .rules import CANNOT, DIFFERS, HOLDS, census, ends_said, said
-
-if TYPE_CHECKING:
-    from .cards import Report
 
 LIMIT = 5_000_000  # bytes of the page
 SEARCH_LIMIT = 3_000_000  # with the cards of a search
@@ -33,7 +35,7 @@ CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
 GROUNDS = {verdict: colors.VERDICTS["light"][name] for verdict, name in CLASSES.items()}  # white is read on each
 
 
-def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
+def page_of(report: ReportRecord, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
     """The text of the page. Raises ExportError where not even the shortest text fits beside the cards."""
     for text_words in shortened(report.texts):
         trace = _trace(report, text_words)
@@ -67,20 +69,20 @@ def shortened(texts: Sequence[Any]) -> list[Any]:
     return [tuple(" ".join(sentence.split()[:words]) for sentence in sentences) for words in WORDS]
 
 
-def _corpus(report: Report) -> str:
+def _corpus(report: ReportRecord) -> str:
     """See pages.origin: excerpts that come with the package are nobody else's."""
     name = report.facts["corpus"]["name"]
     return ", ".join(filter(None, ("" if name == NAME else name, report.labelled and "labelled examples")))
 
 
-def _trace(report: Report, sentences: tuple[str, ...]) -> Trace | None:
+def _trace(report: ReportRecord, sentences: tuple[str, ...]) -> Trace | None:
     try:
         return report.lens.trace(*sentences, truncation=True)
     except BertLensError:
         return None
 
 
-def cards_of(report: Report, layers: set[int], against: Mapping[str, Any] | None = None) -> str:
+def cards_of(report: ReportRecord, layers: set[int], against: Mapping[str, Any] | None = None) -> str:
     """Everything above the view, as markup; layers: those whose heads the view holds."""
     facts = report.facts
     return pages.render(
@@ -92,12 +94,12 @@ def cards_of(report: Report, layers: set[int], against: Mapping[str, Any] | None
     )
 
 
-def notebook_cards(report: Report) -> str:
+def notebook_cards(report: ReportRecord) -> str:
     """The cards as a notebook shows them: each opens at a click."""
     return pages.render("reportcell.jinja", **_fields(report, set()), edge=colors.NAN)
 
 
-def _fields(report: Report, layers: set[int], against: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _fields(report: ReportRecord, layers: set[int], against: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What page and notebook show of a report."""
     papers, checks, searches = report.groups
 
@@ -158,7 +160,7 @@ def _head(card: Card, layers: set[int]) -> dict[str, str] | None:
     return {"name": f"L{layer}·H{head}", "which": which, "address": link(layer, head) if layer in layers else ""}
 
 
-def _other(card: Card, report: Report, against: Mapping[str, Any]) -> dict[str, str] | None:
+def _other(card: Card, report: ReportRecord, against: Mapping[str, Any]) -> dict[str, str] | None:
     """Another model's number and verdict; on the same texts the difference too. None where it has none."""
     claim = next((claim for claim in against["claims"] if claim["name"] == card.claim.name), None)
     if claim is None:
@@ -189,3 +191,48 @@ def _apart(card: Card, beside: Mapping[str, Any]) -> str:
 def link(layer: int, head: int) -> str:
     """The address of a head in the view below."""
     return "#bertlens=" + quote(json.dumps({"layer": layer, "head": head}, separators=(",", ":")))
+
+
+class Report(ReportRecord, SpaceSource):
+    """What papers found, on one model. Made by `bl.report`; cards in the order of the table of claims."""
+
+    def to_html(
+        self, path: str | Path | None = None, *, against: Mapping[str, Any] | None = None, progress: bool = True
+    ) -> str | Path:
+        """One page, 5 MB at most, that needs no network: verdicts, a card a claim, and the heads on one text.
+
+        Returns its text, or `path`, where it was written.
+        against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
+        Raises ExportError where it cannot be written, InputError for an `against` that is no report.
+        """
+        if against is not None:
+            check(against, "against=")
+        return text_or_path(page_of(self, against, progress), path)
+
+    def to_model_card(self, folder: str | Path) -> Path:
+        """A section of a model card in a folder that is there: model-card.md, the table of all claims in Markdown, and
+        report.png, its picture. Returns where the section is.
+
+        Raises InputError for no path, ExportError where they cannot be written.
+        """
+        for name, content in attached(self.to_dict(), str(self.to_html(progress=False))).items():
+            with replacing(as_path(folder, "a folder") / name) as out:
+                out.write(content)
+        return as_path(folder) / SECTION
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, _corpus(self), False
+
+    def _attachments(self, page: Path) -> Mapping[str, bytes]:
+        return attached(self.to_dict(), read(page))
+
+    def save(self, path: str | Path) -> None:
+        """Write the page (.html) or the numbers (.json), by the name of the file. Raises InputError for another."""
+        kind = Path(path).suffix.lower()
+        if kind not in (".html", ".json"):
+            raise InputError(f"a report is saved as .html or .json, not as {Path(path).name!r}")
+        self.to_html(path) if kind == ".html" else self.to_json(path)
+
+    def _repr_html_(self) -> str:
+        """The cards in a notebook, without styles or scripts, which one that is not trusted drops; no network."""
+        return notebook_cards(self)

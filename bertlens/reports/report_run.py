@@ -27,12 +27,12 @@ from ..text.texts import is_stream
 from ..trace.provenance import model_provenance
 from . import attention_numbers, few_texts, health_numbers, sink_numbers, vector_numbers
 from .attention_passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
-from .cards import Card, Report, task_card
+from .cards import Card, task_card
 from .claim import SETUP
 from .claims import CLAIMS, GROUPS, RETRIEVAL, Claim
 from .excerpt_pairs import NAME, pairs, singles
 from .registry import FEW_MEASURES, MEASURES, layer_count, middle
-from .report_page import LIMIT
+from .report_page import LIMIT, Report
 from .resume_file import PLACES, ResumeFile
 from .rules import Measured, verdict
 from .search_claims import SearchNumbers
@@ -80,7 +80,7 @@ def report(
     The same texts, seed, versions and number of threads give the same numbers. An interrupt (Ctrl-C) ends the pass with
     a warning, and the report is of the texts that were done. Texts that are too long for the model are cut.
     Raises InputError for an empty corpus, one that cannot be read, and weights that are NaN; SelectionError for a
-    claim that does not exist.
+    claim that does not exist; ModelError where the model changes meanwhile.
     """
     if not isinstance(lens, Lens):
         raise InputError(

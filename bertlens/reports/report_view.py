@@ -12,7 +12,7 @@ from ..base.jobs import Job, Stopped
 from ..errors import BertLensError, InputError
 from ..lens import Lens
 from ..survey.corpus import Corpus
-from .cards import Report
+from .report_page import Report
 from .report_run import report
 
 EVERY = 0.2  # seconds between two words about how far it is
@@ -64,7 +64,7 @@ class ReportView(ipywidgets.VBox):
         self._said.value = "stops …"
 
     def wait(self, seconds: float = 1e6) -> Report | None:
-        """The Report, waited for so long (s) at most; None where there is none then. Raises what `bl.report` raises."""
+        """The Report, after so many seconds at most; None where there is none then. Raises what `bl.report` raises."""
         try:
             reports = self._job.made(seconds)
         except Stopped:

@@ -66,10 +66,8 @@ def attention_context(
     """(B, S, H, d) by transformers' sdpa; with a bias that is not written out, so many queries at a time."""
     if not isinstance(position_bias, ScoreBias):
         kwargs["position_bias"] = position_bias
-        context: Tensor = sdpa_attention_forward(
-            module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs
-        )[0]
-        return context
+        kwargs |= {"scaling": scaling, "is_causal": is_causal}
+        return sdpa_attention_forward(module, query, key, value, mask, **kwargs)[0]
     texts, heads, n, _ = query.shape
     step = max(1, WRITTEN_OUT // (texts * heads * n))
     blocks = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..base.dataframes import pd
 from ..errors import InputError
 from ..text.tokenizer import Annotator
 from .anchoring import anchor, translate
@@ -13,8 +14,6 @@ from .domains import domain_of
 from .kmers import KMER, STRIDE, Vocabulary, clean
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..trace.trace import Trace
 
 
@@ -25,7 +24,7 @@ class Mark:
     token: int
     kmer: str  # as the sequence has it, also where the model sees [UNK]
     start: int | None  # nucleotides of the reference gene it lies on, from 0, half open; start == end: inserted whole
-    end: int | None
+    end: int | None  # half open
     residues: tuple[int, int] | None  # first and last reference residue, from 1
     peptide: str  # what its own codons say, read in the sequence's frame
     domain: str  # label of domains.DOMAINS, "" without coordinates
@@ -44,7 +43,7 @@ class Mark:
 class Annotation:
     """One mark per token, and `spans`: runs of tokens in one domain as (label, start_token, end_token), half open."""
 
-    marks: list[Mark]
+    marks: list[Mark]  # in the order of the tokens
     mutations: tuple[str, ...]  # of the whole sequence against the reference, in its order
 
     @property
@@ -67,8 +66,6 @@ class Annotation:
 
     def table(self) -> pd.DataFrame:
         """One row per token: token, kmer, start, end, first_residue, last_residue, peptide, domain, mutations."""
-        import pandas as pd
-
         rows = []
         for mark in self.marks:
             start, end = mark.residues or (None, None)

@@ -21,8 +21,8 @@ LINK = ""  # what is left between two domains
 class Domain:
     """Residues first to last, counted from 1, both included. `source` is "" for what is left between two domains."""
 
-    label: str
-    name: str
+    label: str  # as a mark has it, "RBD"
+    name: str  # in full
     first: int
     last: int
     source: str

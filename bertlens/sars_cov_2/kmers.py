@@ -49,7 +49,7 @@ def windows(sequence: str, shift: int = 0) -> list[str]:
 class Window:
     """One window of the reference spike: nucleotides start to end (half open, counted from 0 at the start codon)."""
 
-    kmer: str
+    kmer: str  # its 12 nucleotides
     start: int
     end: int
 
@@ -58,7 +58,7 @@ class Window:
 class Vocabulary:
     """The k-mers that have a number, and the reference's windows with their coordinates."""
 
-    kmers: tuple[str, ...]
+    kmers: tuple[str, ...]  # in the order of their numbers
     reference: tuple[Window, ...]
     tail: str  # the reference's last nucleotides, which no window reaches
 

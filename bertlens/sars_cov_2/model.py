@@ -24,7 +24,9 @@ POSITIONS = 512
 def build(
     n_kmers: int, labels: list[str], *, width: int = 96, layers: int = 12, heads: int = 12, intermediate: int = 192
 ) -> Any:
-    """A BertForSequenceClassification with fresh weights.
+    """A BertForSequenceClassification with fresh weights, for n_kmers 12-mers and the names `labels` of its classes.
+
+    width, layers, heads: of the stream, a multiple of heads; intermediate: neurons of an MLP.
 
     Attention dropout is 0: on a CPU it is what makes training slow, and unknown k-mers regularise instead (train.py).
     """
@@ -69,7 +71,7 @@ def save(folder: Path, model: Any, vocabulary: Vocabulary) -> None:
 def load(folder: str | Path = SHIPPED) -> tuple[Any, SpikeTokenizer]:
     """(model in float32 and eval mode, tokenizer) of a trained folder, the shipped one by default.
 
-    Raises ModelError where the folder does not hold one.
+    Raises InputError for no path, ModelError where the folder does not hold one.
     """
     from transformers import BertForSequenceClassification
 

@@ -17,7 +17,8 @@ class SpikeTokenizer(PreTrainedTokenizer):
     """[CLS] 12-mers [SEP]; a 12-mer that was in no training sequence is [UNK].
 
     Lower case, white space, a FASTA header and U for T are read as they are meant. Raises InputError for letters that
-    are no nucleotides and for sequences shorter than 12.
+    are no nucleotides and for sequences shorter than 12. vocab_file: a file that `Vocabulary.save` wrote, or give the
+    vocabulary itself; kwargs: of transformers' tokenizers.
     """
 
     vocab_files_names = {"vocab_file": FILE}  # noqa: RUF012 (transformers' own class attribute)
@@ -60,7 +61,7 @@ class SpikeTokenizer(PreTrainedTokenizer):
         return [0] * (len(token_ids_0) + 2) + [1] * second
 
     def annotate(self, sequence: str, n_tokens: int | None = None) -> Annotation:
-        """What each of a sequence's tokens is on the spike; see annotation.annotate_sequence."""
+        """What each of a sequence's tokens is on the spike, of n_tokens where it was cut; see `annotate_sequence`."""
         return annotate_sequence(sequence, self.vocabulary, n_tokens)
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
+from ..base.dataframes import pd
 from ..errors import BertLensError, InputError, ModelError, check_index
 from ..measures import metrics, sources
 from ..measures.attribution import Attribution, linearised
@@ -25,9 +26,6 @@ from ..trace.trace import Trace
 from ..whatif.reruns import check as check_changes
 from .score_difference import Contrast
 from .text_words import TEXTS, TextWords, check_text_name, check_three, subject, unknown_notes
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 ONE_INPUT = (
     "A cross-encoder reads question and passage as one input: a logit is the sum over the words of both. Tokens of the "
@@ -58,34 +56,28 @@ class CrossContrast(Contrast):
         return float(wrong.sum() - right.sum() + w.sum() - r.sum()) - self.difference
 
     @property
-    def norms(self) -> Series:
+    def norms(self) -> pd.Series:
         """None: there are no vectors."""
-        from pandas import Series
+        return pd.Series({}, dtype=float)
 
-        return Series({}, dtype=float)
-
-    def by(self, name: str) -> DataFrame:
+    def by(self, name: str) -> pd.DataFrame:
         """See `Contrast.by`: what each wrote of the logit, in either run. MLPs are parts of their own."""
-        from pandas import DataFrame
-
         check_by(name)
         self.check()
         wrong, right = (_sums(split.rows, name) for split in self._logits)
-        table = DataFrame({"wrong": wrong, "right": right})
+        table = pd.DataFrame({"wrong": wrong, "right": right})
         table["difference"] = table["wrong"] - table["right"]
         return table
 
-    def fetched(self, layer: int, head: int) -> tuple[DataFrame, DataFrame]:
+    def fetched(self, layer: int, head: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Where a head fetched its part of the logit, in the wrong and in the right passage's run: token, at, part.
 
         The parts sum to the head's in `by("head")`. Raises SelectionError for a head that does not exist.
         """
-        from pandas import DataFrame
-
         self.check()
         check_index(layer, self.traces[0].n_layers, "layer")
         wrong, right = (
-            DataFrame(
+            pd.DataFrame(
                 {
                     "token": trace.display_tokens,
                     "at": range(trace.n_tokens),
@@ -218,8 +210,7 @@ def _logit(trace: Trace) -> float:
 
 def _changed(trace: Trace, rows: Sequence[Sequence[Change]]) -> np.ndarray:
     """(n,) float64 the logit of runs of a pair with changes."""
-    assert trace.model is not None
-    logits: torch.Tensor = output_of(trace.model, trace.inputs(len(rows)), Run(rows)).logits
+    logits: torch.Tensor = output_of(trace.borrowed, trace.inputs(len(rows)), Run(rows)).logits
     return logits[:, 0].double().cpu().numpy()
 
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.ranking import is_nothing
 from ..errors import InputError, check_lens, check_number, check_seed, excerpt
 from ..lens import Lens
@@ -21,9 +22,6 @@ from .exact_search import search
 from .pair_scores import pair_scores
 from .passage_limits import PassageLimit
 from .vectors import encoded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEWEST = 30  # pairs of a kind, of which nothing is told below
 SAMPLE = 5000  # texts that sentences and names are looked for in
@@ -167,8 +165,6 @@ def _scores(lens: Lens, edits: Sequence[Edit], batch_size: int, progress: bool) 
 
 def _table(kinds: Sequence[str], edits: Sequence[Edit], scores: np.ndarray) -> EditProbe:
     """The probe of edits with their scores (n, 3)."""
-    import pandas as pd
-
     moves = np.abs(scores[:, 1:] - scores[:, :1])
     of = np.array([edit.kind for edit in edits], dtype=object)
     paraphrases = moves[of == PARAPHRASE, 0]

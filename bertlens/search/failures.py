@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.ranking import ranked
 from ..errors import InputError, check_lens
 from ..lens import Lens
@@ -31,9 +32,6 @@ from .hubs import FOUND, at_least, hubs
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
 from .vectors import PassageVectors, encoded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NONE = "none"  # the kind of a failure for which no rule holds
 
@@ -130,8 +128,6 @@ def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
     shares words with its question that one drawn at random does not, so what cutting costs is told by this one.
     Raises InputError for a table that `failures` did not give.
     """
-    import pandas as pd
-
     if "kinds" not in table.attrs:
         raise InputError("kinds are counted of the table that failures() gave, as it is")
     columns = ["kind", "n", "share", "low", "high", "chance", "p", "p_holm", "finding", "answered", "rule"]
@@ -202,8 +198,6 @@ def _share(holds: np.ndarray) -> float:
 
 def _rows(collection: Collection, lists: RankedLists, failed: Cases, columns: dict[str, np.ndarray]) -> pd.DataFrame:
     """A row a failure; columns: of each rule that could be asked, (F,) bool."""
-    import pandas as pd
-
     right, lines = failed.right[:, 0], failed.queries
     score_wrong = lists.scores[lines, 0]
     score_right = np.array([_score(lists, *pair) for pair in zip(lines.tolist(), right.tolist(), strict=True)])

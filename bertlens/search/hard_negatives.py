@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.atomic import text_file
+from ..base.dataframes import pd
 from ..base.paths import as_path
 from ..errors import InputError, check_number
 from ..export import table_file
 from .collection import Collection
 from .near_duplicates import near_duplicates
 from .ranked_lists import RankedLists
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SPARE = 50  # passages of a question that are looked at beyond as many as are asked for
 ENDINGS = (".parquet", ".jsonl", ".csv")
@@ -98,8 +96,6 @@ def hard_negatives(collection: Collection, lists: RankedLists, n: int = 5, judge
     `near_duplicates`). judged: True for those alone that have a grade, 0.
     Raises InputError for n below 1, without judgements, and where no negative is there.
     """
-    import pandas as pd
-
     n = check_number(n, "n is how many negatives of a question to take,", 1)
     members: dict[str, list[int]] = {}
     for row in np.argsort(collection.passage_order).tolist():

@@ -193,8 +193,7 @@ class CrossRuns(HeadRuns):
         return {source: np.array([sign]) for source, sign in zip(self.inputs(query, passages), signs, strict=True)}
 
     def _read(self, output: Any, inputs: dict[str, Tensor], batch: Sequence[Input]) -> Tensor:
-        logits: Tensor = output.logits[:, :1]
-        return logits
+        return output.logits[:, :1]
 
 
 def head_runs(lens: Lens, query: str, passage: str, batch_size: int) -> HeadRuns:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..errors import InputError, check_number, check_seed
 from ..survey.findings import holm
 from .collection import Collection
 from .ranked_lists import RankedLists
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TEN = 10  # passages of a question that are looked at
 NEAREST = 100  # of which they could have been any
@@ -52,8 +48,6 @@ def hubs(collection: Collection, lists: RankedLists, *, draws: int = 1000, seed:
     Radovanović et al. 2010.
     Raises InputError for draws below 0 and for a seed that is none.
     """
-    import pandas as pd
-
     draws, seed = check_number(draws, "draws is a whole number,", 0), check_seed(seed)
     queries = np.array(collection.judged if collection.grades else range(len(collection.queries)), dtype=np.int64)
     if not len(queries):

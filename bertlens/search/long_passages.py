@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from ..base.dataframes import pd
 from ..text.plain_words import words_of
 from .collection import Collection
 from .failure_rules import ReadingLimit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def long_passages(collection: Collection, limit: ReadingLimit, failures: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -22,8 +18,6 @@ def long_passages(collection: Collection, limit: ReadingLimit, failures: pd.Data
     how many of the failures, a table of `failures.failures`, it is the right passage, and words asked for stand behind
     what is read; NaN without failures. Those that cost most first. attrs: passages, how many there are in all.
     """
-    import pandas as pd
-
     room = limit.room(max(collection.queries, key=len, default=""))
     excerpts = limit.excerpts(collection.passages, room)
     rows = [row for row, text in enumerate(excerpts) if text != collection.passages[row]]

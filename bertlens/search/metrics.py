@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..errors import InputError
 from ..survey.intervals import difference_interval, share_interval
 from .collection import Collection
 from .ranked_lists import RankedLists
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEPTH = 100  # documents: further down nothing counts, so lists of other lengths compare
 GRADED = "graded nDCG@10"
@@ -88,8 +85,6 @@ def by_question(lists: RankedLists, collection: Collection) -> pd.DataFrame:
     A document stands where its best passage does. nDCG with graded gains is there where a grade is above 1. Raises
     InputError where no question has a relevant document.
     """
-    import pandas as pd
-
     if not collection.judged:
         raise InputError("no question has a relevant document, so there is no metric: give relevance")
     judged = {query: collection.relevant(query) for query in collection.judged}
@@ -113,8 +108,6 @@ def table(questions: pd.DataFrame, bm25: pd.DataFrame | None = None) -> pd.DataF
     (difference), and the 95 % interval of that (difference_low, difference_high). attrs: for how many questions a
     relevant document is first ("first") and among the first ten ("ten").
     """
-    import pandas as pd
-
     n = len(questions)
     rows = []
     for measure in questions.columns:

@@ -7,11 +7,12 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.atomic import replacing
+from ..base.dataframes import pd
 from ..base.outputs import signature
 from ..base.paths import as_path
 from ..base.textfile import text_of
@@ -20,9 +21,6 @@ from ..survey.findings import holm_intervals
 from ..survey.intervals import difference_interval
 from .collection import Collection
 from .metrics import MEASURES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = 1
 
@@ -36,8 +34,6 @@ def against(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     good no interval leaves out 0. falls: the interval lies below 0. NaN for one question. Raises InputError where
     questions or measures are not the same.
     """
-    import pandas as pd
-
     if set(before.index) != set(now.index):
         raise InputError("a ranking is compared with another one of the same questions: these are of others")
     measures = [name for name in now.columns if name in before.columns]
@@ -93,8 +89,6 @@ def from_json(path: str | Path, collection: Collection) -> pd.DataFrame:
     Raises InputError for another file, and where questions, judgements or documents are others: texts of passages may
     be, so that what cutting them does can be compared.
     """
-    import pandas as pd
-
     name = Path(path).name
     record = record_of(path)
     check_same(name, record, collection)

@@ -57,8 +57,7 @@ class PassageLimit:
         with resting_state(tokenizer):
             if getattr(tokenizer, "is_fast", False):
                 call = {"add_special_tokens": False, "truncation": False, "padding": False, "verbose": False}
-                spans: list[tuple[int, int]] = tokenizer(text, return_offsets_mapping=True, **call)["offset_mapping"]
-                return spans
+                return tokenizer(text, return_offsets_mapping=True, **call)["offset_mapping"]
             words = re.finditer(r"\S+", text)
             return [word.span() for word in words for _ in tokenizer.tokenize(word.group())]
 

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.progress import bar, is_watched, say
 from ..errors import InputError, check_batch, check_lens, check_number, check_seed
 from ..lens import Lens
@@ -22,9 +23,6 @@ from . import metrics
 from .collection import Collection
 from .head_runs import HeadRuns, HeadSite, Input, head_runs
 from .ranked_lists import RankedLists
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MEASURE = "nDCG@10"
 FEWEST = 20  # questions with a right passage in their list
@@ -65,7 +63,7 @@ class RankingHeads:
     questions: int  # of the second half, whose passages were ranked anew
     failures: int  # of them, whose gap was measured
     tests: int
-    depth: int
+    depth: int  # passages of each question that were ranked anew
     is_whole: bool  # False where it was stopped: then of the questions that were done, perhaps estimates alone
 
     @property
@@ -309,8 +307,6 @@ def _told(
     is_whole: bool,
 ) -> RankingHeads:
     """Means, intervals and tests of what was run."""
-    import pandas as pd
-
     scores = np.array([*of_gaps.values()]).reshape(len(of_gaps), 1 + len(sites), 3)
     gained = scores[:, 1:] - scores[:, :1]  # (failures, n, 3) by each of the three passages
     gap, beside = gained[..., 0] - gained[..., 1], gained[..., 0] - gained[..., 2]

@@ -129,7 +129,7 @@ def collection(
 
 
 def texts(queries: Any, column: Any = None) -> list[str]:
-    """The questions of a source without their ids: a list is counted 1, 2, … in its order.
+    """The questions of a source, `queries`, without their ids: a list is counted 1, 2, … in its order.
 
     For judgements that count the questions of a file which numbers them otherwise, as Cranfield's do.
     """

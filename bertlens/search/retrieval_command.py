@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.arrays_file import about_of
 from ..base.atomic import text_file
+from ..base.dataframes import pd
 from ..base.outputs import check_outputs, sign
 from ..base.shards import Shard
 from ..errors import InputError, check_number
@@ -21,9 +22,6 @@ from .hard_negatives import check_ending
 from .reading import collection, texts
 from .retrieval_run import Retrieval, retrieval
 from .search_page import page
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HEAD = ["query", "question"]  # the first columns of a table
 TRIPLET = ["anchor", "positive", "negative"]
@@ -120,8 +118,6 @@ def question_table(search: Retrieval) -> pd.DataFrame:
 
     `attrs`: "provenance" of the model, and "units" of the measures.
     """
-    import pandas as pd
-
     collection = search.collection
     now = search.by_question
     by_words = metrics.by_question(search.bm25_lists, collection).add_prefix("BM25 ")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.atomic import check_writable, text_file
+from ..base.dataframes import pd
 from ..base.notes import note
 from ..base.paths import as_path
 from ..base.registered import registered
@@ -30,12 +31,9 @@ from .ranked_lists import RankedLists
 from .ranking_heads import RankingHeads, heads
 from .reading import as_id, collection, examples
 from .score_difference import Contrast
-from .search_page import page
+from .search_page import PASSAGES, page
 from .stages import Stages, ranked
 from .vectors_file import mark
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 ENDING = ".vectors.safetensors"
 
@@ -49,8 +47,8 @@ class Retrieval(SpaceSource):
 
     lens: Lens
     collection: Collection
-    stages: Stages
-    first_stage: Lens | None = None
+    stages: Stages  # the ranked lists
+    first_stage: Lens | None = None  # of a cross-encoder: what found the passages that it ranks
     _fingerprint: Fingerprint | None = None  # of the model as it ranked
 
     @property
@@ -64,7 +62,7 @@ class Retrieval(SpaceSource):
         return bm25.bm25(self.collection)
 
     @cached_property
-    def by_question(self) -> DataFrame:
+    def by_question(self) -> pd.DataFrame:
         """A row for each question with a relevant document, a column for each measure. Raises InputError without."""
         self._check_judged()
         return metrics.by_question(self.lists, self.collection)
@@ -74,7 +72,7 @@ class Retrieval(SpaceSource):
         """Word, without case, -> in how many passages it stands: for `Contrast.without(frequencies=)`."""
         return dict(Counter(word for text in self.collection.passages for word in {*words_of(text)}))
 
-    def metrics(self) -> DataFrame:
+    def metrics(self) -> pd.DataFrame:
         """nDCG@10 with binary and with graded gains, MRR, MAP and recall: the mean over questions with its interval,
         beside BM25 on the same questions and the paired difference. See `metrics.table`.
 
@@ -82,7 +80,7 @@ class Retrieval(SpaceSource):
         """
         return metrics.table(self.by_question, metrics.by_question(self.bm25_lists, self.collection))
 
-    def slices(self) -> DataFrame:
+    def slices(self) -> pd.DataFrame:
         """The measures for short and long questions and passages, cut passages, rare words. See `slices.slices`.
 
         Raises InputError without judgements.
@@ -90,7 +88,7 @@ class Retrieval(SpaceSource):
         self._check_judged()
         return slices.slices(self.by_question, self.collection, PassageLimit(self.lens))
 
-    def failures(self) -> DataFrame:
+    def failures(self) -> pd.DataFrame:
         """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failures`.
 
         Raises InputError without judgements.
@@ -101,7 +99,7 @@ class Retrieval(SpaceSource):
             self.lens, self.collection, stages.lists, first_lists=stages.first_lists, vectors=stages.vectors
         )
 
-    def hubs(self) -> DataFrame:
+    def hubs(self) -> pd.DataFrame:
         """How often each passage stands among ten for questions that it is not relevant to. See `hubs.hubs`."""
         return hubs.hubs(self.collection, self.lists)
 
@@ -175,22 +173,20 @@ class Retrieval(SpaceSource):
         self._check_judged()
         return hard_negatives(self.collection, self.lists, n, judged)
 
-    def long_passages(self) -> DataFrame:
+    def long_passages(self) -> pd.DataFrame:
         """What to split: passages that are longer than what the model reads, those first that cost failures most. See
         `long_passages.long_passages`."""
         table = self.failures() if self.collection.judged else None
         return long_passages.long_passages(self.collection, PassageLimit(self.lens), table)
 
-    def ranking(self, query: str | int, k: int = 10) -> DataFrame:
-        """The k best passages of a question, by its id: rank, passage, document, score, grade (NaN where none was
+    def ranking(self, query: str | int, k: int = 10) -> pd.DataFrame:
+        """The k best passages of a question, query its id: rank, passage, document, score, grade (NaN where none was
         given), text. Raises InputError for an id that is not there and a k below 1."""
-        from pandas import DataFrame
-
         at = self._query(query)
         rows = self.lists.passages(at)[: check_number(k, "k is how many passages to list,", 1)].tolist()
         grades = self.collection.grades.get(self.collection.query_ids[at], {})
         documents = [self.collection.documents[row] for row in rows]
-        return DataFrame(
+        return pd.DataFrame(
             {
                 "rank": range(1, len(rows) + 1),
                 "passage": [self.collection.passage_ids[row] for row in rows],
@@ -204,7 +200,7 @@ class Retrieval(SpaceSource):
     def contrast(self, query: str | int, wrong: str | int | None = None, right: str | int | None = None) -> Contrast:
         """Why one passage stands before another for a question: the difference of their scores as exact sums.
 
-        By ids. wrong: the first passage where it is not named; right: the best of those that are relevant.
+        query, wrong, right: ids. wrong: else the first passage; right: else the best of those that are relevant.
         Raises InputError for an id that is not there, and where no relevant passage can be told; ModelError where the
         model has changed since it ranked, or has no contrast.
         """
@@ -219,9 +215,9 @@ class Retrieval(SpaceSource):
             raise InputError(f"passage {excerpt(ids[first])} cannot be laid beside itself: {way}")
         return contrast(self.lens, self.collection.queries[at], texts[first], texts[second])
 
-    def against(self, before: Retrieval | str | Path) -> DataFrame:
-        """Each measure beside that of an earlier run, or of the file that `save` wrote: the paired difference over the
-        same questions with its interval, p by Holm over the measures. See `paired.against`.
+    def against(self, before: Retrieval | str | Path) -> pd.DataFrame:
+        """Each measure beside that of an earlier run (before), or of the file that `save` wrote: the paired difference
+        over the same questions with its interval, p by Holm over the measures. See `paired.against`.
 
         Raises InputError for another collection.
         """
@@ -264,9 +260,12 @@ class Retrieval(SpaceSource):
         finally:
             view.close()
 
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, PASSAGES, bool(page.get("live"))
+
     def explore(self, **options: Any) -> Any:
         """The questions as a view: the worst failures first, why each, what if a word or a head were not there. A
-        RetrievalView, which takes these arguments."""
+        RetrievalView, which takes these options."""
         return registered("retrieval_view")(self, **options)
 
     def _check_judged(self) -> None:

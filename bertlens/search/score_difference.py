@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
 from ..base.vocabulary import phrases
@@ -23,9 +23,6 @@ from ..run.changes import Change
 from ..sentences.encoders import SentenceLens
 from .text_words import TEXTS, TextWords, check_text_name, signed, subject
 from .word_runs import changed, without
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 Tasks = tuple[str | None, str | None]
 WORDS = 2  # of the question that a sentence names
@@ -59,11 +56,11 @@ class Contrast(ABC):
 
     @property
     @abstractmethod
-    def norms(self) -> Series:
+    def norms(self) -> pd.Series:
         """The lengths of the vectors: "query", "wrong", "right". Of cosines they divide; no row of a list is theirs."""
 
     @abstractmethod
-    def by(self, name: str) -> DataFrame:
+    def by(self, name: str) -> pd.DataFrame:
         """What each "layer", "head" or "kind" (word, position, type, heads, MLPs, biases) puts into either score.
 
         Columns wrong, right and their difference, each a split of its own, which sums to the score or the difference.
@@ -71,22 +68,20 @@ class Contrast(ABC):
         """
 
     @property
-    def query(self) -> DataFrame:
+    def query(self) -> pd.DataFrame:
         """The words of the question, in its order: word, at (its first token; −1 of biases), what it puts into the
         score of the "wrong" and of the "right" passage, and the difference. Raises ModelError where there is no sum."""
-        from pandas import DataFrame
-
         words, wrong, right = self._question
         columns = {"wrong": wrong, "right": right, "difference": wrong - right}
-        return DataFrame({"word": words.names, "at": words.places, **columns})
+        return pd.DataFrame({"word": words.names, "at": words.places, **columns})
 
     @property
-    def wrong(self) -> DataFrame:
+    def wrong(self) -> pd.DataFrame:
         """The words of the wrong passage, in its order: word, at, and the part that each puts into its score."""
         return self._passage_list(0)
 
     @property
-    def right(self) -> DataFrame:
+    def right(self) -> pd.DataFrame:
         """The words of the right passage: see `wrong`."""
         return self._passage_list(1)
 
@@ -100,7 +95,8 @@ class Contrast(ABC):
 
         Of the wrong passage the one whose parts there exceed those of the same word in the right passage (0 where it
         lacks it) by most, of the right passage the reverse; of the question that with the largest difference. No text
-        is run for it. Raises ModelError where there is no sum, InputError for a text without words.
+        is run for it. Raises ModelError where there is no sum, InputError for a text without words, SelectionError for
+        another text.
         """
         gains = self._gains(check_text_name(text))
         if not gains:
@@ -187,11 +183,11 @@ class Contrast(ABC):
 
     @abstractmethod
     def scores_without(self, text: str, sets: Sequence[Sequence[int]]) -> np.ndarray:
-        """(n, 2) float64 both scores with each set of tokens of a text seen by no head and left out of pooling."""
+        """(n, 2) float64 both scores, each of the sets of a text's tokens seen by no head and left out of pooling."""
 
     @abstractmethod
     def scores_of(self, text: str, versions: Sequence[str]) -> np.ndarray:
-        """(n, 2) float64 both scores with each other version of a text in its place."""
+        """(n, 2) float64 both scores with each of the versions of a text in its place."""
 
     @abstractmethod
     def scores_changed(self, changes: Sequence[Change]) -> tuple[float, float]:
@@ -206,17 +202,27 @@ class Contrast(ABC):
         n_random: int = 8,
         frequencies: Mapping[str, int] | None = None,
         seed: int = 0,
-    ) -> DataFrame:
-        """Both scores without a word of a text, beside other words of it: see `word_runs.without`."""
+    ) -> pd.DataFrame:
+        """Both scores without a word of a text (side: "query", "wrong", "right"), and without other words of it.
+
+        word: None is the one that the split names (`named_in`), before any run. how: "hidden" or "deleted".
+        A row each, the first with all words: draw ("none", "named" or "asked", "random", "as frequent"), word, times
+        (how often it stands there), the scores wrong and right, their difference, and turned: whether the other passage
+        is first then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the
+        nearest by how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many
+        passages. attrs: "said", a sentence.
+        Raises InputError for a word that the text has not and for frequencies that are no dictionary, SelectionError
+        for another text or way, ModelError where the split names none, or nothing can be hidden.
+        """
         return without(self, word, side, how, n_random=n_random, frequencies=frequencies, seed=seed)
 
-    def rerun(self, *changes: Change) -> DataFrame:
+    def rerun(self, *changes: Change) -> pd.DataFrame:
         """Both scores before and after the same changes of every run: see `word_runs.changed`."""
         return changed(self, changes)
 
     @abstractmethod
     def rewritten(self, query: str | None = None, wrong: str | None = None, right: str | None = None) -> Contrast:
-        """The contrast with other texts in the place of these; what is not given stays, and is not read again.
+        """The contrast with another query, wrong or right text; what is not given stays, and is not read again.
 
         Raises as `contrast`, and ModelError where the model has changed since.
         """
@@ -227,11 +233,9 @@ class Contrast(ABC):
             raise ModelError(f"these scores cannot be split by words: {self.why_not}")
         self.lens.borrowed.check(self._fingerprint)
 
-    def _passage_list(self, number: int) -> DataFrame:
-        from pandas import DataFrame
-
+    def _passage_list(self, number: int) -> pd.DataFrame:
         words = self.words(TEXTS[number + 1])
-        return DataFrame({"word": words.names, "at": words.places, "part": self._passages[number]})
+        return pd.DataFrame({"word": words.names, "at": words.places, "part": self._passages[number]})
 
     def __repr__(self) -> str:
         scores = f"{self.scores[0]:.4f} and {self.scores[1]:.4f}, difference {self.difference:+.4f}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from ..base.dataframes import pd
 from ..errors import BertLensError
 from ..export import pages
 from ..lens import Lens
@@ -17,9 +18,6 @@ from .failures import failure_kinds, failures_said
 from .hubs import RULE, hubs_said
 from .ranking_heads import RankingHeads
 from .score_difference import Contrast
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FAILURES = 200  # with the largest gap
 CONTRASTS = 5  # of these, about two seconds each
@@ -80,8 +78,7 @@ def _kinds(table: pd.DataFrame) -> list[Fields]:
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:
-    records: list[Fields] = table.to_dict("records")
-    return records
+    return table.to_dict("records")
 
 
 def _quality(retrieval: RetrievalTables) -> Fields:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.quotes import isolate
-from ..errors import InputError, excerpt
+from ..errors import InputError, check_name
 from ..survey.findings import holm_intervals
 from ..survey.intervals import group_interval, share_interval
 from ..text.plain_words import words_of
 from .bm25 import passage_frequencies, word_counts
 from .collection import Collection
 from .failure_rules import ReadingLimit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEWEST = 10  # questions in a slice, and outside of it
 OF_QUARTERS = 4 * FEWEST  # questions; of fewer, halves
@@ -39,10 +36,7 @@ def slices(
     inside or outside, are left out. What goes with a slice need not be what makes it so: long questions may be other
     questions. Raises InputError for a measure that is not there.
     """
-    import pandas as pd
-
-    if measure not in questions.columns:
-        raise InputError(f"no measure {excerpt(measure)}: there are {', '.join(questions.columns)}")
+    check_name(measure, questions.columns, "measure", InputError)
     shares = questions[measure].to_numpy()
     groups = [
         (kind, name, inside)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..errors import ModelError, SelectionError, excerpt
 from ..run.changes import Change
 from ..run.forward import output_of
@@ -27,9 +28,6 @@ from ..sentences.token_parts import held_notes, no_sum
 from ..whatif.reruns import check as check_changes
 from .score_difference import Contrast, Tasks
 from .text_words import TEXTS, TextWords, check_text_name, check_three, subject, unknown_notes
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 NO_DISTANCE = "the difference of two distances is no sum over words"
 TIME = "Its pooling reads one token: words are split by what went in, about three forward passes of each text."
@@ -59,23 +57,19 @@ class VectorContrast(Contrast):
         return float((wrong - right).sum()) - self.difference
 
     @property
-    def norms(self) -> Series:
-        from pandas import Series
+    def norms(self) -> pd.Series:
+        return pd.Series({text: float(self._side(text).reading.vector.double().norm()) for text in TEXTS})
 
-        return Series({text: float(self._side(text).reading.vector.double().norm()) for text in TEXTS})
-
-    def by(self, name: str, of: str = "query") -> DataFrame:
+    def by(self, name: str, of: str = "query") -> pd.DataFrame:
         """See `Contrast.by`. of: "query", what the question's run wrote, as each passage's vector reads it: one run, so
         that rows are of the same heads; "passages", what the runs of the passages wrote, as the question reads it."""
-        from pandas import DataFrame
-
         check_by(name)
         if of not in ("query", "passages"):
             raise SelectionError(f"no runs {excerpt(of)}: there are 'query' and 'passages'")
         self.check()
         column = "a" if of == "query" else "b"
         wrong, right = (pair.by(name)[column] for pair in self.pairs)
-        return DataFrame({"wrong": wrong, "right": right, "difference": wrong - right})
+        return pd.DataFrame({"wrong": wrong, "right": right, "difference": wrong - right})
 
     def words(self, text: str) -> TextWords:
         side = self._side(check_text_name(text))
@@ -95,8 +89,7 @@ class VectorContrast(Contrast):
         return self._tokens(0, "b"), self._tokens(1, "b")
 
     def _tokens(self, number: int, side: str) -> np.ndarray:
-        parts: np.ndarray = self.pairs[number].tokens(side, self.of, words=True).to_numpy()
-        return parts
+        return self.pairs[number].tokens(side, self.of, words=True).to_numpy()
 
     def _answers(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
         if self.of == "input":
@@ -108,8 +101,7 @@ class VectorContrast(Contrast):
 
     def _pair_parts(self, number: int) -> np.ndarray:
         """What each pair of a row of the question and one of a passage puts in."""
-        parts: np.ndarray = self.pairs[number].pairs("output", words=True).to_numpy()
-        return parts
+        return self.pairs[number].pairs("output", words=True).to_numpy()
 
     def scores_without(self, text: str, sets: Sequence[Sequence[int]]) -> np.ndarray:
         self.lens.borrowed.check(self._fingerprint)
@@ -145,8 +137,7 @@ class VectorContrast(Contrast):
             side = self._side(text)
             trace = side.trace
             check_changes(trace, changes)
-            assert trace.model is not None
-            states = trace.model.states(output_of(trace.model, trace.inputs(), Run([tuple(changes)])))
+            states = trace.borrowed.states(output_of(trace.borrowed, trace.inputs(), Run([tuple(changes)])))
             vectors.append(self._vectors(side, iter([(states, side.keep[None])])))
         query, *passages = vectors
         wrong, right = (float(self.lens.sentences.similarity(query, vector)[0, 0]) for vector in passages)
@@ -175,11 +166,9 @@ class LateContrast(VectorContrast):
         return ""  # it is a sum, always
 
     @property
-    def norms(self) -> Series:
+    def norms(self) -> pd.Series:
         """None: a text has no vector of its own."""
-        from pandas import Series
-
-        return Series({}, dtype=float)
+        return pd.Series({}, dtype=float)
 
     def words(self, text: str) -> TextWords:
         side = self._side(check_text_name(text))
@@ -190,12 +179,10 @@ class LateContrast(VectorContrast):
         return TextWords.of([*pair.tokens(name, words=True).index], [*units, *([at] for at in added)], own, False)
 
     def _tokens(self, number: int, side: str) -> np.ndarray:
-        parts: np.ndarray = self.pairs[number].tokens(side, words=True).to_numpy()
-        return parts
+        return self.pairs[number].tokens(side, words=True).to_numpy()
 
     def _pair_parts(self, number: int) -> np.ndarray:
-        parts: np.ndarray = self.pairs[number].pairs(words=True).to_numpy()
-        return parts
+        return self.pairs[number].pairs(words=True).to_numpy()
 
     def _vectors(self, side: Side, batches: Iterator[tuple[Tensor, Tensor]]) -> Any:
         reading, encoder = _tokens_of(side), self.lens.sentences
@@ -216,20 +203,18 @@ class SparseContrast(VectorContrast):
 
     pairs: tuple[SparseSimilarity, SparseSimilarity]
 
-    def vocabulary(self) -> DataFrame:
+    def vocabulary(self) -> pd.DataFrame:
         """The words of the vocabulary that the question shares with either passage, those that speak most for the wrong
         one first: word, id, the weights query, wrong and right (0 where a vector lacks it), part_wrong and part_right,
         which sum to the scores, and their difference. Raises ModelError where there is no sum."""
-        from pandas import DataFrame, concat
-
         self.check()
         tables = [pair.words().set_index(["word", "id"])[["weight_a", "weight_b", "part"]] for pair in self.pairs]
-        table = concat(tables, axis=1, keys=TEXTS[1:]).fillna(0.0)
+        table = pd.concat(tables, axis=1, keys=TEXTS[1:]).fillna(0.0)
         query = table["wrong"]["weight_a"].where(table["wrong"]["weight_a"] > 0, table["right"]["weight_a"])
         weights = {"query": query, **{name: table[name]["weight_b"] for name in TEXTS[1:]}}
         parts = {f"part_{name}": table[name]["part"] for name in TEXTS[1:]}
         columns = weights | parts | {"difference": parts["part_wrong"] - parts["part_right"]}
-        return DataFrame(columns).sort_values("difference", ascending=False, kind="stable").reset_index()
+        return pd.DataFrame(columns).sort_values("difference", ascending=False, kind="stable").reset_index()
 
     def _is_biased(self, side: Side) -> bool:
         return False

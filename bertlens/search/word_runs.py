@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.quotes import isolate, quotation
 from ..base.ranking import is_nothing
 from ..base.vocabulary import phrases
@@ -22,9 +23,6 @@ from ..sentences.encoders import SentenceLens
 from ..text.display import word_of
 from ..text.encoding import encode
 from .text_words import TEXTS, TextWords, check_text_name, key_of, signed, subject
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 HOW = ("hidden", "deleted")
 NAMED, ASKED, RANDOM, FREQUENT = "named", "asked", "random", "as frequent"
@@ -62,20 +60,8 @@ def without(
     n_random: int = 8,
     frequencies: Mapping[str, int] | None = None,
     seed: int = 0,
-) -> DataFrame:
-    """Both scores without a word of a text (side: "query", "wrong", "right"), and without other words of it.
-
-    word: None is the one that the split names (`Contrast.named_in`), before any run. how: "hidden" or "deleted".
-    A row each, the first with all words: draw ("none", "named" or "asked", "random", "as frequent"), word, times (how
-    often it stands there), the scores wrong and right, their difference, and turned: whether the other passage is first
-    then, by more than rounding. Random are n_random words, drawn by `seed`; as frequent are n_random, the nearest by
-    how often they stand in the text, then by `frequencies`: word, in small letters, -> in how many passages. attrs:
-    "said", a sentence.
-    Raises InputError for a word that the text has not and for frequencies that are no dictionary, SelectionError for
-    another text or way, ModelError where the split names none, or nothing can be hidden.
-    """
-    from pandas import DataFrame
-
+) -> pd.DataFrame:
+    """See `Contrast.without`."""
     if how not in HOW:
         raise SelectionError(f"no way {excerpt(how)} to take a word out: there are {', '.join(map(repr, HOW))}")
     n_random = check_number(n_random, "n_random is how many random words to leave out,", 0)
@@ -93,7 +79,7 @@ def without(
         versions = [_deleted(contrast, side, x) for x in keys]
         scores = contrast.scores_of(side, [contrast.texts[TEXTS.index(side)], *versions])
     by_key = dict(zip(["", *keys], scores, strict=True))
-    table = DataFrame(
+    table = pd.DataFrame(
         {
             "draw": [draw for draw, _ in rows],
             "word": [words.names[words.by_key[x][0]] if x else "" for _, x in rows],
@@ -111,7 +97,7 @@ def without(
     return table
 
 
-def sentence(table: DataFrame, text: str, how: str) -> str:
+def sentence(table: pd.DataFrame, text: str, how: str) -> str:
     """What became of the order without the word, and in how many of the draws beside it."""
     word, (before, after) = table["word"].iloc[1], table["difference"].iloc[:2]
     if is_nothing(before, float(table[["wrong", "right"]].iloc[0].abs().max())):
@@ -128,19 +114,17 @@ def sentence(table: DataFrame, text: str, how: str) -> str:
     return f"{said}; {', '.join(counts)}." if counts else f"{said}."
 
 
-def changed(contrast: Scored, changes: Sequence[Change]) -> DataFrame:
+def changed(contrast: Scored, changes: Sequence[Change]) -> pd.DataFrame:
     """Both scores and their difference "before" and "after": with the same changes in the runs of all texts.
 
     changes: of bertlens.whatif, such as whatif.off(layer, head). Raises SelectionError for a change of certain tokens,
     which are others in each text.
     """
-    from pandas import DataFrame
-
     for change in changes:
         if isinstance(change, Change) and change.names_tokens:
             raise SelectionError(f"{change} is of one text: heads, layers and MLPs can be changed in all three")
     columns = {"before": contrast.scores, "after": contrast.scores_changed(changes)}
-    table = DataFrame(columns, index=["wrong", "right"])
+    table = pd.DataFrame(columns, index=["wrong", "right"])
     table.loc["difference"] = table.loc["wrong"] - table.loc["right"]
     return table
 

@@ -79,8 +79,7 @@ class SentenceEncoder:
     @property
     def model(self) -> nn.Module:
         """The transformers model in it."""
-        model: nn.Module = self.module[0].model
-        return model
+        return self.module[0].model
 
     @property
     def tokenizer(self) -> Any:
@@ -89,8 +88,7 @@ class SentenceEncoder:
     @property
     def limit(self) -> int | None:
         """The most tokens that it reads; it cuts what is longer."""
-        limit: int | None = self.module.max_seq_length
-        return limit
+        return self.module.max_seq_length
 
     @property
     def function(self) -> str:
@@ -110,8 +108,7 @@ class SentenceEncoder:
     @property
     def truncate_dim(self) -> int | None:
         """How many numbers of a vector are kept; None for all."""
-        size: int | None = self.module.truncate_dim
-        return size
+        return self.module.truncate_dim
 
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
@@ -141,8 +138,7 @@ class SentenceEncoder:
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) the object's similarity of vectors (N, E) and (M, E)."""
-        scores: Tensor = self.module.similarity(a, b)
-        return scores
+        return self.module.similarity(a, b)
 
     def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TextReading:
         """One text as the model reads it: caught on its way through the object's own `encode`."""
@@ -312,8 +308,7 @@ def _states(trace: Trace) -> Tensor:
     output = trace.output
     if "last_hidden_state" not in output:
         raise ModelError(f"{trace.model_name} answers with something else than vectors: give Lens its encoder")
-    states: Tensor = output.last_hidden_state[0]
-    return states
+    return output.last_hidden_state[0]
 
 
 Encoder: TypeAlias = SentenceEncoder | PlainEncoder

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..errors import ModelError, SelectionError
 from ..measures.sources import Reading, Stream
 from ..measures.sources.stream import check_finite
@@ -23,9 +24,6 @@ from .inputs import check_by, read_parts
 from .pooling import Modes
 from .text_pair import SIDES, Side, TextPair
 from .token_parts import grouped_sums, read_by
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 KIND = "MultiVectorEncoder"
 AFTER = ("Dense", "Normalize", "Dropout", "MultiVectorMask")  # what may follow on the transformers model
@@ -108,28 +106,24 @@ class LateSimilarity(TextPair):
 
     why_not = ""  # it is a sum, always
 
-    def products(self) -> DataFrame:
+    def products(self) -> pd.DataFrame:
         """(n, m) qᵢ·dⱼ of the tokens that are scored: the cosines, where the model normalises its vectors."""
-        from pandas import DataFrame
+        return pd.DataFrame(self._products.numpy(), index=self._names(0), columns=self._names(1))
 
-        return DataFrame(self._products.numpy(), index=self._names(0), columns=self._names(1))
-
-    def pairs(self, *, words: bool = False) -> DataFrame:
+    def pairs(self, *, words: bool = False) -> pd.DataFrame:
         """(T_a, T_b) what each pair of tokens puts into the number, 0 but at the maximum of each row; it sums to it.
 
         Tokens that are not scored have 0. words: pieces of a word summed, each added token a word of its own.
         """
-        from pandas import DataFrame
-
         rows, cols = ([at for at, is_in in enumerate(reading.scored) if is_in] for reading in self._readings)
         matrix = torch.zeros(*(len(reading.all_ids) for reading in self._readings), dtype=torch.float64, device="cpu")
         for row, best in zip(rows, self._best.tolist(), strict=True):
             matrix[row, cols[best]] = self._products[rows.index(row), best] * self._scale
         units = [self._units(number, words) for number in range(2)]
         names = [self._unit_names(number, side_units) for number, side_units in enumerate(units)]
-        return DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
+        return pd.DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
 
-    def tokens(self, side: str = "a", *, words: bool = False, own: bool = False) -> Series:
+    def tokens(self, side: str = "a", *, words: bool = False, own: bool = False) -> pd.Series:
         """What each token of the query "a" puts in; of the passage "b" what it won. Either sums to the number.
 
         own: the text's own tokens alone, without those of the template, a prompt and a query's expansion.
@@ -143,21 +137,19 @@ class LateSimilarity(TextPair):
         text_side, size = self.sides[number], len(self.sides[number].encoding)
         return sums[[unit[0] < size and text_side.is_of_text(unit) for unit in self._units(number, words)]]
 
-    def matches(self) -> DataFrame:
+    def matches(self) -> pd.DataFrame:
         """For each token of the query its best token of the passage, in the order of the query.
 
         Columns: token and at (its place), best and best_at, cosine of the two vectors, part (the parts sum to the
         number), share = part / number, added (a token that the model put behind the query).
         """
-        from pandas import DataFrame
-
         q, d = (reading.vector.double().cpu() for reading in self._readings)
         best = self._best
         cosines = torch.cosine_similarity(q, d[best], dim=-1)
         terms = self._products[torch.arange(len(q), device="cpu"), best] * self._scale
         places = [[at for at, is_in in enumerate(reading.scored) if is_in] for reading in self._readings]
         names = [self._names(number) for number in range(2)]
-        return DataFrame(
+        return pd.DataFrame(
             {
                 "token": names[0],
                 "at": places[0],
@@ -171,7 +163,7 @@ class LateSimilarity(TextPair):
         )
 
     @torch.no_grad()
-    def by(self, name: str) -> DataFrame:
+    def by(self, name: str) -> pd.DataFrame:
         """What each "layer", "head" or "kind" put into the number, as `Similarity.by`: "a" of the query's run, each
         token read by its best one of the passage, "b" of the passage's, each token by those of the query that it is
         the best one of. Which one is the best is kept, so are norms.
@@ -179,8 +171,6 @@ class LateSimilarity(TextPair):
         Raises ModelError where the model adds tokens to the query, which its run here has not, and like
         `Similarity.by`.
         """
-        from pandas import DataFrame
-
         check_by(name)
         if any(self._readings[0].added):
             raise ModelError(
@@ -193,7 +183,7 @@ class LateSimilarity(TextPair):
             dict(read_parts(Stream(side.trace), _token_reading(side, rows), name))
             for side, rows in zip(self.sides, readers, strict=True)
         ]
-        return DataFrame(dict(zip(SIDES, columns, strict=True)))
+        return pd.DataFrame(dict(zip(SIDES, columns, strict=True)))
 
     @property
     def gap(self) -> float:

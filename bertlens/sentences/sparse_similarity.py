@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
 from ..errors import InputError, ModelError, SelectionError, excerpt
@@ -22,9 +23,6 @@ from .sparse_encoder import SparseReading, SparseTextEncoder
 from .text_pair import SIDES, Side
 from .text_similarity import Similarity
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 NO_INPUT = (
     "a sparse encoder's score is split by the tokens that made the weights, of='output'; .why(word) splits the logit "
     "of one word by what went in"
@@ -32,7 +30,7 @@ NO_INPUT = (
 LISTED = 2  # words that a sentence names
 
 
-def word_vector(lens: SentenceLens, text: str, task: str | None = None) -> DataFrame:
+def word_vector(lens: SentenceLens, text: str, task: str | None = None) -> pd.DataFrame:
     """A text's vector of a sparse encoder, the largest weight first: see `SparseSimilarity.vector`.
 
     task: None, "query" or "document", as in `lens.encode`. Raises ModelError for an encoder of another kind.
@@ -62,7 +60,7 @@ class SparseSimilarity(Similarity):
     def splits(self) -> tuple[str, ...]:
         return () if self._never else ("output",)
 
-    def vector(self, side: str = "a") -> DataFrame:
+    def vector(self, side: str = "a") -> pd.DataFrame:
         """The vector of text "a" or "b": the words whose weight is not 0, the largest first.
 
         Columns: word, id (its place in the vocabulary), weight > 0; token, at: which token made it (of sum pooling the
@@ -71,23 +69,19 @@ class SparseSimilarity(Similarity):
         """
         return _vector(self.sides[self._number(side)])
 
-    def parts(self, side: str = "a") -> DataFrame:
+    def parts(self, side: str = "a") -> pd.DataFrame:
         """(S, K) what each token of a text put into each of the K weights of its vector: columns sum to them."""
-        from pandas import DataFrame
-
         text_side = self.sides[self._number(side)]
         reading = _reading(text_side)
         names = _names(self.lens, reading.words.tolist())
-        return DataFrame(reading.parts.cpu().numpy(), index=text_side.encoding.display_tokens, columns=names)
+        return pd.DataFrame(reading.parts.cpu().numpy(), index=text_side.encoding.display_tokens, columns=names)
 
-    def words(self) -> DataFrame:
+    def words(self) -> pd.DataFrame:
         """The words that both vectors have, the largest part first: the parts sum to the first of `terms`.
 
         Columns: word, id, part, share = part / sum; weight, token, at and expansion of either text, as in `vector`.
         Raises ModelError where the number is no such sum.
         """
-        from pandas import DataFrame
-
         if reason := self._never:
             raise ModelError(f"this similarity cannot be split by words: {reason}")
         tables = [self.vector(side).set_index("id") for side in SIDES]
@@ -102,7 +96,7 @@ class SparseSimilarity(Similarity):
         }
         share = terms / terms.sum()
         return (
-            DataFrame({"word": a["word"], "id": joint, "part": terms, "share": share, **sides})
+            pd.DataFrame({"word": a["word"], "id": joint, "part": terms, "share": share, **sides})
             .iloc[order]
             .reset_index(drop=True)
         )
@@ -153,10 +147,8 @@ class SparseSimilarity(Similarity):
         raise ModelError(NO_INPUT)
 
     @torch.no_grad()
-    def by(self, name: str) -> DataFrame:
+    def by(self, name: str) -> pd.DataFrame:
         """As `Similarity.by`. The quotient of each weight and its logit is kept as the run had it."""
-        from pandas import DataFrame
-
         check_by(name)
         if reason := self._never:
             raise ModelError(f"this similarity cannot be split by {name}: {reason}")
@@ -168,7 +160,7 @@ class SparseSimilarity(Similarity):
             directions = gains * (_reading(partner).vector.double() * self._scale)[reading.words]
             stream = Stream(side.trace)
             columns.append(dict(read_parts(stream, sources.logits_read(side.trace, reading.words, directions), name)))
-        return DataFrame(dict(zip(SIDES, columns, strict=True)))
+        return pd.DataFrame(dict(zip(SIDES, columns, strict=True)))
 
     @property
     def _never(self) -> str:
@@ -207,15 +199,13 @@ def _names(lens: SentenceLens, ids: list[int]) -> list[str]:
     return [names.name(number, True) for number in ids]
 
 
-def _vector(side: Side) -> DataFrame:
-    from pandas import DataFrame
-
+def _vector(side: Side) -> pd.DataFrame:
     reading, tokens = _reading(side), side.encoding.display_tokens
     at = reading.parts.argmax(0)
     words, weights = reading.words.tolist(), reading.vector[reading.words].double()
     order = weights.argsort(descending=True, stable=True).tolist()
     text = {_key(name) for name in _names(side.lens, [*reading.input_ids])}
-    table = DataFrame(
+    table = pd.DataFrame(
         {
             "word": (names := _names(side.lens, words)),
             "id": words,

@@ -110,12 +110,11 @@ class Side:
         trace = self.trace
         if not trace.has_neurons:
             raise ModelError(trace.why_no_neurons)
-        assert trace.model is not None
         size = max(1, TOKENS // trace.n_tokens)
         for start in range(0, len(sets), size):
             batch = sets[start : start + size]
             rows = [tuple(map(Hide, gone)) for gone in batch]
-            states = trace.model.states(output_of(trace.model, trace.inputs(len(batch)), Run(rows)))
+            states = trace.borrowed.states(output_of(trace.borrowed, trace.inputs(len(batch)), Run(rows)))
             keep = self.keep.repeat(len(batch), 1)
             for row, gone in zip(keep, batch, strict=True):
                 row[list(gone)] = False
@@ -128,8 +127,8 @@ class TextPair:
 
     lens: SentenceLens
     value: float  # as the model gives it; distances are less than 0
-    sides: tuple[Side, Side]
-    notes: tuple[str, ...]
+    sides: tuple[Side, Side]  # each text with its run
+    notes: tuple[str, ...]  # sentences on how the texts are read
     _fingerprint: Fingerprint
 
     @property
@@ -165,13 +164,11 @@ class TextPair:
 
     def to_html(self, path: str | Path | None = None) -> str | Path:
         """The view as one page that needs no kernel and no network: its text, or `path`, where it was written."""
-        page: str | Path = self.explore().to_html(path)
-        return page
+        return self.explore().to_html(path)
 
     def to_space(self, folder: str | Path, **options: Any) -> Path:
         """The view as a folder that any host of files takes: `LensWidget.to_space`, which takes these options."""
-        page: Path = self.explore().to_space(folder, **options)
-        return page
+        return self.explore().to_space(folder, **options)
 
     def _words(self, detail: str) -> str:
         words = [f"{type(self).__name__}({self.function} {self.value:.4f}; {detail}.", *self.notes]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.generators import run_to_end
 from ..errors import ModelError, SelectionError, check_number, excerpt
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, Encoder
@@ -17,9 +17,6 @@ from .inputs import NOTE, by_input, check_by, contributions, read_of_input, why_
 from .own_embedder import MANHATTAN_SUM
 from .text_pair import SIDES, Side, TextPair
 from .token_parts import grouped_sums, no_sum, why_not
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 SPLITS = ("output", "input")
 
@@ -41,21 +38,19 @@ class Similarity(TextPair):
         return self._never or why_not(self._encoder)
 
     @property
-    def terms(self) -> Series:
+    def terms(self) -> pd.Series:
         """What the number is a sum of, by name: of a cosine or a dot product itself.
 
         The Euclidean distance has no such sum, its square has: −‖a − b‖² = 2a·b − ‖a‖² − ‖b‖².
         Raises ModelError where there is no sum.
         """
-        from pandas import Series
-
         if reason := self._never:
             raise ModelError(f"this similarity cannot be split by tokens: {reason}")
         a, b = self._sums
         dot = float(a @ b)
         if self.function == EUCLIDEAN:
-            return Series({"2a·b": 2 * dot, "−‖a‖²": -float(a @ a), "−‖b‖²": -float(b @ b)})
-        return Series({"a·b / ‖a‖‖b‖": dot / self._norms} if self.function == COSINE else {"a·b": dot})
+            return pd.Series({"2a·b": 2 * dot, "−‖a‖²": -float(a @ a), "−‖b‖²": -float(b @ b)})
+        return pd.Series({"a·b / ‖a‖‖b‖": dot / self._norms} if self.function == COSINE else {"a·b": dot})
 
     @property
     def gap(self) -> float:
@@ -76,7 +71,7 @@ class Similarity(TextPair):
         output = () if why_not(self._encoder) else ("output",)
         return output if any(map(why_no_input, self.sides)) else (*output, "input")
 
-    def pairs(self, of: str | None = None, *, words: bool = False, progress: bool = True) -> DataFrame:
+    def pairs(self, of: str | None = None, *, words: bool = False, progress: bool = True) -> pd.DataFrame:
         """(S_a, S_b) what each pair of tokens puts into the number; it sums to the first of `terms`.
 
         of="output": tokens of the last layer, exact. Of the cosine, cell (i, j) is wᵢ vⱼ aᵢ·bⱼ / (‖a‖‖b‖), of last
@@ -88,8 +83,6 @@ class Similarity(TextPair):
         words: pieces of a word summed. attrs: "of", "notes" and "gap", the sum of all terms less the model's number.
         Raises ModelError where there is no sum, SelectionError for another `of`.
         """
-        from pandas import DataFrame
-
         of = self.of if of is None else of
         if of not in SPLITS:
             raise SelectionError(f"no split of {excerpt(of)}: there are {', '.join(map(repr, SPLITS))}")
@@ -99,16 +92,16 @@ class Similarity(TextPair):
             side_units = side.units(words)
             names.append([*side.names(side_units), *["bias"] * (rows - size)])
             units.append([*side_units, *[[size]] * (rows - size)])
-        table = DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
+        table = pd.DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
         table.attrs["of"], table.attrs["notes"] = of, [*self.notes, *([NOTE] if of == "input" else [])]
         table.attrs["gap"] = float(matrix.sum()) - float(self.terms.iloc[0]) + self.gap
         return table
 
-    def tokens(self, side: str = "a", of: str | None = None, *, words: bool = False, own: bool = False) -> Series:
+    def tokens(self, side: str = "a", of: str | None = None, *, words: bool = False, own: bool = False) -> pd.Series:
         """What each token of text "a" or "b" puts in, over all of the other text: sums of rows or columns of `pairs`.
 
         own: the text's own tokens alone. The template's, a prompt's and biases have their parts in the whole sum, too.
-        of="input" takes about three forward passes of the text, not one for each token.
+        words: pieces of a word summed. of="input" takes about three forward passes of the text, not one for each token.
         Raises SelectionError for another side.
         """
         if side not in SIDES:
@@ -123,15 +116,13 @@ class Similarity(TextPair):
         of_text = [text_side.is_of_text(unit) for unit in text_side.units(words)]
         return sums[: len(of_text)][of_text]
 
-    def _tokens_of_input(self, number: int, words: bool) -> Series:
-        from pandas import Series
-
+    def _tokens_of_input(self, number: int, words: bool) -> pd.Series:
         self._check_input()
         side, partner = self.sides[number], self.sides[1 - number]
         terms = read_of_input(side, partner.parts.sum(0) * self._scale).cpu()
         units = side.units(words)
         sums = [*(float(terms[unit].sum()) for unit in units), float(terms[-1])]
-        return Series(sums, index=[*side.names(units), "bias"])
+        return pd.Series(sums, index=[*side.names(units), "bias"])
 
     def steps(self) -> Iterator[float]:
         """The work of `pairs("input")` in steps, which yield how much is done, to 1; then it is there at once.
@@ -155,15 +146,13 @@ class Similarity(TextPair):
             raise ModelError(f"this similarity cannot be split by tokens: {reason}")
         self.lens.borrowed.check(self._fingerprint)
 
-    def by(self, name: str) -> DataFrame:
+    def by(self, name: str) -> pd.DataFrame:
         """What each "layer", "head" or "kind" (word, position, type, heads, MLPs, biases) put into the number.
 
         Column "a" is of the first text's vector, read by all of the other's, "b" the reverse; either sums to the first
         of `terms`. What a head or an MLP wrote is the run's own; deviations of the LayerNorms behind it are kept. A
         layer is its heads and its MLP. Raises ModelError where there is no sum, SelectionError for another name.
         """
-        from pandas import DataFrame
-
         check_by(name)
         if reason := self._never:
             raise ModelError(f"this similarity cannot be split by {name}: {reason}")
@@ -171,7 +160,7 @@ class Similarity(TextPair):
         a, b = self._sums
         scale = self._scale
         columns = [dict(contributions(side, v * scale, name)) for side, v in zip(self.sides, (b, a), strict=True)]
-        return DataFrame(dict(zip(SIDES, columns, strict=True)))
+        return pd.DataFrame(dict(zip(SIDES, columns, strict=True)))
 
     @cached_property
     def _inputs(self) -> dict[int, Tensor]:
@@ -214,17 +203,16 @@ class Similarity(TextPair):
             vectors.append(torch.cat(batches))
         return self._encoder.similarity(*vectors).double().cpu()
 
-    def effects(self, k: int = 10) -> DataFrame:
+    def effects(self, k: int = 10) -> pd.DataFrame:
         """The k pairs of words with the largest parts, and the number without each: an experiment beside the split.
 
         A word taken out is seen by no head and left out of the pooling; places of the others stay. Columns: a, b the
         words, part, without_a, without_b, without_both, and own = s − s₋ₐ − s₋ᵦ + s₋ₐ₋ᵦ, what goes only with both.
         Where there is no split, part is NaN and the largest `own` come first. Work: one run per word.
         Raises ModelError for a model that hands out no queries and keys, SelectionError where a token would be left
-        with nothing to look at (a model that reads from left to right, without its first word).
+        with nothing to look at (a model that reads from left to right, without its first word), InputError for a k
+        below 0.
         """
-        from pandas import DataFrame
-
         k = check_number(k, "k is how many pairs of words to name,", 0)
         s, units = self._effects, [side.words for side in self.sides]
         names = [side.names(side_units) for side, side_units in zip(self.sides, units, strict=True)]
@@ -239,7 +227,7 @@ class Similarity(TextPair):
             "without_both": [float(s[i + 1, j + 1]) for i, j in rows],
             "own": [float(joint[i, j]) for i, j in rows],
         }
-        return DataFrame({"a": [names[0][i] for i, _ in rows], "b": [names[1][j] for _, j in rows], **numbers})
+        return pd.DataFrame({"a": [names[0][i] for i, _ in rows], "b": [names[1][j] for _, j in rows], **numbers})
 
     @cached_property
     def _pairs(self) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from ..base.dataframes import pd
 from ..errors import InputError, excerpt
 from ..text.encoding import Encoding
 from ..trace.trace import Trace
@@ -23,8 +24,6 @@ from .mentions import KINDS, Document, Documents, Mention, read_documents
 from .syntax import NONE, word_attention
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 MEASURES = ("earlier", "any")
@@ -76,8 +75,6 @@ class Resolutions:
 
     def scores(self) -> pd.DataFrame:
         """See `coreference_scores`."""
-        import pandas as pd
-
         tables = []
         layers, heads = self.correct.shape[-2:]
         layer, head = (index.ravel() for index in np.indices((layers, heads)))
@@ -112,8 +109,6 @@ class Resolutions:
         (`difference_interval`). Baselines are of the same documents, counted in the same way.
         A row is left out where one of the halves has no such mention.
         """
-        import pandas as pd
-
         names = np.unique(self.document)
         turn = np.random.default_rng(seed).permutation(len(names))
         choosing = np.isin(self.document, names[turn[: len(names) // 2]])
@@ -147,8 +142,7 @@ class Resolutions:
 
     def _right(self, measure: str, among: str) -> np.ndarray:
         """(M, L, H)."""
-        right: np.ndarray = self.correct[:, MEASURES.index(measure), AMONG.index(among)]
-        return right
+        return self.correct[:, MEASURES.index(measure), AMONG.index(among)]
 
     def _baselines(self, measure: str, among: str, member: np.ndarray) -> dict[str, float]:
         of, candidates = MEASURES.index(measure), AMONG.index(among)
@@ -164,7 +158,7 @@ def resolve(
 ) -> Resolutions:
     """Run a corpus through the model and keep whether each head is right about each mention: Resolutions.
 
-    Arguments as for `coreference_scores`, and it raises like it. Takes 4 L·H bytes a mention.
+    window, rows: as for `coreference_scores`, and it raises like it. Takes 4 L·H bytes a mention.
     """
     _check_window(window)
     resolutions: list[dict[str, Any]] = []

@@ -14,13 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.scikit_learn import scikit_learn
-from ..errors import InputError, SelectionError, check_number, check_seed, excerpt
+from ..errors import InputError, check_name, check_number, check_seed
 from .corpus import Corpus, traces
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 VARIANTS = ("mean", "sum", "smoothed", "sqrt")
@@ -48,8 +47,7 @@ def head_distances(
     square root of the mean, in [0, √ln 2], a metric.
     Raises SelectionError for another variant, InputError for an empty corpus or texts that cannot be read.
     """
-    if variant not in VARIANTS:
-        raise SelectionError(f"no variant {excerpt(variant)}: there are {', '.join(VARIANTS)}")
+    check_name(variant, VARIANTS, "variant")
     total, tokens, texts = None, 0, 0
     smoothing = SMOOTHING if variant == "smoothed" else 0.0
     try:
@@ -103,8 +101,6 @@ def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame
     Needs scikit-learn (pip install scikit-learn). Raises InputError for distances that are not square, or do not
     go with n_heads.
     """
-    import pandas as pd
-
     distances, seed = _square(distances), check_seed(seed)
     if len(distances) % check_number(n_heads, "n_heads is how many heads a layer has,", 1, len(distances)):
         raise InputError(f"{len(distances)} heads do not make layers of {n_heads}: n_heads is the heads of one layer")

@@ -85,8 +85,7 @@ def _flags(values: np.ndarray, n: int, mean: np.ndarray, sd: np.ndarray) -> np.n
     of_others = mean - away / (n - 1)
     squares = np.maximum(0, (n - 1) * sd**2 - away**2 * n / (n - 1))
     reach = prediction_width(n - 1) * np.sqrt(squares / (n - 2)) + ROUNDING * np.maximum(1, np.abs(of_others))
-    flags: np.ndarray = np.abs(values - of_others) > reach
-    return flags
+    return np.abs(values - of_others) > reach
 
 
 def _summary(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.dataframes import pd
 from .text_statistics import LABELS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def heads_of(shape: tuple[int, int]) -> dict[str, Any]:
@@ -20,8 +18,6 @@ def heads_of(shape: tuple[int, int]) -> dict[str, Any]:
 
 def gate_shares(counts: np.ndarray, shape: tuple[int, int]) -> pd.DataFrame:
     """DataFrame(layer, head, label, share, one column per gate) of numbers of texts (L, H, labels)."""
-    import pandas as pd
-
     shares = (counts / counts.sum(-1, keepdims=True)).reshape(shape[0] * shape[1], -1)
     head = heads_of(shape) | {"label": np.array(LABELS)[shares.argmax(1)], "share": shares.max(1)}
     return pd.DataFrame(head | {name: shares[:, k] for k, name in enumerate(LABELS)})

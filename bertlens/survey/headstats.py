@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.arrays_file import difference
+from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
-from ..errors import InputError, SelectionError, check_index, check_number, excerpt
+from ..errors import InputError, SelectionError, check_index, check_name, check_number, excerpt
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..measures.statistics import STATISTICS, SURVEY_NAMES
@@ -30,9 +31,6 @@ from .sums import BY, BinSums, added, edges
 from .text_statistics import CATEGORIES, TextStatistics
 from .textlength import LengthBin, bin_of, near_steps, span
 from .top_texts import TopText, TopTexts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _DIGEST = 1 << 64
 NO_TEXTS = "these statistics do not hold the texts with the highest values: run the survey again"
@@ -47,7 +45,7 @@ class HeadStats:
     ‖f(x)‖ and their count, of all texts. What is read is of all texts, long and short; `of_length` is of some.
     """
 
-    provenance: dict[str, Any]
+    provenance: dict[str, Any]  # model, corpus, versions: where the numbers come from
     bins: dict[LengthBin, BinSums] = field(default_factory=dict)
     pieces: dict[str, np.ndarray] = field(default_factory=dict)
     corpus: int = 0  # sum of the texts' hashes
@@ -59,7 +57,10 @@ class HeadStats:
     # --- filling, merging ---
 
     def add(self, trace: Trace, statistics: TextStatistics, item: Item, place: int = -1) -> None:
-        """Count one text in, with its place in the corpus. Raises InputError for a trace of another model's shape."""
+        """Count one text (item) and its statistics in, with its place in the corpus.
+
+        Raises InputError for a trace of another model's shape.
+        """
         shape = statistics.gates.shape
         if self.n_texts and self.shape != shape:
             raise InputError(f"traces of {self.shape} and {tuple(shape)} (layers, heads) do not add up: use one model")
@@ -76,9 +77,8 @@ class HeadStats:
 
     def _count_pieces(self, trace: Trace, lengths: np.ndarray) -> None:
         """lengths (S, L)."""
-        assert trace.model is not None
         if not self.pieces:
-            size = trace.model.vocabulary_size
+            size = trace.borrowed.vocabulary_size
             self.pieces = dict(zip(PIECES, (np.zeros((size, lengths.shape[1])), np.zeros(size)), strict=True))
         ids = trace.input_ids.cpu().numpy()
         for name, values in zip(PIECES, (lengths, np.array(1.0)), strict=True):
@@ -110,7 +110,7 @@ class HeadStats:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def with_items(self, batch: HeadStats, numbers: list[int]) -> HeadStats:
-        """These statistics and those of some more texts of the same corpus, at these places in it."""
+        """These statistics and those of a batch of texts of the same corpus, numbers: of their places in it."""
         merged = self + batch
         merged.shard = self.shard
         if self.shard is not None:
@@ -207,12 +207,12 @@ class HeadStats:
         )
 
     def values(self, name: str, by: str = "weight", average: str = "text") -> np.ndarray:
-        """(L, H) one statistic of every head; NaN where no text has it. Arguments and errors as for `table`."""
+        """(L, H) the statistic `name` of every head; NaN where no text has it. by, average, errors: as for `table`."""
         at = self._index(name, by)
         return self._mean(by, average)[at]
 
     def spread(self, name: str, by: str = "weight") -> np.ndarray:
-        """(L, H) standard deviation (n − 1) of a statistic from text to text; NaN where fewer than two texts have it.
+        """(L, H) standard deviation (n − 1) of the statistic `name` over texts; NaN where fewer than two texts have it.
 
         Most of it is length where the texts are not of one: see `of_length`.
         """
@@ -232,7 +232,7 @@ class HeadStats:
         return self._total(f"{by}.text_count")
 
     def distribution(self, name: str, by: str = "weight") -> tuple[np.ndarray, np.ndarray]:
-        """How a statistic is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
+        """How the statistic `name` is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
         at = self._index(name, by)
         return edges(name), reduce(add, (tally.counts(by, at) for tally in self._tallies))
 
@@ -248,14 +248,12 @@ class HeadStats:
     def texts(self, name: str, layer: int, head: int, by: str = "weight") -> pd.DataFrame:
         """DataFrame(value, text, text_pair ("" for none), tokens, place, whole): the texts in which a head has it most.
 
-        At most five, all different, the highest value first; of any length, which nearly every statistic follows. Of a
-        text its first 500 characters; `whole` says that they are all, so that it can be run again. place: in its
-        corpus, from 0. `attrs["texts"]`: of how many texts that have the statistic.
+        name: of a statistic. At most five, all different, the highest value first; of any length, which nearly every
+        statistic follows. Of a text its first 500 characters; `whole` says that they are all, so that it can be run
+        again. place: in its corpus, from 0. `attrs["texts"]`: of how many texts that have the statistic.
         Raises SelectionError for what does not exist, InputError where no texts are kept: with
         `head_stats(..., texts=False)`, and of some lengths (`of_length`).
         """
-        import pandas as pd
-
         at, (layers, heads) = self._index(name, by), self.shape
         check_index(layer, layers, "layer")
         check_index(head, heads, "head")
@@ -278,8 +276,6 @@ class HeadStats:
         with the units, and where the numbers come from.
         Raises SelectionError for another `by` or `average`, InputError where there are no texts or no norms.
         """
-        import pandas as pd
-
         self._check_by(by)
         means = self._mean(by, average)
         table = pd.DataFrame(heads_of(self.shape) | {name: means[k].ravel() for k, name in enumerate(SURVEY_NAMES)})
@@ -296,8 +292,6 @@ class HeadStats:
         text; attrs say how many texts of which lengths these are. by_length: one row per head and bin of lengths, with
         its segments, its shortest and longest length in tokens, and its number of texts before the rest.
         """
-        import pandas as pd
-
         if not by_length:
             table = gate_shares(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
             table.attrs = {"texts": self.n_texts, "tokens": self.span, "units": {"share": "share of texts"}}
@@ -319,8 +313,6 @@ class HeadStats:
         input and output; "length …": mean ‖f(x)‖ by kind of token, NaN for kinds that do not occur (tokens weigh the
         same, whatever `average`); "frequency": `frequency_correlation`.
         """
-        import pandas as pd
-
         columns: dict[str, Any] = {"layer": np.arange(self.shape[0])}
         if self._has("mixing.text"):
             mixing = self._mean("mixing", average)
@@ -381,8 +373,7 @@ class HeadStats:
 
     def _index(self, name: str, by: str) -> int:
         self._check_by(by)
-        if name not in SURVEY_NAMES:
-            raise SelectionError(f"no statistic {excerpt(name)}: there are {', '.join(SURVEY_NAMES)}")
+        check_name(name, SURVEY_NAMES, "statistic")
         return SURVEY_NAMES.index(name)
 
     def _check_by(self, by: str) -> None:

@@ -121,7 +121,7 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, 
     """(mean, low, high), each of shape (...), over the first axis of values (n, ...): one value a text, in their unit.
 
     low, high: mean ± t·s/√n, Student's t with n − 1 degrees of freedom, s with n − 1: where the mean over all such
-    texts lies, texts drawn independently; in 95 of 100 cases. It says nothing about other heads or models.
+    texts lies, texts drawn independently; in `level` of all cases. It says nothing about other heads or models.
     Raises InputError for fewer than two values, and for NaN and Inf.
     """
     values = np.asarray(values, dtype=float)
@@ -157,16 +157,14 @@ def freedom(values: np.ndarray) -> np.ndarray:
 
 
 def _half(values: np.ndarray, degrees: float | np.ndarray, level: float) -> np.ndarray:
-    half: np.ndarray = student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
-    return half
+    return student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
 
 
 def student(degrees: float | np.ndarray, level: float) -> np.ndarray:
     """Within how many standard errors `level` of Student's t distribution lies."""
     from scipy.special import stdtrit
 
-    ends: np.ndarray = stdtrit(degrees, (1 + level) / 2)
-    return ends
+    return stdtrit(degrees, (1 + level) / 2)
 
 
 def prediction_width(n: int) -> float:
@@ -180,7 +178,8 @@ def prediction_width(n: int) -> float:
 def mean_text(values: ArrayLike, digits: int = 2, most: float = math.inf) -> str:
     """The `mean_interval` of one value a text, values (n,), for people: "0.52 [0.44, 0.60]". Raises as it does.
 
-    most: the largest size that such a value can have, 1 for a correlation; the interval ends there at the latest.
+    digits: after the point. most: the largest size that such a value can have, 1 for a correlation; the interval ends
+    there at the latest.
     """
     ends = (float(np.clip(x, -most, most)) for x in mean_interval(values))
     mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in ends)  # + 0.0: no "-0.00"

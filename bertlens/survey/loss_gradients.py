@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from ..base.dataframes import pd
 from ..base.notes import note
 from ..errors import InputError, ModelError, check_index, check_lens, excerpt
 from ..measures import categories
@@ -27,8 +28,6 @@ from .corpus import Corpus, Numbered, numbered, size, windows
 from .text_statistics import CATEGORIES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 
@@ -61,8 +60,6 @@ def attention_gradients(
     Raises InputError for texts that cannot be read, labels that do not fit, an empty corpus; ModelError for a model
     without a loss, or of a family that does not use the attention interface.
     """
-    import pandas as pd
-
     objective = _objective(lens, labels, loss)
     if objective == "loss given":
         batch_size = 1

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.dataframes import pd
 from ..base.notes import note
 from ..errors import InputError, check_lens
 from .corpus import check_limit
@@ -20,8 +21,6 @@ from .syntax import word_attention
 from .treebank import ROOT, Sentence, Treebank, read_treebank
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 STEPS = 60
@@ -39,8 +38,6 @@ def attention_probe(lens: Lens, treebank: Treebank, *, limit: int | None = None)
     limit: only the first so many sentences. Clark et al. 2019, section 5 and table 3 (theirs: Penn Treebank, roots
     count). Raises InputError for what is no treebank, and for fewer than two sentences.
     """
-    import pandas as pd
-
     check_lens(lens)
     sentences = list(itertools.islice(read_treebank(treebank), check_limit(limit)))
     triples = [

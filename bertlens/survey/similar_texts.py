@@ -6,11 +6,11 @@ Length alone explains most of what differs from text to text: R² .8 to .9 for e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from ..base.dataframes import pd
 from ..errors import InputError, SelectionError
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ..trace.trace import Trace
@@ -20,9 +20,6 @@ from .intervals import FEWEST_TEXTS, prediction_width
 from .sums import BY
 from .text_statistics import TextStatistics, text_statistics
 from .textlength import segments_of, span
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -105,8 +102,6 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     by: "weight" or "norm". Raises SelectionError for another, InputError for statistics of another shape, and where
     there are no norms.
     """
-    import pandas as pd
-
     if (trace.n_layers, trace.n_heads) != stats.shape:
         raise InputError(f"statistics of {stats.shape} (layers, heads) say nothing of a trace of another model")
     text = similar_texts(stats, trace, text_statistics(trace), by)

@@ -86,8 +86,7 @@ class BinSums:
         if self._has_all(by):
             return _bin_counts(self.values[by][:, k], SURVEY_NAMES[k])
         layers, heads, _ = self.sums["gates"].shape
-        bins: np.ndarray = self.sums.get(f"{by}.text_bins", np.zeros((len(SURVEY_NAMES), layers, heads, BINS)))[k]
-        return bins
+        return self.sums.get(f"{by}.text_bins", np.zeros((len(SURVEY_NAMES), layers, heads, BINS)))[k]
 
     def lower(self, by: str, text: np.ndarray) -> np.ndarray:
         """(2, K, L, H) at least and at most so many texts have a lower value than this one's (K, L, H), float32.

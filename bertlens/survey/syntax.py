@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError, SelectionError, check_lens, check_number, check_seed, excerpt
 from ..trace.trace import Trace
@@ -25,8 +26,6 @@ from .intervals import share_interval
 from .treebank import ROOT, Sentence, Treebank, read_treebank
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 DIRECTIONS = ("dep->head", "head->dep")
@@ -38,8 +37,8 @@ FEWEST_WORDS = 20  # words that a relation needs for a best head
 
 
 def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -> Tensor:
-    """(H, n, n) float64 attention among the n words of a trace made by trace_words; rows sum to 1 less what goes to
-    special tokens.
+    """(H, n, n) float64 attention among the n_words words of a trace made by trace_words; rows sum to 1 less what goes
+    to special tokens.
 
     Columns of a word's pieces are summed; its rows averaged ("mean"), or the first piece's alone ("first"), or the
     largest of them, scaled so that the whole row sums to 1 ("max", as Clark's released code has it). A word without
@@ -102,7 +101,7 @@ class Decisions:
     head: np.ndarray  # (N,) in the sentence, ROOT for the root
     length: np.ndarray  # (N,) words of the sentence
     possessor: np.ndarray  # (N,) bool: nmod:poss, followed by its mark
-    rows: str
+    rows: str  # see `word_attention`
     skipped: int  # sentences that were too long for the model
 
     @property
@@ -125,15 +124,14 @@ class Decisions:
             yield POSSESSIVE, self.relation == "nmod:poss"
 
     def counted(self, name: str) -> np.ndarray:
-        """(N, 2, L, H) bool what is right for a relation: in the possessive row a possessor's mark predicts for it."""
+        """(N, 2, L, H) bool what is right for a relation (name): in the possessive row what a possessor's mark
+        predicts for it."""
         if name != POSSESSIVE:
             return self.correct
         return np.where(self.possessor[:, None, None, None], self.by_mark, self.correct)
 
     def scores(self) -> pd.DataFrame:
         """See `relation_scores`."""
-        import pandas as pd
-
         tables = []
         _, _, layers, heads = self.correct.shape
         direction, layer, head = np.indices((2, layers, heads)).reshape(3, -1)
@@ -161,9 +159,8 @@ class Decisions:
         over sentences: low is of the held-out words, high the higher one of these and
         of the head named on all sentences, so that the choice is inside. stable: share of `samples` bootstrap draws of
         whole sentences in which the same head was the best again. The fixed offset is the best of 20 on all sentences.
+        Raises InputError for a `samples`, `seed` or `least` that is no such number.
         """
-        import pandas as pd
-
         least = check_number(least, "least is how many words a relation has,", 1)
         samples = check_number(samples, "samples is how many draws to take,", 1, 10**6)
         random = np.random.default_rng(check_seed(seed))
@@ -224,8 +221,7 @@ def held_out(right: np.ndarray, half: np.ndarray) -> np.ndarray:
     right: (m, heads) words that each head finds; half: (m,) bool, neither half empty. Equal heads: the first.
     """
     heads = [int(right[side].sum(0).argmax()) for side in (half, ~half)]
-    hits: np.ndarray = np.where(half, right[:, heads[1]], right[:, heads[0]])
-    return hits
+    return np.where(half, right[:, heads[1]], right[:, heads[0]])
 
 
 def decide(
@@ -238,7 +234,7 @@ def decide(
 ) -> Decisions:
     """Run a treebank through the model and keep whether each head is right about each word: Decisions.
 
-    Arguments as for `relation_scores`, and it raises like it. Takes 4 L·H bytes a word.
+    rows, limit: as for `relation_scores`, and it raises like it. Takes 4 L·H bytes a word.
     """
     _check_rows(rows)
     check_lens(lens)
@@ -310,7 +306,7 @@ def relation_scores(
 def best_heads(
     lens: Lens, treebank: Treebank, *, samples: int = 1000, seed: int = 0, least: int = FEWEST_WORDS, **options: Any
 ) -> pd.DataFrame:
-    """`Decisions.best_heads` of a treebank; `options` as for `relation_scores`."""
+    """`Decisions.best_heads` of a treebank (samples, seed, least: as there); `options` as for `relation_scores`."""
     return decide(lens, treebank, **options).best_heads(samples, seed, least)
 
 

@@ -18,7 +18,7 @@ ROOT = -1
 class Sentence:
     """Words with their heads. Multiword ranges and empty nodes of the file are left out, as in UD's own scoring."""
 
-    words: list[str]
+    words: list[str]  # in their order
     heads: list[int]  # index of each word's head, from 0; ROOT (-1) for the root
     relations: list[str]  # full names, "nmod:poss"
     name: str = ""  # sent_id of the file
@@ -38,7 +38,7 @@ Treebank: TypeAlias = "str | Path | Iterable[Sentence]"
 
 
 def read_treebank(treebank: Treebank) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-U file (.conllu, also .gz), or those given.
+    """The sentences of a treebank: a CoNLL-U file (.conllu, also .gz), or those given.
 
     Raises InputError for a file that is not there or not CoNLL-U.
     """

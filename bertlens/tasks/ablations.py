@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..base.vocabulary import phrases
-from ..errors import InputError, check_number, excerpt
+from ..errors import InputError, check_name, check_number
 from ..run.changes import Change, Mlp, Off, Patch, Resample
 from ..run.forward import output_of
 from ..run.interventions import Run
@@ -49,8 +49,7 @@ class Ablation:
     """One way to take a part out of a text's run, named before anything is measured."""
 
     def __init__(self, name: str, draws: int, lens: Lens, pool: Sequence[Encoding], sites: Sequence[Site], seed: int):
-        if not isinstance(name, str) or name not in ABLATIONS:
-            raise InputError(f"no ablation {excerpt(name)}: there are {', '.join(ABLATIONS)}")
+        check_name(name, ABLATIONS, "ablation", InputError)
         draws = check_number(draws, "resampling takes draws,", FEWEST_DRAWS)
         self.name, self.draws = name, draws if name == "resample" else 1
         self.seed = seed

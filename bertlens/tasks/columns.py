@@ -40,7 +40,8 @@ def columns(
     if isinstance(content, Table):
         check_names(content.names, names, content.source, WAY)
         selection = [*names, *(name for name in optional if name in content.names and name not in names)]
-        table = content.columns(selection, None if content.size is not None else limit)
+        is_stream = content.size is None and not (_is_path(examples) and as_path(examples).is_file())
+        table = content.columns(selection, limit if is_stream else None)
         if not len(table) and content.source:
             raise InputError(f"{content.source} has no example below its first line")
         return table

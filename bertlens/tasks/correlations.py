@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..measures.ranks import ranks, spearman
 from ..survey.intervals import LEVEL, NONE, freedom, student
 from .scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SKEWED = 2.0  # skewness of guesses or labels from which Pearson's correlation hangs on a few of them
 
@@ -58,8 +55,7 @@ def _above(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     order = np.argsort(a)
     sums = np.concatenate([[0.0], np.cumsum(b[order])])
     below, right = (sums[np.searchsorted(a[order], a, side)] for side in ("left", "right"))
-    above: np.ndarray = (below + right) / (-2 * len(a))
-    return above
+    return (below + right) / (-2 * len(a))
 
 
 def _on_artanh(value: float, pulls: np.ndarray) -> tuple[float, float]:

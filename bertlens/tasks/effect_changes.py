@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ..base.dataframes import pd
 from ..survey.findings import holm, paired
 from .ablations import ABLATIONS
 from .importance import FOUND, Heads, listed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,8 +49,6 @@ class Turned:
 
 def turned(before: Heads, after: Heads) -> Turned:
     """The effects of both models beside each other, over the texts that both have."""
-    import pandas as pd
-
     rows = before.each.index.intersection(after.each.index)
     cap = 2 if after.measure == "accuracy" else math.inf
     places = after.table.set_index("part")[["layer", "head"]]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.progress import Bar, bar, is_watched, say
-from ..errors import BertLensError, InputError, check_number, check_seed, excerpt
+from ..errors import BertLensError, InputError, check_name, check_number, check_seed, excerpt
 from ..run.interventions import Run
 from ..survey.findings import holm, paired, rank_correlation
 from ..whatif.change_kinds import mlp, off
@@ -19,9 +20,6 @@ from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Site
 from .batch_answers import answers_of, checked
 from .kinds import one_each
 from .task_answers import Answered
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MEASURES = ("loss", "accuracy")
 FEWEST_EXAMPLES = 20
@@ -123,10 +121,7 @@ def heads(
     beside: Answered | None = None,
 ) -> Heads:
     """See Task.heads. sweep: what runs the effects. beside: as of `choice`."""
-    import pandas as pd
-
-    if not isinstance(measure, str) or measure not in MEASURES:
-        raise InputError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
+    check_name(measure, MEASURES, "measure", InputError)
     if measure == "accuracy" and not task.kind.has_right:
         raise InputError(f"{task.kind.lacks} has no accuracy: measure='loss'")
     plan = choice(task, selection, ablation, draws, seed, beside)
@@ -225,8 +220,6 @@ def effect_table(
 
     whole: values are whole numbers, so that right and wrong are compared. most: no effect can be larger.
     """
-    import pandas as pd
-
     tested = {site: paired(values[:, k] - values[:, 0], is_whole, cap) for k, site in enumerate(run, 1)}
     nothing = (np.nan,) * 4
     rows = [(str(site), site.layer, site.head, *tested.get(site, nothing)) for site in sites]
@@ -266,8 +259,6 @@ def _choice(estimate: np.ndarray, selection: int | str, seed: int) -> tuple[list
 
 
 def _pruned(importance: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
-    import pandas as pd
-
     points = check_number(points, "points is how many numbers of heads to try,", 3)
     if wrong := [name for name in orders if name not in ORDERS]:
         raise InputError(f"no order {excerpt(wrong[0])}: there are {', '.join(ORDERS)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.atomic import text_file
+from ..base.dataframes import pd
 from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
 from ..export.space import SpaceSource
@@ -24,11 +25,9 @@ from .mistakes import Errors, errors
 from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
 from .task_answers import Answered
-from .task_page import notebook_card, page_of
+from .task_page import corpus_of, notebook_card, page_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 
@@ -72,7 +71,7 @@ def task(
 
 
 class Task(SpaceSource, Answered):
-    """See `bertlens.task`. Rows count from 0, in the order of the examples; C classes."""
+    """See `bertlens.task`, also for `keep`. Rows count from 0, in the order of the examples; C classes."""
 
     def metrics(self) -> pd.DataFrame:
         """DataFrame(measure, label, value, low, high, n, note): scores by scikit-learn, with their 95 % intervals.
@@ -107,7 +106,7 @@ class Task(SpaceSource, Answered):
         return scores.confusion_table(labels, logits.argmax(1), self.names)
 
     def cell(self, label: str, guess: str) -> pd.DataFrame:
-        """The examples of a cell of the confusion matrix, as rows of `table`, the largest loss first.
+        """The examples of a label with this guess, a cell of `confusion`: rows of `table`, the largest loss first.
 
         Of tags those with such a word. Raises InputError for a class that does not exist.
         """
@@ -173,7 +172,7 @@ class Task(SpaceSource, Answered):
         return slices(self)
 
     def against(self, other_lens: Lens, texts: int = TEXTS, seed: int = 0) -> Against:
-        """This model beside another one on the same examples, as after and before a fine-tuning: the other is before.
+        """This model beside other_lens on the same examples, as after and before a fine-tuning: the other is before.
 
         `.table` says example by example what was fixed, broken, is still wrong; `.heads` which heads' attention turned,
         over `texts` of the examples, drawn with `seed`; `.compare(row)` opens one example in both. Classes are matched
@@ -196,6 +195,9 @@ class Task(SpaceSource, Answered):
             if not isinstance(argument, kind | None):
                 raise InputError(f"what {way} gave stands in a page, not {excerpt(argument)}")
         return text_file(page_of(self, heads, errors, live), path)
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, corpus_of(self), False
 
     def explore(self, **selection: Any) -> Any:
         """The examples as a view: a table, scores, confusion, heads; a click on one runs it below. A TaskView, which

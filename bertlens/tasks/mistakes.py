@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..base.dataframes import pd
 from ..base.limits import within
 from ..base.progress import bar
 from ..base.ranking import is_nothing, ranked
@@ -22,9 +23,6 @@ from ..trace.trace import Trace
 from .batch_answers import answers_of
 from .subgroups import near_duplicates, slices, slices_said
 from .task_answers import Answered
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WORDS = 3  # of a text, that its answer rests on most
 
@@ -65,8 +63,6 @@ class Errors:
 
 def errors(task: Answered, n: int, words: bool) -> Errors:
     """See Task.errors."""
-    import pandas as pd
-
     task.check(whole=True)
     n = check_number(n, "n is how many examples to explain,", 1)
     table = task.table.sort_values("loss", ascending=False, kind="stable").head(n).reset_index(drop=True)
@@ -182,5 +178,4 @@ def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
             return None
         for row, vector in zip(batch.rows, inputs[-1].float().cpu(), strict=True):
             vectors[place[row]] = nn.functional.normalize(vector, dim=0)
-    matrix: np.ndarray = torch.stack(vectors).numpy()
-    return matrix
+    return torch.stack(vectors).numpy()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..base.dataframes import pd
 from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..comparison import Comparison, compare
@@ -23,9 +24,6 @@ from .effect_changes import Turned, turned
 from .importance import heads, signed
 from .kinds import kind_of, one_each
 from .task_answers import Answered
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CHANGES = {(False, True): "fixed", (True, False): "broken", (False, False): "still wrong", (True, True): "still right"}
 LN2 = math.log(2)  # a divergence is not larger
@@ -113,8 +111,6 @@ class Against:
 
 def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
     """See Task.against."""
-    import pandas as pd
-
     if not isinstance(other, Lens):
         raise InputError(f"against takes another lens, not {type(other).__name__}: bl.Lens(model, tokenizer)")
     texts = check_number(texts, "texts is how many to compare attention on,", 2)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..base.scikit_learn import scikit_learn
 from ..survey.intervals import (
@@ -20,9 +21,6 @@ from ..survey.intervals import (
     positive_mean_interval,
     share_interval,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEWEST, FEWEST_OF_ALL = 50, 200  # examples for an interval of a share, and of macro-F1, Matthews and a log loss
 FEWEST_WRONG = 3  # answers, for an interval of a log loss: else it hangs on the few that are nearly wrong
@@ -147,15 +145,11 @@ def scored(
 
 
 def score_table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame(rows, columns=["measure", "label", "value", "low", "high", "n", "note"])
 
 
 def confusion_table(labels: np.ndarray, guesses: np.ndarray, names: list[str]) -> pd.DataFrame:
     """(C, C) counts, see `Task.confusion`."""
-    import pandas as pd
-
     counts = sklearn_metrics().confusion_matrix(labels, guesses, labels=list(range(len(names))))
     return pd.DataFrame(counts, index=pd.Index(names, name="label"), columns=pd.Index(names, name="guess"))
 
@@ -163,16 +157,14 @@ def confusion_table(labels: np.ndarray, guesses: np.ndarray, names: list[str]) -
 def softmax(logits: np.ndarray) -> np.ndarray:
     """(n, C) probabilities."""
     exponents = np.exp(logits - logits.max(1, keepdims=True))
-    chances: np.ndarray = exponents / exponents.sum(1, keepdims=True)
-    return chances
+    return exponents / exponents.sum(1, keepdims=True)
 
 
 def losses_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
     """(n,) cross-entropy of each example, −log p(label), in nats."""
     peaks = logits.max(1)
     of_label = logits[np.arange(len(labels)), labels]
-    losses: np.ndarray = peaks + np.log(np.exp(logits - peaks[:, None]).sum(1)) - of_label
-    return losses
+    return peaks + np.log(np.exp(logits - peaks[:, None]).sum(1)) - of_label
 
 
 def margins_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
@@ -180,14 +172,11 @@ def margins_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
     of_label = logits[np.arange(len(labels)), labels]
     rivals = logits.copy()
     rivals[np.arange(len(labels)), labels] = -np.inf
-    margins: np.ndarray = of_label - rivals.max(1)
-    return margins
+    return of_label - rivals.max(1)
 
 
 def calibration_table(labels: np.ndarray, logits: np.ndarray, rows: np.ndarray, bins: int = BINS) -> pd.DataFrame:
     """DataFrame(from, to, n, confidence, accuracy, low, high), see `Task.calibration`. rows: the example of each."""
-    import pandas as pd
-
     chances = softmax(logits)
     sure, right = chances.max(1), labels == chances.argmax(1)
     number = np.minimum((sure * bins).astype(int), bins - 1)

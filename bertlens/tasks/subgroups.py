@@ -6,18 +6,16 @@ import math
 import operator
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..survey.findings import holm
 from ..survey.intervals import count_interval
 from ..text.plain_words import words_of
 from .task_answers import Answered
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEWEST = 10  # examples in a slice, and outside of it
 WORDS = 50  # the most frequent that are tried
@@ -49,8 +47,6 @@ def slices_said(table: pd.DataFrame, names: int = 0) -> str:
 
 def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarray) -> pd.DataFrame:
     """members: (kind, name, (n,) bool) of each slice; wrong: (n,) bool."""
-    import pandas as pd
-
     rows = []
     for kind, name, inside in members:
         n, hits = int(inside.sum()), int(wrong[inside].sum())

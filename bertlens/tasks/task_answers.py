@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.dataframes import pd
 from ..base.progress import bar
 from ..errors import InputError, ModelError
 from .batch_answers import answers_of, batches, checked
@@ -17,8 +18,6 @@ from .kinds import Kind
 from .resume_folder import ResumeFolder, identity
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..lens import Lens
 
 ANSWERS = "answers"  # by which they are kept
@@ -141,8 +140,7 @@ class Answered:
     @property
     def guesses(self) -> np.ndarray:
         """(n,) the class with the highest logit. Raises InputError where answers are not classes of texts."""
-        guesses: np.ndarray = self.logits.argmax(1)
-        return guesses
+        return self.logits.argmax(1)
 
     @property
     def notes(self) -> list[str]:
@@ -164,8 +162,6 @@ class Answered:
         text's words, loss their mean. Of numbers: error, guess − label, and loss, its square; of scores in another unit
         than the labels the guess is first put on the line that fits all labels best.
         """
-        import pandas as pd
-
         losses, texts = self.losses, self.examples.shown()
         columns: dict[str, Any] = {"row": np.arange(len(self)), "text": [text[0] for text in texts]}
         if any(len(text) > 1 for text in texts):

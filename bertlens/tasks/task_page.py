@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..base.dataframes import pd
 from ..base.progress import page_bar
 from ..base.quotes import isolate
 from ..base.ranking import is_nothing
@@ -19,9 +20,6 @@ from .importance import Heads
 from .mistakes import Errors
 from .scores import calibration_table, confusion_table
 from .task_answers import Answered
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXAMPLES = 200  # with the largest loss
 MOST_NAMES = 12  # classes of a confusion matrix in a notebook
@@ -40,7 +38,12 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
 
 
 def _origin(task: Answered) -> str:
-    return pages.origin(task.lens.model_name, task.examples.columns.source or "labelled examples")
+    return pages.origin(task.lens.model_name, corpus_of(task))
+
+
+def corpus_of(task: Answered) -> str:
+    """Whose texts the page shows, see pages.origin."""
+    return task.examples.columns.source or "labelled examples"
 
 
 def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live: int, tables: Fields) -> str | None:
@@ -118,8 +121,7 @@ def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Field
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:
-    records: list[Fields] = table.to_dict("records")
-    return records
+    return table.to_dict("records")
 
 
 def _class(name: str, scores: pd.DataFrame) -> Fields:

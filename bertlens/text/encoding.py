@@ -34,9 +34,9 @@ CUT = "pass truncation=True to cut it"  # what to do about a long text, in Pytho
 class InputReport:
     """What became of the input. Texts are numbered 0 (first) and 1 (pair); positions count tokens from 0."""
 
-    n_tokens: int
+    n_tokens: int  # S
     n_pieces: int  # tokens that come from the text, template tokens left out
-    n_words: int | None  # None where words are not known
+    n_words: int | None  # of the text; None where words are not known
     limit: int | None  # the most tokens that model and tokenizer take; None without a limit
     unknown: list[dict[str, Any]] = field(default_factory=list)  # {"position", "text"}; text None where not known
     truncated: dict[str, int] = field(default_factory=dict)  # {"text": dropped, "text_pair": dropped}
@@ -45,8 +45,8 @@ class InputReport:
     without_token: list[dict[str, Any]] = field(default_factory=list)  # {"text", "index", "character"} as "U+200D"
     without_blanks: list[str] = field(default_factory=list)  # scripts of a text in which a token counts as a word
     overridden: dict[str, Any] = field(default_factory=dict)  # stored "padding" and "truncation" that were not applied
-    offsets_known: bool = True
-    words_known: bool = True
+    offsets_known: bool = True  # where in the text each token stands
+    words_known: bool = True  # which word each token is of
     notes: list[str] = field(default_factory=list)  # one sentence each
 
     @property

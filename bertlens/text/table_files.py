@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..base.limits import TEXT_CHARACTERS
 from ..base.text_lines import opened
-from ..base.textfile import text_of
+from ..base.textfile import lines_of, text_of
 from ..errors import InputError
-from .tables import Row, Table, arrow_classes, of_columns, place_of, table_of
+from .tables import Row, Table, arrow_classes, lists_of, of_columns, place_of, table_of
 
 SEPARATORS = ",;\t|"  # what Excel writes depends on the country that it is set to
 TABLES, RECORDS = ("csv", "tsv", "parquet"), ("jsonl", "json")
@@ -23,7 +25,7 @@ DIALECTS: tuple[dict[str, Any], ...] = (
     {"doublequote": False, "escapechar": "\\"},
     {"quoting": csv.QUOTE_NONE},
 )
-Content: TypeAlias = tuple[list[str], list[list[str]], list[int]]
+BLOCK = 2_000_000  # characters of rows that are read at a time
 Records: TypeAlias = Iterable[tuple[int | None, Any]]  # the line, from 1, and what JSON has there
 csv.field_size_limit(10_000_000)
 
@@ -112,74 +114,153 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 def separated(path: Path, hints: Sequence[Sequence[Any]]) -> Table:
     """The table in a file of text, whose first line names the columns: its separator and its dialect are found.
 
-    Raises InputError that names the row and the line for a row of another number of cells.
+    Rows are read block by block. Raises InputError that names the row and the line for one of another number of cells.
     """
-    text, source = text_of(path), path.name
-    if "\0" in text:
-        raise InputError(f"{source} is no text: it holds zero bytes")
-    lines = list(io.StringIO(text, newline=""))  # lines end in any of the three ways, and keep their ends
+    source = path.name
+    head = [*islice(_lines(path), 2)]
     skipped, separator = 0, ""
-    if lines and lines[0][:4].lower() == "sep=" and len(lines[0].strip()) <= 5:  # Excel's own way to say it
-        separator, skipped = lines[0][4:5].strip("\n\r") or ",", 1
-    if not text.strip() or len(lines) <= skipped:
+    if head and head[0][:4].lower() == "sep=" and len(head[0].strip()) <= 5:  # Excel's own way to say it
+        separator, skipped = head[0][4:5].strip("\n\r") or ",", 1
+    if not any(line.strip() for line in islice(_lines(path), skipped, None)):
         raise InputError(f"{source} is empty: its first line is to name the columns")
     if not separator:
-        headers = {mark: next(csv.reader([lines[skipped]], delimiter=mark), []) for mark in SEPARATORS}
+        headers = {mark: next(csv.reader(head[:1], delimiter=mark), []) for mark in SEPARATORS}
         # the one that finds columns that are looked for; else the one that finds most, for the error
         separator = max(
             SEPARATORS,
             key=lambda mark: (any(all(n in headers[mark] for n in names) for names in hints), len(headers[mark])),
         )
-    header, rows, starts = _cells(lines[skipped:], separator, source, skipped)
-    names = [name.strip() for name in header]
+    names = [name.strip() for name in next(_blocks(path, separator, skipped)).header]
 
-    def of_names(wanted: Sequence[Any]) -> Iterator[Row]:
+    def rows(wanted: Sequence[Any]) -> Iterator[Row]:
         places = [names.index(name) for name in wanted]
-        return of_columns([[row[place] for row in rows] for place in places], starts)
+        lists: set[int] | None = None  # columns of lists as they print: the first rows tell
+        for block in _blocks(path, separator, skipped):
+            columns = [[row[place] for row in block.rows] for place in places]
+            read = [lists_of(column) for column in columns]
+            now = {n for n, column in enumerate(columns) if column and read[n] is not column}
+            lists = now if lists is None else lists
+            for n in lists - now if block.rows else ():
+                row = next(k for k, cell in enumerate(columns[n]) if isinstance(lists_of([cell])[0], str))
+                place = place_of(block.first + row, block.lines[row], source, wanted[n])
+                raise InputError(f"{place}: that is no list, as in the rows before")
+            cells = [read[n] if n in lists else column for n, column in enumerate(columns)]
+            yield from zip(block.lines, zip(*cells, strict=True), strict=True)
 
-    return Table(names, of_names, source, len(rows))
+    return Table(names, rows, source)
 
 
-def _cells(lines: list[str], separator: str, source: str, skipped: int) -> Content:
-    """The header, the rows, and the line in which each begins, in the first dialect that reads rows of one size.
+def _lines(path: Path) -> Iterator[str]:
+    for number, line in enumerate(lines_of(path), 1):
+        if "\0" in line:
+            raise InputError(f"line {number} of {path.name} is no text: it holds zero bytes")
+        yield line
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Rows that follow each other in a file, under its header: the number of the first, from 0, the line in which each
+    begins and the line behind them, from 1."""
+
+    header: list[str]
+    first: int
+    rows: list[list[str]]
+    lines: list[int]
+    end: int
+
+
+def _blocks(path: Path, separator: str, skipped: int) -> Iterator[RowBlock]:
+    """The rows of a file, in the dialect that its first quote or backslash tells, and a block of lines behind it.
+
+    Lines before that are the same rows in each dialect.
+    """
+    lines = islice(_lines(path), skipped, None)
+    dialect: dict[str, Any] | None = None
+    block = RowBlock([], 0, [], [], 1 + skipped)
+    unread: list[str] = []  # lines, of a row that goes on
+    goes_on = True
+    while goes_on:
+        goes_on = _more(lines, unread)
+        if dialect is None and not any('"' in line or "\\" in line for line in unread):
+            following = _in_dialect(unread, separator, DIALECTS[0], path.name, block, goes_on)
+        else:
+            if dialect is None:
+                goes_on = goes_on and _more(lines, unread)
+            dialect, following = _cells(unread, separator, path.name, block, goes_on, dialect)
+        del unread[: following.end - block.end]
+        block = following
+        yield block
+
+
+def _more(lines: Iterator[str], unread: list[str]) -> bool:
+    """Add a block of lines; whether the file may go on behind it."""
+    size = 0
+    for line in lines:
+        unread.append(line)
+        size += len(line)
+        if size >= BLOCK:
+            return True
+    return False
+
+
+def _cells(
+    lines: list[str], separator: str, source: str, before: RowBlock, goes_on: bool, dialect: dict[str, Any] | None
+) -> tuple[dict[str, Any], RowBlock]:
+    """The rows of lines in the first dialect that reads rows of one size. dialect: that of the rows before.
 
     Hardly a text holds a tab: where every line alone is a row of a table with tabs, no quote joins two of them.
     """
     errors: list[InputError] = []
-    sound: list[Content] = []
-    for dialect in DIALECTS:
-        if "escapechar" in dialect and not any('\\"' in line for line in lines):
+    sound: list[tuple[dict[str, Any], RowBlock]] = []
+    for option in sorted(DIALECTS, key=lambda option: option is not dialect):
+        if "escapechar" in option and option is not dialect and not any('\\"' in line for line in lines):
             continue  # Python's reader would join what stands behind a quote to it
         try:
-            sound.append(_in_dialect(lines, separator, dialect, source, skipped))
+            sound.append((option, _in_dialect(lines, separator, option, source, before, goes_on)))
         except InputError as error:
             errors.append(error)
         if sound and separator != "\t":
             break
     if not sound:
         raise errors[0]
-    return max(sound, key=lambda content: len(content[1]))
+    option, block = max(sound, key=lambda pair: len(pair[1].rows))
+    if dialect in (None, option):
+        return option, block
+    if sound[0][0] is not dialect:
+        raise errors[0]
+    line = next(
+        alone for joined, alone in zip([*sound[0][1].lines, None], block.lines, strict=False) if joined != alone
+    )
+    raise InputError(
+        f"line {line} of {source} is a row of its own, unless a quote joins it to others: texts are to be quoted "
+        "throughout, or not at all"
+    )
 
 
-def _in_dialect(lines: list[str], separator: str, dialect: dict[str, Any], source: str, skipped: int) -> Content:
+def _in_dialect(
+    lines: list[str], separator: str, dialect: dict[str, Any], source: str, before: RowBlock, goes_on: bool
+) -> RowBlock:
+    """The rows of lines behind a block. Where the file goes on, a last row that is not complete is left out."""
     reader = csv.reader(lines, delimiter=separator, strict=True, **dialect)
-    rows: list[list[str]] = []
-    starts: list[int] = []
-    start = 1 + skipped
+    first, start = before.first + len(before.rows), before.end
+    header, rows, starts = before.header, list[list[str]](), list[int]()
     try:
-        header = next(reader)
+        header = header or next(reader)
         while True:
-            start = reader.line_num + 1 + skipped
+            start = before.end + reader.line_num
             row = next(reader, None)
             if row is None:
-                return header, rows, starts
+                break
             if row:
                 if len(row) != len(header):
                     raise InputError(
-                        f"{place_of(len(rows), start, source)} has {len(row)} fields, the first line names "
+                        f"{place_of(first + len(rows), start, source)} has {len(row)} fields, the first line names "
                         f"{len(header)} columns: a text that holds {separator!r} or a quote is to be quoted"
                     )
                 rows.append(row)
                 starts.append(start)
     except csv.Error as error:
-        raise InputError(f"line {start} of {source} cannot be read: {error}") from None
+        is_cut = goes_on and bool(header) and "unexpected end" in str(error)
+        if not is_cut or sum(map(len, lines[start - before.end :])) > TEXT_CHARACTERS:
+            raise InputError(f"line {start} of {source} cannot be read: {error}") from None
+    return RowBlock(header, first, rows, starts, start)

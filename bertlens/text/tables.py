@@ -140,7 +140,7 @@ def arrow_classes(schema: Any) -> dict[Any, list[str]]:
 
 def of_columns(columns: Iterable[Any], lines: Sequence[int] | None = None) -> Iterator[Row]:
     """The rows of columns of one length, as Python has their cells. lines: where each row begins."""
-    cells = [_lists(cells_of(column)) for column in columns]
+    cells = [lists_of(cells_of(column)) for column in columns]
     for number, row in enumerate(zip(*cells, strict=True)):
         yield None if lines is None else lines[number], row
 
@@ -161,7 +161,7 @@ def plain(cell: Any) -> Any:
     return cell if method is None else getattr(cell, method)()
 
 
-def _lists(cells: list[Any]) -> list[Any]:
+def lists_of(cells: list[Any]) -> list[Any]:
     """Lists that a table of text has as they print, "['O', 'B-CAT']", with commas or without: if all cells are so."""
     strings = [cell for cell in cells if isinstance(cell, str)]
     if not strings or not all(map(_WRITTEN_LIST.fullmatch, strings)) or any(isinstance(c, list) for c in cells):

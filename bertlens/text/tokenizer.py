@@ -75,8 +75,7 @@ def _running(text: Text) -> str:
 
 def cut_side(tokenizer: Any) -> str:
     """The side on which a tokenizer cuts what is too long, "right" or "left"."""
-    side: str = getattr(tokenizer, "truncation_side", "right")
-    return side
+    return getattr(tokenizer, "truncation_side", "right")
 
 
 def _of_words(pieces: Pieces, texts: list[Text]) -> Pieces:

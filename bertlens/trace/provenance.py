@@ -100,9 +100,8 @@ def short_provenance(about: dict[str, Any]) -> dict[str, Any]:
 
 def identity(trace: Trace) -> dict[str, Any]:
     """That of the trace's model, which still has to be as in the trace. Raises ModelError where it is not."""
-    assert trace.model is not None
     trace.check_unchanged(whole=True)
-    return trace.model.identity()
+    return trace.borrowed.identity()
 
 
 def visible(text: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from torch import nn
 
+from ..base.dataframes import pd
 from ..base.memo import Memo
 from ..base.registered import registered
 from ..errors import InputError, ModelError, check_index
@@ -25,9 +26,6 @@ from ..text.given_maps import checked_maps, n_keys, named_patches, named_tokens
 from ..text.patches import Patches
 from .quantities import Quantities
 from .tokens import Sides
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 T = TypeVar("T")
 NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and keys they come from."
@@ -50,13 +48,13 @@ class Trace(Quantities, Sides):
     Every method with a layer argument raises SelectionError where that layer does not exist.
     """
 
-    encoding: Encoding
+    encoding: Encoding  # the text and its tokens
     model_name: str
     record: Pass = field(kw_only=True)  # what the pass left behind, the tensors themselves: only to be read
     model: Model | None = None  # None for attention weights that were given
     lens: Tracer | None = None
     fingerprint: Fingerprint | None = None  # of the weights when the pass was made
-    key_encoding: Encoding | None = None  # rectangular maps only
+    key_encoding: Encoding | None = None  # of the keys, for rectangular maps only
     patches: Patches | None = None  # of an image, among the tokens
     changes: tuple[Change, ...] = ()  # what whatif changed in this run, in order
     _original: Trace | None = None
@@ -82,6 +80,13 @@ class Trace(Quantities, Sides):
         """The attention maps by name: {'self': this trace}, or 'encoder', 'decoder', 'cross' of an encoder-decoder."""
         return dict(self._others) if self._others else {"self": self}
 
+    @property
+    def borrowed(self) -> Model:
+        """`model`, for what cannot do without. Raises ModelError where there is none."""
+        if self.model is None:
+            raise ModelError("this trace was made from attention weights: the model's own weights are needed here")
+        return self.model
+
     def layer_module(self, layer: int) -> tuple[Adapter, nn.Module]:
         """A layer's module, and where its parts are in it, with the weights that this trace was made with.
 
@@ -89,9 +94,7 @@ class Trace(Quantities, Sides):
         weights have changed since; SelectionError for a layer that does not exist.
         """
         check_index(layer, self.n_layers, "layer")
-        if self.model is None:
-            raise ModelError("this trace was made from attention weights: the model's own weights are needed here")
-        adapter, module = self.model.layer(layer)
+        adapter, module = self.borrowed.layer(layer)
         self.check_unchanged(module)
         return adapter, module
 
@@ -116,16 +119,14 @@ class Trace(Quantities, Sides):
         where it cannot make a change; SelectionError for parts that do not exist and for a token left without keys;
         InputError for anything that is no change, and for another trace that does not fit.
         """
-        trace: Trace = registered("rerun")(self, *changes)
-        return trace
+        return registered("rerun")(self, *changes)
 
     def predictions(self, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
         """The model's answers: DataFrame(position, layer, rank, token or label, logit, probability).
 
-        See `bertlens.measures.predictions.predictions`.
+        k, layer: see `bertlens.measures.predictions.predictions`.
         """
-        table: pd.DataFrame = registered("predictions")(self, k, layer)
-        return table
+        return registered("predictions")(self, k, layer)
 
     def changed_weights(self, layer: int) -> tuple[int, ...]:
         """Heads whose weights a change has put in place of the softmax of their scores."""
@@ -224,7 +225,7 @@ class Trace(Quantities, Sides):
     ) -> Trace:
         """An encoder-decoder's maps in one trace: `.maps` has those given, the trace itself is the first of them.
 
-        encoder (S, S), decoder (T, T), cross (T, S): as `from_attentions` takes them, S encoder and T decoder tokens.
+        encoder (S, S), decoder (T, T), cross (T, S): as for `from_attentions`; S encoder_tokens and T decoder_tokens.
         Raises InputError where no map is given, or its tokens are missing.
         """
         sides = {

@@ -81,8 +81,7 @@ class History:
                 jensen_shannon(old.attention(layer), now.attention(layer)).mean(-1) for layer in range(now.n_layers)
             ]
             total = total + torch.stack(rows).double().cpu()
-        mean: np.ndarray = (total / len(self.texts)).float().cpu().numpy()
-        return mean
+        return (total / len(self.texts)).float().cpu().numpy()
 
 
 def load(path: str | Path | None = None, of: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
@@ -103,5 +102,4 @@ def texts(held_out: Passages, tokenizer: Any) -> list[str]:
 
 
 def _gates(stats: HeadStats) -> np.ndarray:
-    labels: np.ndarray = stats.gates()["label"].to_numpy().astype(str).reshape(stats.shape)
-    return labels
+    return stats.gates()["label"].to_numpy().astype(str).reshape(stats.shape)

@@ -39,10 +39,10 @@ Numbers = dict[int, Tensor]  # of all answers that there could be, by their plac
 class Answer:
     """One answer: where (-1: the whole text), its name, its number in the original run and in the changed one."""
 
-    position: int
+    position: int  # -1: the whole text
     name: str
-    before: float
-    after: float
+    before: float  # in the original run
+    after: float  # in the changed one
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Answers:
 
     kind: str
     unit: str
-    rows: tuple[Answer, ...]
+    rows: tuple[Answer, ...]  # one for each answer
     said: str = ""
 
 
@@ -223,5 +223,4 @@ def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
 def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
     """Of a run with changes, which records nothing else."""
     check(text, changes)
-    assert text.model is not None
-    return embedding(text, states_of(text, output_of(text.model, text.inputs(), Run([changes]))))
+    return embedding(text, states_of(text, output_of(text.borrowed, text.inputs(), Run([changes]))))

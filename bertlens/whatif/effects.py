@@ -127,8 +127,7 @@ def _rows(trace: Trace, rows: Sequence[Sequence[Change]]) -> Iterator[Any]:
 
 
 def _batch(trace: Trace, rows: Sequence[Sequence[Change]]) -> list[Any]:
-    assert trace.model is not None
-    output = output_of(trace.model, trace.inputs(len(rows)), Run(rows))
+    output = output_of(trace.borrowed, trace.inputs(len(rows)), Run(rows))
     answer = type(output)(
         **{name: value for name, value in output.items() if name not in ("hidden_states", "attentions")}
     )

@@ -23,7 +23,7 @@ from ..trace.trace import Trace
 
 
 def rerun(trace: Trace, *changes: Change) -> Trace:
-    """See Trace.rerun."""
+    """The run with these changes, in their order. Raises like `Trace.rerun`."""
     check(trace, changes)
     trace.check_unchanged(whole=True)
     model = trace.model
@@ -176,9 +176,8 @@ def _with_vectors(change: Change) -> Change:
 def _mlp_output(trace: Trace, layer: int) -> Tensor:
     """(S, D) what a layer's MLP made, which no trace holds: one more pass."""
     trace.check_unchanged()
-    assert trace.model is not None
     capture = Run([trace.changes], keep=frozenset([layer]))
-    output_of(trace.model, trace.inputs(), capture)
+    output_of(trace.borrowed, trace.inputs(), capture)
     mlp = capture.kept[layer]
     if mlp.shape[1] != trace.n_tokens:
         raise ModelError("the model runs its MLPs on parts of a text: patch(what='mlp') cannot be made")

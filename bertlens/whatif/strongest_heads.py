@@ -93,8 +93,7 @@ def first_number(trace: Trace, about: Asked = FIRST_ANSWER) -> FirstNumber:
 
 def _of_target(trace: Trace, kind: str, target: Target) -> FirstNumber:
     def drawn(output: Any) -> Tensor:
-        number: Tensor = numbers_at(kind, trace, target.position, output)[1][0][target.number]
-        return number
+        return numbers_at(kind, trace, target.position, output)[1][0][target.number]
 
     name = "" if kind == "labels" and is_lone(trace) else target.name
     output = trace.record.output

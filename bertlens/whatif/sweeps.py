@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
+from ..errors import InputError, SelectionError, check_index, check_indices, check_name
 from ..measures.gradients import gradients
 from ..measures.metrics import Metric, Read, bound, is_flat, row_of
 from ..measures.rows import visible
@@ -107,7 +107,8 @@ def steps(
 ) -> Iterator[list[tuple[Index, float]]]:
     """`sweep`, batch by batch as it comes in: (index in its result, change of the metric).
 
-    layers: of heads and layers, only these; heads: of heads, only these (layer, head).
+    changes, layer, head: as there. layers: of heads and layers, only these; heads: of heads, only these (layer, head).
+    Raises like `sweep`.
     """
     _shape(trace, changes, layer, head)
     planned_changes = planned(trace, changes, layer, head, layers, heads)
@@ -170,9 +171,8 @@ class BaseRun:
 
     def outputs(self, trace: Trace, changes: Sequence[Change]) -> list[Any]:
         """The outputs with each of the changes on top, which begin at the same layer: rows of one batch."""
-        assert trace.model is not None
         rows = [(*self.changes, change) for change in changes]
-        output = output_of(trace.model, trace.inputs(len(rows)), self.run.branch(rows, changes[0].first_layer))
+        output = output_of(trace.borrowed, trace.inputs(len(rows)), self.run.branch(rows, changes[0].first_layer))
         return [row_of(output, row) for row in range(len(rows))]
 
 
@@ -204,8 +204,7 @@ def planned(
 
 
 def _shape(trace: Trace, changes: str, layer: int | None, head: int | None) -> tuple[int, ...]:
-    if changes not in KINDS:
-        raise SelectionError(f"no sweep over {excerpt(changes)}: there are {', '.join(KINDS)}")
+    check_name(changes, KINDS, "sweep over")
     if trace.model is None or not trace.has_neurons:
         check(trace, [Hide(0)])  # says why not
     if changes == "cells":

@@ -128,8 +128,7 @@ def _swept_tags(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     tags = trace.original.record.output.logits[0].argmax(-1)[at]
 
     def logits(output: Any) -> Tensor:
-        summed: Tensor = output.logits[0, at, tags].sum()
-        return summed
+        return output.logits[0, at, tags].sum()
 
     return {"logit": by_metric(trace, logits, phrases.TOKEN_LOGITS, "logits")}
 
@@ -141,8 +140,7 @@ def _swept_span(trace: Trace) -> dict[str, SweptNumber]:
     i, j = divmod(n, trace.n_tokens)
 
     def logits(output: Any) -> Tensor:
-        total: Tensor = output.start_logits[0, i] + output.end_logits[0, j]
-        return total
+        return output.start_logits[0, i] + output.end_logits[0, j]
 
     words = " ".join(trace.display_tokens[i : j + 1])[:40]
     return {"logit": by_metric(trace, logits, f"start and end logits of {quotation(words)}", "logits")}

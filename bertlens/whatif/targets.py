@@ -110,8 +110,7 @@ def _word(trace: Trace, text: str, position: int) -> str:
     number = word_number(trace, text, position)
     if number is not None:
         return word_name(trace, number, position)
-    assert trace.model is not None
-    tokenizer: Any = trace.model.tokenizer
+    tokenizer: Any = trace.borrowed.tokenizer
     pieces = tokenizer.tokenize(f" {text}") if text else []  # as it stands behind a space, lowered where texts are
     if len(pieces) == 1 and (single := tokenizer.convert_tokens_to_ids(pieces[0])) != unknown_id(tokenizer):
         return word_name(trace, single, position)

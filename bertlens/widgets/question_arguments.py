@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.vocabulary import LAYER_MAPS, MEASURES
-from ..errors import InputError, SelectionError, check_index, excerpt
+from ..errors import InputError, SelectionError, check_index, check_name, excerpt
 from ..measures import gates, sources
 from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
 from ..measures.geometry.projection import METHODS
@@ -47,8 +47,7 @@ def _share(name: str) -> Callable[[Trace, Any], float]:
 
 def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
     def check(_trace: Trace, value: Any) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(choices)}")
+        check_name(value, choices, name)
         return value
 
     return check
@@ -119,8 +118,7 @@ def _settings(_trace: Trace, value: Any) -> dict[str, Any]:
     """How a page is set."""
     if not isinstance(value, dict):
         raise InputError("settings are an object of names and values")
-    settings: dict[str, Any] = SettingsTrait().validate(None, value)
-    return settings
+    return SettingsTrait().validate(None, value)
 
 
 def _split(_trace: Trace, value: Any) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Question:
     remembered: how many of its latest answers such a page holds because a reader asked for them.
     """
 
-    name: str
+    name: str  # by which a page asks it
     answer: Callable[..., tuple[dict[str, Any], dict[str, Any] | bytes]]
     arguments: tuple[str, ...] = ()
     needs: str = ""
@@ -101,7 +101,7 @@ class Question:
     def saved_answers(
         self, request: Request, layers: Iterable[int], selection: Selection | None
     ) -> Iterator[dict[str, Any]]:
-        """The arguments of each answer that a page without a kernel holds. selection: where it is of these maps."""
+        """The arguments of each answer of layers in a page without a kernel. selection: where it is of these maps."""
         if request.view.why_not(self.about(request.trace), self.needs) == "":
             yield from self.carried(self._subject(request), layers)
             if selection is not None:

@@ -88,9 +88,14 @@ def page(
         about=about,
         others=_runs(view, traits, page_layers, bar),
         still=partial(still, view, traits),
-        corpus=", ".join(filter(None, (panel.corpus for panel in view.panels))),
+        corpus=corpus_of(view),
         shown_by=next(filter(None, (panel.shown_by(trace) for panel in view.panels)), None),
     )
+
+
+def corpus_of(view: ViewRecord) -> str:
+    """Whose texts its page shows, see pages.origin."""
+    return ", ".join(filter(None, (panel.corpus for panel in view.panels)))
 
 
 def _runs(view: ViewRecord, traits: Mapping[str, Any], layers: list[int], bar: tqdm[Any] | None) -> Iterator[html.Page]:

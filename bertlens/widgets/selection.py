@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.vocabulary import LAYER_MAPS, TRAITS
-from ..errors import ModelError, SelectionError, check_index
+from ..errors import ModelError, SelectionError, check_index, check_name
 from ..trace.trace import Trace
 from .tabs import TABS
 from .view_record import ViewRecord
@@ -60,11 +60,9 @@ def check_selection(view: ViewRecord, parts: Sequence[str], selection: dict[str,
     """Complete a selection and raise what is wrong with it, or why the trace cannot be shown so."""
     trace, names = view.trace, [trait.name for trait in TRAITS if trait.selectable]
     for name in selection:
-        if name not in names:
-            raise SelectionError(f"no option {name!r}: there are {', '.join(names)}")
+        check_name(name, names, "option")
     selection.setdefault("map", next(iter(trace.maps)))
-    if selection["map"] not in trace.maps:
-        raise SelectionError(f"no map {selection['map']!r}: there are {', '.join(trace.maps)}")
+    check_name(selection["map"], trace.maps, "map")
     maps = trace.maps[selection["map"]]
     for name, size in (("layer", maps.n_layers), ("head", maps.n_heads)):
         included = selection.get(f"include_{name}s")

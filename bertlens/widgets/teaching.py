@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +43,7 @@ def classroom(lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None,
 
 
 class Classroom(SpaceSource):
-    """What `classroom` makes: a lens and the texts of its page."""
+    """What `classroom` makes: a lens, the texts of its page and its lesson."""
 
     def __init__(self, lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None, column: Any = None) -> None:
         if not isinstance(lens, Lens):
@@ -69,8 +69,14 @@ class Classroom(SpaceSource):
         return self.lens.trace(*self.texts[0])
 
     def cost(self, small: bool = False, hosted: bool = False) -> Cost:
-        """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights."""
+        """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights.
+
+        small, hosted: as for `to_html`.
+        """
         return cost(self.trace, small, hosted)
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self.lens, "", True
 
     def to_html(
         self,
@@ -89,8 +95,8 @@ class Classroom(SpaceSource):
         server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds. force:
         there, over an index.html or weights.bin that are not of bertlens too.
 
-        Raises ExportError past 150 MB of weights in one file, where a page cannot run the model, and where a file
-        cannot be made.
+        Raises InputError for no path, ExportError past 150 MB of weights in one file, where a page cannot run the
+        model, and where a file cannot be made.
         """
         path = as_path(path)
         if hosted:

@@ -14,7 +14,7 @@ from typing import Any
 from traitlets import Bool, Dict, Int, List, Unicode
 
 from ..base.vocabulary import SETTINGS, Trait
-from ..errors import SelectionError, excerpt
+from ..errors import SelectionError, check_name, excerpt
 
 
 class WholeNumber(Int):  # type: ignore[type-arg]
@@ -50,8 +50,7 @@ class SettingsTrait(Dict):
     def validate(self, obj: Any, value: Any) -> Any:
         settings: dict[str, Any] = dict(super().validate(obj, value) or {})
         for name, item in settings.items():
-            if name not in SETTINGS:
-                raise SelectionError(f"no setting {excerpt(name)}: there are {', '.join(SETTINGS)}")
+            check_name(name, SETTINGS, "setting")
             if not _alike(item, SETTINGS[name]):
                 raise SelectionError(f"the setting {name} is like {SETTINGS[name]!r}, not {excerpt(item)}")
         return settings

@@ -122,8 +122,7 @@ def in_steps(
                     return None
         except StopIteration as end:
             works.pop(of, None)
-            answer: T | None = end.value
-            return answer
+            return end.value
         except BaseException:
             works.pop(of, None)
             raise

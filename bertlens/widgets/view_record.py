@@ -51,8 +51,7 @@ class ViewRecord:
     @property
     def map_name(self) -> str:
         """The map that the overview is of."""
-        name: str = self.overview["header"]["map"]
-        return name
+        return self.overview["header"]["map"]
 
     def pending(self, layers: Iterable[int]) -> list[int]:
         """Those of the layers whose pictures the overview has not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import lessons
+from ..base.dataframes import pd
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
 from ..measures.words import strongest_word
@@ -24,7 +25,6 @@ from .widget import LensWidget
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from ..sentences.ranking_table import Ranking
     from ..survey.headstats import HeadStats
@@ -47,7 +47,7 @@ class Explorer(LensWidget):
     lesson: a bl.Lesson, its file or the name of a shipped one, whose steps stand beside the view; the page goes through
     them, `lesson_results` is what was done.
 
-    Other arguments: LensWidget, SurveyView.
+    Other arguments and errors as of LensWidget and SurveyView.
     """
 
     PARTS = ("header", "atlas", "head")

@@ -8,7 +8,7 @@ thread while a cell runs: what is shown is one immutable record (ViewRecord), an
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +31,7 @@ from .overview import with_overview, with_pictures
 from .page_messages import answered
 from .panels.panel import Panel
 from .request import Request
-from .saving import page, page_text, still
+from .saving import corpus_of, page, page_text, still
 from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
 from .tabs import TABS
 from .traits import KINDS
@@ -164,7 +164,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
     def get_state(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """What is saved or sent. A state that is read whole while no page has asked has all thumbnails of a short text.
 
-        The page's own first state is sent before there is a comm.
+        The page's own first state is sent before there is a comm. args, kwargs: as ipywidgets has them.
         """
         names, record = args[0] if args else kwargs.get("key"), self._open
         is_saved = names is None and self.comm is not None and not self._met
@@ -179,7 +179,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
     # together, after all of them are set: a check reads the others as they will be, and one refusal takes all back.
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """What a page sets: of the selection, all values or none. A page whose values are refused gets the kernel's."""
+        """What a page sets (sync_data): all values of the selection, or none: then the page gets the kernel's."""
         selection = {name: value for name, value in sync_data.items() if name in SELECTABLE}
         if not selection:
             return
@@ -288,8 +288,11 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
         text = page_text(self._record, self._traits_now(), layers, progress, live, small)
         return text_or_path(text, path)
 
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self._record.trace.lens, corpus_of(self._record), bool(page.get("live"))
+
     def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
-        """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for.
+        """What `to_html` writes of layers (None: all): the traits, and the answers that a page without a kernel needs.
 
         Those are computed when they are read. bar: is told of each layer's pictures and of each answer.
         """

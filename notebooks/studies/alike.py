@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from bertlens.measures.ranks import spearman
 from bertlens.sentences.pair_similarity import similarity
 from bertlens.survey import mean_text
 
-from .finding import Finding, verdicts
+from .finding import Count, Finding, verdicts
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -91,7 +90,7 @@ class Alike:
     def __init__(self, lens: Lens, pairs: Pairs) -> None:
         self.lens, self.pairs = lens, list(pairs)
 
-    @cached_property
+    @Count
     def baseline(self) -> Finding:
         """Cosines of a first sentence with the second of another pair: `low` and `high` hold 90 % of them, `unrelated`
         is all; `related` (pairs,) of those that go together, `beyond` the share of these above `high`."""
@@ -107,7 +106,7 @@ class Alike:
         )
         return Finding(note, low=low, high=high, unrelated=unrelated, related=related, beyond=beyond)
 
-    @cached_property
+    @Count
     def misleading(self) -> Finding:
         """Cosines of the three kinds and of what stands beside each: (pairs,) `denied` `changed` `swapped` `third`
         `rare` `apart` `frequent` `frequent_apart`, and over frames `denial`, `roles`, `gain_rare`, `gain_frequent`."""
@@ -156,7 +155,7 @@ class Alike:
         over_frames = {"denial": denial, "roles": roles, "gain_rare": gain_rare, "gain_frequent": gain_frequent}
         return Finding(note, pd.DataFrame(rows, columns=columns).set_index("pairs"), **by_kind, **over_frames)
 
-    @cached_property
+    @Count
     def shared_word(self) -> Finding:
         """Does the split find the rare word that two texts share? `first` (pairs,) whether it is the largest cell of
         two words, `chance`; where it is: `cell` its part of the cosine, `own` what goes with it in the experiment."""
@@ -181,7 +180,7 @@ class Alike:
             note, first=np.array(hits), chance=float(np.mean(chance)), cell=np.array(cell), own=np.array(effect)
         )
 
-    @cached_property
+    @Count
     def order(self) -> Finding:
         """Parts against experiments, the eight largest cells of each pair: (pairs,) `rho`, `same` largest one."""
         rho, agrees = [], []

@@ -14,7 +14,7 @@ from bertlens.survey import mean_text
 from bertlens.text import excerpts
 
 from .alike import cosines_of
-from .finding import Finding
+from .finding import Finding, counted
 
 VERB = re.compile(r"\b(was|were|had|could|would|is|are|will|can|should|must)\b(?! not)")
 BEHIND = re.compile(r"\b[Tt]he ([a-z]{3,})\b")
@@ -28,6 +28,7 @@ def with_two(text: str, first: str, last: str) -> str:
     return text[: a.start(1)] + first + text[a.end(1) : b.start(1)] + last + text[b.end(1) :]
 
 
+@counted
 def misleading(lens: Lens, seed: int = 0) -> Finding:
     """Cosines of denials, of two words exchanged and of a rare word shared, each beside a control.
 

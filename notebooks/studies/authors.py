@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from bertlens.lens import Lens
 from bertlens.text import excerpts
 
+from .finding import counted
+
 Example = tuple[str, str]  # a sentence, its author
 WORDS = (4, 45)  # of a sentence
 TRAIN, TEST = 150, 80  # sentences of each author
@@ -28,6 +30,7 @@ def examples() -> tuple[list[Example], list[Example]]:
     return train, test
 
 
+@counted
 def trained(lens: Lens, train: Sequence[Example], seed: int = 0) -> tuple[Lens, Lens]:
     """Two classifiers of the sentence's author: with a head trained on the encoder as it is, and then trained whole.
 

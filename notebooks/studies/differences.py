@@ -6,7 +6,6 @@ Everything is the Jensen-Shannon divergence of rows of attention, in nats, over 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from bertlens.lens import Lens
 from bertlens.survey import HeadStats, head_stats, mean_text
 from bertlens.whatif import off
 
-from .finding import Finding, lengths, texts_of
+from .finding import Count, Finding, lengths, texts_of
 
 OFF = (1, 8)  # the head that is switched off: the one that looks at the next word
 STATISTICS = ["previous", "next", "self", "first", "entropy"]
@@ -48,11 +47,11 @@ class Differences:
         layer, head = divmod(int(at), self.traces[0].n_heads)
         return f"L{layer}·H{head}"
 
-    @cached_property
+    @Count
     def stats(self) -> HeadStats:
         return head_stats(self.lens, self.sentences, progress=False)
 
-    @cached_property
+    @Count
     def order(self) -> Finding:
         """Two words exchanged, `by_order`, beside another sentence, `by_other`: (texts, layers, heads); `most`
         heads that differ most, `previous` (layers, heads) weight on the token before."""
@@ -75,7 +74,7 @@ class Differences:
         table = pd.DataFrame({name: texts_of(x.mean(2), 3) for name, x in columns.items()}, index=self.layers)
         return Finding(note, table, by_order=by_order, by_other=by_other, most=top, previous=previous)
 
-    @cached_property
+    @Count
     def without_head(self) -> Finding:
         """L1·H8 off: `by_off` (texts, layers, heads), `first` in how many texts L2·H8 differs most; `runs`."""
         runs = [compare(run, run.rerun(off(*OFF))) for run in self.traces]

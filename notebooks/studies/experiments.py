@@ -20,7 +20,7 @@ from bertlens.survey import mean_text
 from bertlens.trace.trace import Trace
 from bertlens.whatif import estimate, hide, off, patch, similarity, sweep
 
-from .finding import Finding, verdicts
+from .finding import Finding, counted, verdicts
 from .masked_words import MaskedWords, rho
 
 VARIANTS = ("Epsilon", "Gamma", "Iota")  # those that differ from the reference by substitutions only
@@ -31,6 +31,7 @@ HIDDEN, HIDDEN_AT_RANDOM = "mutated windows hidden from all heads", "as many oth
 ALL_OFF = "all 144 heads off"
 
 
+@counted
 def of_similarity(lens: Lens, pairs: Sequence[tuple[str, str]]) -> Finding:
     """Which heads the cosine of two texts needs: `agreed` (4,) ρ of estimate and exact, `swept` (4, layers, heads),
     `layers_off` (pairs, layers), `between` (pairs,) ρ of the estimates of two pairs."""
@@ -85,6 +86,7 @@ def _from(reference: Trace, layer: int, places: list[int]) -> list[Any]:
     return [patch(layer, at, reference, at) for at in places]
 
 
+@counted
 def of_variants(lens: Lens, draw: random.Random) -> Finding:
     """What a variant's answer needs: `margins`, a row a sequence (whole, then lacking one mutation, in turn), a
     column an experiment; `left`, a row a mutation left out alone, by `margin lost`."""

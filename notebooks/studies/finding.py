@@ -1,17 +1,64 @@
-"""What a count found, as a notebook shows it: the sentence with its numbers, and a table below it."""
+"""What a count found, as a notebook shows it: the sentence with its numbers, and a table below it.
+
+And what it shows until then: a line with the seconds that have passed.
+"""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from threading import Event, Lock, Thread
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from bertlens.base.lazy import line
 from bertlens.survey import mean_text
 from bertlens.trace.trace import Trace
 
 Head = tuple[int, int]  # layer, head
+P = ParamSpec("P")
+T = TypeVar("T")
+_outermost = Lock()  # one line for a count and those within it
+
+
+def _tick(over: Event) -> None:
+    """Second by second, from the third on: most counts are there before."""
+    seconds, show = 2, None
+    while not over.wait(1 if show else 2):
+        show = show or line()
+        show(f"counting … {seconds} s")
+        seconds += 1
+    if show:
+        show("")
+
+
+def counted(count: Callable[P, T]) -> Callable[P, T]:
+    """The function, which says that it counts while it takes long."""
+
+    @wraps(count)
+    def told(*arguments: P.args, **options: P.kwargs) -> T:
+        if not _outermost.acquire(blocking=False):
+            return count(*arguments, **options)
+        over = Event()
+        clock = Thread(target=_tick, args=[over])
+        clock.start()
+        try:
+            return count(*arguments, **options)
+        finally:
+            over.set()
+            clock.join()
+            _outermost.release()
+
+    return told
+
+
+class Count(cached_property[T]):
+    """A property that is counted once."""
+
+    def __init__(self, func: Callable[[Any], T]) -> None:
+        super().__init__(counted(func))
 
 
 class Finding:

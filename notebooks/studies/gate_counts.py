@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from bertlens.measures import gates, geometry, norms
 from bertlens.survey import mean_text
 from bertlens.trace.trace import Trace
 
-from .finding import Finding, lengths
+from .finding import Count, Finding, lengths
 
 SHOWN = ["directional", "open", "forward contextual", "backward contextual"]  # the paper's figures 3 to 5
 BOTH_WAYS = {"forward contextual", "backward contextual"}
@@ -46,7 +45,7 @@ class Gates:
     def __repr__(self) -> str:
         return f"short: {lengths(self.short)}\nlong: {lengths(self.long)}"
 
-    @cached_property
+    @Count
     def vector_lengths(self) -> Finding:
         """Are values shorter than queries and keys? (texts,) `values_shortest`: in how many heads; `used`: the longest
         vector ÷ its bound, a row for each text and head."""
@@ -68,7 +67,7 @@ class Gates:
         table = used.describe().loc[["min", "50%", "max"]].round(2)
         return Finding(note, table, used=used, values_shortest=shortest)
 
-    @cached_property
+    @Count
     def closed(self) -> Finding:
         """Share of heads that are closed, (texts,): `short` and `long` of layers 1 to 4, `outer` of layers 0 and 5."""
         short, long = ((labels == "closed")[:, INSIDE].mean((1, 2)) for labels in (self.labels_short, self.labels_long))
@@ -85,7 +84,7 @@ class Gates:
         )
         return Finding(note, short=short, long=long, outer=outer)
 
-    @cached_property
+    @Count
     def found(self) -> Finding:
         """Where the paper's gates are: `previous` (texts,) score of L0·H2 as backward contextual, `with_gate` share of
         short texts that have a gate, `last` share of directional labels in the last layer, `two_ways` (short, long)."""
@@ -106,7 +105,7 @@ class Gates:
         with_gate = {gate: count / n for gate, count in has.items()}
         return Finding(note, previous=previous, with_gate=with_gate, last=top_layer, two_ways=two_ways)
 
-    @cached_property
+    @Count
     def given_by_cls(self) -> Finding:
         """‖f(x)‖ at `[CLS]` ÷ mean over words, (texts, 2): median of closed heads, of all others; `short`, `long`."""
         sets = ((self.short, self.labels_short), (self.long, self.labels_long))
@@ -118,7 +117,7 @@ class Gates:
         )
         return Finding(note, short=short, long=long)
 
-    @cached_property
+    @Count
     def lasting(self) -> Finding:
         """Share of heads whose most frequent label is the `same` in the other half, and in texts of `other` length."""
         halves = float((majority(self.labels_short[::2]) == majority(self.labels_short[1::2])).mean())

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from bertlens.measures import gates, geometry
 from bertlens.trace.trace import Trace
 from bertlens.training.sars_cov_2.variant_card import near
 
-from .finding import Finding
+from .finding import Count, Finding
 from .texts import data_folder
 
 PER_VARIANT = 4
@@ -71,7 +70,7 @@ class Genes:
     def __repr__(self) -> str:
         return f"{len(self.labels)} sequences of {len(self.variants)} variants, {self.source}"
 
-    @cached_property
+    @Count
     def answers(self) -> Finding:
         """`right` of all sequences, `whole` of one of each variant."""
         answers = [self.variants[int(trace.output.logits.argmax())] for trace in self.traces]
@@ -84,7 +83,7 @@ class Genes:
         table = pd.crosstab(pd.Series(self.labels, name="sequence of"), pd.Series(answers, name="answer"))
         return Finding(note, table, right=right, whole=hits)
 
-    @cached_property
+    @Count
     def mutated(self) -> Finding:
         """Are the windows that `[CLS]` looks at most mutated ones? `seen`, a row a sequence."""
         rows = []
@@ -101,7 +100,7 @@ class Genes:
         table = shares.style.format("{:.0%}", subset=["most attended", "all windows"])
         return Finding(note, table, seen=shares)
 
-    @cached_property
+    @Count
     def cones(self) -> Finding:
         """Cones of the stream and of softmax(QKᵀ): `each`, a row a sequence, columns COUNTED."""
         rows = []
@@ -122,7 +121,7 @@ class Genes:
         note = f"{len(rows)} sequences of {min(tokens)} to {max(tokens)} tokens, {self.source}; least and most:"
         return Finding(note, table.agg(["min", "max"]).T.style.format("{:.4g}"), each=table)
 
-    @cached_property
+    @Count
     def gates(self) -> Finding:
         """One sequence of each variant: `counts` of heads by label, `highest` score of any head for each of GATES."""
         tables = [gates.classify(self.traces[at], view="content") for at in self.examples]
@@ -136,7 +135,7 @@ class Genes:
         """(sequences, hidden) the vector of `[CLS]` behind a layer, float64."""
         return torch.stack([trace.layer_output(layer)[0] for trace in self.traces]).double()
 
-    @cached_property
+    @Count
     def separation(self) -> Finding:
         """Share of the variance of `[CLS]` that lies between variants: `between` (layers,), and `by_chance` (20,), of
         the last layer with the names of variants shuffled."""

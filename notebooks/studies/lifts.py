@@ -7,7 +7,6 @@ those that notebook 02 chooses on SHORT_PAIRS, in the embedded model. Arrays are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,7 @@ from bertlens.measures.ranks import spearman
 from bertlens.survey import mean_text
 from bertlens.trace.trace import Trace
 
-from .finding import Finding, Head, head_name, lengths
+from .finding import Count, Finding, Head, head_name, lengths
 from .patterns import untold
 
 HEADS: dict[str, Head] = {"[CLS]": (4, 5), "[SEP]": (0, 5), "bag of words": (0, 4), "next": (1, 8), "previous": (0, 2)}
@@ -80,11 +79,11 @@ class Lifts:
         self.lens, self.pairs, self.traces = lens, list(pairs), lens.trace_batch(pairs)
         self.some = self.traces[:FEW]
 
-    @cached_property
+    @Count
     def exact(self) -> Finding:
         return exactness(self.traces[:2])
 
-    @cached_property
+    @Count
     def layer_0(self) -> Finding:
         """What tells keys apart in layer 0: `position` (texts,) of L0·H2 in position · position, `others` the largest
         mean share of one picture in another head; of L0·H9 `type_and_bias` with the key's word, `own_word`."""
@@ -111,15 +110,15 @@ class Lifts:
         table = pd.DataFrame(rows, index=["largest share", "second", "third"]).T
         return Finding(note, table, position=position, others=ceiling, type_and_bias=type_and_bias, own_word=own_word)
 
-    @cached_property
+    @Count
     def same_position(self) -> list[Trace]:
         return untold(self.lens, positions=True).trace_batch(self.pairs)
 
-    @cached_property
+    @Count
     def whole(self) -> dict[str, np.ndarray]:
         return {name: lifts(self.traces, name) for name in HEADS}
 
-    @cached_property
+    @Count
     def parts(self) -> dict[str, np.ndarray]:
         """Pattern -> (texts, 36) the parts of its lift."""
         return {
@@ -134,12 +133,12 @@ class Lifts:
         sums: np.ndarray = self.parts[name][:, [PAIRS.index(pair) for pair in chosen]].sum(1)
         return sums
 
-    @cached_property
+    @Count
     def touched(self) -> np.ndarray:
         """(texts,) share of the next-word head's lift in all maps that have a position in them."""
         return self.part("next", *(pair for pair in PAIRS if "position" in pair)) / self.whole["next"]
 
-    @cached_property
+    @Count
     def patterns(self) -> Finding:
         """Each pattern's lift, its largest parts, and what an experiment takes: `lost`, pattern -> what -> (texts,)."""
         same_type, rows = untold(self.lens, types=True).trace_batch(self.pairs), []
@@ -170,7 +169,7 @@ class Lifts:
         )
         return Finding(note, pd.DataFrame(rows).set_index("pattern"), lost=lost)
 
-    @cached_property
+    @Count
     def foretold(self) -> Finding:
         """Does the split of layer 0 order its heads as hiding positions does? `agreement` (texts,) Spearman's ρ."""
         predicted = np.array([[_with_position(trace, head) for head in range(12)] for trace in self.traces])
@@ -189,7 +188,7 @@ class Lifts:
         table = pd.DataFrame(columns, index=[f"L0·H{head}" for head in range(12)]).T.round(2)
         return Finding(note, table, agreement=agreement)
 
-    @cached_property
+    @Count
     def opened(self) -> Finding:
         """The key's side with MLPs as sources and opened: `both`, (pattern, how) -> (texts, KINDS)."""
         by_way = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -22,7 +21,7 @@ from bertlens.survey import mean_interval, mean_text
 from bertlens.trace.trace import Trace
 from bertlens.whatif import cut, difference, estimate, off, patch, sweep
 
-from .finding import Finding, Head, head_name
+from .finding import Count, Finding, Head, counted, head_name
 from .masked_sentences import MAKERS, NATURAL, SWAPPED, N, Row
 
 CHOOSE, TEST = range(N // 2), range(N // 2, N)
@@ -47,6 +46,7 @@ def rho(a: np.ndarray, b: np.ndarray) -> float:
 class MaskedWords:
     """Counts for a lens on a masked language model of six layers; `draw` picks sentences and heads at random."""
 
+    @counted
     def __init__(self, lens: Lens, seed: int = 0) -> None:
         self.lens, self.draw = lens, random.Random(seed)
         self.tasks: dict[str, list[Row]] = {
@@ -92,7 +92,7 @@ class MaskedWords:
         )
         return Finding(note)
 
-    @cached_property
+    @Count
     def estimated(self) -> dict[str, np.ndarray]:
         """Task -> (CHOOSE, layers, heads): by how much the metric would change without the head, by its gradient."""
         return {
@@ -100,7 +100,7 @@ class MaskedWords:
             for name in self.tasks
         }
 
-    @cached_property
+    @Count
     def exact(self) -> dict[str, np.ndarray]:
         """Task -> (FEW, layers, heads): the same, by a run without the head."""
         return {
@@ -110,7 +110,7 @@ class MaskedWords:
             for name in self.tasks
         }
 
-    @cached_property
+    @Count
     def estimate(self) -> Finding:
         """The two beside each other: `agreed` (sentences,) Spearman's ρ, `worst` the largest difference of a head."""
         pairs = [(self.estimated[name][:FEW], self.exact[name]) for name in self.tasks]
@@ -123,7 +123,7 @@ class MaskedWords:
         )
         return Finding(note, agreed=agreed, worst=worst)
 
-    @cached_property
+    @Count
     def strongest(self) -> Finding:
         """The five heads of largest estimated loss: `top`, `alone` (sentences, 5), `together`, five `at_random`,
         `less`, all five off less the sum of the five; of natural agreement, too, with agreement's five."""
@@ -166,7 +166,7 @@ class MaskedWords:
         )
         return Finding(note, table, top=top, alone=alone, together=together, at_random=at_random, less=redundancy)
 
-    @cached_property
+    @Count
     def against(self) -> Finding:
         """The head per task that most surely works against the answer, by the estimate: `gain` (sentences,) without "
         f"it."""
@@ -180,7 +180,7 @@ class MaskedWords:
         )
         return Finding(note, gain=gain)
 
-    @cached_property
+    @Count
     def where(self) -> Finding:
         """Where "he" or "she" is decided: `without` L5·H8, `cut` one cell of it; `who` and `nobody` natural sentences
         without the head; `he` share that says "he" where nothing tells; `patched` (place, layer) -> (TEST,) metric."""
@@ -228,7 +228,7 @@ class MaskedWords:
         numbers = {"without": without, "cut": np.array(cuts), "who": who, "nobody": nobody, "patched": values}
         return Finding(note, table, share=share, he=float(np.mean(he)), arrived=arrived, **numbers)
 
-    @cached_property
+    @Count
     def importance(self) -> Finding:
         """Three guesses and the experiment: `ways`, a column each, Spearman's ρ with the effect's size; `loss` without
         the sharpest head; `sharpest` per task; `median` size of a head's effect."""
@@ -258,7 +258,7 @@ class MaskedWords:
         )
         return Finding(note, ways=ways, sharpest=sharpest, loss=loss, median=median)
 
-    @cached_property
+    @Count
     def closed(self) -> Finding:
         """Many closed heads off, and as many others: task -> (TEST,) `closed_off` `others_off`; `ratio` (CHOOSE,) the
         mean estimated effect of a closed head ÷ of another."""
@@ -290,7 +290,7 @@ class MaskedWords:
         table = pd.DataFrame(rows, index=list(self.tasks))
         return Finding(note, table, closed_off=closed_off, others_off=others_off, ratio=ratio, every=pools)
 
-    @cached_property
+    @Count
     def repair(self) -> Finding:
         """What L5·H8 gives to the answer directly, by the split, and what goes without it: (TEST,) `direct`, `lost`."""
         direct = []

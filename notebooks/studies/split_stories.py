@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from bertlens.survey import mean_text
 from bertlens.trace.trace import Trace
 from bertlens.whatif import mlp, off
 
-from .finding import Finding, head_name, lengths, verdicts
+from .finding import Count, Finding, head_name, lengths, verdicts
 from .lifts import COUNTING, HEADS, KINDS, Lifts, lift, lifts, wanted
 
 NEURON, LAYER = 358, 3  # the MLP's neuron with the largest part in why words look at [CLS]
@@ -51,7 +50,7 @@ class Stories:
     def __init__(self, study: Lifts) -> None:
         self.study, self.traces, self.some = study, study.traces, study.some
 
-    @cached_property
+    @Count
     def neuron(self) -> Finding:
         """One neuron's part in why words look at `[CLS]`: `parts` (texts, 3), its own, its MLP's, the whole lift;
         `first` (texts,) the neuron with the largest part."""
@@ -70,7 +69,7 @@ class Stories:
         )
         return Finding(note, parts=values, first=top)
 
-    @cached_property
+    @Count
     def again(self) -> Finding:
         """Where L0·H2 fetched its part of the next-word head: `table` has a row for each word and side."""
         rows = []
@@ -98,12 +97,12 @@ class Stories:
             )
         return Finding("\n".join(lines), rows=table)
 
-    @cached_property
+    @Count
     def next_parts(self) -> dict[str, np.ndarray]:
         """How -> (texts, 12) of the next-word head, over twelve texts."""
         return {how: head_parts(self.traces[:12], "next", how == "opened") for how in ("as sources", "opened")}
 
-    @cached_property
+    @Count
     def tried(self) -> Finding:
         """Three stories and their experiments: `stories`, (pattern, part, (texts,) by the split, (texts,) lost)."""
         traces, n = self.some, len(self.some)
@@ -136,7 +135,7 @@ class Stories:
         ).set_index("pattern")
         return Finding(f"{lengths(traces)}; nats", table, stories=stories)
 
-    @cached_property
+    @Count
     def divisor(self) -> Finding:
         """The divisor of the LayerNorm behind the neuron: `spreads` (texts, 3), at `[CLS]`, without it, at words."""
         block: Any = self.study.lens.model.encoder
@@ -154,7 +153,7 @@ class Stories:
         note = f"{lengths(self.traces)}: at [CLS] {at_cls}, without neuron {NEURON} {without_it}, at words {words}."
         return Finding(note, spreads=values)
 
-    @cached_property
+    @Count
     def order(self) -> Finding:
         """All heads of layer 0 as parts of the next-word head: `rank`, how -> (texts,) Spearman's ρ of split and
         experiment; `taken` (texts, 12) what is lost without each."""

@@ -1,8 +1,8 @@
 """Does the word that a contrast names matter? How often the order turns without it, on Cranfield's failures.
 
 `python -m notebooks.studies.turned_orders FOLDER`, of the folder with cran.all.1400.gz, cran.qry.gz and qrels.txt.gz,
-prints the table of docs/retrieval.md. A question fails where its first abstract is not relevant; each failure is one
-case, its right passage the best-ranked relevant one.
+prints the table of docs/turned_orders.md. A question fails where its first abstract is not relevant; each failure is
+one case, its right passage the best-ranked relevant one.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 from bertlens.base.vocabulary import Word
 from bertlens.widgets.tabs import TABS
 from browser.harness import watched
-from browser.views import Seen
+from browser.views import AXE, FINDINGS, Seen
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 pytest.importorskip("sphinx_book_theme", reason="the documentation's packages are not installed: make docs")
@@ -99,6 +99,39 @@ def test_no_page_scrolls_sideways_and_no_code_is_cut(site: Path, browser: Browse
         assert page.evaluate(f"{cut}.map((code) => code.textContent)") == [], path.name
     context.close()
     assert log.outside == [] and log.errors == []
+
+
+# One of each kind: the front, a view, a teacher's page, a classifier's, pictures, lists, names, a notebook, a search.
+KINDS = ["index", "views/why", "teaching", "classifier", "gallery", "faq", "glossary", "ranking", "api/measures"]
+KINDS += ["notebooks", "notebooks/01_tour", "search", "genindex"]
+# The logo stands outside the theme's landmarks, a table of pandas has an empty corner: axe calls that moderate, minor.
+WHOLE = FINDINGS.replace('axe.run(".bertlens")', "axe.run(document, { preload: false })")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 400])
+def test_axe_finds_nothing_serious(site: Path, browser: Browser, width: int, theme: str):
+    size = {"width": width, "height": 900}
+    context, page, log = watched(browser, site.as_uri(), viewport=size, color_scheme=theme)
+    findings = {}
+    for name in KINDS:
+        page.goto((site / f"{name}.html").as_uri() + ("?q=head" if name == "search" else ""))
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        findings[name] = page.evaluate(WHOLE)
+    context.close()
+    assert {name: found for name, found in findings.items() if found} == {}
+    assert log.outside == [] and log.errors == []
+
+
+def test_each_notebook_is_a_page_with_its_code_and_a_live_view(site: Path):
+    """And with what came out, where it was executed: its bars and the scripts of widgets stay out."""
+    names = sorted(path.stem for path in (DOCS.parent / "notebooks").glob("*.ipynb"))
+    assert len(names) > 12 and names == sorted(path.stem for path in (site / "notebooks").glob("*.html"))
+    for name in names:
+        text = (site / "notebooks" / f"{name}.html").read_text(encoding="utf-8")
+        assert "import bertlens as bl" in re.sub(r"<[^>]+>", "", text) and text.count("Open the live view (") == 1, name
+        assert "widget-view+json" not in text and "widget-state+json" not in text, name
+        assert f'href="notebooks/{name}.html"' in (site / "notebooks.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -189,6 +222,8 @@ def test_a_finger_loads_nothing_until_it_touches(site: Path, browser: Browser):
 
 QUESTIONS = [  # of a student, a teacher, a practitioner, a researcher
     (["What is attention?"], "A row sums to 1"),
+    (["Notebooks"], "much looked at, little passed on"),
+    (["Notebooks", "01_tour"], "A page to hand out"),
     (["What a word means"], "The length of the vector that is really passed from a key to a query"),
     (["Which question, which view"], "look at cat from it"),
     (["Twenty pictures"], "The word before"),
@@ -198,6 +233,9 @@ QUESTIONS = [  # of a student, a teacher, a practitioner, a researcher
     (["Your own classifier in ten minutes"], "The guess rests on waiter"),
     (["Your own classifier in ten minutes", "Labelled data"], "Clopper and Pearson"),
     (["Your own model"], "bl.Lens(model, tokenizer)"),
+    (["Why is the wrong passage first?"], "The question is read once, so its words can be compared"),
+    (["Why is the wrong passage first?", "Rank a collection"], "half of the runs of five words"),
+    (["Why is the wrong passage first?", "What to train on"], "may be a right answer"),
     (["Why are two texts similar?"], "number as a sum over pairs of words"),
     (["What went wrong"], "Google Colab"),
     (["How to cite"], "CITATION.cff"),
@@ -267,7 +305,11 @@ Plain()
 def test_the_directive_in_a_project_of_others(tmp_path: Path):
     (tmp_path / "conf.py").write_text('extensions = ["myst_nb", "bertlens.sphinxext"]\nnb_execution_mode = "off"\n')
     (tmp_path / "index.md").write_text(PAGE)
+    (tmp_path / "other.md").write_text("---\norphan: true\n---\n# Another\n\n```{bertlens}\n:of: index\n```\n")
     assert built(tmp_path, tmp_path / "out", "-E") == ""
+    figure = re.compile(r'<figure class="bertlens".*?</figure>', re.DOTALL)
+    first = figure.findall((tmp_path / "out" / "index.html").read_text())[0]
+    assert figure.findall((tmp_path / "out" / "other.html").read_text()) == [first]
     text = (tmp_path / "out" / "index.html").read_text()
     assert (
         "The cat sat." in text
@@ -282,8 +324,10 @@ def test_the_directive_in_a_project_of_others(tmp_path: Path):
     assert re.search(r'"view": ?"gates"', second) and re.search(r'"layer": ?3', second)
     assert [len(list(made.glob(f"*.{kind}"))) for kind in ("html", "png")] == [3, 2]
     (tmp_path / "index.md").write_text(PAGE + "\n```{bertlens}\n1 / 0\n```\n\n```{bertlens}\nx = 1\n```\n")
+    (tmp_path / "other.md").write_text("---\norphan: true\n---\n# Another\n\n```{bertlens}\n:of: nowhere\n```\n")
     said = built(tmp_path, tmp_path / "out", "-E")
     assert re.search(
         r"index.md:36: WARNING: this snippet of bertlens failed: ZeroDivisionError: division by zero", said
     )
     assert "its last line has to be a view" in said
+    assert "there is no view in nowhere" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,32 @@ def test_a_finding_shows_its_sentence_with_its_table_and_names_what_it_has():
     assert repr(found).startswith("a < b")
     with pytest.raises(AttributeError, match="least"):
         _ = found.most
+
+
+def test_a_count_says_for_how_long_it_lasts_and_so_does_none_within_it(monkeypatch):
+    shown: list[str] = []
+    monkeypatch.setattr(finding, "line", lambda: shown.append)
+
+    class Numbers:
+        n = 0
+
+        @finding.Count
+        def inner(self):
+            self.n += 1
+            sleep(2.2)
+            return self.n
+
+        @finding.Count
+        def outer(self):
+            return self.inner + 1
+
+    numbers = Numbers()
+    assert (numbers.outer, numbers.inner) == (2, 1)
+    assert shown == ["counting … 2 s", ""]
+    assert (numbers.outer, numbers.n) == (2, 1)
+    with pytest.raises(ZeroDivisionError):
+        finding.counted(lambda: 1 / 0)()
+    assert finding.counted(len)("abc") == 3 and len(shown) == 2
 
 
 def test_the_tour_counts_neighbours_and_what_cls_gives(traces):

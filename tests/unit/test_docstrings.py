@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +17,11 @@ import pytest
 
 import bertlens as bl
 from bertlens.errors import BertLensError
+from bertlens.survey import Sentence
 
 API = Path(__file__).parents[2] / "docs" / "api"
+PARAMETERS = runpy.run_path(str(API.parent / "parameters.py"))
+ERRORS = {error.__name__ for error in (BertLensError, *BertLensError.__subclasses__())}
 DIRECTIVE = re.compile(r"^\.\. auto(\w+):: (bertlens\S*)((?:\n   :\S.*)*)", re.MULTILINE)
 SHAPE = re.compile(r"\([\w’'… .,+·×−-]*\)|\b0-d\b|\b[Ss]calar|number", re.UNICODE)  # (L, H), (S,), (...), 0-d
 PAPER = re.compile(r"\b(?:1[89]|20)\d\d\b|bertlens' own|\bours\b")
@@ -114,21 +118,39 @@ def test_tensors_have_their_shapes():
     assert lacking == []
 
 
+def test_every_parameter_has_a_line():
+    """In the docstring, behind a field, or, where it means the same everywhere, in docs/parameters.py."""
+    shared, needed, lacking = PARAMETERS["PARAMETERS"], set(), []
+    for name, value in ALL.items():
+        lines = PARAMETERS["lines"](value, doc(value))
+        needed |= {parameter for parameter, line in lines.items() if line == shared.get(parameter)}
+        for parameter in PARAMETERS["names"](value):
+            named = parameter in ("self", "cls") or re.search(rf"\b{parameter}\b", doc(value))
+            if not (named or parameter in lines or parameter.startswith("_")):
+                lacking.append(f"{name}: {parameter}")
+    assert lacking == []
+    assert needed == {*shared}
+    assert PARAMETERS["lines"](Sentence, "")["heads"] == "index of each word's head, from 0; ROOT (-1) for the root"
+
+
 def raised(value: Any) -> set[str]:
-    """Names of our errors in the `raise` lines of a function."""
-    return set(re.findall(r"raise (\w+Error)\(", inspect.getsource(value))) & {
-        one.__name__ for one in (BertLensError, *BertLensError.__subclasses__())
-    }
+    """Names of our errors in the `raise` lines of a function, and of those that check its arguments."""
+    source, helpers = inspect.getsource(value), vars(import_module(value.__module__))
+    checks = [helpers[name] for name in re.findall(r"(?<![\w.])(_?check\w*|as_path)\(", source) if name in helpers]
+    kinds = ERRORS & {*re.findall(r"raise (\w+Error)\(", source)}
+    return kinds.union(*(raised(check) for check in checks if inspect.isfunction(check) and check is not value))
 
 
 def test_errors_are_named():
-    """Whoever raises one of bertlens' errors says which, or that it raises like another."""
+    """Whoever raises bertlens' errors says which, or that it raises like another; a class says it for its methods."""
     lacking = []
     for name, value in ALL.items():
         if inspect.isfunction(value) and (kinds := raised(value)):
             said = doc(value) + (doc(import_module(value.__module__)) if "measures" in value.__module__ else "")
-            if not any(kind in said for kind in kinds) and not re.search(r"[Rr]aises? like|Errors are", said):
-                lacking.append(f"{name}: {', '.join(sorted(kinds))}")
+            said += doc(ALL.get(name.rpartition(".")[0], lambda: None))
+            unsaid = {kind for kind in kinds if kind not in said}
+            if unsaid and not re.search(r"[Rr]aises? (?:like|as|what)|[Ee]rrors?:? (?:as|like|are)|Otherwise as", said):
+                lacking.append(f"{name}: {', '.join(sorted(unsaid))}")
     assert lacking == []
 
 

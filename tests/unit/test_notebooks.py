@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import re
 import subprocess
@@ -99,3 +100,37 @@ def test_a_notebook_that_is_opened_alone_finds_its_studies(tmp_path):
     run = [sys.executable, "-c", "\n".join(["import sys", *ends, "from studies import texts", "print(texts.__file__)"])]
     done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
     assert Path(done.stdout.strip()) == ROOT / "notebooks" / "studies" / "texts.py", done.stderr
+
+
+def test_an_executed_notebook_is_a_page_of_texts_tables_and_pictures(tmp_path, monkeypatch):
+    """Without bars, and without what would fetch a widget's scripts; another text or version was not executed."""
+    nbformat = pytest.importorskip("nbformat")
+    spec = importlib.util.spec_from_file_location("notebook_pages", ROOT / "docs" / "notebook_pages.py")
+    assert spec is not None and spec.loader is not None
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    monkeypatch.setattr(pages, "EXECUTED", tmp_path)
+    path = ROOT / "notebooks" / "07_why.ipynb"
+    assert "What the cells show is in the notebook itself" in pages.page(path)
+    notebook = nbformat.read(path, as_version=4)
+    widget, output = {pages.WIDGET: {"model_id": "x"}}, nbformat.v4.new_output
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {"x": {}}}}
+    notebook.cells[1].outputs = [
+        output("stream", name="stderr", text="  0%|"),
+        output("display_data", {**widget, "text/plain": "page: 35%"}),
+        output("display_data", {**widget, "image/png": "AAAA", "text/plain": "<Explorer>"}),
+        output("display_data", {"text/plain": ""}),
+        output("stream", name="stdout", text="twelve heads"),
+        output("display_data", {"text/html": "<table></table>"}),
+    ]
+    nbformat.write(notebook, pages.executed(path))
+    cells = json.loads(pages.page(path))["cells"]
+    assert "".join(cells[1]["source"]) == "```{bertlens}\n:of: views/why\n```"
+    assert [sorted(one.get("data", one.get("text", ""))) for one in cells[2]["outputs"]] == [
+        ["image/png", "text/plain"],
+        ["twelve heads"],
+        ["text/html"],
+    ]
+    assert "widget" not in pages.page(path)
+    monkeypatch.setattr(pages.bertlens, "__version__", "0.0")
+    assert not pages.executed(path).exists()

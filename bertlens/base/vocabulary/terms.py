@@ -11,9 +11,9 @@ from typing import Any
 class Word:
     """A name, its label on screen, and one sentence that explains it: unit and source included."""
 
-    name: str
-    label: str
-    about: str
+    name: str  # in code and in saved states
+    label: str  # on screen
+    about: str  # one sentence: what it is, its unit, its source
 
 
 def _by_name(words: list[Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class LayerMap(Word):
     words its cells are told, "weight" where words look, "norm" where they take; "" for neither.
     """
 
-    symbol: str
+    symbol: str  # of a cell, as "‖c‖"
     function: str | Callable[..., Any]
     carried: bool = False
     needs: str = "norms"
@@ -166,7 +166,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
 
 
 def register_layer_map(word: LayerMap) -> None:
-    """Offer one more map of a layer in the head view."""
+    """Offer one more map of a layer in the head view: its `word`."""
     LAYER_MAPS[word.name] = word
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.registered import registered
 from ...errors import ModelError
 from ...run.attention_weights import check_precision
 from ...trace.trace import Trace
 from ..metrics import Metric, Read, bound
 from ..words import merge_keys, units
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,11 +25,11 @@ class Attribution:
     """
 
     trace: Trace
-    method: str
+    method: str  # its name
     metric: Metric | Read
     values: Tensor  # (S,) float64 on the CPU; NaN for tokens that the method never removes
     model: float  # the number itself, as the model gives it in this run
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # sentences on how it was computed
     baseline: float | None = None  # the number at the other end of the path: the values sum to the difference
     bias: float | None = None  # what belongs to no token: the values and this sum to the number
     steps: int | None = None  # points of the path
@@ -61,25 +58,21 @@ class Attribution:
         return None if self.expected is None else self.total - self.expected
 
     @property
-    def table(self) -> DataFrame:
+    def table(self) -> pd.DataFrame:
         """DataFrame(position, token, value), one row per token."""
-        from pandas import DataFrame
-
         tokens = self.trace.display_tokens
-        return DataFrame({"position": range(len(tokens)), "token": tokens, "value": self.values.numpy()})
+        return pd.DataFrame({"position": range(len(tokens)), "token": tokens, "value": self.values.numpy()})
 
     @property
-    def words(self) -> DataFrame:
+    def words(self) -> pd.DataFrame:
         """DataFrame(word, value): the pieces of a word summed, a template token as a word of its own.
 
         NaN where the method never removes any of the word's pieces.
         """
-        from pandas import DataFrame
-
         counts = merge_keys(self.trace, (~self.values.isnan()).double())  # how many pieces have a value
         summed = merge_keys(self.trace, self.values.nan_to_num()).masked_fill(counts == 0, torch.nan)
         names = [" ".join(self.trace.display_tokens[i] for i in pieces) for pieces in units(self.trace)]
-        return DataFrame({"word": names, "value": summed.numpy()})
+        return pd.DataFrame({"word": names, "value": summed.numpy()})
 
     @cached_property
     def said(self) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from ...base.dataframes import pd
 from ...errors import InputError
 from ...trace.trace import Trace
 from ..metrics import Metric, Read
 from .attribution import Attribution
 from .removal import Gone, Without
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the tokens that can be removed
 FEWEST_RANKINGS = 20  # random rankings
@@ -34,7 +32,7 @@ def faithfulness(
     seed: int = 0,
     progress: bool = True,
     known: dict[Gone, float] | None = None,
-) -> DataFrame:
+) -> pd.DataFrame:
     """Rankings of this text's tokens by what the answer loses, beside random rankings and the best that greed finds.
 
     values: an attribution, (S,) numbers, or several of them by name; tokens are ranked from the largest, equal ones in
@@ -70,9 +68,7 @@ def faithfulness(
         nothing = [math.nan] * ceiling
         table[f"{name}_error"] = [*[math.nan] * len(candidates), float(level.std()) / math.sqrt(rankings), *nothing]
         table[f"{name}_beats"] = [*better.sum(1).tolist(), math.nan, *nothing]
-    from pandas import DataFrame
-
-    frame = DataFrame(table, index=[*candidates, RANDOM, *([CEILING] if ceiling else [])])
+    frame = pd.DataFrame(table, index=[*candidates, RANDOM, *([CEILING] if ceiling else [])])
     quantity = without.metric
     frame.attrs = {
         "metric": str(quantity) if isinstance(quantity, Metric) else "a function of the output",

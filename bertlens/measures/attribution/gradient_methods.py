@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError, SelectionError
+from ...errors import InputError, ModelError, check_name
 from ...run.backward import word_gradients
 from ...trace.trace import Trace
 from ..gradients import gradients
@@ -57,8 +57,7 @@ def integrated_gradients(
     InputError for steps < 1, ModelError without such a token, and where no gradient can be had.
     """
     readout, answer = reader(trace, metric)
-    if baseline not in BASELINES:
-        raise SelectionError(f"no baseline {baseline!r}: there are {', '.join(BASELINES)}")
+    check_name(baseline, BASELINES, "baseline")
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
         raise InputError(f"steps must be a whole number of at least 1, not {steps!r}")
     words, start, named = _ends(trace, baseline)
@@ -123,13 +122,12 @@ def _check_slope(trace: Trace, metric: Metric | Read) -> None:
 
 def _at(trace: Trace, read: Read, words: Tensor | None, rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """(B,), (B, S, E), (B, S, E): the metric, the word embeddings, its gradient there."""
-    assert trace.model is not None
     inputs = trace.inputs(rows)
 
     def each(output: Any) -> Tensor:
         return torch.stack([read(row_of(output, row)) for row in range(rows)])
 
-    return word_gradients(trace.model, inputs, each, trace.changes, words)
+    return word_gradients(trace.borrowed, inputs, each, trace.changes, words)
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
@@ -139,8 +137,7 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 @torch.no_grad()
 def _ends(trace: Trace, baseline: str) -> tuple[Tensor, Tensor, str]:
     """(S, E) the text's word embeddings, (S, E) the baseline's, and its name."""
-    assert trace.model is not None
-    embedding, tokenizer = trace.model.embedding, trace.model.tokenizer
+    embedding, tokenizer = trace.borrowed.embedding, trace.borrowed.tokenizer
     words: Tensor = embedding(trace.input_ids)
     number = None if baseline == "zero" else getattr(tokenizer, f"{baseline}_token_id", None)
     if number is None and baseline != "zero":

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ...base.quotes import quotation
-from ...errors import InputError, ModelError, SelectionError
+from ...errors import InputError, ModelError, SelectionError, check_name
 from ...run.changes import Hide
 from ...run.forward import output_of
 from ...run.interventions import Run
@@ -38,8 +38,7 @@ class Without:
     """
 
     def __init__(self, trace: Trace, metric: Metric | Read, remove: str, known: dict[Gone, float] | None = None):
-        if remove not in REMOVALS:
-            raise SelectionError(f"no removal {remove!r}: there are {', '.join(REMOVALS)}")
+        check_name(remove, REMOVALS, "removal")
         self.trace, self.metric, self.remove = trace, metric, remove
         self.read, self.answer = reader(trace, metric)
         self.at = metric.at(trace.original) if isinstance(metric, Metric) else None
@@ -89,7 +88,6 @@ class Without:
 
     def _run(self, sets: list[Gone]) -> list[float]:
         trace, changes = self.trace, self.trace.changes
-        assert trace.model is not None
         inputs = trace.inputs(len(sets))
         rows: list[Any] = [changes] * len(sets)
         survivors: list[list[int]] | None = None
@@ -103,7 +101,7 @@ class Without:
             index = torch.tensor(survivors, device=trace.device)
             inputs = {name: value.gather(1, index) for name, value in inputs.items()}
         try:
-            output = output_of(trace.model, inputs, Run(rows))
+            output = output_of(trace.borrowed, inputs, Run(rows))
         except SelectionError as error:
             raise SelectionError(f"{str(error).split(':')[0]}: use remove='mask' or remove='delete'") from error
         numbers = []
@@ -115,8 +113,7 @@ class Without:
         return numbers
 
     def _name(self, token: int) -> str:
-        assert self.trace.model is not None
-        return str(self.trace.model.tokenizer.convert_ids_to_tokens(token))
+        return str(self.trace.borrowed.tokenizer.convert_ids_to_tokens(token))
 
 
 def occlusion(
@@ -143,8 +140,7 @@ def occlusion(
 
 
 def _mask_id(trace: Trace) -> int:
-    assert trace.model is not None
-    mask = getattr(trace.model.tokenizer, "mask_token_id", None)
+    mask = getattr(trace.borrowed.tokenizer, "mask_token_id", None)
     if mask is None:
         raise ModelError(f"the tokenizer of {trace.model_name} has no mask token: use remove='delete' or remove='hide'")
     return int(mask)

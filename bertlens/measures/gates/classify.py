@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.generators import Steps, run_to_end
 from ...errors import InputError
 from ...trace.trace import Trace
 from ..rows import Here, head_groups, passing
 from .instance import target_agreement
 from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, score_rows, threshold_at
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_TRACES = 5  # from here on "instance" is a claim about tokens, and has to be tested
 SIGNIFICANT = 0.01
@@ -49,12 +47,10 @@ def classify(
     texts with fewer than 8 content tokens are in groups of their own.
 
     From five traces on, "instance" counts only for heads whose tokens keep their far targets from text to text, by
-    token and not by place (`target_agreement`, p ≤ 0.01, over all traces); for the others, and where the texts cannot
-    tell, its column is 0.
+    token and not by place (`target_agreement` of all traces with so many `permutations`, p ≤ 0.01); for the others, and
+    where the texts cannot tell, its column is 0.
     Raises InputError for cross-attention, traces of different shape, none at all, and NaN in the attention.
     """
-    import pandas as pd
-
     several = not isinstance(traces, Trace)
     every_trace: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
     _check(every_trace)
@@ -74,7 +70,7 @@ def classify(
 
 
 def length_groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Indices of texts that may be counted together, groups from short to long, of (content tokens, tokens) of each.
+    """Indices of texts that may be counted together, from short to long. lengths: (content tokens, tokens) of each.
 
     A group begins with the shortest text that is left and takes those up to 5/3 as long. Texts with too few content
     tokens for a label are grouped apart from the others.
@@ -118,8 +114,6 @@ def group_steps(here: Here, layer: int, heads: slice, view: str = "full") -> Ste
 
 def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:
     """All heads over texts of about one length."""
-    import pandas as pd
-
     mean = {gate: torch.stack([scores[gate] for scores in each]).nanmean(0) for gate in GATES}
     trace_labels = np.stack([label(scores, threshold, margin) for scores in each])
     layers, heads = np.indices(trace_labels.shape[1:])

@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...trace.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_SHARED = 4  # tokens that two texts must share to be compared
 MOST_PAIRS = 20
@@ -48,8 +45,6 @@ def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int
     sentence beside different second ones: put it behind openings, and before endings, of different length.
     Source: bertlens' own; shuffles with forbidden places by random swaps, after Besag and Clifford 1989.
     """
-    import pandas as pd
-
     generator = torch.Generator().manual_seed(seed)
     shape = (traces[0].n_layers, traces[0].n_heads)
     agreements, comparisons = torch.zeros(shape, dtype=torch.long, device="cpu"), 0

@@ -27,7 +27,7 @@ GATES: dict[str, tuple[str, ...]] = {name: word.patterns for name, word in WORDS
 
 
 class Scores(dict[str, Tensor]):
-    """Gate -> score (...) of maps of `n` content tokens: what a label may be read from depends on that number."""
+    """by_gate: gate -> score (...) of maps of `n` content tokens, the number that labels depend on."""
 
     def __init__(self, by_gate: Mapping[str, Tensor], n: int):
         super().__init__(by_gate)
@@ -37,9 +37,10 @@ class Scores(dict[str, Tensor]):
 def scores(attention: Tensor, special_mask: Tensor, segments: Tensor | None = None, *, view: str = "full") -> Scores:
     """How much a map is each kind of gate: name -> float64 (...) in [0, 1], chance-corrected, NaN if undefined.
 
-    Arguments and errors as for `patterns`. A score is the largest of its gate's patterns, see `GATES`. Names after
-    Bonino et al. 2025; scores are bertlens' own operationalisation. A single sharp map says "instance" even if it is
-    random: `classify` over five traces or more tells the two apart. Scores depend on the length of the text.
+    attention (..., S, S); arguments and errors as for `patterns`. A score is the largest of its gate's patterns, see
+    `GATES`. Names after Bonino et al. 2025; scores are bertlens' own operationalisation. A single sharp map says
+    "instance" even if it is random: `classify` over five traces or more tells the two apart. Scores depend on the
+    length of the text.
     """
     return _scores(measure(attention, special_mask, segments, view))
 
@@ -57,7 +58,7 @@ def scores_of_rows(
 def score_rows(
     blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None, view: str = "full"
 ) -> Steps[Scores]:
-    """`scores_of_rows`, which yields after each block."""
+    """`scores_of_rows` of blocks, which yields after each."""
     return _scores((yield from measure_rows(blocks, special_mask, segments, view)))
 
 
@@ -106,7 +107,7 @@ def label(scores: Mapping[str, Tensor], threshold: float = THRESHOLD, margin: fl
 def labels(scores: Mapping[str, Tensor], threshold: float = THRESHOLD) -> np.ndarray:
     """All gates whose score reaches the threshold, the highest first: array of tuples of str (...), some empty.
 
-    Threshold and length as for `label`: all are empty under 8 content tokens.
+    scores: gate -> (...). Threshold and length as for `label`: all are empty under 8 content tokens.
     """
     names, values = _table(scores)
     floors = _least(scores, threshold)
@@ -135,9 +136,8 @@ class Evidence:
     score: float
     cells: Tensor = field(repr=False)  # (S, S) bool [query, key]
     mass: float  # mean over the content rows of the attention on these cells, in [0, 1]
-    detail: (
-        str  # which tokens: "columns 3 and 9", "cut before token 12", "up to 2 tokens away"; '' where the name says it
-    )
+    # which tokens: "columns 3 and 9", "cut before token 12", "up to 2 tokens away"; '' where the name says it
+    detail: str
 
 
 def evidence(

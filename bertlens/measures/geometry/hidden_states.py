@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...errors import InputError
 from ...trace.trace import Trace
 from .vectors import (
@@ -20,9 +20,6 @@ from .vectors import (
     self_similarity,
     two_nn,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: int = 3) -> pd.DataFrame:
@@ -40,8 +37,6 @@ def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: 
     Ethayarajh 2019; Timkey and van Schijndel 2021; Facco et al. 2017. Raises InputError for no traces, ModelError for
     traces without hidden states.
     """
-    import pandas as pd
-
     every_trace = list(traces)
     if not every_trace:
         raise InputError("corpus_table takes one trace or more")

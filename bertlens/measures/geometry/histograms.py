@@ -26,9 +26,8 @@ class NormHistograms:
     counts: dict[str, np.ndarray]  # kind -> (bins,) int64, sum = number of tokens counted
     norms: dict[str, np.ndarray]  # kind -> (n,)
     sigma_max: dict[str, float]  # kind -> σ_max(W_h) of its projection; NaN for context and where it cannot be read
-    bounds: dict[
-        str, float
-    ]  # kind -> σ_max(W_h) · max ‖x‖ + ‖b_h‖, which no norm passes; a context's bound is the values'
+    # kind -> σ_max(W_h) · max ‖x‖ + ‖b_h‖, which no norm passes; a context's bound is the values'
+    bounds: dict[str, float]
 
 
 @torch.no_grad()
@@ -65,10 +64,9 @@ def _bounds(trace: Trace, layer: int, head: int, mask: Tensor) -> tuple[dict[str
     unknown = dict.fromkeys(KINDS, float("nan"))
     try:
         adapter, module = trace.layer_module(layer)
-        assert trace.model is not None
         fused = adapter.value_part is not None
         finders = (adapter.query_projection, adapter.key_projection, adapter.value_projection)
-        pairs = [trace.model.affine(find(module), number if fused else None) for number, find in enumerate(finders)]
+        pairs = [trace.borrowed.affine(find(module), number if fused else None) for number, find in enumerate(finders)]
         weights = [_of_head(*pair, trace.n_heads, head) for pair in pairs]
     except ModelError:
         return unknown, dict(unknown)

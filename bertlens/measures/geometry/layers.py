@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...trace.trace import Trace
 from ..block import Block
 from .vectors import cone_share, moments, participation_ratio
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def layer_table(trace: Trace, include_special: bool = True) -> pd.DataFrame:
@@ -33,8 +31,6 @@ def layer_table(trace: Trace, include_special: bool = True) -> pd.DataFrame:
     Raises ModelError for a family without an adapter, and where only attention weights were given. Cone index through
     the stream after Bonino et al. 2025; the rest is bertlens' own.
     """
-    import pandas as pd
-
     return pd.DataFrame(layer_rows(trace, include_special))
 
 

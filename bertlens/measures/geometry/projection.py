@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...errors import InputError, SelectionError, check_index, excerpt
+from ...errors import InputError, check_index, check_name
 from ...trace.trace import Trace
 
 METHODS = ("pca", "umap")
@@ -116,11 +116,10 @@ def station(trace: Trace, number: int) -> Tensor:
 
 
 def project(trace: Trace, number: int, method: str = "pca") -> Projection:
-    """The tokens of a trace at one station of the stream, on a plane. Raises SelectionError for an unknown method.
+    """The tokens of a trace at a station of the stream, by its number, on a plane.
 
-    Otherwise as `station`, `pca` and `umap`.
+    Raises SelectionError for an unknown method. Otherwise as `station`, `pca` and `umap`.
     """
-    if method not in METHODS:
-        raise SelectionError(f"no method {excerpt(method)}: there are {', '.join(METHODS)}")
+    check_name(method, METHODS, "method")
     vectors = station(trace, number)
     return pca(vectors) if method == "pca" else umap(vectors)

@@ -38,7 +38,7 @@ def cone_index(vectors: Tensor, mask: Tensor | None = None, normalize: bool = Tr
 def cone_share(vectors: Tensor, mask: Tensor | None = None) -> Tensor:
     """Ī = I / n, float64 (...) in [0, 1], so that sets of different size compare; chance is about 1 / √n.
 
-    Also the mean cosine of the unit rows with their mean. Arguments as for `cone_index`; NaN where no row counts.
+    Also the mean cosine of the unit rows with their mean. mask as for `cone_index`; NaN where no row counts.
     """
     return cone_index(vectors, mask) / usable(vectors, mask).sum(-1)
 
@@ -112,7 +112,7 @@ def cosine_contributions(vectors: Tensor) -> Tensor:
 
 
 def self_similarity(occurrences: Tensor, baseline: float | Tensor = 0.0) -> Tensor:
-    """Mean cosine between the vectors (m, d) of one word in m contexts, minus `baseline` (the layer's `anisotropy`).
+    """Mean cosine between a word's `occurrences` (m, d) in m contexts, minus `baseline` (the layer's `anisotropy`).
 
     0-d; NaN for fewer than two. Ethayarajh 2019, definition 1.
     """
@@ -131,7 +131,7 @@ def intra_similarity(vectors: Tensor, baseline: float | Tensor = 0.0) -> Tensor:
 
 
 def max_explainable_variance(occurrences: Tensor) -> Tensor:
-    """σ_1² / Σ σ² of a word's vectors (m, d): how well one static vector could stand for all. 0-d in [1 / m, 1].
+    """σ_1² / Σ σ² of a word's `occurrences` (m, d): how well one static vector could stand for all. 0-d in [1 / m, 1].
 
     The vectors as they are, no mean taken off. Rows without a direction (NaN, or a norm of at most 1e-12) are left
     out; NaN where fewer than two are left. Ethayarajh 2019, definition 3 (MEV).

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...errors import SelectionError, check_index
 from ...trace.trace import Trace
 from .head_score import SIDES, visible_keys
 from .pull import Parts, Reading, parts
 from .score_terms import score_terms
 from .stream import Stream, check_finite
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 GROUPS = ("word", "position", "type", "heads", "mlps", "bias")
 Pair = tuple[str, str]
@@ -29,18 +26,16 @@ class Maps(dict[Pair, Tensor]):
 
 
 @torch.no_grad()
-def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFrame:
+def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> pd.DataFrame:
     """(C, C) one raw score by the sources of its query (down) and of its key (across), rows of `score(...).parts`.
 
     Both axes are (kind, layer, head). All of it sums to the score, rows to the parts of side="query" and columns to
     those of side="key", both with against=None. What a family adds to q·k stands where its row meets its column. MLPs
     are sources. Raises like `score`.
     """
-    from pandas import DataFrame, MultiIndex
-
     names, values, notes = _pairs(trace, layer, head, query, key)
-    axes = [MultiIndex.from_tuples(rows, names=["kind", "layer", "head"]) for rows in names]
-    table = DataFrame(values.cpu().numpy(), index=axes[0], columns=axes[1])
+    axes = [pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"]) for rows in names]
+    table = pd.DataFrame(values.cpu().numpy(), index=axes[0], columns=axes[1])
     table.attrs["notes"] = notes
     return table
 
@@ -89,7 +84,7 @@ def _pairs(
 def groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> dict[str, Tensor]:
     """group of GROUPS -> (T, d) float64: the parts of some tokens' queries or keys, after any rotation.
 
-    As far as a model has such sources; they sum to the queries or keys. Raises like `score`.
+    side: "query" or "key". As far as a model has such sources; they sum to the queries or keys. Raises like `score`.
     """
     check_index(layer, trace.n_layers, "layer")
     check_index(head, trace.n_heads, "head")
@@ -138,7 +133,7 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
 
 
 def map_shares(maps: Mapping[Pair, Tensor]) -> dict[Pair, float]:
-    """Each map's share of what distinguishes keys: Σ_i cov_j(part, whole) / Σ_i var_j(whole), j over visible keys.
+    """Share of each of the maps in how keys differ: Σ_i cov_j(part, whole) / Σ_i var_j(whole), j over visible keys.
 
     Shares sum to 1, can be negative, and are the same with `center` and without. NaN where the scores of every query
     are equal.

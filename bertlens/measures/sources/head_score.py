@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...base.quotes import quotation
 from ...base.vocabulary import phrases
-from ...errors import SelectionError, check_index
+from ...errors import SelectionError, check_index, check_name
 from ...trace.trace import Trace
 from .pull import Reading, parts
 from .score_terms import score_terms
@@ -48,8 +48,7 @@ def score(
     check_index(head, trace.n_heads, "head")
     check_index(query, trace.n_tokens, "query")
     check_index(key, trace.n_tokens, "key")
-    if side not in SIDES:
-        raise SelectionError(f"no side {side!r}: there are {', '.join(SIDES)}")
+    check_name(side, SIDES, "side")
     stream = Stream(trace)
     check_finite(trace)
     share = shares(trace, layer, head, query, key, against)

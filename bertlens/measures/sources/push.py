@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.generators import run_to_end
-from ...errors import InputError, SelectionError
+from ...errors import InputError, check_name
 from ...trace.trace import Trace
 from ..rows import blocks, head_groups
 from .affine_maps import Affine, Normed
 from .stream import Stream, check_finite
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 POOLINGS = ("mean", "cls")
 NUMBERS_AT_ONCE = 16_000_000  # numbers worked on at a time
 
 
 @torch.no_grad()
-def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFrame:
-    """(S_a + 1, S_b + 1) the cosine of two texts' vectors by *input* token of each, and by bias (the last row, column).
+def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> pd.DataFrame:
+    """(S_a + 1, S_b + 1) the cosine of the vectors of trace_a and trace_b by *input* token of each, and by bias (the
+    last row, column).
 
     An input token is its word, position and type together. Attention weights, LayerNorm deviations, gates of MLPs and
     the two norms of the cosine are kept as the run had them; with them kept, the whole model is affine in what goes
@@ -32,10 +30,7 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFra
     tokens, or "cls", the first. The work is about that of a forward pass for each token of the two texts.
     Raises InputError for traces of two models, SelectionError for another pooling, ModelError like `score`.
     """
-    from pandas import DataFrame
-
-    if pooling not in POOLINGS:
-        raise SelectionError(f"no pooling {pooling!r}: there are {', '.join(POOLINGS)}")
+    check_name(pooling, POOLINGS, "pooling")
     if trace_a.model is not trace_b.model:
         raise InputError("the two texts were traced with two models: trace them with one Lens")
     vectors, directions, names = [], [], []
@@ -53,7 +48,7 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFra
         directions.append(vector / vector.norm())
         names.append([*trace.display_tokens, "bias"])
         notes = (*stream.notes, "Attention weights and gates of MLPs as they were in this run, too.")
-    table = DataFrame((vectors[0] @ vectors[1].T).cpu().numpy(), index=names[0], columns=names[1])
+    table = pd.DataFrame((vectors[0] @ vectors[1].T).cpu().numpy(), index=names[0], columns=names[1])
     table.attrs["cosine"], table.attrs["notes"] = float(directions[0] @ directions[1]), list(notes)
     return table
 

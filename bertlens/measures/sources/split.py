@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.quotes import quotation
 from ...base.vocabulary.constants import SCORE_TERMS
 from ...errors import InputError, SelectionError, check_index
 from ...trace.trace import Trace
 from .pull import Parts, Reading, descend, parts
 from .stream import Stream
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 KINDS = ("word", "position", "type", "head", "mlp", "bias", *SCORE_TERMS)
 BY = ("kind", "layer")
@@ -41,9 +39,9 @@ class Sources:
     what: str  # the number in words
     model: float  # the same number as the model gives it
     reading: Reading
-    through_mlps: bool
+    through_mlps: bool  # MLPs opened: see `score`
     layer: int  # whose input is read; L for the last layer's output
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # sentences on how it was computed
     _parts: Parts
     unit: str = "nats"  # scores and differences of logits; "logits" for one logit
     terms: Mapping[str, float] = field(default_factory=dict)  # of a score, what is beside q·k
@@ -65,7 +63,7 @@ class Sources:
         ]
 
     @property
-    def parts(self) -> DataFrame:
+    def parts(self) -> pd.DataFrame:
         """DataFrame(kind, layer, head, value), float64; layer and head are NaN where there is none."""
         return table(self.rows)
 
@@ -85,8 +83,8 @@ class Sources:
         total = abs(self.total)
         return sum(abs(value) for *_, value in self.rows) / total if total >= NEAR_ZERO else None
 
-    def by(self, name: str) -> Series:
-        """Sums over "kind", or over "layer" (NaN: no layer's); they sum to the total. Raises SelectionError."""
+    def by(self, name: str) -> pd.Series:
+        """Sums over a name, "kind" or "layer" (NaN: no layer's); they sum to the total. Raises SelectionError."""
         if name not in BY:
             raise SelectionError(f"parts cannot be summed by {name!r}: there are {', '.join(BY)}")
         frame = self.parts
@@ -214,7 +212,7 @@ def neurons(trace: Trace, s: Sources, layer: int) -> Tensor:
 
 @torch.no_grad()
 def fetched_most(s: Sources, heads: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, float]]:
-    """For some earlier heads (layer, head): the token at which most of the part was fetched, by size, and that number.
+    """For some earlier heads of a split s: the token at which most of the part was fetched, by size, and that number.
 
     One pull for all of them. Raises like `tokens`.
     """
@@ -238,8 +236,8 @@ def _check_own(trace: Trace, s: Sources) -> None:
 
 def table(rows: list[Row]) -> Any:
     """DataFrame(kind, layer, head, value)."""
-    from pandas import DataFrame
-
     kinds, layers, heads, values = zip(*rows, strict=True)
     number: Callable[[int | None], float] = lambda n: float("nan") if n is None else float(n)  # noqa: E731
-    return DataFrame({"kind": kinds, "layer": [*map(number, layers)], "head": [*map(number, heads)], "value": values})
+    return pd.DataFrame(
+        {"kind": kinds, "layer": [*map(number, layers)], "head": [*map(number, heads)], "value": values}
+    )

@@ -38,18 +38,17 @@ class Stream:
             raise ModelError(trace.why_no_neurons)
         if trace.changes:
             raise ModelError("a split by source is of a run without changes: take trace.original")
-        assert trace.model is not None
-        adapter, _ = trace.model.layer(0)
+        adapter, _ = trace.borrowed.layer(0)
         if adapter.stream is None:
             raise ModelError(
                 f"{adapter.family}'s stream cannot be split by source: it is more than sums and LayerNorms, or its "
                 "adapter does not say what it begins with"
             )
-        if obstacle := adapter.stream.obstacle(trace.model.base):
+        if obstacle := adapter.stream.obstacle(trace.borrowed.base):
             raise ModelError(f"this {adapter.family}'s stream cannot be split by source: {obstacle}")
         trace.check_unchanged()
-        self.trace, self.adapter, self.parts, self.model = trace, adapter, adapter.stream, trace.model
-        self.base: Any = trace.model.base
+        self.trace, self.adapter, self.parts, self.model = trace, adapter, adapter.stream, trace.borrowed
+        self.base: Any = trace.borrowed.base
         self.modules = list(adapter.layers(self.base))
         self.post_ln = adapter.post_ln
         self.layers = trace.record.layers  # the tensors themselves, only to be read
@@ -76,7 +75,7 @@ class Stream:
         return table.weight
 
     def captured(self, x: Tensor | None) -> Tensor:
-        """A captured tensor (...) in the dtype of products; no copy where it is in it already.
+        """A captured tensor x (...) in the dtype of products; no copy where it is in it already.
 
         Raises ModelError for None: what was not captured.
         """
@@ -107,13 +106,16 @@ class Stream:
         return self._affine[layer, name]
 
     def plain(self, module: nn.Module, part: int | None = None) -> Affine:
-        """A projection as the run multiplied by it. Raises ModelError where it is quantised or adapted otherwise."""
+        """A module's projection, or a part of it (a third of a fused one), as the run multiplied by it.
+
+        Raises ModelError where it is quantised or adapted otherwise.
+        """
         weight, bias = self.model.affine(module, part)
         cast = self.dtype
         return Affine(weight.detach().to(cast), None if bias is None else bias.detach().to(cast))
 
     def projection(self, layer: int, which: str, head: int) -> Affine:
-        """W_Q, W_K or W_V of one head; (d, D)."""
+        """W_Q, W_K or W_V (`which`: "query", "key", "value") of one head; (d, D)."""
         adapter, module = self.adapter, self.modules[layer]
         fused = adapter.value_part is not None
         number = ("query", "key", "value").index(which)
@@ -167,7 +169,7 @@ class Stream:
         return None if module is None else self.normed(module, self.input(self.trace.n_layers))
 
     def normed(self, module: Any, intake: Tensor | None) -> Normed:
-        """A LayerNorm as this run had it. intake: (S,) 1/s of the run, or the (S, D) vectors that it took in.
+        """A LayerNorm module as this run had it. intake: (S,) 1/s of the run, or the (S, D) vectors that it took in.
 
         Raises ModelError for another class.
         """
@@ -202,7 +204,7 @@ class Stream:
         return active if gated is None else active * gated(y).double()
 
     def gates(self, layer: int, tokens: Tensor) -> tuple[Tensor, Affine]:
-        """(T, F) float64 and the map that they are kept on: neurons = gates ∘ map(y).
+        """(T, F) float64 of tokens (T,) and the map that they are kept on: neurons = gates ∘ map(y).
 
         act(s)/s; in a gated MLP its activated branch act(s), the other branch being the map. Raises ModelError for an
         activation that is not 0 at 0.
@@ -218,7 +220,7 @@ class Stream:
     # --- one head's attention ---
 
     def attention(self, layer: int, head: int, tokens: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """α of one head for some queries, some at a time: which of them, (R, S) float64."""
+        """α of one head for some queries, tokens (T,), some at a time: which of them, (R, S) float64."""
         record, of = self.layers[layer], slice(head, head + 1)
         for start in range(0, len(tokens), ROWS):
             batch = tokens[start : start + ROWS].cpu()
@@ -227,7 +229,7 @@ class Stream:
             yield slice(start, start + len(batch)), torch.cat(scores).double().softmax(-1)
 
     def heads(self, layer: int, which: str, head: int) -> Tensor:
-        """(S, d) queries, keys or values of one head, as the model multiplies them."""
+        """(S, d) the vectors of one head as the model multiplies them. which: "query", "key" or "value"."""
         captured = getattr(self.layers[layer], which)
         return self.captured(captured[head * len(captured) // self.trace.n_heads])
 

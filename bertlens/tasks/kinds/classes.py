@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...errors import InputError, ModelError
 from ...survey.intervals import count_interval
 from ..labels import ClassReader, LabelColumn
@@ -16,8 +17,6 @@ from ..scores import losses_of, margins_of, metrics_table, softmax
 from .kind import Kind, Text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...text.encoding import Encoding
     from ..example_batch import Batch
 

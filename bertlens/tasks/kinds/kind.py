@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...errors import InputError
 from ...text.tables import Columns
 from ..labels import LabelColumn, missing
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...lens import Lens
     from ...text.encoding import Encoding
     from ..example_batch import Batch
@@ -75,8 +74,7 @@ class Kind:
 
     def wrong(self, losses: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(n,) bool: which examples count as wrong in slices and errors."""
-        is_wrong: np.ndarray = right < 1
-        return is_wrong
+        return right < 1
 
     def columns(self, records: Sequence[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
         """The columns of a task's table between text and loss."""

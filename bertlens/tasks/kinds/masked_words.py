@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.vocabulary import phrases
 from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
@@ -21,8 +22,6 @@ from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...lens import Lens
     from ...text.encoding import Encoding
     from ..example_batch import Batch
@@ -88,8 +87,7 @@ class Words(Kind):
         if masks[:, 0].tolist() != list(range(len(batch.rows))):
             lost = next(i for i in range(len(batch.rows)) if (masks[:, 0] == i).sum() != 1)
             raise InputError(f"row {batch.rows[lost]}: its {self._mask} was cut off, so it has no answer")
-        picked: Tensor = logits[masks[:, 0], masks[:, 1]]
-        return picked
+        return logits[masks[:, 0], masks[:, 1]]
 
     def losses(self, answers: Tensor, labels: np.ndarray) -> Tensor:
         return torch.nn.functional.cross_entropy(

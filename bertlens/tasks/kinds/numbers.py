@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...errors import InputError, ModelError, excerpt
 from ...measures.ranks import spearman
 from ...text.tables import Columns
@@ -19,8 +20,6 @@ from ..labels import LabelColumn, listed, numbers_of
 from .kind import Kind, Text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...lens import Lens
     from ...text.encoding import Encoding
     from ..example_batch import Batch
@@ -74,8 +73,7 @@ class Regression(Kind):
         return (start + slope * np.array(records) - labels) ** 2, np.full(len(labels), math.nan)
 
     def wrong(self, losses: np.ndarray, right: np.ndarray) -> np.ndarray:
-        is_far: np.ndarray = losses > np.quantile(losses, FAR)
-        return is_far
+        return losses > np.quantile(losses, FAR)
 
     def columns(self, records: Sequence[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
         guesses = np.array(records)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...errors import InputError, ModelError, excerpt
 from ...survey.intervals import NONE, share_interval
 from ...text.tables import Columns
@@ -22,8 +23,6 @@ from .classes import check_count, rivals
 from .kind import Kind, Text, one_each
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...lens import Lens
     from ...text.encoding import Encoding
     from ..example_batch import Batch

@@ -292,8 +292,7 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
         maps = leading(trace, layer, number)
         ranks["attention"][number] = maps.effective_rank
         arrays["attention"][number] = (maps.values / maps.values[0])[:MOST_VALUES]
-    assert trace.model is not None
-    of_heads, of_layer = spectra.layer_weights(*spectra.projections(trace.model, layer))
+    of_heads, of_layer = spectra.layer_weights(*spectra.projections(trace.borrowed, layer))
     rows = [{name: float(rank[n]) for name, rank in ranks.items()} | of_heads[n] for n in range(trace.n_heads)]
     exact = within("spectrum", trace.n_tokens)
     return {"layer": layer, "heads": rows, "whole": of_layer, "dim": trace.head_dim, "exact": exact}, arrays

@@ -59,8 +59,15 @@ class _Split:
     keys: dict[str, Tensor]
 
 
-def _centred(values: Tensor, hidden: Tensor) -> Tensor:
+def _hidden(hidden: Tensor) -> Tensor | None:
+    """The mask (R, S); None where it hides nothing: a mask takes as long as a product."""
+    return hidden if hidden.any() else None
+
+
+def _centred(values: Tensor, hidden: Tensor | None) -> Tensor:
     """Less each row's mean over what is not hidden, in place; 0 where hidden."""
+    if hidden is None:
+        return values.sub_(values.mean(-1, keepdim=True, dtype=torch.float64).to(values.dtype))
     values.masked_fill_(hidden, 0)
     mean = values.sum(-1, keepdim=True, dtype=torch.float64) / (~hidden).sum(-1, keepdim=True).clamp_min(1)
     return values.sub_(mean.to(values.dtype)).masked_fill_(hidden, 0)
@@ -124,12 +131,12 @@ def _covariances(trace: Trace, split: _Split, rows: slice) -> dict[Pair, float]:
 
     The rows of the whole sum to 0, so that Σ_j (q·k_j - mean) whole_j = q · Σ_j whole_j k_j: no part is made.
     """
-    hidden = ~sources.visible_keys(trace, split.layer, split.head, rows)
+    visible = sources.visible_keys(trace, split.layer, split.head, rows)
     queries, keys = ([*side.values()] for side in (split.queries, split.keys))
     products = torch.stack([x[rows] for x in queries]).sum(0) @ torch.stack(keys).sum(0).T
     terms = sources.score_terms(trace, split.layer, split.head, rows)
-    scores = _centred(sum(terms.values(), products).to(products.dtype), hidden)
-    scores /= (~hidden).sum(-1, keepdim=True).clamp_min(1)
+    scores = _centred(sum(terms.values(), products).to(products.dtype), _hidden(~visible))
+    scores /= visible.sum(-1, keepdim=True).clamp_min(1)
     weighted_keys = (scores @ torch.cat(keys, 1)).unflatten(1, (len(keys), -1))  # (R, groups, d)
     sums = torch.einsum("grd,rhd->gh", torch.stack([x[rows] for x in queries]).double(), weighted_keys.double())
     of_pairs = dict(zip(product(split.queries, split.keys), sums.flatten().tolist(), strict=True))
@@ -151,7 +158,7 @@ def _pictures(
 ) -> tuple[Tensor, float]:
     """Some rows of all pictures (2 + pairs, R / block, S / block), and the largest difference to the model's scores."""
     scores = trace.scores_part(split.layer, slice(split.head, split.head + 1), rows)[0]
-    hidden = scores == -torch.inf
+    hidden = _hidden(scores == -torch.inf)
     terms = sources.score_terms(trace, split.layer, split.head, rows)
     remainder = torch.cat([x[rows] for x in split.queries.values()], 1) @ folded.T
     for term, part in terms.items():
@@ -161,28 +168,29 @@ def _pictures(
         terms[of].to(remainder.dtype) if of in terms else split.queries[of][rows] @ split.keys[to].T for of, to in pairs
     )
     difference = _centred(scores, hidden).double()
-    pooled = [_pooled(scores, hidden, block)]
+    pooled = [_pooled(scores, block)]
     for picture in (*maps, remainder):
         difference -= _centred(picture, hidden)
-        pooled.append(_pooled(picture, hidden, block))
-    return torch.stack(pooled), float(difference.abs().max())
+        pooled.append(_pooled(picture, block))
+    pictures = torch.stack(pooled)
+    if hidden is not None:
+        pictures[:, _blocks(hidden.float(), block, 1).amin(-1).amin(1) == 1] = torch.nan
+    return pictures, float(difference.abs().max())
 
 
-def _pooled(values: Tensor, hidden: Tensor, block: int) -> Tensor:
-    """float32, the value of the largest size in every block; NaN where all of a block is hidden."""
+def _blocks(x: Tensor, block: int, filled: float) -> Tensor:
+    """(R / block, block, S / block, block), with what the last blocks lack."""
+    room = [-size % block for size in x.shape]
+    return pad(x, (0, room[1], 0, room[0]), value=filled).unflatten(1, (-1, block)).unflatten(0, (-1, block))
+
+
+def _pooled(values: Tensor, block: int) -> Tensor:
+    """float32, the value of the largest size in every block; a 0, as hidden cells have, never stands for another."""
     if block == 1:
-        return values.float().masked_fill(hidden, torch.nan)
-    room = [-size % block for size in values.shape]  # cells that the last blocks lack
-
-    def blocks(x: Tensor, filled: float) -> Tensor:
-        return pad(x, (0, room[1], 0, room[0]), value=filled).unflatten(1, (-1, block)).unflatten(0, (-1, block))
-
-    high, low = (
-        (sign * blocks(values.masked_fill(hidden, -sign * torch.inf), -sign * torch.inf)).amax(-1).amax(1)
-        for sign in (1, -1)
-    )
-    extremes = torch.where(high >= low, high, -low)
-    return extremes.masked_fill(high == -torch.inf, torch.nan).float()
+        return values.float()
+    low, high = _blocks(values, block, 0).aminmax(dim=-1)
+    low, high = low.amin(1), high.amax(1)
+    return torch.where(high >= -low, high, low).float()
 
 
 def carried_maps(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:

@@ -113,8 +113,7 @@ def _text_runs(trace: Trace, target: str, target_at: int) -> tuple[str, str, lis
 
 
 def _removal(trace: Trace) -> str:
-    assert trace.model is not None
-    return "hide" if getattr(trace.model.tokenizer, "mask_token_id", None) is None else "mask"
+    return "hide" if getattr(trace.borrowed.tokenizer, "mask_token_id", None) is None else "mask"
 
 
 def _why_not(trace: Trace, method: str, text_runs: list[TextRun]) -> str:

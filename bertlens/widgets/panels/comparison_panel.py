@@ -96,8 +96,7 @@ class ComparisonPanel(Panel):
 
     @cached_property
     def _most(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.opening.most(COMPARED_HEADS).to_dict("records")
-        return rows
+        return self.opening.most(COMPARED_HEADS).to_dict("records")
 
     def _nearest(self, aligned: bool) -> list[list[Any]]:
         if aligned not in self._near:

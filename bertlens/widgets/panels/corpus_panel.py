@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ...base.arrays_file import difference
+from ...base.dataframes import pd
 from ...base.limits import within
 from ...errors import InputError
 from ...measures.offers import offers
@@ -29,8 +30,6 @@ from ..turns import PATIENCE, ask_again, in_steps
 from .panel import Panel
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...survey.treebank import Sentence
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from torch import Tensor
 
+from ...base.dataframes import pd
 from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
 from ...export.still_picture import pairs_png
@@ -28,8 +29,6 @@ from .panel import Panel
 from .vocabulary_words import words_told
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from ...sentences.ranking_table import Ranking
 
 AnySimilarity: TypeAlias = Similarity | LateSimilarity
@@ -182,7 +181,7 @@ def similar_input(request: Request, texts: Texts | None = None, patience: float 
     """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again", "done"."""
     pair = split_pair(request, texts)
 
-    def begin(_here: Here) -> Generator[float, None, DataFrame]:
+    def begin(_here: Here) -> Generator[float, None, pd.DataFrame]:
         yield from pair.steps()
         return pair.pairs("input", progress=False)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.dataframes import pd
 from ...errors import BertLensError
 from ...tasks import Against, Errors, Heads, Task, Turned
 from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
 from ..records import Answer
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then
@@ -88,8 +86,7 @@ def confusion(task: Task) -> dict[str, Any] | None:
 
 def records(table: pd.DataFrame, names: Iterable[str]) -> list[dict[str, Any]]:
     """Records of the columns that there are."""
-    rows: list[dict[str, Any]] = table[[name for name in names if name in table]].to_dict("records")
-    return rows
+    return table[[name for name in names if name in table]].to_dict("records")
 
 
 def _heads(found: Heads) -> dict[str, Any]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.dataframes import pd
 from ...base.jobs import Stopped
 from ...base.progress import bar
 from ...errors import BertLensError
 from ...search.retrieval_run import Retrieval
 from ...search.word_runs import FREQUENT, RANDOM
 from ...survey.intervals import count_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DRAWS = 8  # words at random, and as frequent, of the same passage
 

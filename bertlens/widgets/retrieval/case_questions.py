@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.dataframes import pd
 from ...base.jobs import Job, Stopped
 from ...base.vocabulary import phrases
 from ...errors import BertLensError, InputError, excerpt
@@ -23,9 +24,6 @@ from ...trace.provenance import made_with
 from . import case_answers, collection_answers
 from .all_failures import turns
 from .case_answers import Fields
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OPEN = 3  # contrasts that are held: each has runs of three texts
 MOST_DRAWS = 50

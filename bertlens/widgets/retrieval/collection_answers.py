@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.dataframes import pd
 from ...base.wire import json_safe
 from ...errors import InputError
 from ...search import metrics, paired, slices
@@ -17,9 +18,6 @@ from ...search.hubs import RULE, hubs_said
 from ...search.ranked_lists import RankedLists
 from ...search.retrieval_run import Retrieval
 from ...search.vectors import encoded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Fields = dict[str, Any]
 HUBS = 100  # rows of a table
@@ -159,5 +157,4 @@ def _rank(retrieval: Retrieval, at: int) -> int | None:
 
 
 def _records(table: pd.DataFrame) -> list[Fields]:
-    records: list[Fields] = json_safe(table.to_dict("records"))
-    return records
+    return json_safe(table.to_dict("records"))

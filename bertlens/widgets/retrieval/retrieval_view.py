@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +155,9 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         if hosted and model is not None and path is not None:
             return with_model_beside(text, model, path)
         return text_or_path(with_model(text, model), path)
+
+    def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
+        return self._open.retrieval.lens, PASSAGES, bool(page.get("live"))
 
     def _answers(self, contrasts: int, bar: tqdm[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """What the page is asked, with its answers: of a case its texts, words, heads, and the word that is named."""

@@ -104,8 +104,7 @@ def _about(retrieval: Retrieval, trace: Trace, pairs: Pairs, order: np.ndarray) 
     for name, pair in pairs.items():
         relevant = sorted(row for document in collection.relevant(queries[name]) for row in rows_of.get(document, ()))
         cases.append([pair and [place_of[passage] for passage in pair], relevant])
-    assert trace.model is not None
-    limits = [page_weights.shape(trace.model)["positions"], lens.limit]
+    limits = [page_weights.shape(trace.borrowed)["positions"], lens.limit]
     return {
         "limit": min(limit for limit in limits if limit is not None),
         "side": cut_side(lens.tokenizer),
@@ -122,8 +121,7 @@ def rounded(vectors: np.ndarray) -> np.ndarray:
     """(P, E) uint16 of which ZERO is 0: whole multiples of each row's largest number / STEPS. Cosines need no more."""
     largest = np.abs(vectors).max(1, keepdims=True, initial=0)
     steps = np.rint(vectors / np.where(largest == 0, 1, largest) * STEPS)
-    rows: np.ndarray = (steps + ZERO).astype(np.uint16)
-    return rows
+    return (steps + ZERO).astype(np.uint16)
 
 
 def upper(rows: np.ndarray) -> np.ndarray:
@@ -188,5 +186,4 @@ def _vectors(retrieval: Retrieval, trace: Trace, head: page_heads.Head, question
 def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(n, P) float64."""
     a, b = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), LEAST_NORM) for x in (a.astype(np.float64), b))
-    scores: np.ndarray = a @ b.T
-    return scores
+    return a @ b.T

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { sorted } from "../compute/sorted";
 import { GATES, type HeadName, MEASURES, type Measure } from "../generated/vocabulary";
 import { counted, meanOf, upTo } from "../paint/format";
+import { Button } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
 import { describeAll } from "../parts/phrasing";
@@ -197,15 +198,14 @@ function RowHeader({ layer, children }: { layer: number; children: ComponentChil
   return (
     <span role="rowheader" class="bl-axis">
       {word && synced.parts.value.includes("head") ? (
-        <button
-          type="button"
+        <Button
           class="bl-layer"
           aria-pressed={open}
           title={`Layer ${layer} as a whole: ${word.label}`}
           onClick={() => synced.put(open ? { layer_map: "" } : { layer, layer_map: word.name })}
         >
           L{layer}
-        </button>
+        </Button>
       ) : (
         `L${layer}`
       )}

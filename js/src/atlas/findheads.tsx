@@ -3,7 +3,7 @@
 import { batch, type Signal, useSignal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { quotation } from "../paint/quotes";
-import { Check, Close, into, Menu, Select, Slider } from "../parts/controls";
+import { Button, binding, Check, Close, into, Menu, Select, Slider } from "../parts/controls";
 import { sentenceText, statisticLabel, statistics } from "../parts/phrasing";
 import { shortText, tokenText } from "../parts/token";
 import type { HeadValue } from "../state/headvalue";
@@ -54,8 +54,7 @@ function AskCell({ view }: { view: View }) {
   if (row === null || col === null || !history.canUndo.value) return null;
   const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label].map((label) => shortText(label, 12));
   return (
-    <button
-      type="button"
+    <Button
       class="bl-chip bl-found"
       title="Largest first: this cell in every head"
       onClick={() => askHeads(view, "cell")}
@@ -63,7 +62,7 @@ function AskCell({ view }: { view: View }) {
       <span>
         {quotation(query!)} → {quotation(key!)} in all heads
       </span>
-    </button>
+    </Button>
   );
 }
 
@@ -101,8 +100,7 @@ function Questions({ questions, filter }: { questions: HeadQuestion[]; filter: S
           <div key={group} role="group" aria-label={group}>
             <span class="bl-caps">{group}</span>
             {members.map(({ name, label, term, about, needs, count }) => (
-              <button
-                type="button"
+              <Button
                 key={name}
                 class="bl-question"
                 data-question={name}
@@ -112,7 +110,7 @@ function Questions({ questions, filter }: { questions: HeadQuestion[]; filter: S
                 onClick={() => askHeads(view, name === questionName ? "" : name)}
               >
                 <span>{label}</span> <span class="bl-muted bl-number">{needs || (count ?? term)}</span>
-              </button>
+              </Button>
             ))}
           </div>
         );
@@ -132,14 +130,13 @@ function Heads({ words, isAlone }: { words: string; isAlone: boolean }) {
     <div role="group" aria-label="Heads">
       <span class="bl-caps">Heads</span>
       {heads.slice(0, MOST_HEADS).map(({ layer, head, sentence }) => (
-        <button
-          type="button"
+        <Button
           key={`${layer}-${head}`}
           class="bl-question"
           onClick={() => view.synced.put({ layer, head, layer_map: "" })}
         >
           <span>{sentenceText(sentence)}</span>
-        </button>
+        </Button>
       ))}
       {heads.length > MOST_HEADS && <p>and {heads.length - MOST_HEADS} more</p>}
     </div>
@@ -156,20 +153,13 @@ function Picture({ value }: { value: HeadValue | null }) {
       <Check
         label="colour"
         title={`Fill each head with the colour of its value${value ? `: ${value.label}` : ""}`}
-        checked={atlasFill.value}
-        onChange={into(atlasFill)}
+        {...binding(atlasFill)}
       />
-      <Check
-        label="bars"
-        title="Bars beside the layers and below the heads: their means"
-        checked={atlasBars.value}
-        onChange={into(atlasBars)}
-      />
+      <Check label="bars" title="Bars beside the layers and below the heads: their means" {...binding(atlasBars)} />
       <Check
         label="one scale"
         title="One scale for all small pictures: a weak head looks weak"
-        checked={commonScale.value}
-        onChange={into(commonScale)}
+        {...binding(commonScale)}
       />
       {isPlain && value && (
         <Select
@@ -191,9 +181,8 @@ function Picture({ value }: { value: HeadValue | null }) {
           min={0}
           max={1}
           step={0.01}
-          value={atlasMinimum.value}
           text={value.text(atlasMinimum.value * value.peak)}
-          onChange={into(atlasMinimum)}
+          {...binding(atlasMinimum)}
         />
       )}
     </div>

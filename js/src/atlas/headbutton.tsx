@@ -7,6 +7,7 @@ import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
 import { headLabel, paperName } from "../paint/format";
 import { coloursOf } from "../paint/palette";
+import { Button } from "../parts/controls";
 import { restOf, sentenceText } from "../parts/phrasing";
 import { hideTip, showTip } from "../parts/tooltip";
 import type { HeadValue } from "../state/headvalue";
@@ -153,8 +154,7 @@ export function HeadButton(props: HeadButtonProps) {
   const tip = (event: { currentTarget: Element }) => showTip(view, event.currentTarget, content);
   return (
     <div role="gridcell" aria-selected={isSelected}>
-      <button
-        type="button"
+      <Button
         class={classes.join(" ")}
         data-head={`${layer}-${head}`}
         tabIndex={isSelected || classes.includes("bl-current") ? 0 : -1}
@@ -185,7 +185,7 @@ export function HeadButton(props: HeadButtonProps) {
             <b>{caption}</b>
           </span>
         )}
-      </button>
+      </Button>
     </div>
   );
 }

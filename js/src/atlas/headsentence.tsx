@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { GATES } from "../generated/vocabulary";
 import { paperName } from "../paint/format";
+import { Button } from "../parts/controls";
 import { restOf } from "../parts/phrasing";
 import { More } from "../parts/term";
 import { visit } from "../state/page";
@@ -43,8 +44,8 @@ function Tag({ gate, more }: { gate?: string; more: string[] }) {
   const opens = hasKind && view.overview.tabs.some(({ name, why_not }) => name === "gates" && why_not === "");
   if (!opens) return <More about={words}>{hasKind ? gate : "more"}</More>;
   return (
-    <button type="button" class="bl-term bl-muted" title={words} onClick={() => visit(view, "gates")}>
+    <Button class="bl-term bl-muted" title={words} onClick={() => visit(view, "gates")}>
       {gate}
-    </button>
+    </Button>
   );
 }

@@ -11,7 +11,7 @@ import { digitsOf } from "../head/scale";
 import { WithLesson } from "../lessons/panel";
 import { share } from "../paint/format";
 import { themeOf, themeVariables } from "../paint/palette";
-import { into } from "../parts/controls";
+import { Button, into } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
 import { hideTip, showTip, Tooltip } from "../parts/tooltip";
@@ -289,8 +289,7 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
       onKeyDown={move}
     >
       {tabs.map((tab, n) => (
-        <button
-          type="button"
+        <Button
           key={tab.name}
           role="tab"
           class={tab.why_not ? "bl-without" : ""}
@@ -306,7 +305,7 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
           {label === "Questions" && !open && (
             <small>{tab.why_not ? "not of this run: why?" : QUESTIONS[tab.name]!.hint}</small>
           )}
-        </button>
+        </Button>
       ))}
     </div>
   );

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { download, fileName, pngFromSvg } from "../export/download";
 import { shadesOf } from "../head/running";
 import { NEEDS_PYTHON } from "../kernel/needs";
-import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
+import { Button, Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { lessonOf } from "../state/lesson";
 import { settingsOf } from "../state/snapshot";
@@ -65,9 +65,9 @@ function Files({ label, what, files }: { label: string; what: string; files: Kin
     <div class="bl-menu-line">
       <span>{label}</span>
       {files.map(([extension, make, title]) => (
-        <button type="button" key={extension} title={title} onClick={() => save(view, what, extension, make)}>
+        <Button key={extension} title={title} onClick={() => save(view, what, extension, make)}>
           {extension.toUpperCase()}
-        </button>
+        </Button>
       ))}
     </div>
   );
@@ -107,9 +107,9 @@ function Wish() {
           onChange={(value) => put({ points: Number(value) })}
         />
       )}
-      <Check label="dark" checked={dark} onChange={(value) => put({ dark: value })} />
-      <Check label="selection" checked={selection} onChange={(value) => put({ selection: value })} />
-      <Check label="caption" checked={caption} onChange={(value) => put({ caption: value })} />
+      <Check label="dark" value={dark} onChange={(value) => put({ dark: value })} />
+      <Check label="selection" value={selection} onChange={(value) => put({ selection: value })} />
+      <Check label="caption" value={caption} onChange={(value) => put({ caption: value })} />
     </div>
   );
 }
@@ -135,35 +135,30 @@ export function ExportMenu() {
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />
       {has("head") && (
-        <button type="button" onClick={() => save(view, "attention", "csv", () => headCsv(view))}>
-          Numbers of this head (CSV)
-        </button>
+        <Button onClick={() => save(view, "attention", "csv", () => headCsv(view))}>Numbers of this head (CSV)</Button>
       )}
-      <button
-        type="button"
+      <Button
         disabled={!kernel}
         title={why}
         onClick={() => written("page", "html", { layers: null, settings: settingsOf(view) })}
       >
         Page without kernel (HTML)
-      </button>
-      <button
-        type="button"
+      </Button>
+      <Button
         disabled={!kernel}
         title={why}
         onClick={() => written("page", "html", { layers: [layer], settings: settingsOf(view) })}
       >
         Page with layer {layer} only (HTML)
-      </button>
+      </Button>
       {kernel && <LiveFile save={() => written("live", "html", { live: true, settings: settingsOf(view) })} />}
       {kernel && lessonOf(synced) && (
-        <button
-          type="button"
+        <Button
           title="For print: of each step a still picture, its question and lines to write on; solutions on pages of their own. It may take half a minute."
           onClick={() => written("handout", "handout")}
         >
           Hand-out of the lesson (HTML)
-        </button>
+        </Button>
       )}
       <Share />
       <p>SVG and CSV hold model, text, head, measure and versions.</p>

@@ -1,19 +1,14 @@
 // Back and forward: two buttons, which keep the focus where there is nothing more to go to.
+
+import { Button } from "../parts/controls";
 import { useView } from "../state/view";
 
 export function GoBack() {
   const { history } = useView();
   const button = (sign: string, label: string, keys: string, can: boolean, go: () => void) => (
-    <button
-      type="button"
-      class="bl-button"
-      aria-disabled={!can}
-      aria-label={label}
-      title={`${label} (${keys})`}
-      onClick={go}
-    >
+    <Button class="bl-button" aria-disabled={!can} aria-label={label} title={`${label} (${keys})`} onClick={go}>
       {sign}
-    </button>
+    </Button>
   );
   if (!history.canUndo.value && !history.canRedo.value) return null;
   return (

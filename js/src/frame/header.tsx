@@ -2,7 +2,7 @@
 
 import { Present } from "../head/present";
 import { headLabel } from "../paint/format";
-import { Close, into } from "../parts/controls";
+import { Button, Close, into } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { useView } from "../state/view";
 import { ExportMenu } from "./exportmenu";
@@ -63,15 +63,14 @@ function TitleLine() {
       <Walk />
       <Deferred
         instead={
-          <button type="button" class="bl-button" disabled>
+          <Button class="bl-button" disabled>
             Export ▾
-          </button>
+          </Button>
         }
       >
         <ExportMenu />
       </Deferred>
-      <button
-        type="button"
+      <Button
         class="bl-button"
         aria-label="More settings"
         aria-expanded={more.value}
@@ -79,7 +78,7 @@ function TitleLine() {
         onClick={() => into(more)(!more.value)}
       >
         ⋯
-      </button>
+      </Button>
     </div>
   );
 }

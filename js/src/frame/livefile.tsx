@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Kind } from "../kernel/answers";
+import { Button } from "../parts/controls";
 import { useAnswer } from "../state/useanswer";
 
 /** The answer to "live_cost". */
@@ -37,9 +38,9 @@ export function LiveFile({ save }: { save(): void }) {
     cost && !reason ? `, about ${Math.ceil(cost.size / 1e6)} MB, ${Math.ceil(cost.seconds)} s to write` : "";
   return (
     <div ref={line}>
-      <button type="button" disabled={!cost || Boolean(reason)} title="What is typed in it is run in it" onClick={save}>
+      <Button disabled={!cost || Boolean(reason)} title="What is typed in it is run in it" onClick={save}>
         Live page with this state (HTML{takes})
-      </button>
+      </Button>
       {reason && <p data-stays>{reason}</p>}
     </div>
   );

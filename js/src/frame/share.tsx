@@ -1,4 +1,6 @@
 // For somebody else: the state of a view as lines of Python, or as a link where the page has an address; what to cite.
+
+import { Button } from "../parts/controls";
 import { useCopy } from "../parts/copy";
 import { fragmentOf } from "../state/snapshot";
 import { useView, type View } from "../state/view";
@@ -16,9 +18,9 @@ export function Share() {
   const [message, copyText] = useCopy();
   // the menu stays open, to say what came of it
   const button = (label: string, text: () => string) => (
-    <button type="button" data-stays onClick={() => copyText(text())}>
+    <Button data-stays onClick={() => copyText(text())}>
       {label}
-    </button>
+    </Button>
   );
   return (
     <>

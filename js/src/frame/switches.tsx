@@ -5,7 +5,7 @@ import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitK
 import { FIND_FROM, Find } from "../head/find";
 import { counted } from "../paint/format";
 import { visibleText } from "../paint/quotes";
-import { Check, into, Segmented, Select, wordChoices } from "../parts/controls";
+import { Button, binding, Check, into, Segmented, Select, wordChoices } from "../parts/controls";
 import { specialNames } from "../parts/nouns";
 import { tokenWord } from "../parts/token";
 import type { Overview } from "../state/overview";
@@ -62,37 +62,25 @@ export function Switches() {
           <Check
             label="as tables"
             title="Every picture of the tabs as the table of its numbers"
-            checked={page.tables.value}
-            onChange={into(page.tables)}
+            {...binding(page.tables)}
           />
           {has("compare", "similarity") && !has("header") && <ExportMenu />}
         </span>
       )}
       {has("header", "head") && (
-        <Check
-          label="say what is pinned"
-          title="A sentence below the picture"
-          checked={page.explain.value}
-          onChange={into(page.explain)}
-        />
+        <Check label="say what is pinned" title="A sentence below the picture" {...binding(page.explain)} />
       )}
       {overview.apart && overview.lens && has("header") && (
         <Check
           label="read both as one input"
           title="A second sentence in the same input: this model is never used so, it reads each text alone"
-          checked={page.together.value}
-          onChange={into(page.together)}
+          {...binding(page.together)}
         />
       )}
       {has("header") && (
-        <button
-          type="button"
-          class="bl-button"
-          aria-expanded={page.help.value}
-          onClick={() => into(page.help)(!page.help.value)}
-        >
+        <Button class="bl-button" aria-expanded={page.help.value} onClick={() => into(page.help)(!page.help.value)}>
           ? keys
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -184,14 +172,14 @@ function SpecialTokens() {
       <Check
         label={`hide ${names}`}
         title="Leave these special tokens out of the picture. Rows then add up to less than 1."
-        checked={synced.hide_special.value}
+        value={synced.hide_special.value}
         onChange={set("hide_special")}
       />
       {synced.hide_special.value && (
         <Check
           label="renormalise rows"
           title="Scale every row of what is left to sum 1"
-          checked={synced.renormalize.value}
+          value={synced.renormalize.value}
           onChange={set("renormalize")}
         />
       )}

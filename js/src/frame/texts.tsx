@@ -1,7 +1,7 @@
 // Texts to choose from: those that were run in this view, the one before at one click, and examples.
 import { EXAMPLES } from "../generated/phrases";
 import { visibleText } from "../paint/quotes";
-import { Menu } from "../parts/controls";
+import { Button, Menu } from "../parts/controls";
 import { visit } from "../state/page";
 import { useView } from "../state/view";
 
@@ -25,21 +25,16 @@ export function Texts() {
   const rerun = ([text, pair]: Pair) => run(text, pair).catch(() => undefined); // the link says why
   const list = (texts: readonly Pair[]) =>
     texts.map((text) => (
-      <button type="button" key={text.join("\0")} disabled={running.value} onClick={() => rerun(text)}>
+      <Button key={text.join("\0")} disabled={running.value} onClick={() => rerun(text)}>
         <bdi dir="auto">{words(text)}</bdi>
-      </button>
+      </Button>
     ));
   return (
     <Menu label="Examples" name="bl-texts">
       {history[0] && (
-        <button
-          type="button"
-          disabled={running.value}
-          title={`Run again: ${words(history[0])}`}
-          onClick={() => rerun(history[0]!)}
-        >
+        <Button disabled={running.value} title={`Run again: ${words(history[0])}`} onClick={() => rerun(history[0]!)}>
           Text before
-        </button>
+        </Button>
       )}
       {pageTexts.length > 0 && <p>Texts of this page</p>}
       {list(pageTexts)}
@@ -47,21 +42,19 @@ export function Texts() {
       {list(recent)}
       {pageTexts.length === 0 && <p>Examples</p>}
       {pageTexts.length === 0 && list(EXAMPLES)}
-      <button
-        type="button"
+      <Button
         title="Another text, or this one without its changes, beside it: word by word and head by head"
         onClick={() => visit(view, "compare")}
       >
         Compare this text with …
-      </button>
+      </Button>
       {isEncoder && (
-        <button
-          type="button"
+        <Button
           title="The vectors of this text and of another: which pairs of words make them similar"
           onClick={() => visit(view, "similarity")}
         >
           Why is this text similar to …
-        </button>
+        </Button>
       )}
     </Menu>
   );

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isUnfolded } from "../front/unfolded";
 import { headLabel, px } from "../paint/format";
-import { Close } from "../parts/controls";
+import { Button, Close } from "../parts/controls";
 import { useView, type View } from "../state/view";
 import { statusText } from "./statusline";
 
@@ -78,8 +78,7 @@ export function Walk() {
         step.value = -1;
       }}
     >
-      <button
-        type="button"
+      <Button
         class="bl-button"
         title="What am I seeing?"
         aria-label="What am I seeing?"
@@ -88,7 +87,7 @@ export function Walk() {
         }}
       >
         ?
-      </button>
+      </Button>
       {spot && (
         <Spotlight
           key={spot.at}
@@ -160,9 +159,9 @@ function Spotlight({ spot, place, last, next, close }: SpotlightProps) {
         <Close label="Close" onClick={close} />
         <b>{spot.title}</b>
         <p>{spot.says(view)}</p>
-        <button type="button" class="bl-button bl-primary" onClick={next}>
+        <Button class="bl-button bl-primary" onClick={next}>
           {last ? "Done" : "Next"}
-        </button>{" "}
+        </Button>{" "}
         <span class="bl-muted">{place}</span>
       </div>
     </>

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { capital, counted, headLabel, signed } from "../paint/format";
-import { Unfold } from "../parts/controls";
+import { Button, Unfold } from "../parts/controls";
 import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
 import { type FrontAnswer, isLone, type Unrelated, useFront, useUnrelated } from "../state/frontanswers";
@@ -189,8 +189,7 @@ function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
     right: percent(1 - (to - track[0]) / (track[1] - track[0] || 1)),
   });
   return (
-    <button
-      type="button"
+    <Button
       class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
       aria-pressed={isChoice && isLive ? lead : undefined}
@@ -215,7 +214,7 @@ function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
           </span>
         )}
       </span>
-    </button>
+    </Button>
   );
 }
 

@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { logOdds } from "../compute/logodds";
 import { headLabel } from "../paint/format";
+import { Button } from "../parts/controls";
 import { tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
 import {
@@ -117,8 +118,7 @@ export function Loudness() {
           )}
         </span>
         {off && (
-          <button
-            type="button"
+          <Button
             class="bl-link"
             title={isLive || dragged.value !== null ? "As the model has it" : link.needs.value}
             onClick={() => {
@@ -129,7 +129,7 @@ export function Loudness() {
             }}
           >
             Undo
-          </button>
+          </Button>
         )}
       </div>
       <div

@@ -7,7 +7,7 @@ import { units } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { isSure, toldChange } from "../compute/logodds";
 import { headLabel, percent, px, signed } from "../paint/format";
-import { into } from "../parts/controls";
+import { Button, into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenWord } from "../parts/token";
@@ -103,15 +103,14 @@ export function Strip() {
         ) : (
           <div class="bl-no-chips">
             {matter?.limit ? (
-              <button
-                type="button"
+              <Button
                 class="bl-button"
                 disabled={!view.link.kernel.value}
                 title={view.link.kernel.value ? matter.limit : view.link.needs.value}
                 onClick={() => into(page.front.sought)(overview.subject)}
               >
                 Find the heads that matter{timeWords(matter.runs ?? 0, view.spent.value)}
-              </button>
+              </Button>
             ) : (
               <span class="bl-muted">
                 {noneWords(heads, answers?.why_not === "", matter?.tried ?? 0, isNothing, isInOdds)}
@@ -210,8 +209,7 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
   const difference = told === change ? shownDifference(before, before + change) : told;
   const peak = Math.max(...heads.map(([, , one]) => Math.abs(toldOf(matter, one))));
   return (
-    <button
-      type="button"
+    <Button
       class="bl-head-chip"
       aria-pressed={isShown}
       data-strip-head={`${layer}-${head}`}
@@ -236,7 +234,7 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
       <span class="bl-head-does">
         <Does {...{ layer, head, row }} />
       </span>
-    </button>
+    </Button>
   );
 }
 
@@ -248,8 +246,7 @@ function AllHeads({ matter }: { matter: HeadsThatMatter | null }) {
   const { n_layers, n_heads } = overview;
   const count = n_layers * n_heads;
   return (
-    <button
-      type="button"
+    <Button
       class="bl-open-heads"
       aria-expanded={isOpen}
       title={matter ? mapWords(matter, count) : undefined}
@@ -263,7 +260,7 @@ function AllHeads({ matter }: { matter: HeadsThatMatter | null }) {
         <rect class="bl-on" x={shownHead.head} y={shownHead.layer} width={1} height={1} />
       </svg>
       All {count} heads {isOpen ? "▾" : "▸"}
-    </button>
+    </Button>
   );
 }
 

@@ -5,7 +5,7 @@ import { columnMeans, type Item } from "../compute/grid";
 import { isLong } from "../compute/windows";
 import { MEASURES, type Measure, type Traits } from "../generated/vocabulary";
 import { scaleEnd } from "../paint/format";
-import { type Choice, choicesOf, Segmented, Select, wordChoices } from "../parts/controls";
+import { Button, type Choice, choicesOf, Segmented, Select, wordChoices } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
 import { specialNames } from "../parts/nouns";
 import { Place } from "../parts/token";
@@ -145,8 +145,7 @@ function RowList({ most: listed }: { most: number }) {
       <ol class={listing.some(({ unit }) => unit.label.length > LONG_TOKEN) ? "bl-long" : ""}>
         {listing.map(({ n, value }, place) => (
           <li key={place}>
-            <button
-              type="button"
+            <Button
               class={!ofColumn && n === col ? "bl-bar bl-pinned" : "bl-bar"}
               onClick={() => synced.put({ [ofColumn ? "query" : "key"]: side[n]!.pieces[0] })}
             >
@@ -158,7 +157,7 @@ function RowList({ most: listed }: { most: number }) {
                 />
               </span>
               <span class="bl-number">{scale.text(value)}</span>
-            </button>
+            </Button>
           </li>
         ))}
       </ol>

@@ -7,7 +7,7 @@ import { chooseLines, type Line, type Series } from "../compute/linechoice";
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel, px, scaleEnd, share } from "../paint/format";
 import { headColour, headDash, signColour } from "../paint/palette";
-import { into, Slider } from "../parts/controls";
+import { Button, binding, into, Slider } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { More } from "../parts/term";
 import { Token, tokenWord } from "../parts/token";
@@ -108,9 +108,8 @@ function LinesOf({ fullView }: { fullView: View }) {
           min={0}
           max={0.5}
           step={0.005}
-          value={page.lineMinimum.value}
           text={chart.scale.text(chart.minimum)}
-          onChange={into(page.lineMinimum)}
+          {...binding(page.lineMinimum)}
         />
         <span class="bl-muted">
           {isFocused ? "all its lines" : caption}, opacity = {chart.scale.symbol}
@@ -204,8 +203,7 @@ function LineKey({ series, scale }: Pick<LinesChart, "series" | "scale">) {
     <>
       <div class="bl-chips" role="group" aria-label="Heads drawn">
         {series.map((one, n) => (
-          <button
-            type="button"
+          <Button
             key={one.name}
             class="bl-chip"
             aria-pressed={!one.muted}
@@ -225,7 +223,7 @@ function LineKey({ series, scale }: Pick<LinesChart, "series" | "scale">) {
             </svg>
             {one.name}
             <span class="bl-number bl-muted">max {scale.text(one.grid.peak)}</span>
-          </button>
+          </Button>
         ))}
         <MoreOrFewer first={series[0]!.name} />
       </div>
@@ -241,8 +239,7 @@ function MoreOrFewer({ first }: { first: string }) {
   const several = synced.heads.value.length > 0;
   const allHeads = heads.map((h): HeadName => [shownHead.layer, h]);
   return (
-    <button
-      type="button"
+    <Button
       class="bl-link"
       title={
         !several && synced.parts.value.includes("atlas") ? "or shift-click heads in the atlas to draw several" : ""
@@ -250,7 +247,7 @@ function MoreOrFewer({ first }: { first: string }) {
       onClick={() => synced.put({ heads: several ? [] : allHeads })}
     >
       {several ? `only ${first}` : `all heads of L${shownHead.layer}`}
-    </button>
+    </Button>
   );
 }
 
@@ -278,8 +275,7 @@ function Tokens({ units, isQuery, chart, focus, crowded, height, norms }: Tokens
   const [pinned, lit] = isQuery ? [row, focus.row] : [col, focus.col];
   const peak = Math.max(1e-9, ...(norms ?? []));
   const token = ({ label, pieces }: Unit, n: number) => (
-    <button
-      type="button"
+    <Button
       key={n}
       data-tokens={pieces}
       class={`bl-line-token${n === pinned ? " bl-pinned" : ""}${n === lit ? " bl-lit" : ""}`}
@@ -297,7 +293,7 @@ function Tokens({ units, isQuery, chart, focus, crowded, height, norms }: Tokens
         <span class="bl-key-norm" title={`‖f(x)‖ ${share(norms[n]!)}`} style={{ width: px((18 * norms[n]!) / peak) }} />
       )}
       {!isQuery && <Beside chart={chart} crowded={crowded} row={focus.row} col={n} />}
-    </button>
+    </Button>
   );
   const box = useRef<HTMLDivElement>(null);
   const at = () => ({ row: isQuery ? stop.row : stop.col, col: isQuery ? 0 : 1 });

@@ -5,7 +5,7 @@ import { edges, keyNorms, type Unit } from "../compute/grid";
 import type { Region } from "../compute/zoom";
 import { counted, px, share } from "../paint/format";
 import { visibleText } from "../paint/quotes";
-import { choicesOf, into, Select, useElementId } from "../parts/controls";
+import { Button, choicesOf, into, Select, useElementId } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels, usePaint } from "../parts/pixels";
@@ -146,8 +146,7 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
       {units.map(
         ({ label, pieces }, n) =>
           (n === pinned || isNamed(n)) && (
-            <button
-              type="button"
+            <Button
               tabIndex={-1}
               key={n}
               data-tokens={pieces}
@@ -157,7 +156,7 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
               onClick={() => pinToken(view, isRow, n)}
             >
               <Token text={label} />
-            </button>
+            </Button>
           ),
       )}
     </div>

@@ -5,7 +5,7 @@ import type { Item, Unit } from "../compute/grid";
 import { largestSize } from "../compute/largest";
 import { paint as paintValues } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
-import { Segmented, useElementId } from "../parts/controls";
+import { Button, Segmented, useElementId } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
@@ -85,9 +85,9 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
           : outside.map(({ unit, value }) => (
               <span key={pieceOf(unit)}>
                 ,{" "}
-                <button type="button" class="bl-link" onClick={() => choose(view, pieceOf(unit))}>
+                <Button class="bl-link" onClick={() => choose(view, pieceOf(unit))}>
                   <Token text={unit.label} />
-                </button>{" "}
+                </Button>{" "}
                 {scale.text(value)}
               </span>
             ))}

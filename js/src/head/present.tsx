@@ -1,5 +1,6 @@
 // Present: one head on the whole screen: a word is guessed, the row is shown, then computed from q·k to the softmax.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Button } from "../parts/controls";
 import { Slide } from "./present/slide";
 
 /** The button, and what it opens; the browser's own dialog keeps the focus and gives it back. */
@@ -29,14 +30,9 @@ export function Present() {
   };
   return (
     <>
-      <button
-        type="button"
-        class="bl-button"
-        title="This head step by step, on the whole screen"
-        onClick={() => setOpen(true)}
-      >
+      <Button class="bl-button" title="This head step by step, on the whole screen" onClick={() => setOpen(true)}>
         Present
-      </button>
+      </Button>
       {open && (
         <dialog ref={dialog} class="bl-present" aria-label="Present" onClose={() => setOpen(false)}>
           <Slide close={close} />

@@ -8,7 +8,7 @@ import * as phrases from "../generated/phrases";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
 import { directionOf } from "../paint/quotes";
-import { choicesOf, into, Segmented } from "../parts/controls";
+import { Button, binding, choicesOf, into, Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { tokenClass, tokenQuote, tokenText, tokenWord } from "../parts/token";
@@ -69,10 +69,10 @@ interface StripProps {
 }
 
 const More = ({ from, to, go }: { from: number; to: number; go: (n: number) => void }) => (
-  <button type="button" class="bl-link" onClick={() => go(from)}>
+  <Button class="bl-link" onClick={() => go(from)}>
     {" "}
     … tokens {counted(from)} – {counted(to - 1)} …{" "}
-  </button>
+  </Button>
 );
 
 /** Tokens as running text, each sentence a paragraph. */
@@ -115,8 +115,7 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
       <>
         {starts.has(n) ? <br /> : hasBlank && " "}
         {pick ? (
-          <button
-            type="button"
+          <Button
             {...shared}
             tabIndex={n === stop ? 0 : -1}
             aria-pressed={(chosen ?? marked)(n)}
@@ -128,7 +127,7 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
             onBlur={() => hover?.(null)}
           >
             {content}
-          </button>
+          </Button>
         ) : (
           <span {...shared}>{content}</span>
         )}
@@ -183,9 +182,8 @@ export function Running() {
     <div class="bl-text-view" data-testid="running">
       <Segmented<"from" | "to">
         label="shaded by"
-        value={page.textSide.value}
         choices={choicesOf({ from: "what it looks at", to: "who looks at it" })}
-        onChange={into(page.textSide)}
+        {...binding(page.textSide)}
       />
       <div class="bl-scroll bl-running-scroll">
         {isOne ? (

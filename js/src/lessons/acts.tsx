@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { TOLERANCE } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
-import { into, Submit } from "../parts/controls";
+import { Button, into, Submit } from "../parts/controls";
 import { Token } from "../parts/token";
 import { changesOf } from "../state/changequeue";
 import { type Done, doneIn, type Lesson, type Step } from "../state/lesson";
@@ -54,13 +54,12 @@ export function Act(props: ActProps) {
         <div class="bl-lesson-help">
           <Hints step={step} n={n} />
           {canShow(view, step) && (
-            <button type="button" class="bl-button" onClick={() => showMe(view, lesson, step)}>
+            <Button class="bl-button" onClick={() => showMe(view, lesson, step)}>
               Show me
-            </button>
+            </Button>
           )}
           <span class="bl-spacer" />
-          <button
-            type="button"
+          <Button
             class="bl-link"
             onClick={() => {
               keep(view, lesson, { skipped: true });
@@ -68,7 +67,7 @@ export function Act(props: ActProps) {
             }}
           >
             skip
-          </button>
+          </Button>
         </div>
       )}
     </>
@@ -87,9 +86,9 @@ function Hints({ step, n }: { step: Step; n: number }) {
   return (
     <>
       {count < hints.length && (
-        <button type="button" class="bl-button" onClick={showNext}>
+        <Button class="bl-button" onClick={showNext}>
           Hint
-        </button>
+        </Button>
       )}
       {hints.slice(0, count).map((hint) => (
         <p key={hint} class="bl-lesson-hint">
@@ -144,26 +143,21 @@ function Predict({ lesson, step }: ActProps) {
     return (
       <div class="bl-lesson-words" role="group" aria-label="Your guess: a word">
         {choicesIn(view, step).map(({ label, pieces }) => (
-          <button
-            type="button"
+          <Button
             key={pieces[0]}
             class={pieces.includes(view.focus.query) ? "bl-button bl-lesson-row" : "bl-button"}
             onClick={() => take(String(pieces[0]), label)}
           >
             <Token text={label} />
-          </button>
+          </Button>
         ))}
       </div>
     );
   if (step.predict === "head")
     return (
-      <button
-        type="button"
-        class="bl-button bl-primary"
-        onClick={() => take(headLabel(shownHead.layer, shownHead.head))}
-      >
+      <Button class="bl-button bl-primary" onClick={() => take(headLabel(shownHead.layer, shownHead.head))}>
         {headLabel(shownHead.layer, shownHead.head)} is my guess
-      </button>
+      </Button>
     );
   return (
     <form class="bl-lesson-guess">

@@ -4,7 +4,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { units } from "../compute/grid";
-import { into } from "../parts/controls";
+import { Button, into } from "../parts/controls";
 import { Token } from "../parts/token";
 import { doneIn, type Lesson, lessonOf } from "../state/lesson";
 import { useView } from "../state/view";
@@ -93,9 +93,9 @@ function OtherModel({ lesson }: { lesson: Lesson }) {
     <p class="bl-muted">
       Written for {lesson.model}; this is {overview.model}. Checks hold for it too; what the text says of heads may not.{" "}
       {lesson.embedded && link.kernel.value && !link.page.value && (
-        <button type="button" class="bl-link" onClick={run}>
+        <Button class="bl-link" onClick={run}>
           Run {lesson.model}
-        </button>
+        </Button>
       )}
     </p>
   );
@@ -165,9 +165,9 @@ function Panel({ lesson, large }: { lesson: Lesson; large: Signal<boolean> }) {
           <span class="bl-muted bl-lesson-place">
             step {n + 1} of {steps.length}
           </span>
-          <button type="button" class="bl-button" aria-label="Step before" disabled={n === 0} onClick={() => move(-1)}>
+          <Button class="bl-button" aria-label="Step before" disabled={n === 0} onClick={() => move(-1)}>
             ‹
-          </button>
+          </Button>
           <button
             ref={onward}
             type="button"
@@ -204,25 +204,23 @@ function Panel({ lesson, large }: { lesson: Lesson; large: Signal<boolean> }) {
         </select>
       </label>
       <div class="bl-lesson-help">
-        <button
-          type="button"
+        <Button
           class="bl-button"
           title="Lesson and view on the whole screen"
           aria-pressed={large.value}
           onClick={() => into(large)(!large.value)}
         >
           {large.value ? "Small" : "Present"}
-        </button>
+        </Button>
         {steps.some((one) => one.notes) && (
-          <button
-            type="button"
+          <Button
             class="bl-button"
             title="What stands here for the teacher"
             aria-pressed={notes.value}
             onClick={() => into(notes)(!notes.value)}
           >
             Notes
-          </button>
+          </Button>
         )}
       </div>
     </section>

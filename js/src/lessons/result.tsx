@@ -1,6 +1,6 @@
 // What was done in a lesson as one line of text that a teacher can collect: bertlens/lessons/results.py reads it.
 import { useSignal } from "@preact/signals";
-import { into } from "../parts/controls";
+import { Button, into } from "../parts/controls";
 import { useCopy } from "../parts/copy";
 import type { Done, Lesson } from "../state/lesson";
 import { useView } from "../state/view";
@@ -39,13 +39,9 @@ export function Result({ lesson }: { lesson: Lesson }) {
         value={name.value}
         onInput={({ currentTarget }) => into(name)(currentTarget.value)}
       />
-      <button
-        type="button"
-        class="bl-button"
-        onClick={() => copyText(lineOf(lesson, name.value.trim(), synced.lesson_done.value))}
-      >
+      <Button class="bl-button" onClick={() => copyText(lineOf(lesson, name.value.trim(), synced.lesson_done.value))}>
         Copy my result
-      </button>
+      </Button>
       <span class="bl-muted">{message}</span>
       <small>
         One line: the name, your guesses and what you wrote.{" "}
@@ -55,8 +51,7 @@ export function Result({ lesson }: { lesson: Lesson }) {
             ? "It is kept in this browser."
             : "It is kept in this page only; close it and it is gone."}
       </small>
-      <button
-        type="button"
+      <Button
         class="bl-link"
         onClick={() => {
           synced.put({ lesson_done: [] });
@@ -65,7 +60,7 @@ export function Result({ lesson }: { lesson: Lesson }) {
         }}
       >
         begin anew
-      </button>
+      </Button>
     </div>
   );
 }

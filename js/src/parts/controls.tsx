@@ -1,6 +1,6 @@
 // Native controls with the page's own style: a row of exclusive buttons, a drop-down, a check, a slider, a menu.
 import type { Signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useStanding } from "../paint/standing";
 
@@ -18,6 +18,9 @@ interface ChoiceProps<T> {
   onChange: (value: T) => void;
 }
 
+/** A button that submits nothing. */
+export const Button = (props: JSX.IntrinsicElements["button"]) => <button type="button" {...props} />;
+
 /** An id that no other part of the document has: useId begins anew in every view. */
 export const useElementId = () => useState(() => `bl-${Math.random().toString(36).slice(2)}`)[0];
 
@@ -28,17 +31,14 @@ export const into =
     signal.value = value;
   };
 
+/** A control's value and where its change goes: a signal. */
+export const binding = <T,>(signal: Signal<T>) => ({ value: signal.value, onChange: into(signal) });
+
 /** Opens and closes what few ask for. */
 export const Unfold = ({ open, title }: { open: Signal<boolean>; title?: string }) => (
-  <button
-    type="button"
-    class="bl-link"
-    aria-expanded={open.value}
-    title={title}
-    onClick={() => into(open)(!open.value)}
-  >
+  <Button class="bl-link" aria-expanded={open.value} title={title} onClick={() => into(open)(!open.value)}>
     {open.value ? "less" : "more …"}
-  </button>
+  </Button>
 );
 
 /** Choices by their labels. */
@@ -54,15 +54,9 @@ export const Segmented = <T extends string>(props: ChoiceProps<T>) => (
     <span class="bl-caps">{props.label}</span>
     <div class="bl-segmented">
       {props.choices.map(({ value, label, title }) => (
-        <button
-          type="button"
-          key={value}
-          title={title}
-          aria-pressed={value === props.value}
-          onClick={() => props.onChange(value)}
-        >
+        <Button key={value} title={title} aria-pressed={value === props.value} onClick={() => props.onChange(value)}>
           {label}
-        </button>
+        </Button>
       ))}
     </div>
   </div>
@@ -115,14 +109,9 @@ export const Select = <T extends string>(props: ChoiceProps<T>) => (
   </label>
 );
 
-export const Check = (props: {
-  label: string;
-  title?: string;
-  checked: boolean;
-  onChange: (value: boolean) => void;
-}) => (
+export const Check = (props: { label: string; title?: string; value: boolean; onChange: (value: boolean) => void }) => (
   <label class="bl-check" title={props.title}>
-    <input type="checkbox" checked={props.checked} onChange={(event) => props.onChange(event.currentTarget.checked)} />
+    <input type="checkbox" checked={props.value} onChange={(event) => props.onChange(event.currentTarget.checked)} />
     {props.label}
   </label>
 );
@@ -165,7 +154,7 @@ export const Close = ({
   onClick: () => void;
   disabled?: boolean;
   title?: string;
-}) => <button type="button" class="bl-close" aria-label={label} onClick={onClick} {...rest} />;
+}) => <Button class="bl-close" aria-label={label} onClick={onClick} {...rest} />;
 
 /** A button that opens a list of actions; closes on Escape, on a choice but of what is `data-stays`, and on a click or
     focus elsewhere. */

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { CsvCell } from "../export/csv";
 import { inert } from "../export/inert";
+import { Button } from "./controls";
 
 /** Rejects where the browser does not allow it. */
 export function copy(text: string): Promise<void> {
@@ -35,9 +36,9 @@ export function CopyButton({ rows }: { rows: () => CsvCell[][] }) {
       .join("\n");
   return (
     <>
-      <button type="button" class="bl-button" onClick={() => copyText(text())}>
+      <Button class="bl-button" onClick={() => copyText(text())}>
         Copy
-      </button>
+      </Button>
       <span role="status" class="bl-muted">
         {message}
       </span>

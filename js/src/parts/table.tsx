@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { sorted } from "../compute/sorted";
 import { number } from "../paint/format";
+import { Button } from "./controls";
 import { CopyButton } from "./copy";
 import { Section } from "./section";
 
@@ -136,10 +137,10 @@ function Head<Row>({ column: { name, label = name, title }, order, onOrder }: He
   return (
     <th scope="col" title={title} aria-sort={isSorted ? (order.down ? "descending" : "ascending") : undefined}>
       {order ? (
-        <button type="button" class="bl-sort" onClick={() => onOrder({ name, down: isSorted ? !order.down : true })}>
+        <Button class="bl-sort" onClick={() => onOrder({ name, down: isSorted ? !order.down : true })}>
           {label}
           <span aria-hidden="true">{isSorted ? (order.down ? " ▾" : " ▴") : ""}</span>
-        </button>
+        </Button>
       ) : title ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: focus shows what the pointer shows
         <span class="bl-term" tabIndex={0}>

@@ -1,7 +1,7 @@
 // What the contrast says in a sentence, what became of it without a word or a head, and both scores.
 import { useRef, useState } from "preact/hooks";
 import { counted, signed } from "../paint/format";
-import { Segmented } from "../parts/controls";
+import { Button, Segmented } from "../parts/controls";
 import { useWidth } from "../parts/width";
 import type { Case, Pair, Strip, StripRow, Without } from "./answers";
 import { digitsOf, Scores } from "./scores";
@@ -85,17 +85,12 @@ export function Claim({ of }: { of: Case }) {
         </p>
         <div class="bl-controls">
           {!experiment && of.named && (
-            <button
-              type="button"
-              class="bl-button bl-primary"
-              onClick={() => takeOut(search, "wrong", of.named, name!)}
-            >
+            <Button class="bl-button bl-primary" onClick={() => takeOut(search, "wrong", of.named, name!)}>
               What if <i class="bl-text-word">{name}</i> were not there?
-            </button>
+            </Button>
           )}
           {of.named && failures > 1 && search.typed.value === null && (
-            <button
-              type="button"
+            <Button
               class="bl-button"
               title="Without the word that is named in each of them: work of minutes, which can be stopped"
               onClick={() => {
@@ -104,18 +99,17 @@ export function Claim({ of }: { of: Case }) {
               }}
             >
               And in all {counted(failures)} failures?
-            </button>
+            </Button>
           )}
           {experiment && (
-            <button
-              type="button"
+            <Button
               class="bl-button"
               onClick={() => {
                 search.experiment.value = null;
               }}
             >
               Put it back
-            </button>
+            </Button>
           )}
           {experiment?.kind === "word" && search.kernel.value && (
             <Segmented
@@ -199,8 +193,7 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
       {!strip && <p class="bl-empty">{waits ? `${reason || "trying each"} …` : reason}</p>}
       <div class="bl-strip-rows">
         {rows.map((row) => (
-          <button
-            type="button"
+          <Button
             key={`${row.side}-${row.key}-${row.name}`}
             class="bl-strip-row"
             aria-pressed={isChosen(row)}
@@ -219,13 +212,13 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
               {plus(changeOf(strip!, row), 3)}
               {row.turned && <b class="bl-turns"> turns</b>}
             </span>
-          </button>
+          </Button>
         ))}
       </div>
       {strip && strip.rows.length > FOLDED && (
-        <button type="button" class="bl-link" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
+        <Button class="bl-link" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
           {isUnfolded ? "Fewer" : `All ${strip.rows.length} that were tried`}
-        </button>
+        </Button>
       )}
       {kind === "head" && strip && (
         <p class="bl-muted">

@@ -6,7 +6,7 @@ import { counted, signed } from "../paint/format";
 import { inks } from "../paint/palette";
 import { textWidth } from "../paint/textwidth";
 import { Drawing } from "../parts/chart";
-import { Menu } from "../parts/controls";
+import { Button, Menu } from "../parts/controls";
 import { svgFile } from "../parts/figure";
 import { Beside } from "../parts/paper";
 import { shortText } from "../parts/token";
@@ -150,14 +150,12 @@ export function Files() {
           {WIDTHS.map((mm) => (
             <div key={mm} class="bl-menu-line">
               <span>This case, {mm} mm</span>
-              <button
-                type="button"
+              <Button
                 onClick={() => download(name("svg", "case", nameOfCase(search), `${mm}mm`), figureOf(search, of, mm))}
               >
                 SVG
-              </button>
-              <button
-                type="button"
+              </Button>
+              <Button
                 onClick={async () =>
                   download(
                     name("png", "case", nameOfCase(search), `${mm}mm`),
@@ -166,25 +164,18 @@ export function Files() {
                 }
               >
                 PNG
-              </button>
+              </Button>
             </div>
           ))}
           <div class="bl-menu-line">
             <span>Words of this case</span>
-            <button
-              type="button"
-              onClick={() => download(name("csv", "case", nameOfCase(search)), caseCsv(search, of))}
-            >
-              CSV
-            </button>
+            <Button onClick={() => download(name("csv", "case", nameOfCase(search)), caseCsv(search, of))}>CSV</Button>
           </div>
         </>
       )}
       <div class="bl-menu-line">
         <span>All questions</span>
-        <button type="button" onClick={() => download(name("csv", "questions"), questionsCsv(search.overview))}>
-          CSV
-        </button>
+        <Button onClick={() => download(name("csv", "questions"), questionsCsv(search.overview))}>CSV</Button>
       </div>
       {isJudged(search.overview.questions) && <Negatives name={name} />}
     </Menu>

@@ -16,7 +16,7 @@ interface Traits {
 }
 
 /** A trait as a signal that is written both ways. */
-function bound(model: AnyModel, name: keyof Traits, life: AbortSignal): Signal<string> {
+function binding(model: AnyModel, name: keyof Traits, life: AbortSignal): Signal<string> {
   const trait = signal(String(model.get(name)));
   const follow = () => {
     trait.value = String(model.get(name));
@@ -35,7 +35,7 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive
   const life = new AbortController();
   const plain = model as unknown as AnyModel;
   const kernel = signal(false);
-  const dark = watchTheme(bound(plain, "theme", life.signal), life.signal, el);
+  const dark = watchTheme(binding(plain, "theme", life.signal), life.signal, el);
   const get = answering(plain, life.signal);
   const shared = {
     kernel,
@@ -43,7 +43,7 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive
     get,
     ask: <T,>(op: string, fields: Record<string, unknown>) =>
       ask(plain, op, fields, life.signal).then(({ fields: answer, buffers }) => ({ ...answer, buffers }) as T),
-    query: bound(plain, "query", life.signal),
+    query: binding(plain, "query", life.signal),
     typed: signal<string | null>(null),
     passages: signal({ wrong: null, right: null }) as Search["passages"],
     texts: signal(OWN),

@@ -1,7 +1,7 @@
 // What to train on: triplets with passages that stand high and answer nothing, as Python writes them.
 import { useSignal } from "@preact/signals";
 import { download } from "../export/download";
-import { useElementId } from "../parts/controls";
+import { Button, useElementId } from "../parts/controls";
 import { NEGATIVES_NEED } from "./page";
 import { useSearch } from "./state";
 
@@ -42,9 +42,9 @@ export function Negatives({ name }: { name: (extension: string, ...parts: string
           />
         </span>
         {Object.entries(ENDINGS).map(([label, ending]) => (
-          <button key={label} type="button" onClick={() => save(ending)}>
+          <Button key={label} onClick={() => save(ending)}>
             {label}
-          </button>
+          </Button>
         ))}
       </div>
       {sentence.value && <p>{sentence.value}</p>}

@@ -2,6 +2,7 @@
 import { csv, type Facts } from "../export/csv";
 import { download, fileName } from "../export/download";
 import { counted, number } from "../paint/format";
+import { Button } from "../parts/controls";
 import { type Column, Table, tableCells } from "../parts/table";
 import type { Overview, Row, SheetTable, Tables } from "./answers";
 import { useSearch } from "./state";
@@ -126,9 +127,9 @@ export function Sheet({ name, title, sheet }: { name: string; title: string; she
         <Table<Row> bare title={title} about={sheet.about} columns={columnsOf(name, sheet.rows)} rows={sheet.rows} />
       )}
       {sheet.rows.length > 0 && (
-        <button type="button" class="bl-button" onClick={save}>
+        <Button class="bl-button" onClick={save}>
           CSV
-        </button>
+        </Button>
       )}
     </div>
   );

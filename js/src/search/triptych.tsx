@@ -4,6 +4,7 @@ import { cssColor, inkOn } from "../paint/colormap";
 import { counted, signed } from "../paint/format";
 import { inks, signedColours } from "../paint/palette";
 import { directionOf } from "../paint/quotes";
+import { Button } from "../parts/controls";
 import type { Case, Side } from "./answers";
 import { type Box, type Link, largestArc, linksOf, pathOf, spread, within } from "./arcs";
 import { type Ground, groundsOf, peakOf } from "./grounds";
@@ -130,8 +131,7 @@ function Column({ of, side, peak, measure }: ColumnProps) {
       <header>
         <h4>{namesOf(of)[side]}</h4>
         {side !== "query" && <Choice of={of} side={side} />}
-        <button
-          type="button"
+        <Button
           class="bl-link"
           aria-pressed={isEdited}
           disabled={!search.kernel.value}
@@ -139,10 +139,9 @@ function Column({ of, side, peak, measure }: ColumnProps) {
           onClick={() => setEdited(!isEdited)}
         >
           {isEdited ? "Done" : "Rewrite"}
-        </button>
+        </Button>
         {isRewritten && (
-          <button
-            type="button"
+          <Button
             class="bl-link"
             onClick={() => {
               setEdited(false);
@@ -150,7 +149,7 @@ function Column({ of, side, peak, measure }: ColumnProps) {
             }}
           >
             As it was
-          </button>
+          </Button>
         )}
       </header>
       {isEdited ? (

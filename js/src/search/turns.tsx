@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { counted, percent } from "../paint/format";
+import { Button } from "../parts/controls";
 import type { Row } from "./answers";
 import { useSearch } from "./state";
 import { Sheet } from "./tables";
@@ -52,20 +53,19 @@ export function AllFailures({ failures }: { failures: number }) {
         <p class="bl-controls" role="status">
           <progress value={done} aria-label="failures that were tried" /> {percent(done)} of {counted(failures)}{" "}
           failures
-          <button type="button" class="bl-button" onClick={() => ask("search_turns", { act: "stop" })}>
+          <Button class="bl-button" onClick={() => ask("search_turns", { act: "stop" })}>
             Stop
-          </button>
+          </Button>
         </p>
       ) : (
-        <button
-          type="button"
+        <Button
           class="bl-button bl-primary"
           disabled={!kernel.value}
           title="Seventeen runs of the wrong passage of each failure"
           onClick={() => follow("start")}
         >
           Take it out of all {counted(failures)} failures
-        </button>
+        </Button>
       )}
       <p class="bl-muted">{problem.value || ABOUT}</p>
     </div>

@@ -2,7 +2,7 @@
 import { useRef } from "preact/hooks";
 import { amount, counted, signed } from "../paint/format";
 import { directionOf } from "../paint/quotes";
-import { useElementId } from "../parts/controls";
+import { Button, useElementId } from "../parts/controls";
 import type { Typed } from "./answers";
 import { useCase } from "./case";
 import { open, useLatest, useSearch } from "./state";
@@ -29,9 +29,9 @@ export function TypedBox() {
         disabled={!isReady}
         onKeyDown={({ key }) => key === "Enter" && rank()}
       />
-      <button type="button" class="bl-button bl-primary" disabled={!isReady} onClick={rank}>
+      <Button class="bl-button bl-primary" disabled={!isReady} onClick={rank}>
         Rank
-      </button>
+      </Button>
     </search>
   );
 }
@@ -71,9 +71,9 @@ export function TypedPassages() {
           </>
         )}
         {!value && (waits ? `${reason || "reading the question"} …` : reason)}
-        <button type="button" class="bl-link" onClick={() => open(search, search.query.value)}>
+        <Button class="bl-link" onClick={() => open(search, search.query.value)}>
           Back to the questions
-        </button>
+        </Button>
       </p>
       {value?.notes.map((note) => (
         <p key={note} class="bl-muted bl-listed">

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { Mark } from "../frame/mark";
 import { amount, counted } from "../paint/format";
 import { themeOf, themeVariables } from "../paint/palette";
+import { Button } from "../parts/controls";
 import type { Tables } from "./answers";
 import { OpenCase } from "./case";
 import { Files } from "./files";
@@ -111,8 +112,7 @@ function Tabs({ names, tab, failures, choose }: TabsProps) {
   return (
     <div role="tablist" aria-label="Search" class="bl-search-tabs" onKeyDown={onKeyDown}>
       {names.map((name) => (
-        <button
-          type="button"
+        <Button
           role="tab"
           key={name}
           data-tab={name}
@@ -122,7 +122,7 @@ function Tabs({ names, tab, failures, choose }: TabsProps) {
         >
           {LABELS[name]}
           {name === "kinds" && <span class="bl-count">{counted(failures)}</span>}
-        </button>
+        </Button>
       ))}
     </div>
   );

@@ -1,4 +1,6 @@
 // A tab with nothing to show: why not; where the run shown is a changed one, the way back.
+
+import { Button } from "../parts/controls";
 import type { Tab } from "../state/overview";
 import { useView } from "../state/view";
 import { reset, undo } from "../whatif/doing";
@@ -11,9 +13,9 @@ function OwnRun({ tab }: { tab: Tab }) {
   const view = useView();
   const live = view.link.kernel.value;
   const button = (label: string, about: string, act: () => void) => (
-    <button type="button" class="bl-button" disabled={!live} title={live ? about : view.link.needs.value} onClick={act}>
+    <Button class="bl-button" disabled={!live} title={live ? about : view.link.needs.value} onClick={act}>
       {label}
-    </button>
+    </Button>
   );
   return (
     <section class="bl-own-run" data-testid="own-run">

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
 import { isNothing } from "../paint/ranked";
 import { useStanding } from "../paint/standing";
-import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
+import { Button, binding, Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { tokenWord } from "../parts/token";
@@ -55,9 +55,9 @@ export function WhatIfMenu() {
   return (
     <Menu label="What if" title={live ? "What if: change the run" : `What if: ${link.needs.value}`} name="bl-doings">
       <Doings doings={toSelected(view)} />
-      <button type="button" disabled={!live} onClick={() => into(page.whatif.patching)(true)}>
+      <Button disabled={!live} onClick={() => into(page.whatif.patching)(true)}>
         something from another text …
-      </button>
+      </Button>
     </Menu>
   );
 }
@@ -103,9 +103,9 @@ function Doings({ doings }: { doings: Doing[] }) {
   return (
     <>
       {doings.map(({ label, asked, key }) => (
-        <button type="button" key={label} disabled={!view.link.kernel.value} onClick={() => add(view, asked)}>
+        <Button key={label} disabled={!view.link.kernel.value} onClick={() => add(view, asked)}>
           {label} {key && <kbd>{key}</kbd>}
-        </button>
+        </Button>
       ))}
     </>
   );
@@ -124,9 +124,9 @@ function Chips() {
   const live = link.kernel.value;
   const why = live ? "" : link.needs.value;
   const button = (label: string, about: string, act: () => void) => (
-    <button type="button" class="bl-link" disabled={!live} title={why || about} onClick={act}>
+    <Button class="bl-link" disabled={!live} title={why || about} onClick={act}>
       {label}
-    </button>
+    </Button>
   );
   return (
     <div class="bl-controls bl-changes" role="group" aria-label="Changes of this run">
@@ -206,9 +206,8 @@ function Elsewhere() {
         <>
           <Segmented<"" | "moved" | "matters">
             label="atlas"
-            value={page.whatif.colour.value}
             choices={choicesOf({ moved: "Looks elsewhere", matters: "Matters", "": "Patterns" })}
-            onChange={into(page.whatif.colour)}
+            {...binding(page.whatif.colour)}
           />
           <p class="bl-muted">– not after a change, so the same. Hatched: switched off.</p>
         </>

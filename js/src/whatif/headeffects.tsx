@@ -3,7 +3,7 @@
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
 import { ranked } from "../paint/ranked";
-import { Select } from "../parts/controls";
+import { Button, Select } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { type Answers, metricOf, type Sweep, spearman, strongest, sweep } from "../state/effects";
@@ -92,14 +92,14 @@ function Strongest({ title, sign, effects: { values, count, isExact }, isTurn = 
       <span class={sign < 0 ? "bl-falls" : "bl-rises"} aria-hidden="true" /> {title}:{" "}
       {heads.length === 0 && (count < values.length ? "none so far" : "none")}
       {heads.map(({ name, value }, n) => (
-        <button type="button" key={String(name)} class="bl-head-link" onClick={() => show(name)}>
+        <Button key={String(name)} class="bl-head-link" onClick={() => show(name)}>
           {headLabel(...name)}{" "}
           <span class="bl-number" title={value.toFixed(4)}>
             {isExact(...name) ? "" : "≈ "}
             {sign > 0 && texts[n]! < "l" && "+"}
             {texts[n]}
           </span>
-        </button>
+        </Button>
       ))}
     </p>
   );

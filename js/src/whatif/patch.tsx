@@ -1,6 +1,6 @@
 // A part of the run taken from another text: which part, at which token, and where in the other text.
 import { useSignal } from "@preact/signals";
-import { choicesOf, into, Select, Submit } from "../parts/controls";
+import { Button, binding, choicesOf, into, Select, Submit } from "../parts/controls";
 import { tokenWord } from "../parts/token";
 import { useView } from "../state/view";
 import { add } from "./doing";
@@ -30,15 +30,13 @@ export function PatchForm({ done }: { done: () => void }) {
     >
       <Select
         label={`in L${shownHead.layer}`}
-        value={what.value}
         choices={choicesOf({ layer: "the layer’s output", attention: "what attention adds", mlp: "what the MLP adds" })}
-        onChange={into(what)}
+        {...binding(what)}
       />
       <Select
         label="at"
-        value={token.value}
         choices={tokens.map((one, n) => ({ value: String(n), label: `${tokenWord(one)} (${n})` }))}
-        onChange={into(token)}
+        {...binding(token)}
       />
       <label class="bl-group bl-patch-text">
         <span class="bl-caps">as in</span>
@@ -65,9 +63,9 @@ export function PatchForm({ done }: { done: () => void }) {
         />
       </label>
       <Submit submit={submit}>Patch</Submit>
-      <button type="button" class="bl-button" onClick={close}>
+      <Button class="bl-button" onClick={close}>
         Cancel
-      </button>
+      </Button>
     </form>
   );
 }

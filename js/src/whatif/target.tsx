@@ -3,7 +3,7 @@
 import { batch, useSignal } from "@preact/signals";
 import type { Read } from "../kernel/answers";
 import { quotation } from "../paint/quotes";
-import { Close, Select, useElementId } from "../parts/controls";
+import { Button, Close, Select, useElementId } from "../parts/controls";
 import { tokenWord } from "../parts/token";
 import { answersOf, targetOf, targetRefused } from "../state/effects";
 import { useView, type View } from "../state/view";
@@ -59,9 +59,9 @@ export function AnswerChoice() {
       {refused && (
         <p class="bl-muted" role="status">
           {refused} So this is about {FIRST} answer, not {quotation(page.target.value)}.{" "}
-          <button type="button" class="bl-link" onClick={() => choose(view, "")}>
+          <Button class="bl-link" onClick={() => choose(view, "")}>
             forget it
-          </button>
+          </Button>
         </p>
       )}
     </div>

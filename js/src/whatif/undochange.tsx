@@ -1,4 +1,6 @@
 // The way back from a changed run, where something is said of it.
+
+import { Button } from "../parts/controls";
 import type { Overview } from "../state/overview";
 import { useView } from "../state/view";
 import { undo } from "./doing";
@@ -8,15 +10,14 @@ export function UndoChange() {
   const { link, overview } = view;
   const isLive = link.kernel.value;
   return (
-    <button
-      type="button"
+    <Button
       class="bl-link"
       disabled={!isLive}
       title={isLive ? "The changes as they were before the last one" : link.needs.value}
       onClick={() => undo(view)}
     >
       Undo the {overview.changes.length > 1 ? "last change" : "change"}
-    </button>
+    </Button>
   );
 }
 

@@ -14,6 +14,7 @@ from bertlens.base import lazy as lazy_module
 from bertlens.base.lazy import LOADING, lazy
 
 pty = pytest.importorskip("pty")
+BLANK = f"\r{' ' * len(LOADING.format('transformers'))}\r"
 
 
 @pytest.fixture
@@ -32,6 +33,16 @@ def package(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def told(package: Path, code: str, printed: str) -> str:
+    """What a terminal reads beside what is printed."""
+    ours, theirs = pty.openpty()
+    assert run(package, code, theirs) == printed
+    os.close(theirs)
+    text = os.read(ours, 1000).decode()
+    os.close(ours)
+    return text
+
+
 def run(package: Path, code: str, stderr: int) -> str:
     path = os.pathsep.join([str(package), str(Path(lazy_module.__file__).parents[2])])
     command = [sys.executable, "-c", code]
@@ -41,12 +52,21 @@ def run(package: Path, code: str, stderr: int) -> str:
 
 
 def test_a_terminal_is_told_before_torch_is_loaded_and_the_line_goes(package: Path) -> None:
-    ours, theirs = pty.openpty()
-    assert run(package, "import toy; print(toy.quick, toy.slow, toy.slow)", theirs) == "2 1 1\n"
-    os.close(theirs)
-    said = os.read(ours, 1000).decode()
-    os.close(ours)
-    assert said == f"{LOADING}[torch]\r{' ' * len(LOADING)}\r"
+    said = told(package, "import toy; print(toy.quick, toy.slow, toy.slow)", "2 1 1\n")
+    assert said == f"{BLANK}{LOADING.format('torch')}[torch]{BLANK}{LOADING.format('transformers')}{BLANK}"
+
+
+def test_so_is_who_imports_torch_itself_or_a_module_of_ours_that_needs_it(package: Path) -> None:
+    alone = f"{BLANK}{LOADING.format('torch')}[torch]{BLANK}"
+    assert told(package, "import toy, torch; print(1)", "1\n") == alone
+    also = f"{BLANK}{LOADING.format('transformers')}{BLANK}"
+    assert told(package, "from toy import slow; print(1)", "1\n") == alone.removesuffix(BLANK) + also
+    assert told(package, "import toy.slow; print(toy.slow.slow)", "1\n") == alone + also
+
+
+def test_who_only_asks_whether_torch_is_there_is_told_nothing(package: Path) -> None:
+    asks = "import toy, importlib.util as util, sys; print(util.find_spec('torch').name); print('!', file=sys.stderr)"
+    assert told(package, asks, "torch\n") == "!\r\n"
 
 
 def test_a_program_that_reads_is_told_nothing(package: Path, tmp_path: Path) -> None:
@@ -74,6 +94,6 @@ def test_a_notebook_shows_the_line_until_it_is_loaded(package: Path, monkeypatch
     monkeypatch.syspath_prepend(str(package))
     get, _, _ = lazy("toy", str(package / "toy" / "__init__.py"))
     assert get("quick") == 2 and shown == []
-    assert get("slow") == 1 and shown == [LOADING, ""]
-    assert get("slow") == 1 and shown == [LOADING, ""]
-    assert not [finder for finder in sys.meta_path if isinstance(finder, lazy_module._Loading)]
+    loading = ["", LOADING.format("toy_torch"), ""]
+    assert get("slow") == 1 and shown == loading
+    assert get("slow") == 1 and shown == loading

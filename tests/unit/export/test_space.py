@@ -108,12 +108,67 @@ def test_texts_of_a_corpus_stay_out_unless_they_are_named(lens, tmp_path):
 
 
 @pytest.mark.long
-def test_so_do_those_of_other_views(lens, tmp_path):
+def test_so_do_those_of_other_views(lens, tmp_path, monkeypatch):
     stats = bl.survey.head_stats(lens, ["it was warm"] * 20, progress=False)
     refused(bl.Explorer(lens.trace("the cat sat"), stats=stats), tmp_path / "a", progress=False)
     refused(bl.task(lens_of(), labelled(40), progress=False).explore(), tmp_path / "b", progress=False)
-    refused(bl.report(lens, ["the cat sat on the mat"] * 30, "sinks", progress=False), tmp_path / "c", progress=False)
+    report = bl.report(lens, ["the cat sat on the mat"] * 30, "sinks", progress=False)
+    not_computed(report, monkeypatch)
+    refused(report, tmp_path / "c", progress=False)
     refused(bl.rank(lens, "was it warm", ["the cat sat", "the mat"]).explore(), tmp_path / "d", progress=False)
+
+
+def not_computed(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def computed(*_: Any, **__: Any) -> None:
+        pytest.fail("the page was computed")
+
+    monkeypatch.setattr(type(source), "to_html", computed)
+
+
+def test_what_is_refused_is_refused_before_a_page_is_computed(lens, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("")
+    passages = {f"d{n}": f"the cat sat on the mat {'warm ' * n}" for n in range(3)}
+    task = bl.task(lens_of(), labelled(40), progress=False)
+    search = bl.retrieval(lens, {"q": "was it warm"}, passages, {"q": {"d1": 1}}, progress=False)
+    ranking = bl.rank(lens, "was it warm", ["the cat sat", "the mat"])
+    view = lens.trace("the cat sat").explore()
+    shown, page = {"texts": "my own"}, {"live": True}
+    for source, terms, model in (
+        (task, shown, None),
+        (task.explore(), shown, page),
+        (search, shown, page),
+        (search.explore(), shown, page),
+        (ranking.explore(), shown, page),
+        (view, {}, page),
+        (bl.classroom(lens, TEXTS), {}, {}),
+    ):
+        with monkeypatch.context() as patch:
+            not_computed(source, patch)
+            if terms:
+                refused(source, tmp_path / "new")
+            if model is not None:
+                with pytest.raises(InputError, match="states no licence, so its weights stay out"):
+                    source.to_space(tmp_path / "new", **terms, **model)
+                terms = terms | {"licence": "mit"}
+            assert not (tmp_path / "new").exists()
+            with pytest.raises(InputError, match=r"full holds 'mine\.txt', which is of no earlier bertlens publish"):
+                source.to_space(tmp_path / "full", **terms, **(model or {}))
+            with pytest.raises(InputError, match="file is a file: name a folder"):
+                source.to_space(tmp_path / "file", **terms, **(model or {}))
+            with pytest.raises(pytest.fail.Exception, match="the page was computed"):
+                source.to_space(tmp_path / "new", **terms, **(model or {}))
+            (tmp_path / "new").rmdir()
+
+
+def test_an_upload_that_cannot_be_asked_about_is_refused_before_the_folder_is_written(class_page, tmp_path, capsys):
+    for name, words in (
+        ("me/cats", "nobody can be asked here: leave --upload out"),
+        ("cats", "OWNER/NAME, not 'cats'"),
+    ):
+        assert publish(class_page, "--to", tmp_path / "web", "--licence", "mit", "--upload", name) == 2
+        assert words in capsys.readouterr().err and not (tmp_path / "web").exists()
 
 
 def test_a_report_brings_its_section_of_a_model_card(lens, tmp_path, capsys):

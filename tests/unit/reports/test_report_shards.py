@@ -34,6 +34,7 @@ def test_a_report_in_shards(
     for number, name in zip((3, 1, 2), files, strict=True):
         assert main([*command, "--shard", f"{number}/3", "-o", name]) == 0
     assert main(["merge", *files, "-o", "all.part.npz"]) == 0
+    assert main(["merge", *files, "all.part.npz", "-o", "all.part.npz"]) == 0
     assert "all.part.npz: 20 texts of a report" in capsys.readouterr().out
     with monkeypatch.context() as patch:
         patch.setattr(text_numbers.TextNumbers, "add", None)  # no text is run again

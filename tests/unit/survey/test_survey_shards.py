@@ -159,10 +159,19 @@ def test_the_command(files: list[Path], tmp_path: Path, capsys: pytest.CaptureFi
     output = tmp_path / "all.npz"
     assert cli.main(["merge", *map(str, reversed(files)), "-o", str(output)]) == 0
     assert capsys.readouterr().out.startswith(f"{output}: {N} texts, ") and HeadStats.load(output).n_texts == N
+    for parts, end in ((files, "of 7 parts\n"), ([*files, output], "of 7 parts; all.npz itself is none of them\n")):
+        assert cli.main(["merge", *map(str, parts), "-o", str(output)]) == 0  # as part*.npz of a shell names it
+        assert capsys.readouterr().out.endswith(end) and HeadStats.load(output).n_texts == N
     (tmp_path / "text.txt").write_text("no part")
+    foreign = HeadStats.load(output)
+    foreign.provenance["options"] = {}
+    foreign.save(tmp_path / "foreign.npz")
     before = output.read_bytes()
     for parts, target, fault in (
-        (files, output, "is there already"),
+        (files, tmp_path / "foreign.npz", "foreign.npz is there already, and is of no earlier bertlens merge of these"),
+        (files, tmp_path / "text.txt", "text.txt is there already"),
+        ([*files, tmp_path / "foreign.npz"], tmp_path / "foreign.npz", "is read from"),
+        ([output], output, "is read from"),
         (files, files[0], "is read from"),
         (files[1:], tmp_path / "no.npz", "lacks shard 1/7"),
         ([output], tmp_path / "no.npz", "all.npz is no part of a survey"),

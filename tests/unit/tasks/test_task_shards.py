@@ -48,6 +48,8 @@ def test_two_stages_are_one_process(job: Any, monkeypatch: pytest.MonkeyPatch, c
     files = in_shards(job, "exact", "--parts", "estimates.npz")
     assert main(["merge", *files, "-o", "effects.npz"]) == 0
     assert "effects.npz: exact of 20 examples, of 2 parts" in capsys.readouterr().out
+    assert main(["merge", *files, "effects.npz", "-o", "effects.npz"]) == 0  # named by *.npz, as an earlier output is
+    assert "of 2 parts; effects.npz itself is none of them" in capsys.readouterr().out
 
     def task() -> bl.Task:
         return bl.task(lens_of(), labelled(40), batch_size=4, progress=False, keep="kept")

@@ -5,18 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 import transformers as tf
 
 import bertlens as bl
 from bertlens import InputError, survey
+from bertlens.base import textfile
 from bertlens.base.notes import Note
 from bertlens.survey import corpus
+from bertlens.text import table_files
+from bertlens.text.texts import entries as texts_of
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
 
@@ -112,6 +118,102 @@ def test_a_file_that_is_none_of_its_kind(tmp_path: Path, name: str, content: byt
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         list(corpus.items(tmp_path / name))
+
+
+# ---- large files: block by block ----
+
+
+@pytest.mark.parametrize("name", [name for name in DIALECTS if name.endswith("sv")])
+def test_blocks_are_read_as_the_file_at_once(tmp_path: Path, monkeypatch: Any, name: str) -> None:
+    header, rows = DIALECTS[name].split("\n", 1)
+    (tmp_path / name).write_bytes((header + "\n" + 3 * rows).encode())
+    monkeypatch.setattr(textfile, "PIECE", 7)
+    for block in (150, 400, 10**6):
+        monkeypatch.setattr(table_files, "BLOCK", block)
+        assert list(corpus.items(tmp_path / name, "text")) == 3 * (HARD if name == "glue.tsv" else HARD + BROKEN)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_blocks_of_any_size_are_those_that_were_written(tmp_path: Path, monkeypatch: Any, seed: int) -> None:
+    draw = random.Random(seed)
+    texts = ["".join(draw.choices('ab ,;\t"\n\r\\é猫', k=draw.randint(1, 20))) + "." for _ in range(40)]
+    separator, end, coding = draw.choice(",;|"), draw.choice(["\n", "\r\n"]), draw.choice(["utf-8-sig", "utf-16"])
+    rows = [f'"text"{separator}"label"{end}']
+    for number, text in enumerate(texts):
+        quoted = text.replace('"', '""')
+        rows.append(f'"{quoted}"{separator}"{number}"{end}')
+    (tmp_path / "a.csv").write_bytes("".join(rows).encode(coding))
+    monkeypatch.setattr(textfile, "PIECE", draw.randint(2, 50))
+    monkeypatch.setattr(table_files, "BLOCK", draw.randint(100, 600))
+    entries = list(texts_of(tmp_path / "a.csv", "text"))
+    assert [entry.item for entry in entries] == texts
+    assert [entry.line for entry in entries] == [
+        1 + len(re.findall("\r\n|\r|\n", "".join(rows[: number + 1]))) for number in range(len(texts))
+    ]
+
+
+def test_the_first_quote_tells_the_dialect_however_late_it_comes(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(table_files, "BLOCK", 100)
+    plain = ["the cat sat"] * 100
+    for name, text, cell in (
+        ("a.csv", 'it "sat", he said', '"it \\"sat\\", he said"'),
+        ("b.csv", 'it "sat", he said', '"it ""sat"", he said"'),
+        ("c.csv", '"it" sat', '"it" sat'),
+    ):
+        lines = ["text,label", *(f"{line},0" for line in plain), f"{cell},0", "it sat,0"]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        assert list(corpus.items(tmp_path / name, "text")) == [*plain, text, "it sat"]
+
+
+LATE = {
+    "a.csv": (b"a,b,1\n", r"row 1000 \(line 1002 of a.csv\) has 3 fields, the first line names 2 columns"),
+    "b.csv": (b'"a, b" c,1\n', r"line 1002 of b.csv cannot be read: ',' expected after"),
+    "c.csv": (b"caf\xe9,1\n", r"line 1002 of c.csv is no UTF-8"),
+    "d.csv": (b"c\0,1\n", r"line 1002 of d.csv is no text: it holds zero bytes"),
+    "e.csv": (b'"a, b,1\n', r"line 1002 of e.csv cannot be read: unexpected end of data"),
+    "f.tsv": (b'"A strange\t1\nit was good"\t0\n', r"line 1003 of f.tsv is a row of its own, unless a quote joins it"),
+    "g.csv": (
+        b"the cat,1\n",
+        r"row 1000 \(line 1002 of g.csv\), column 'text': that is no list, as in the rows before",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_is_wrong_far_on_is_named_by_its_line_when_it_is_reached(
+    tmp_path: Path, monkeypatch: Any, name: str
+) -> None:
+    late, message = LATE[name]
+    cell, text = ("\"['it', 'sat']\"", ["it", "sat"]) if name == "g.csv" else ('"it sat"', "it sat")
+    separator = "\t" if name == "f.tsv" else ","
+    rows = f"text{separator}label\n" + f"{cell}{separator}0\n" * 1000
+    (tmp_path / name).write_bytes(rows.encode() + late + b"it was,1\n".replace(b",", separator.encode()) * 1000)
+    monkeypatch.setattr(textfile, "PIECE", 100)
+    monkeypatch.setattr(table_files, "BLOCK", 300)
+    read: list[Any] = []
+    with pytest.raises(InputError, match=message):
+        read.extend(corpus.items(tmp_path / name, "text"))
+    assert 900 < len(read) <= 1000 and all(item == text for item in read)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "quoted.csv", "a.tsv"])
+def test_a_corpus_is_begun_before_its_file_is_read(tmp_path: Path, name: str) -> None:
+    """Bytes that the system has given to this process, of a file of 30 MB."""
+    process = psutil.Process()
+    if not hasattr(process, "io_counters") or not hasattr(process.io_counters(), "read_chars"):
+        pytest.skip("this system does not say how many bytes a process has read")
+    text = "the cat sat on the mat"
+    header, line = {
+        "a.txt": ("", "{}\n"),
+        "a.jsonl": ("", '{{"text": "{}"}}\n'),
+        "quoted.csv": ("text,label\n", '"{}",1\n'),
+        "a.tsv": ("text\tlabel\n", "{}\t1\n"),
+    }.get(name, ("text,label\n", "{},1\n"))
+    path = tmp_path / name
+    path.write_text(header + line.format(text) * 10**6, newline="")
+    before = process.io_counters().read_chars
+    assert next(iter(corpus.items(path, None if name == "a.txt" else "text"))) == text
+    assert process.io_counters().read_chars - before < path.stat().st_size / 2
 
 
 # ---- words and tags ----

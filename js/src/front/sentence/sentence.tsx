@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { Check, into } from "../../parts/controls";
+import { Button, Check, into } from "../../parts/controls";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
 import { isUnfolded } from "../unfolded";
@@ -209,8 +209,7 @@ export function Sentence() {
         )}
         <div class="bl-under">
           {!hasPair && !second.value && live && (
-            <button
-              type="button"
+            <Button
               class="bl-link"
               title={
                 isApart.value
@@ -220,14 +219,14 @@ export function Sentence() {
               onClick={() => into(second)(true)}
             >
               + second sentence
-            </button>
+            </Button>
           )}
           {link.coming.value && <span class="bl-coming bl-muted bl-number">{link.coming.value}</span>}
           {(synced.truncation.value || texts.join("").length > 300) && live && (
             <Check
               label="cut if too long"
               title="Cut the text to what the model takes; the view then says how much was dropped"
-              checked={synced.truncation.value}
+              value={synced.truncation.value}
               onChange={(value) => synced.put({ truncation: value })}
             />
           )}

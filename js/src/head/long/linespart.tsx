@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { extremes, type Grid } from "../../compute/grid";
 import { heldCells, isLong } from "../../compute/windows";
 import { counted } from "../../paint/format";
-import { into, Slider } from "../../parts/controls";
+import { Button, into, Slider } from "../../parts/controls";
 import { tokenWord } from "../../parts/token";
 import { inSlices } from "../../state/idle";
 import type { View } from "../../state/view";
@@ -115,9 +115,9 @@ export function PartOfLines({ view, minimum }: { view: View; minimum: number }) 
           {named.map(([r, c, value], n) => (
             <>
               {n > 0 && ", "}
-              <button type="button" class="bl-link" onClick={() => pinCell(view, r, c)}>
+              <Button class="bl-link" onClick={() => pinCell(view, r, c)}>
                 {tokenWord(grid.rows[r]!.label)} {r} → {tokenWord(grid.cols[c]!.label)} {c}
-              </button>{" "}
+              </Button>{" "}
               {text(value)}
             </>
           ))}

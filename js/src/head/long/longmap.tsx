@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { counted, px } from "../../paint/format";
 import { inks } from "../../paint/palette";
-import { choicesOf, Segmented } from "../../parts/controls";
+import { Button, choicesOf, Segmented } from "../../parts/controls";
 import { Pixels, usePaint } from "../../parts/pixels";
 import { Token, tokenWord } from "../../parts/token";
 import { useWidth } from "../../parts/width";
@@ -100,16 +100,15 @@ function ZoomControls({ at }: { at: At }) {
     <div class="bl-controls">
       <div class="bl-group" role="group" aria-label="Zoom">
         {ZOOMS.map(([key, name, by]) => (
-          <button
+          <Button
             key={key}
-            type="button"
             class="bl-button"
             title={`${name} (${key})`}
             aria-label={name}
             onClick={() => zoom(view, by)}
           >
             {key === "0" ? "all" : key}
-          </button>
+          </Button>
         ))}
       </div>
       {level.edge > 1 && (
@@ -146,8 +145,7 @@ function Axis({ at: { level, region }, isRow }: { at: At; isRow: boolean }) {
     <div class={isRow ? "" : "bl-cols"}>
       <div class={`bl-${kind}-labels`} style={isRow ? { height: length } : { width: length, height: px(ABOVE - 4) }}>
         {places.map((n) => (
-          <button
-            type="button"
+          <Button
             tabIndex={-1}
             key={n}
             class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
@@ -156,7 +154,7 @@ function Axis({ at: { level, region }, isRow }: { at: At; isRow: boolean }) {
             onClick={() => pinToken(view, isRow, n)}
           >
             {isTokens ? <Token text={units[n]!.label} /> : counted(n)}
-          </button>
+          </Button>
         ))}
       </div>
     </div>

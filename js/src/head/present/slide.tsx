@@ -1,6 +1,7 @@
 // Present's screen: what is shown and how it is changed above, the sentence, the picture, and the way through below.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { included } from "../../atlas/atlas";
+import { Button } from "../../parts/controls";
 import { nounOf } from "../../parts/nouns";
 import { tokenText } from "../../parts/token";
 import { useView, type View } from "../../state/view";
@@ -145,9 +146,9 @@ export function Slide({ close }: { close: () => void }) {
             </Turn>
           </>
         )}
-        <button type="button" class="bl-button" title="Escape" onClick={close}>
+        <Button class="bl-button" title="Escape" onClick={close}>
           leave
-        </button>
+        </Button>
       </header>
       <p aria-live="polite" data-testid="says">
         {says}
@@ -159,9 +160,9 @@ export function Slide({ close }: { close: () => void }) {
         </p>
       )}
       <footer>
-        <button type="button" class="bl-button" aria-disabled={step === 0} onClick={keys.ArrowLeft}>
+        <Button class="bl-button" aria-disabled={step === 0} onClick={keys.ArrowLeft}>
           ← back
-        </button>
+        </Button>
         <h3>
           {title}{" "}
           <span class="bl-muted">

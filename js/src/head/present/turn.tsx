@@ -1,5 +1,6 @@
 // What is shown, between a button for the one before and one for the next.
 import type { ComponentChildren } from "preact";
+import { Button } from "../../parts/controls";
 
 interface TurnProps {
   what: string;
@@ -10,12 +11,12 @@ interface TurnProps {
 
 export const Turn = ({ what, go, keys, children }: TurnProps) => (
   <div class="bl-turn" role="group" aria-label={what}>
-    <button type="button" class="bl-button" aria-label={`previous ${what}`} title={keys?.[0]} onClick={() => go(-1)}>
+    <Button class="bl-button" aria-label={`previous ${what}`} title={keys?.[0]} onClick={() => go(-1)}>
       ‹
-    </button>
+    </Button>
     <b>{children}</b>
-    <button type="button" class="bl-button" aria-label={`next ${what}`} title={keys?.[1]} onClick={() => go(1)}>
+    <Button class="bl-button" aria-label={`next ${what}`} title={keys?.[1]} onClick={() => go(1)}>
       ›
-    </button>
+    </Button>
   </div>
 );

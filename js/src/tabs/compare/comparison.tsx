@@ -2,7 +2,7 @@
 
 import { NOT_ALIGNED } from "../../generated/phrases";
 import { directionOf } from "../../paint/quotes";
-import { Check, into } from "../../parts/controls";
+import { Button, Check, into } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
 import { Token } from "../../parts/token";
@@ -53,7 +53,7 @@ function Two({ runs }: { runs: Comparing }) {
           <Check
             label="aligned words only"
             title="As if both texts had their aligned words alone"
-            checked={aligned}
+            value={aligned}
             onChange={into(page.alignedOnly)}
           />
         )}
@@ -83,8 +83,7 @@ function Strip({ runs }: { runs: Comparing }) {
     root.current?.querySelector<HTMLElement>(`[data-unit="${col}"]`)?.focus();
   });
   const unit = (pair: Pair, n: number) => (
-    <button
-      type="button"
+    <Button
       key={n}
       data-unit={n}
       class={isSquare && n === key ? "bl-as-key" : ""}
@@ -101,7 +100,7 @@ function Strip({ runs }: { runs: Comparing }) {
           <Token key={side} text={name} />
         ),
       )}
-    </button>
+    </Button>
   );
   return (
     <div

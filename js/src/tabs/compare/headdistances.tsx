@@ -5,6 +5,7 @@ import { sorted } from "../../compute/sorted";
 import { cssColor, inkOn } from "../../paint/colormap";
 import { headLabel } from "../../paint/format";
 import { weightColours } from "../../paint/palette";
+import { Button } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { HeadLink } from "../../parts/headlink";
 import { Legend } from "../../parts/legend";
@@ -83,8 +84,7 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
         {order.map(({ nats, layer, head }, n) => {
           const background = cssColor(nats, 0, MOST_NATS, colours);
           return (
-            <button
-              type="button"
+            <Button
               key={`${layer}-${head}`}
               data-apart={`${layer}-${head}`}
               aria-pressed={n === position}
@@ -93,7 +93,7 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
               onClick={() => synced.put({ layer, head })}
             >
               {headLabel(layer, head)} <b>{nats.toFixed(3)}</b>
-            </button>
+            </Button>
           );
         })}
       </div>

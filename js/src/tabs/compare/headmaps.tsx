@@ -8,6 +8,7 @@ import { MEASURES, type Measure, POSITIVE } from "../../generated/vocabulary";
 import { indexed } from "../../paint/colormap";
 import { headLabel, scaleEnd, signed, upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
+import { Button } from "../../parts/controls";
 import { cellWithin, HeatChart, type Run } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import { Beside, Paper } from "../../parts/paper";
@@ -155,9 +156,9 @@ export function RowTable({ runs }: { runs: Comparing }) {
           name: "key",
           value: (j) => names[j]!,
           show: (j) => (
-            <button type="button" class="bl-link" onClick={() => runs.pick({ key: maps.col + j })}>
+            <Button class="bl-link" onClick={() => runs.pick({ key: maps.col + j })}>
               <Token text={names[j]!} />
-            </button>
+            </Button>
           ),
         },
         numbers("a", (j) => maps.a[at(j)], { digits: 3 }),

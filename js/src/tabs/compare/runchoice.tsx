@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { SETTINGS } from "../../generated/vocabulary";
 import { NEEDS_MODEL } from "../../kernel/kernel";
 import { visibleText } from "../../paint/quotes";
-import { Check, into, Submit } from "../../parts/controls";
+import { Button, Check, into, Submit } from "../../parts/controls";
 import { useView, type View } from "../../state/view";
 
 const MANY_CHARACTERS = 300; // of a text that may be too long for the model
@@ -28,15 +28,14 @@ export function WithUnchanged({ children }: { children: ComponentChildren }) {
     compareWith(view, { run: "original" });
   };
   return (
-    <button
-      type="button"
+    <Button
       class="bl-link"
       disabled={!live}
       title={live ? "The changed run beside the unchanged one" : link.needs.value}
       onClick={show}
     >
       {children}
-    </button>
+    </Button>
   );
 }
 
@@ -49,14 +48,13 @@ export function StopComparing({ refused = "" }: { refused?: string }) {
     <p class="bl-controls">
       {refused ? <span>{refused}</span> : <span class="bl-muted">The pictures above are of {run ? "b" : "a"}.</span>}
       {text && <Cut long={text.length + text_pair.length} />}
-      <button
-        type="button"
+      <Button
         class="bl-button"
         title="This run alone again; choose another to compare it with"
         onClick={() => compareWith(view, {})}
       >
         Stop comparing
-      </button>
+      </Button>
     </p>
   );
 }
@@ -69,7 +67,7 @@ function Cut({ long }: { long: number }) {
     <Check
       label="cut if too long"
       title="Cut the text to what the model takes"
-      checked={synced.truncation.value}
+      value={synced.truncation.value}
       onChange={(value) => synced.put({ truncation: value })}
     />
   );
@@ -128,15 +126,14 @@ export function CompareWith() {
           )}
           {recentTexts.map(([text, text_pair]) => (
             <li key={`${text}\0${text_pair}`}>
-              <button
-                type="button"
+              <Button
                 class="bl-link"
                 dir="auto"
                 disabled={!live}
                 onClick={() => compareWith(view, { text, text_pair })}
               >
                 {visibleText(text_pair ? `${text} / ${text_pair}` : text)}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

@@ -6,7 +6,7 @@ import { inks } from "../../paint/palette";
 import { ranked } from "../../paint/ranked";
 import { textWidth } from "../../paint/textwidth";
 import { Chart, MARGIN, Marks, markerPath, scale } from "../../parts/chart";
-import { Segmented, Slider } from "../../parts/controls";
+import { Button, Segmented, Slider } from "../../parts/controls";
 import { Section, Waiting } from "../../parts/section";
 import { Table } from "../../parts/table";
 import { Place, tokenQuote, tokenText } from "../../parts/token";
@@ -95,13 +95,9 @@ export function Stream() {
                 name: "token",
                 value: (n) => tokens[plane.near[n]!]!,
                 show: (n) => (
-                  <button
-                    type="button"
-                    class="bl-link"
-                    onClick={() => synced.put({ query: plane.near[n]!, key: null })}
-                  >
+                  <Button class="bl-link" onClick={() => synced.put({ query: plane.near[n]!, key: null })}>
                     <Place units={units} n={plane.near[n]!} />
-                  </button>
+                  </Button>
                 ),
               },
               { name: "cosine", value: (n) => plane.cosines[n]!, show: (n) => cosines[n - nearest[0]!] },

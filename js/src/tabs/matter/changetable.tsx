@@ -1,5 +1,6 @@
 // A number of the run before and after some changes, each alone: one row for each, with what makes it and takes it back.
 import type { ComponentChildren } from "preact";
+import { Button } from "../../parts/controls";
 import { useView } from "../../state/view";
 import type { Asked } from "../../state/whatif";
 import { remove, undo } from "../../whatif/doing";
@@ -75,8 +76,7 @@ function RunButton({ row, show }: { row: EffectRow; show: () => void }) {
     ? (["Undo", `Take back: ${row.label}`, back] as const)
     : (["show this run", `The whole page of the run with this change: ${row.label}`, show] as const);
   return (
-    <button
-      type="button"
+    <Button
       class="bl-link"
       disabled={!isLive}
       aria-label={`${text}: ${row.label}`}
@@ -84,6 +84,6 @@ function RunButton({ row, show }: { row: EffectRow; show: () => void }) {
       onClick={act}
     >
       {text}
-    </button>
+    </Button>
   );
 }

@@ -6,6 +6,7 @@ import { arrived } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, headLabel } from "../../paint/format";
 import { quotation } from "../../paint/quotes";
+import { Button } from "../../parts/controls";
 import type { Numbers } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";
 import { changesOf } from "../../state/changequeue";
@@ -102,9 +103,9 @@ function Cost({ tokens, start }: { tokens: number; start: () => void }) {
         {counted(tokens)} tokens {view.overview.changes.length > 0 && "at least "}four times.
       </p>
       <p>
-        <button type="button" class="bl-button bl-primary" onClick={start}>
+        <Button class="bl-button bl-primary" onClick={start}>
           Run it, {counted(4 * tokens)} tokens
-        </button>
+        </Button>
       </p>
       <WhichWords />
     </div>

@@ -4,7 +4,7 @@ import { useContext, useState } from "preact/hooks";
 import { ATTRIBUTIONS, LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
 import { counted } from "../../paint/format";
-import { Select, wordChoices } from "../../parts/controls";
+import { Button, Select, wordChoices } from "../../parts/controls";
 import { CopyButton } from "../../parts/copy";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";
@@ -82,9 +82,9 @@ function Opened() {
       ) : (
         <p>
           For this the model reads the text of {counted(overview.keyside.tokens.length)} tokens {COST[method]}.{" "}
-          <button type="button" class="bl-button bl-primary" onClick={() => put(page, { run: nameOf(view) })}>
+          <Button class="bl-button bl-primary" onClick={() => put(page, { run: nameOf(view) })}>
             Run it
-          </button>
+          </Button>
         </p>
       )}
     </div>
@@ -170,15 +170,14 @@ function Faithful({ found }: { found: Attributed }) {
   if (isAsked && target) return <Tested found={found} args={args} />;
   return (
     <p>
-      <button
-        type="button"
+      <Button
         class="bl-button"
         disabled={!view.link.kernel.value}
         title="Takes out the tokens that come first in this order, and as many at random"
         onClick={() => ask(true)}
       >
         Is this order faithful? {counted(found.runs)} runs of {isPair ? "the texts" : "the text"}
-      </button>
+      </Button>
     </p>
   );
 }

@@ -7,6 +7,7 @@ import { digitsOf } from "../../head/scale";
 import { paint as paintValues } from "../../paint/colormap";
 import { counted, px, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
+import { Button } from "../../parts/controls";
 import { Pixels } from "../../parts/pixels";
 import { Place, Token, tokenWord } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
@@ -156,8 +157,7 @@ function KeyTokens(part: PartProps) {
   return (
     <div class="bl-neuron-tokens" style={room(part)}>
       {keys.slice(part.from, part.to).map((j, n) => (
-        <button
-          type="button"
+        <Button
           key={j}
           data-tokens={j}
           class={j === key ? "bl-neuron-token bl-pinned" : "bl-neuron-token"}
@@ -174,7 +174,7 @@ function KeyTokens(part: PartProps) {
               title={`${counted(gap(n))} keys with less attention are hidden here`}
             />
           )}
-        </button>
+        </Button>
       ))}
     </div>
   );

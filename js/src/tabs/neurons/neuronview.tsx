@@ -6,7 +6,7 @@ import { isLong } from "../../compute/windows";
 import { digitsOf } from "../../head/scale";
 import { addedText, counted, headLabel, percent, scalingText, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
-import { Check, choicesOf, into, Select } from "../../parts/controls";
+import { binding, Check, choicesOf, Select } from "../../parts/controls";
 import { Legend, signedEnds } from "../../parts/legend";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Term } from "../../parts/term";
@@ -146,23 +146,20 @@ function Controls({ keys, hidden }: { keys: number; hidden: number }) {
     <div class="bl-controls">
       <Select<NeuronOrder>
         label="neurons"
-        value={neuronOrder.value}
         choices={choicesOf({ contribution: "by contribution", index: "by index", query: "by |q|" })}
-        onChange={into(neuronOrder)}
+        {...binding(neuronOrder)}
       />
       <Select<KeyOrder>
         label="keys"
-        value={keyOrder.value}
         choices={choicesOf({ position: "by position", attention: "by attention", score: "by score" })}
-        onChange={into(keyOrder)}
+        {...binding(keyOrder)}
       />
       {keys > FIRST_KEYS + 1 && (
         <Check
           label={
             allKeys.value ? `all ${counted(keys)} keys` : `all keys (${counted(hidden)} with less attention are hidden)`
           }
-          checked={allKeys.value}
-          onChange={into(allKeys)}
+          {...binding(allKeys)}
         />
       )}
     </div>

@@ -1,6 +1,7 @@
 // Why a late-interaction model gives two texts their score: lines to each token's best one, all products, the matches.
 import { useMemo, useRef } from "preact/hooks";
 import { percent } from "../../paint/format";
+import { Button } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { numbers, Table } from "../../parts/table";
 import { Token, tokenQuote } from "../../parts/token";
@@ -76,15 +77,14 @@ export function LateInteraction({ data, late }: Props) {
                 name: "query",
                 value: ({ a }) => split.a[a]!.label,
                 show: (match) => (
-                  <button
-                    type="button"
+                  <Button
                     class="bl-link"
                     aria-pressed={isOn(match)}
                     title={KINDS[match.kind] || undefined}
                     onClick={() => go(match)}
                   >
                     <Token text={split.a[match.a]!.label} />
-                  </button>
+                  </Button>
                 ),
               },
               {
@@ -136,8 +136,7 @@ function WhyEach({ data, late, pair }: Props & { pair: Place }) {
         const at = late.scored[n][n ? pair.b : pair.a]!;
         const isAdded = late.kinds[n][at] === "added";
         return (
-          <button
-            type="button"
+          <Button
             key={n}
             class="bl-button"
             disabled={!link.kernel.value || running.value || isAdded}
@@ -149,7 +148,7 @@ function WhyEach({ data, late, pair }: Props & { pair: Place }) {
             onClick={() => openRun(view, data.sides[n]!.read, at).catch(() => undefined)} // the link says why
           >
             Why the {n ? "passage" : "query"}’s {tokenQuote(data.sides[n]!.tokens[at]!)}? ›
-          </button>
+          </Button>
         );
       })}
     </p>

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { Answer } from "../../kernel/answers";
 import { counted, signed } from "../../paint/format";
 import { signText } from "../../paint/palette";
+import { Button } from "../../parts/controls";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import type { ChosenPair } from "./chosenpair";
@@ -70,9 +71,9 @@ export function Pairs(props: PairsProps) {
               return (
                 <tr key={`${pair.a}-${pair.b}`} class={isChosen ? "bl-pinned" : ""}>
                   <th scope="row">
-                    <button type="button" aria-pressed={isChosen} onClick={() => choice.choose(pair)}>
+                    <Button aria-pressed={isChosen} onClick={() => choice.choose(pair)}>
                       <Token text={split.a[pair.a]!.label} /> – <Token text={split.b[pair.b]!.label} />
-                    </button>
+                    </Button>
                   </th>
                   <td class="bl-number">
                     <b>{pair.part === null ? (pair.tried ? text(pair.tried.own) : "–") : text(pair.part)}</b>
@@ -105,9 +106,9 @@ export function Pairs(props: PairsProps) {
       {data.removable ? (
         <p class="bl-muted">{data.removable}</p>
       ) : tried === null ? (
-        <button type="button" class="bl-button" disabled={!link.kernel.value} title={link.needs.value} onClick={ask}>
+        <Button class="bl-button" disabled={!link.kernel.value} title={link.needs.value} onClick={ask}>
           Take each word out ({counted(data.runs)} runs)
-        </button>
+        </Button>
       ) : (
         tried.state === "refused" && <p class="bl-muted">{tried.reason}</p>
       )}

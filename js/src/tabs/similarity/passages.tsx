@@ -2,6 +2,7 @@
 import { SETTINGS } from "../../generated/vocabulary";
 import { signed } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
+import { Button } from "../../parts/controls";
 import { Table } from "../../parts/table";
 import type { Ranking } from "../../state/overview";
 import { useView, type View } from "../../state/view";
@@ -46,8 +47,7 @@ export function Ranked({ ranking }: { ranking: Ranking }) {
             name: "passage",
             value: ({ passage }) => passage,
             show: ({ passage }) => (
-              <button
-                type="button"
+              <Button
                 class="bl-link"
                 aria-pressed={passage === selection}
                 disabled={(!live && passage !== selection) || !passage.trim()}
@@ -55,7 +55,7 @@ export function Ranked({ ranking }: { ranking: Ranking }) {
                 onClick={() => open(passage)}
               >
                 <bdi dir="auto">{passage.trim() ? visibleText(passage) : "(empty)"}</bdi>
-              </button>
+              </Button>
             ),
           },
           { name: "score", value: ({ score }) => score, show: ({ score }) => signed(score, DIGITS) },

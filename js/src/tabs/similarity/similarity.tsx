@@ -5,7 +5,7 @@ import { UNITS } from "../../generated/vocabulary";
 import type { Answer } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, percent, signed } from "../../paint/format";
-import { into, Segmented, Submit, wordChoices } from "../../parts/controls";
+import { Button, into, Segmented, Submit, wordChoices } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
 import { tokenQuote } from "../../parts/token";
@@ -275,9 +275,9 @@ function Progress({ answer }: { answer: Answer<Similar> }) {
     <p class="bl-controls">
       {answer.state === "refused" ? answer.reason : "splitting by the tokens that went in …"}
       {answer.state === "asking" && answer.done !== undefined && <span class="bl-number">{percent(answer.done)}</span>}
-      <button type="button" class="bl-button" onClick={() => into(page.similarOf)("none")}>
+      <Button class="bl-button" onClick={() => into(page.similarOf)("none")}>
         Cancel
-      </button>
+      </Button>
     </p>
   );
 }
@@ -293,8 +293,7 @@ function WhyEach({ data, pair, split }: { data: Similar; pair: Place; split: Ret
   return (
     <p class="bl-controls">
       {([0, 1] as const).map((n) => (
-        <button
-          type="button"
+        <Button
           key={n}
           class="bl-button"
           disabled={!link.kernel.value || running.value}
@@ -302,7 +301,7 @@ function WhyEach({ data, pair, split }: { data: Similar; pair: Place; split: Ret
           onClick={() => open(n)}
         >
           Why {"ab"[n]}’s {tokenQuote((n ? split.b[pair.b]! : split.a[pair.a]!).label)}? ›
-        </button>
+        </Button>
       ))}
     </p>
   );

@@ -1,5 +1,6 @@
 // A sparse encoder's vectors: the words of the vocabulary that both have, and the tokens that made their weights.
 import { signed } from "../../paint/format";
+import { Button } from "../../parts/controls";
 import { Table } from "../../parts/table";
 import { Token } from "../../parts/token";
 import type { ChosenPair } from "./chosenpair";
@@ -47,8 +48,7 @@ export function SharedWords({ data, vocabulary, split, choice }: Props) {
           name: "word",
           value: ({ word }) => word,
           show: (row) => (
-            <button
-              type="button"
+            <Button
               class="bl-link"
               aria-pressed={isOn(row)}
               onClick={() => {
@@ -57,7 +57,7 @@ export function SharedWords({ data, vocabulary, split, choice }: Props) {
               }}
             >
               <Token text={row.word} />
-            </button>
+            </Button>
           ),
         },
         { name: "part", value: ({ part }) => part, show: ({ part }) => signed(part, DIGITS) },

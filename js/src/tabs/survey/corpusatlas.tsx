@@ -5,7 +5,7 @@ import { largestSize } from "../../compute/largest";
 import { cssColor } from "../../paint/colormap";
 import { headLabel, number, signed, upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
-import { Segmented } from "../../parts/controls";
+import { Button, Segmented } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
@@ -66,8 +66,7 @@ function Heads(props: Choice & { value: OfHead; paint: (layer: number, head: num
   });
   const isChosen = (l: number, h: number) => l === layer.value && h === head.value;
   const cell = (l: number, h: number) => (
-    <button
-      type="button"
+    <Button
       key={h}
       data-survey-head={`${l}-${h}`}
       class={isChosen(l, h) ? "bl-chosen" : ""}

@@ -5,7 +5,7 @@ import type { Arrays } from "../../kernel/wire";
 import { headLabel, number } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
 import { isNothing } from "../../paint/ranked";
-import { into } from "../../parts/controls";
+import { Button, into } from "../../parts/controls";
 import { Section, Waiting } from "../../parts/section";
 import type { CorpusChoice } from "../../state/page";
 import { useAnswer } from "../../state/useanswer";
@@ -81,15 +81,14 @@ export function HeadTexts() {
             <li>
               <b class="bl-number">{number(value, 3)}</b>{" "}
               {link.kernel.value && view.overview.lens && whole ? (
-                <button
-                  type="button"
+                <Button
                   class="bl-link"
                   title="Run this text"
                   disabled={running.value}
                   onClick={() => run(text, pair).catch(() => undefined)}
                 >
                   {excerpt}
-                </button>
+                </Button>
               ) : (
                 excerpt
               )}{" "}

@@ -4,6 +4,7 @@ import { largestSize } from "../../compute/largest";
 import { headLabel, number, signed, upTo } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { Chart, MARGIN, scale } from "../../parts/chart";
+import { Button } from "../../parts/controls";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
 import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, tooFew } from "./corpusheads";
@@ -135,14 +136,13 @@ function Line({ data, by, name, put, statistic }: Choice & { statistic: string }
   if (Number.isNaN(data.mean(statistic, by, "text", layer, head))) return null;
   return (
     <>
-      <button
-        type="button"
+      <Button
         class={statistic === name ? "bl-link bl-selected" : "bl-link"}
         aria-pressed={statistic === name}
         onClick={() => put({ name: statistic })}
       >
         {labelOf(statistic)}
-      </button>
+      </Button>
       <span class="bl-story-track">
         {!Number.isNaN(middle) && (
           <>

@@ -4,6 +4,7 @@ import { cssColor, inkOn } from "../../paint/colormap";
 import { counted } from "../../paint/format";
 import { weightColours } from "../../paint/palette";
 import { isolate } from "../../paint/quotes";
+import { Button } from "../../parts/controls";
 import { Section } from "../../parts/section";
 import { shortText } from "../../parts/token";
 import { useView } from "../../state/view";
@@ -45,8 +46,7 @@ export function Confusion({ task, state }: { task: Task; state: State }) {
                   const isAsked = pair?.[0] === label && pair[1] === guess;
                   return (
                     <td key={guess} class={i === j ? "bl-right" : ""}>
-                      <button
-                        type="button"
+                      <Button
                         style={{ background: fill, color: inkOn(fill) }}
                         disabled={count === 0}
                         aria-pressed={isAsked}
@@ -57,7 +57,7 @@ export function Confusion({ task, state }: { task: Task; state: State }) {
                         }}
                       >
                         {counted(count)}
-                      </button>
+                      </Button>
                     </td>
                   );
                 })}

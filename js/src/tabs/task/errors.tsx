@@ -2,6 +2,7 @@
 
 import { counted, number, percent } from "../../paint/format";
 import { quotation, visibleText } from "../../paint/quotes";
+import { Button } from "../../parts/controls";
 import { numbers, Table } from "../../parts/table";
 import type { ErrorNote, SliceRates, Task } from "./examples";
 import { explainedWords } from "./taskwords";
@@ -36,9 +37,9 @@ export function Errors({ task, row, open }: { task: Task; row: number | null; op
 
 function Explanation({ note, open }: { note: ErrorNote; open: (row: number) => void }) {
   const link = (row: number) => (
-    <button type="button" class="bl-link" onClick={() => open(row)}>
+    <Button class="bl-link" onClick={() => open(row)}>
       {counted(row)}
-    </button>
+    </Button>
   );
   return (
     <div class="bl-note" data-testid="task-explained">

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { number, px } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
-import { useElementId } from "../../parts/controls";
+import { Button, useElementId } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { type Column, type Examples, isWrong, rowAt, type State, valueAt } from "./examples";
 
@@ -96,8 +96,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
                   style={names && { "--wide": px(widthOf(names)) }}
                   aria-sort={isSorted ? (order!.down ? "descending" : "ascending") : undefined}
                 >
-                  <button
-                    type="button"
+                  <Button
                     class="bl-sort"
                     onClick={() => {
                       state.order.value = turn;
@@ -105,7 +104,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
                   >
                     {LABELS[name] ?? name}
                     <span aria-hidden="true">{isSorted ? (order!.down ? " ▾" : " ▴") : ""}</span>
-                  </button>
+                  </Button>
                 </th>
               );
             })}

@@ -1,6 +1,7 @@
 // What changed from a model before: examples fixed and broken, heads that turned, and what each matters in both models.
 import { counted, number } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
+import { Button } from "../../parts/controls";
 import { HeadLink } from "../../parts/headlink";
 import { numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
@@ -16,8 +17,7 @@ export function Change({ task, against, state }: { task: Task; against: Against;
     <div data-testid="task-change">
       <div class="bl-controls">
         {counts.map(([name, count]) => (
-          <button
-            type="button"
+          <Button
             class="bl-button"
             key={name}
             disabled={count === 0}
@@ -28,7 +28,7 @@ export function Change({ task, against, state }: { task: Task; against: Against;
             }}
           >
             {counted(count)} {name}
-          </button>
+          </Button>
         ))}
       </div>
       <p>

@@ -1,6 +1,7 @@
 // The example that is open, in a sentence; and which head its answer hangs on.
 import { useState } from "preact/hooks";
 import { askHeads } from "../../atlas/questions";
+import { Button } from "../../parts/controls";
 import { HeadLink } from "../../parts/headlink";
 import { effect, metricOf, strongest, sweep } from "../../state/effects";
 import { useView } from "../../state/view";
@@ -31,18 +32,18 @@ export function Opened({ examples, n, task }: { examples: Examples; n: number; t
         {exampleWords(examples, n)}{" "}
         {hasAtlas && (
           <>
-            <button type="button" class="bl-link" onClick={whichHead}>
+            <Button class="bl-link" onClick={whichHead}>
               Which head does it?
-            </button>{" "}
-            <button type="button" class="bl-link" onClick={() => tab("matter")}>
+            </Button>{" "}
+            <Button class="bl-link" onClick={() => tab("matter")}>
               Which words?
-            </button>
+            </Button>
             {task.against && link.kernel.value && (
               <>
                 {" "}
-                <button type="button" class="bl-link" onClick={bothModels}>
+                <Button class="bl-link" onClick={bothModels}>
                   Both models
-                </button>
+                </Button>
               </>
             )}
           </>

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { csv } from "../../export/csv";
 import { counted } from "../../paint/format";
 import { isolate, visibleText } from "../../paint/quotes";
-import { Close, into, Segmented, Select } from "../../parts/controls";
+import { Button, binding, Close, into, Segmented, Select } from "../../parts/controls";
 import { useCopy } from "../../parts/copy";
 import { Waiting } from "../../parts/section";
 import { useView } from "../../state/view";
@@ -116,12 +116,11 @@ function Filters({ state, task, places }: { state: State; task: Task; places: nu
       {task.wrong !== null && (
         <Select
           label="show"
-          value={only.value}
           choices={[...RATED, ...(task.against?.counts ?? []).map(([name]) => name)].map((name) => ({
             value: name,
             label: name,
           }))}
-          onChange={into(only)}
+          {...binding(only)}
         />
       )}
       {pair && (
@@ -134,8 +133,7 @@ function Filters({ state, task, places }: { state: State; task: Task; places: nu
         {countWords(places.length, examples, task)}
       </span>
       <span class="bl-spacer" />
-      <button
-        type="button"
+      <Button
         class="bl-button"
         onClick={() => {
           const { columns, rows, facts } = exampleNumbers(view, task, places);
@@ -143,7 +141,7 @@ function Filters({ state, task, places }: { state: State; task: Task; places: nu
         }}
       >
         Copy as CSV
-      </button>
+      </Button>
       <span role="status" class="bl-muted">
         {copyNote}
       </span>

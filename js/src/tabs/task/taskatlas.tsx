@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { cssColor, inkOn } from "../../paint/colormap";
 import { signed, upTo } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
-import { into, Segmented } from "../../parts/controls";
+import { Button, into, Segmented } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
@@ -108,8 +108,7 @@ function Atlas({ effects, state }: { effects: HeadEffects; state: State }) {
             const isHere = row === selection.row && col === selection.col;
             return [
               ...(col === 0 ? [<span key={`L${row}`}>L{row}</span>] : []),
-              <button
-                type="button"
+              <Button
                 key={at}
                 data-part={at}
                 disabled={!cell}
@@ -121,7 +120,7 @@ function Atlas({ effects, state }: { effects: HeadEffects; state: State }) {
                 onClick={() => choose({ row, col })}
               >
                 {cell?.finding ? "●" : ""}
-              </button>,
+              </Button>,
             ];
           })}
         </div>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import * as phrases from "../../generated/phrases";
 import type { Kind } from "../../kernel/answers";
 import { percent } from "../../paint/format";
-import { type Choice, Select } from "../../parts/controls";
+import { Button, type Choice, Select } from "../../parts/controls";
 import { useView, type View } from "../../state/view";
 import { stateOf, type Task, type Way, type WorkName, type Works, workOf } from "./examples";
 
@@ -37,9 +37,9 @@ export function Work<W extends WorkName>({ work, task, label, about, ways, child
         <p aria-live="polite">
           {doing || "beginning"} … <progress max="1" value={answer.done ?? 0} aria-label={label} />{" "}
           {percent(answer.done ?? 0)}{" "}
-          <button type="button" class="bl-button" onClick={() => stop(view, work)}>
+          <Button class="bl-button" onClick={() => stop(view, work)}>
             Stop
-          </button>
+          </Button>
         </p>
         {cost && <p class="bl-muted">{cost.split(";")[0]}.</p>}
       </div>
@@ -54,13 +54,9 @@ export function Work<W extends WorkName>({ work, task, label, about, ways, child
       {live ? (
         <>
           {ways && <Ways work={work} rated={task.rated} />}
-          <button
-            type="button"
-            class="bl-button bl-primary"
-            onClick={() => begin(view, work, ways ? stateOf(view).way.peek() : {})}
-          >
+          <Button class="bl-button bl-primary" onClick={() => begin(view, work, ways ? stateOf(view).way.peek() : {})}>
             {label}
-          </button>
+          </Button>
         </>
       ) : (
         <p>{link.needs.value}</p>

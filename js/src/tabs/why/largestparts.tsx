@@ -1,6 +1,7 @@
 // The largest parts of a score: an earlier head leads to where it fetched its own, and each can be tried out.
 import { largestSize } from "../../compute/largest";
 import { signed } from "../../paint/format";
+import { Button } from "../../parts/controls";
 import { useView, type View } from "../../state/view";
 import type { Part, Split, WhyPlace } from "../../state/whystate";
 import { fromToken, othersName } from "./charts";
@@ -28,14 +29,13 @@ export function Largest({ split, go }: { split: Split; go: Go | null }) {
     go(next, [...(trail.length > 0 ? trail : [place]), next]);
   };
   const chip = (part: Part, go: Go) => (
-    <button
-      type="button"
+    <Button
       class="bl-chip"
       title={`${signed(part.fetched!, 4)} of its ${signed(part.value, 4)} nats fetched there: ask why it looks there`}
       onClick={() => follow(part, go)}
     >
       {partName(part)} · {fromToken(part, tokens)} ›
-    </button>
+    </Button>
   );
   const line = (name: preact.ComponentChildren, value: number) => (
     <>
@@ -60,15 +60,14 @@ export function Largest({ split, go }: { split: Split; go: Go | null }) {
               <>
                 {part.token === null || !go ? partName(part) : chip(part, go)}
                 {canTry(view, part) && (
-                  <button
-                    type="button"
+                  <Button
                     class="bl-try"
                     aria-label={`${isOff(view, part) ? "Undo" : "Try it"}: ${partName(part)} off`}
                     title={`An experiment: run the text with ${partName(part)} switched off`}
                     onClick={() => tryOut(view, split, part)}
                   >
                     {isOff(view, part) ? "undo" : "try it"}
-                  </button>
+                  </Button>
                 )}
               </>,
               part.value,

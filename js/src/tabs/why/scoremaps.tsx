@@ -8,6 +8,7 @@ import { indexed } from "../../paint/colormap";
 import { headLabel, percent, upTo } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
+import { Button } from "../../parts/controls";
 import { Cells, HeatChart } from "../../parts/heatchart";
 import { Legend, signedEnds } from "../../parts/legend";
 import { Section } from "../../parts/section";
@@ -122,8 +123,7 @@ function OfHead({ name }: { name: HeadName }) {
         <>
           <div class="bl-why-pictures">
             {pictures.map(({ name, share, entries, palette }, n) => (
-              <button
-                type="button"
+              <Button
                 key={n}
                 aria-pressed={page.why.picture.value === n}
                 title="show it large"
@@ -138,7 +138,7 @@ function OfHead({ name }: { name: HeadName }) {
                 <span>{n === 0 ? name : `${n === 1 ? "=" : "+"} ${name}`}</span>
                 <br />
                 <b class="bl-number">{share}</b>
-              </button>
+              </Button>
             ))}
           </div>
           {picture && <Large picture={picture} data={data} />}

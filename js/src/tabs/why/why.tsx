@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
 import { headLabel } from "../../paint/format";
-import { Segmented, Select, Unfold } from "../../parts/controls";
+import { Button, Segmented, Select, Unfold } from "../../parts/controls";
 import { nounOf, plural } from "../../parts/nouns";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
@@ -74,9 +74,9 @@ function Trail({ go }: { go: Go }) {
     <nav class="bl-chips" aria-label="Way back">
       {places.slice(0, -1).map((place, n) => (
         <span key={n}>
-          <button type="button" class="bl-chip" onClick={() => go(place, places.slice(0, n + 1))}>
+          <Button class="bl-chip" onClick={() => go(place, places.slice(0, n + 1))}>
             ‹ {words(place)}
-          </button>
+          </Button>
         </span>
       ))}
       <span>{words(places.at(-1)!)}</span>
