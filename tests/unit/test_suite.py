@@ -74,14 +74,28 @@ def test_what_a_test_leaves_in_a_model_is_seen(kind: str, change: Callable[[Any]
     assert [name for name in before if after[name] != before[name]] == [kind]
 
 
-def test_cases_that_are_not_drawn_are_long(pytester: pytest.Pytester) -> None:
+def test_cases_that_are_not_drawn_are_long_and_told(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytester.makeconftest(Path(run_all.__file__).with_name("conftest.py").read_text(encoding="utf-8"))
-    pytester.makeini("[pytest]\nmarkers =\n  sampled(n): some\n  long: no\n  data: no\naddopts = -m 'not long'\n")
+    pytester.makeini(
+        "[pytest]\nmarkers =\n  sampled(n, of=None): some\n  long: no\n  data: no\naddopts = -m 'not long'\n"
+    )
     pytester.makepyfile(
         "import pytest\n@pytest.mark.sampled(2)\n@pytest.mark.parametrize('n', range(9))\ndef test_one(n): pass\n"
         "@pytest.mark.sampled(1)\n@pytest.mark.parametrize('n', [1, *(pytest.param(n, marks=pytest.mark.long) "
         "for n in range(2, 9))])\ndef test_one_that_is_not_long(n): pass\n"
+        "@pytest.mark.sampled(2, of='kind')\ndef test_three(): pass\n"
+        "@pytest.mark.sampled(2, of='kind')\n@pytest.mark.parametrize('n', range(4))\ndef test_four(n): pass\n"
         "def test_other(): pass\n"
     )
-    pytester.runpytest().assert_outcomes(passed=4, deselected=14)
-    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=17, deselected=1)
+    monkeypatch.setattr(run_all, "LEFT_OUT", pytester.path / "left_out.txt")
+    monkeypatch.setenv("BERTLENS_LEFT_OUT", str(run_all.LEFT_OUT))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    pytester.runpytest().assert_outcomes(passed=6, deselected=17)
+    monkeypatch.setenv("CI", "true")
+    capsys.readouterr()
+    run_all.print_left_out()
+    said = capsys.readouterr().out
+    assert "17 tests were left to `make test-long`" in said and len(said.splitlines()) == 6
+    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=22, deselected=1)
