@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,22 @@ def test_cases_that_are_not_drawn_are_long_and_told(
     said = capsys.readouterr().out
     assert "17 tests were left to `make test-long`" in said and len(said.splitlines()) == 6
     pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=22, deselected=1)
+
+
+LATE = re.compile(
+    r"^(?:from|import) ((?:sentence_transformers|datasets|dask|distributed|polars|pyarrow)\b)", re.MULTILINE
+)
+
+
+def test_no_file_fails_to_be_read_where_a_package_is_absent() -> None:
+    """With the oldest transformers there is no sentence-transformers, and no other package of an extra."""
+    tests = Path(__file__).parents[1]
+    lacking = []
+    for file in sorted([*tests.glob("unit/**/*.py"), *tests.glob("wire/**/*.py")]):
+        text = file.read_text(encoding="utf-8")
+        lacking += [
+            f"{file.relative_to(tests)}: {line[0]}"
+            for line in LATE.finditer(text)
+            if f'importorskip("{line[1]}"' not in text[: line.start()]
+        ]
+    assert lacking == []
