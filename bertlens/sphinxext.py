@@ -41,6 +41,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from .base.atomic import text_file
+
 FOLDER = "_bertlens"
 STYLE = """\
 figure.bertlens { position: relative; margin: 1em 0; }
@@ -237,8 +239,8 @@ def _in_text(writer: Any, node: live_view) -> None:
 def _assets(app: Sphinx) -> None:
     folder = Path(app.outdir) / "_static"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "bertlens.css").write_text(STYLE, encoding="utf-8")
-    (folder / "bertlens.js").write_text(SCRIPT, encoding="utf-8")
+    text_file(STYLE, folder / "bertlens.css")
+    text_file(SCRIPT, folder / "bertlens.js")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base.atomic import text_file
 from ..errors import InputError
 
 KMER = 12
@@ -90,7 +91,7 @@ class Vocabulary:
             "tail": self.tail,
             "kmers": list(self.kmers),
         }
-        path.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
+        text_file(json.dumps(content, separators=(",", ":")) + "\n", path)
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:

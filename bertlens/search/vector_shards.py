@@ -38,6 +38,7 @@ def run_shard(lens: Lens, passages: Sequence[str], path: Path, shard: Shard, *, 
     of_corpus = hashlib.sha256(b"".join(sorted(map(text_digest, order)))).hexdigest()[:16]
     job = provenance(lens, "document", int8) | {"batch size": batch_size, "corpus": of_corpus}
     FILE.write(path, {"shard": shard, "texts": len(order), "model": lens.model_name}, arrays, job)
+    del vectors, arrays  # Windows removes no file that is mapped
     file.unlink(missing_ok=True)
     return len(texts)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from ..sentences.sparse_encoder import SparseTextEncoder
 from . import vectors_file
 from .long_work import complete
 
+IS_WINDOWS = sys.platform == "win32"
 STEPS = 127  # of an int8 row to each side of 0
 UNSCALED = np.empty(0, np.float32)
 
@@ -122,6 +124,8 @@ def encoded(
             saved_digests, saved = _read(path, about)
             if saved_digests == digests:
                 return saved
+            if IS_WINDOWS:  # which replaces no file that is mapped
+                saved = replace(saved, rows=np.array(saved.rows))
             matrices = dict(zip(saved_digests, split(saved), strict=True))
     missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in matrices}
     if not missing:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..base.atomic import text_file
 from ..errors import InputError
 
 CHECKPOINT = "checkpoint.npz"
@@ -31,8 +32,8 @@ def check_folder(folder: Path, force: bool = False) -> None:
 
 def write_scores(folder: Path, metrics: dict[str, Any], card: str) -> None:
     """Write the metrics and the card made of them."""
-    (folder / METRICS).write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
-    (folder / CARD).write_text(card, encoding="utf-8")
+    text_file(json.dumps(metrics, indent=1) + "\n", folder / METRICS)
+    text_file(card, folder / CARD)
 
 
 def sha256(path: Path) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..base import colors
 from ..base import vocabulary as v
+from ..base.atomic import text_file
 from ..base.limits import LIMITS, PAGE
 from ..base.references import REFERENCES, SOFTWARE
 from ..base.vocabulary import constants, phrases
@@ -207,4 +208,4 @@ def _nodes(scale: str) -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     for name, text in FILES.items():
-        (FOLDER / name).write_text(text(), encoding="utf-8")
+        text_file(text(), FOLDER / name)

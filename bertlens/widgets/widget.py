@@ -58,7 +58,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
     page takes them over when they are set, and keeps what its reader changes afterwards to itself.
 
     Raises SelectionError for a layer, head, token or argument that does not exist, ModelError where the trace does not
-    offer what the view is for.
+    offer what the view is for, InputError for what is no trace.
     """
 
     # Texts, not paths: anywidget watches files for as long as the program runs, and with them every widget (its #929).

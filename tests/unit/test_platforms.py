@@ -14,8 +14,10 @@ import pytest
 import bertlens as bl
 import layers
 from bertlens.base import atomic
+from bertlens.base.shards import Shard
 from bertlens.cli import command_line as cli
 from bertlens.errors import ExportError
+from bertlens.search import vector_shards, vectors, vectors_file
 from unit import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +54,7 @@ def lens() -> bl.Lens:
     return bl.Lens(tiny.bert(), tiny.wordpiece())
 
 
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.slow
 def test_a_system_that_is_not_in_utf_8(tmp_path):
     (tmp_path / "script.py").write_text(ON_WINDOWS, encoding="utf-8")
@@ -137,7 +140,47 @@ def test_a_file_that_another_program_has_open(tmp_path, monkeypatch):
     assert target.read_text() == "after" and [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
+def is_mapped(path: Path) -> bool:
+    return str(path) in Path("/proc/self/maps").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not say which files are mapped")
+def test_a_file_that_is_mapped_is_neither_replaced_nor_removed(lens, tmp_path, monkeypatch):
+    """Windows refuses both."""
+    replace, unlink = os.replace, Path.unlink
+
+    def replaced(draft: Any, path: Any) -> None:
+        if is_mapped(Path(path)):
+            raise OSError(22, "The requested operation cannot be performed on a file with a user-mapped section open")
+        replace(draft, path)
+
+    def removed(path: Path, missing_ok: bool = False) -> None:
+        if is_mapped(path):
+            raise PermissionError(13, "Access is denied")
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(os, "replace", replaced)
+    monkeypatch.setattr(Path, "unlink", removed)
+    monkeypatch.setattr(vectors, "IS_WINDOWS", True)
+    monkeypatch.setattr(vectors_file, "MAPPED", 0)
+    texts, file = ["the cat sat", "it was warm", "the mat", "a cat on it"], tmp_path / "vectors.safetensors"
+    for n in (2, 3, 4):
+        mapped = vectors.encoded(lens, texts[:n], None, file=file, progress=False)
+        assert len(mapped) == n and is_mapped(file)
+        del mapped
+    vector_shards.run_shard(lens, texts, tmp_path / "1.npz", Shard(1, 1), int8=False, batch_size=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"1.npz", file.name}
+
+
 def test_line_ends_are_those_of_the_repository():
+    """Files of text are written as bytes: else Windows puts its own ends into them."""
+    written = [
+        f"{name}:{node.lineno}"
+        for name, tree in layers.trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "write_text"
+    ]
+    assert written == []
     rules = (ROOT / ".gitattributes").read_text(encoding="utf-8")
     assert "* text=auto eol=lf\n" in rules
     listing = subprocess.run(["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, text=True)

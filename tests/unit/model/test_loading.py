@@ -193,6 +193,7 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: Any) -> None:
     assert time.monotonic() - start < 3
 
 
+@pytest.mark.sampled(5, of="processes")
 def test_wrong_name_without_network_at_the_command_line(tmp_path: Path) -> None:
     """One line that names it, without waiting for a hub that cannot be asked (offline mode stands for no network)."""
     arguments = ["html", "a", "-o", str(tmp_path / "p.html"), "--model", "no/such"]

@@ -238,7 +238,7 @@ def from_hub(tmp_path: Path, model: Any, package: str = "") -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.parametrize("package", ["present", "absent"])
 def test_a_name_of_the_hub_is_the_object_too_or_one_error(tmp_path: Path, package: str) -> None:
     model = encoder(dense(nn.GELU()), mode="cls")
