@@ -49,6 +49,7 @@ def pooled(model: Any, text: str, task: str | None, mode: Any = None) -> torch.T
     return torch.cat([known[name] for name in ([mode] if isinstance(mode, str) else mode)])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("include_prompt", [True, False])
 @pytest.mark.parametrize("mode", [*MODES, ("mean", "cls", "max")])
 def test_every_pooling_and_task_is_the_models_own(mode: Any, include_prompt: bool) -> None:
