@@ -4,7 +4,7 @@
 #   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
 #   make check                                         lint, types, prose, the page's tests and the unit tests of what changed: 2 minutes
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
-#   make test-long                                     what takes minutes: every model class, 100 re-runs, all notebooks, other hosts, Firefox, the documentation
+#   make test-long                                     what takes minutes: all cases of long lists, every model class, 100 re-runs, all notebooks, other hosts, Firefox, the documentation
 #   make hosts                                         Voilà, Solara, Panel, Shiny, Sphinx, for their tests in make test-long
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
 #   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries

@@ -25,14 +25,22 @@ DATA = Path(os.environ.get("BERTLENS_DATA") or ROOT.parent / "shared" / "data")
 
 @pytest.hookimpl(tryfirst=True)  # before those marked `long` are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the cases of a test marked `sampled(n)`, all but n are `long`."""
+    """Of the cases of a test marked `sampled(n)`, or of all tests marked `sampled(n, of="…")`, all but n are `long`."""
     cases: defaultdict[tuple[str, int], dict[str, pytest.Item]] = defaultdict(dict)
     for item in items:
         if (mark := item.get_closest_marker("sampled")) and not item.get_closest_marker("long"):
-            cases[item.nodeid.split("[")[0], mark.args[0]][item.nodeid] = item
+            cases[mark.kwargs.get("of", item.nodeid.split("[")[0]), mark.args[0]][item.nodeid] = item
     for (_, size), named in cases.items():
         for name in named.keys() - set(sample(list(named), size)):
             named[name].add_marker(pytest.mark.long)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """What is left to `make test-long` is written down, by one of the processes that run side by side."""
+    path = os.environ.get("BERTLENS_LEFT_OUT")
+    if path and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(f"{item.nodeid}\n" for item in items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -4,7 +4,8 @@
 notebooks run, the tour and one drawn by the commit. The last line reads "N passed, N failed" and counts steps. At most
 three browser tests that failed beside others at work run once more, alone: a fault of the product fails again, a
 machine too busy for a test's waits does not. Which they were stands below the table; in CI they are red all the same.
-How long every test took is written to `.bench/durations.txt`.
+How long every test took is written to `.bench/durations.txt`, which were left to `make test-long` to
+`.bench/left_out.txt`: in CI they are printed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"  # pytest's own list
 COUNT = re.compile(r"\d (passed|failed)")
 DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +(\S.*)")  # a line of pytest's own list of durations
 DURATIONS = ROOT / ".bench/durations.txt"
+LEFT_OUT = ROOT / ".bench/left_out.txt"
 SLOWEST = 25
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=0", "--durations-min=0"]
@@ -158,6 +160,14 @@ def durations(steps: Sequence[Step]) -> list[str]:
     return [f"{seconds:7.2f} s  {test}" for seconds, test in sorted(tests, reverse=True)]
 
 
+def print_left_out() -> None:
+    """How many tests are left to `make test-long`; in CI with their names, and how many cases of each."""
+    tests = Counter(test.split("[")[0] for test in LEFT_OUT.read_text(encoding="utf-8").splitlines())
+    print(f"\n===== {tests.total()} tests were left to `make test-long`: {LEFT_OUT}")
+    if os.environ.get("CI") == "true":
+        print(*(f"{cases:5}  {test}" for test, cases in sorted(tests.items())), sep="\n")
+
+
 def summary(steps: Sequence[Step]) -> int:
     """Print the slowest tests and the table; the exit status."""
     print(f"\n===== {SLOWEST} slowest tests")
@@ -181,6 +191,9 @@ def main() -> int:
 
     quick, unit = quick_steps(find_npm()), unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"])
     browser, notebooks = browser_tests(), notebook_tests(alone=no_browser)
+    LEFT_OUT.parent.mkdir(exist_ok=True)
+    LEFT_OUT.write_text("", encoding="utf-8")
+    os.environ["BERTLENS_LEFT_OUT"] = str(LEFT_OUT)
     run_beside(unit, quick)
     if no_browser:
         notebooks.run()
@@ -189,8 +202,8 @@ def main() -> int:
         if browser.code:
             browser.try_alone()
     steps = [*quick, unit, browser, notebooks]
-    DURATIONS.parent.mkdir(exist_ok=True)
     DURATIONS.write_text("\n".join(durations(steps)) + "\n", encoding="utf-8")
+    print_left_out()
     return summary(steps)
 
 

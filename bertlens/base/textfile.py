@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 from .paths import as_path
@@ -23,6 +25,14 @@ def text_of(path: str | Path, errors: str = "strict") -> str:
     Raises InputError for a file that cannot be opened, a damaged or cut gzip, and for what is no such text.
     """
     return "".join(_pieces(path, errors))
+
+
+def json_of(path: str | Path) -> Any:
+    """What JSON has in such a file; None where it is no JSON. Raises as `text_of`."""
+    try:
+        return json.loads(text_of(path))
+    except (ValueError, RecursionError):
+        return None
 
 
 def lines_of(path: str | Path) -> Iterator[str]:

@@ -39,8 +39,7 @@ class Accuracy:
 
 def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
     """Of a page that opens with these texts. head: what it carries of the model's answer."""
-    model = traces[0].model
-    assert model is not None
+    model = traces[0].borrowed
     shape, blocks = page_weights.shape(model), page_weights.parts(model, small)
     embeddings = next(blocks)
     random = _drawn(traces[0], shape["positions"])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base import colors
 from ..base.quotes import is_right_to_left
+from ..measures.attribution import Attribution
 from . import pages
-
-if TYPE_CHECKING:
-    from ..measures.attribution import Attribution
 
 _DIGITS = 3  # decimals under the tokens, more where the largest value is below 0.1; in the table one more
 _NEVER = f"repeating-linear-gradient(-45deg,#ffffff 0 3px,{colors.NAN} 3px 4px)"

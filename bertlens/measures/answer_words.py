@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from ..text.display import TokenNames, names_of, spelling_of
 from ..trace.trace import Trace
@@ -35,7 +34,7 @@ def word_number(trace: Trace, name: str, position: int) -> int | None:
 
 def is_after_blank(trace: Trace, position: int) -> bool:
     """Whether white space stands before a token in its text; of a mask before the mask, as the text was given."""
-    tokenizer, encoding = _tokenizer(trace), trace.encoding
+    tokenizer, encoding = trace.borrowed.tokenizer, trace.encoding
     spelling, mask = spelling_of(tokenizer), getattr(tokenizer, "mask_token", None)
     ids, segment = trace.input_ids.tolist(), encoding.segments[position]
     if mask is None or ids[position] != tokenizer.mask_token_id:
@@ -51,8 +50,4 @@ def is_after_blank(trace: Trace, position: int) -> bool:
 
 
 def _names(trace: Trace) -> TokenNames:
-    return names_of(_tokenizer(trace))
-
-
-def _tokenizer(trace: Trace) -> Any:
-    return trace.borrowed.tokenizer
+    return names_of(trace.borrowed.tokenizer)

@@ -167,8 +167,7 @@ def output_at(trace: Trace, layer: int | None) -> Any:
         return trace.record.output
     trace.layer_output(layer)  # says why there is none
     trace.check_unchanged()
-    model = trace.model
-    assert model is not None
+    model = trace.borrowed
     inputs = trace.inputs()
     watched = Run(watch=True)
     output_of(model, inputs, watched)

@@ -10,12 +10,12 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from torch import Tensor, nn
 
 from .. import __version__
@@ -235,8 +235,7 @@ def identity(root: nn.Module, tokenizer: Any) -> dict[str, Any]:
     about["modules"] = _digest(f"{name} {_settings(component)}" for name, component in components.items())
     about |= {f"{name} of its tokenizer": _digest([value]) for name, value in _tokenizer_settings(tokenizer)}
     about["vocabulary of its tokenizer"] = _digest(sorted(tokenizer.get_vocab().items()))
-    numbers = releases("torch", "transformers")
-    return about | {name: ".".join(number.split(".")[:2]) for name, number in numbers.items()}
+    return about | {name: ".".join(number.split(".")[:2]) for name, number in releases().items()}
 
 
 def _bytes(p: Tensor) -> Any:
@@ -247,12 +246,6 @@ def _digest(values: Iterable[Any]) -> str:
     return hashlib.sha256("\n".join(map(str, values)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def releases(*names: str) -> dict[str, str]:
-    """Versions of bertlens and of these packages."""
-    numbers = {"bertlens": __version__}
-    for name in names:
-        try:
-            numbers[name] = version(name)
-        except PackageNotFoundError:  # torch in Colab and other hosts may carry no metadata
-            numbers[name] = "unknown"
-    return numbers
+def releases() -> dict[str, str]:
+    """Versions of bertlens, transformers and torch, of this one its build too: "2.13.0+cu130"."""
+    return {"bertlens": __version__, "transformers": transformers.__version__, "torch": str(torch.__version__)}

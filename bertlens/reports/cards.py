@@ -18,7 +18,7 @@ from ..lens import Lens
 from ..tasks import Task
 from ..tasks.importance import FEWEST_EXAMPLES
 from .claim import PAPERS, Claim
-from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, census, ends_said, said, turn
+from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, counts_said, ends_said, said, turn
 
 FORMAT = 1
 TASK_SITES = 4  # heads and MLPs of the card of a task, and as many at random
@@ -41,7 +41,7 @@ class Card:
     def number(self) -> str:
         """The number with its interval, as it is read."""
         m, unit = self.measured, self.claim.rule.unit
-        ends = f" {ends_said(m.low, m.high, unit)}" if self.interval not in ("", CENSUS) else ""
+        ends = "" if m.interval == CENSUS else ends_said(m.low, m.high, unit)
         return f"{said(m.value, unit)}{ends}"
 
     @property
@@ -174,12 +174,7 @@ class ReportRecord:
     @property
     def said(self) -> str:
         """The counts in words, as a page, a shell and a notebook say them."""
-        pairs = (
-            ("of the papers' claims", self.verdicts),
-            ("of the checks of the model", self.checks),
-            ("of those of its search", self.searches),
-        )
-        return "; ".join(f"{name} {', '.join(census(n).values())}" for name, n in pairs if any(n.values()))
+        return counts_said(self.verdicts, self.checks, self.searches)
 
     def to_dict(self) -> dict[str, Any]:
         """Every number of the report; what changes from run to run (date, seconds) stands under "made" alone."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..export.pages import shortened
 from ..export.space import PICTURE, SECTION, markdown
-from .rules import census, ends_said, said
+from .rules import counts_said, ends_said, said
 
 _STILL = re.compile(r'<img src="data:image/png;base64,([A-Za-z0-9+/=]+)"')
 
@@ -25,9 +25,7 @@ def attached(numbers: Mapping[str, Any], page: str) -> dict[str, bytes]:
 def section(numbers: Mapping[str, Any], has_picture: bool = False) -> str:
     """The text of the section: verdicts, and a row a claim with its number, n and chance."""
     model, corpus = numbers["model"], numbers["corpus"]
-    counts = {"of the papers' claims": numbers["verdicts"], "of the checks of the model": numbers["checks"]}
-    counts["of those of its search"] = numbers.get("searches", {})
-    verdicts = "; ".join(f"{name} {', '.join(census(n).values())}" for name, n in counts.items() if any(n.values()))
+    verdicts = counts_said(numbers["verdicts"], numbers["checks"], numbers.get("searches", {}))
     lines = [
         "## What its heads do",
         "",
@@ -46,18 +44,15 @@ def section(numbers: Mapping[str, Any], has_picture: bool = False) -> str:
 
 
 def _row(claim: Mapping[str, Any]) -> str:
-    value, low, high, chance = (math.nan if claim[name] is None else claim[name] for name in _NUMBERS)
+    names = ("value", "low", "high", "chance")
+    value, low, high, chance = (math.nan if claim[name] is None else claim[name] for name in names)
     unit = claim["unit"]
-    ends = f" {ends_said(low, high, unit)}" if math.isfinite(low) else ""
     cells = [
         claim["sentence"],
         claim["verdict"],
-        f"{said(value, unit)}{ends}",
+        f"{said(value, unit)}{ends_said(low, high, unit)}",
         f"{claim['n']} {claim['n_of']}" if claim["n"] else "",
         "" if math.isnan(chance) else said(chance, unit),
         f"{claim['paper']}: {claim['found']}" if claim["found"] else "",
     ]
     return f"| {' | '.join(markdown(shortened(cell)) for cell in cells)} |"
-
-
-_NUMBERS = ("value", "low", "high", "chance")

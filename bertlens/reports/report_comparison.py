@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.textfile import text_of
+from ..base.textfile import json_of
 from ..errors import InputError
 from ..survey.intervals import mean_interval
 from .rules import CANNOT, DIFFERS, HOLDS
@@ -39,10 +38,7 @@ class VerdictChange:
 
 def read(path: str | Path) -> dict[str, Any]:
     """The numbers of a report that `to_json` wrote. Raises InputError for another file."""
-    try:
-        record = json.loads(text_of(path))
-    except (ValueError, RecursionError):
-        record = None
+    record = json_of(path)
     check(record, str(path))
     return record
 

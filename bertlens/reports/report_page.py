@@ -167,10 +167,9 @@ def _other(card: Card, report: ReportRecord, against: Mapping[str, Any]) -> dict
         return None
     value, low, high = (math.nan if claim[name] is None else float(claim[name]) for name in ("value", "low", "high"))
     unit, verdict = str(claim["unit"]), str(claim["verdict"])
-    ends = f" {ends_said(low, high, unit)}" if math.isfinite(low) else ""
     return {
         "model": str(against["model"]["model"]),
-        "number": f"{said(value, unit)}{ends}",
+        "number": f"{said(value, unit)}{ends_said(low, high, unit)}",
         "verdict": verdict,
         "class": CLASSES.get(verdict, "cannot"),
         "difference": _apart(card, claim) if same_texts(report.facts, against) else "",

@@ -125,6 +125,12 @@ def census(verdicts: Mapping[str, int]) -> dict[str, str]:
     return {word: f"{n} {word if n == 1 else MANY[word]}" for word, n in verdicts.items() if n}
 
 
+def counts_said(papers: Mapping[str, int], checks: Mapping[str, int], searches: Mapping[str, int]) -> str:
+    """The verdicts of a report's groups in words, of those that it has."""
+    counts = {"of the papers' claims": papers, "of the checks of the model": checks, "of those of its search": searches}
+    return "; ".join(f"{name} {', '.join(census(n).values())}" for name, n in counts.items() if any(n.values()))
+
+
 def said(value: Any, unit: str) -> str:
     """A number as it is read in a sentence."""
     if value is None or not math.isfinite(value):
@@ -145,5 +151,6 @@ def _not_minus(value: float, half: float = 0.005) -> float:
 
 
 def ends_said(low: float, high: float, unit: str) -> str:
-    """The two ends of an interval, without their unit."""
-    return f"[{', '.join(said(value, unit).split(' ')[0] for value in (low, high))}]"
+    """The two ends of an interval behind its number, without their unit; "" where there are none."""
+    ends = (said(value, unit).split(" ")[0] for value in (low, high))
+    return f" [{', '.join(ends)}]" if math.isfinite(low) else ""

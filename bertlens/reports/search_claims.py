@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import BertLensError
+from ..search import EditProbe, Retrieval
 from ..survey.intervals import count_interval
 from .claim import Claim
 from .rules import Measured, Rule
-
-if TYPE_CHECKING:
-    from ..search import EditProbe, Retrieval
 
 GROUP = "retrieval"
 SEARCH = "r = bl.retrieval(lens, queries, corpus, relevance)"  # what its lines begin with, beside `claim.SETUP`

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..base.dataframes import pd
 from ..errors import InputError
 from ..text.tokenizer import Annotator
+from ..trace.trace import Trace
 from .anchoring import anchor, translate
 from .domains import domain_of
 from .kmers import KMER, STRIDE, Vocabulary, clean
-
-if TYPE_CHECKING:
-    from ..trace.trace import Trace
 
 
 @dataclass(frozen=True)

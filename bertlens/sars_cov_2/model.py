@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ..base.paths import as_path
 from ..errors import ModelError
+from ..lens import Lens
 from ..model.offline_model import quietly
 from .kmers import SPECIAL, Vocabulary
 from .spike_tokenizer import SpikeTokenizer
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 SHIPPED = Path(__file__).parent / "model"
 NAME = "bertlens-sars-cov-2"

@@ -15,7 +15,7 @@ from ..base.atomic import replacing
 from ..base.dataframes import pd
 from ..base.outputs import signature
 from ..base.paths import as_path
-from ..base.textfile import text_of
+from ..base.textfile import json_of
 from ..errors import InputError
 from ..survey.findings import holm_intervals
 from ..survey.intervals import difference_interval
@@ -106,10 +106,7 @@ def from_json(path: str | Path, collection: Collection) -> pd.DataFrame:
 
 def record_of(path: str | Path) -> dict[str, Any]:
     """What `to_json` wrote, its measures unread. Raises InputError for another file."""
-    try:
-        record = json.loads(text_of(path))
-    except (ValueError, RecursionError):
-        record = None
+    record = json_of(path)
     if not isinstance(record, dict) or record.get("bertlens_retrieval") != FORMAT:
         raise InputError(f"{Path(path).name} holds no metrics of a retrieval: give a file that its .save wrote")
     return record

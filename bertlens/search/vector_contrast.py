@@ -18,7 +18,7 @@ from ..run.forward import output_of
 from ..run.interventions import Run
 from ..sentences.encoders import COSINE, DOT, MANHATTAN, SentenceLens
 from ..sentences.inputs import check_by, why_no_input
-from ..sentences.late_interaction import LateEncoder, LateSimilarity, TokensReading, late_notes
+from ..sentences.late_interaction import LateEncoder, LateSimilarity, TokensReading, late_notes, tokens_reading
 from ..sentences.own_embedder import MANHATTAN_SUM
 from ..sentences.sparse_encoder import SparseTextEncoder
 from ..sentences.sparse_similarity import NO_INPUT, SparseSimilarity
@@ -172,7 +172,7 @@ class LateContrast(VectorContrast):
 
     def words(self, text: str) -> TextWords:
         side = self._side(check_text_name(text))
-        added = range(len(side.encoding), len(_tokens_of(side).all_ids))
+        added = range(len(side.encoding), len(tokens_reading(side).all_ids))
         units = side.units()
         own = [*map(side.is_of_text, units), *[False] * len(added)]
         pair, name = self.pairs[text == "right"], "a" if text == "query" else "b"
@@ -185,7 +185,7 @@ class LateContrast(VectorContrast):
         return self.pairs[number].pairs(words=True).to_numpy()
 
     def _vectors(self, side: Side, batches: Iterator[tuple[Tensor, Tensor]]) -> Any:
-        reading, encoder = _tokens_of(side), self.lens.sentences
+        reading, encoder = tokens_reading(side), self.lens.sentences
         assert isinstance(encoder, LateEncoder)
         if any(reading.added):
             raise ModelError(ADDED)
@@ -218,11 +218,6 @@ class SparseContrast(VectorContrast):
 
     def _is_biased(self, side: Side) -> bool:
         return False
-
-
-def _tokens_of(side: Side) -> TokensReading:
-    assert isinstance(side.reading, TokensReading)
-    return side.reading
 
 
 def vector_contrast(

@@ -205,9 +205,7 @@ class LateSimilarity(TextPair):
 
     @property
     def _readings(self) -> tuple[TokensReading, TokensReading]:
-        a, b = (side.reading for side in self.sides)
-        assert isinstance(a, TokensReading) and isinstance(b, TokensReading)
-        return a, b
+        return tokens_reading(self.sides[0]), tokens_reading(self.sides[1])
 
     @cached_property
     def _products(self) -> Tensor:
@@ -251,10 +249,15 @@ def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None,
     return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
 
 
+def tokens_reading(side: Side) -> TokensReading:
+    """How late interaction reads a text."""
+    assert isinstance(side.reading, TokensReading)
+    return side.reading
+
+
 def late_notes(side: Side, subject: str) -> Iterator[str]:
     """As `Side.notes`, and which tokens are scored. Raises ModelError where none is."""
-    reading, inside = side.reading, subject[0].lower() + subject[1:]
-    assert isinstance(reading, TokensReading)
+    reading, inside = tokens_reading(side), subject[0].lower() + subject[1:]
     if not any(reading.scored):
         raise ModelError(f"{side.lens.model_name} scores no token of {inside}: all of them are on its skip-list")
     yield from side.notes(subject)
@@ -266,8 +269,8 @@ def late_notes(side: Side, subject: str) -> Iterator[str]:
 
 def _token_reading(side: Side, directions: Tensor) -> Reading:
     """Σ directions · vectors of the tokens that are scored, (n, E) each, as it is read off the last hidden states."""
-    encoder, reading = side.lens.sentences, side.reading
-    assert isinstance(encoder, LateEncoder) and isinstance(reading, TokensReading)
+    encoder, reading = side.lens.sentences, tokens_reading(side)
+    assert isinstance(encoder, LateEncoder)
     check_finite(side.trace)
     states = side.trace.output.last_hidden_state[0]
     tokens = torch.tensor(reading.scored, device=states.device).nonzero()[:, 0]

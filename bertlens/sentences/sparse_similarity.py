@@ -12,7 +12,7 @@ from torch import Tensor
 from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
-from ..errors import InputError, ModelError, SelectionError, excerpt
+from ..errors import InputError, ModelError, SelectionError, check_lens, excerpt
 from ..measures import sources
 from ..measures.sources.stream import Stream
 from ..text.display import BLANK, names_of
@@ -33,8 +33,10 @@ LISTED = 2  # words that a sentence names
 def word_vector(lens: SentenceLens, text: str, task: str | None = None) -> pd.DataFrame:
     """A text's vector of a sparse encoder, the largest weight first: see `SparseSimilarity.vector`.
 
-    task: None, "query" or "document", as in `lens.encode`. Raises ModelError for an encoder of another kind.
+    task: None, "query" or "document", as in `lens.encode`. Raises ModelError for an encoder of another kind, InputError
+    for what is no lens.
     """
+    check_lens(lens)
     if not isinstance(lens.sentences, SparseTextEncoder):
         raise ModelError(f"{lens.model_name} makes no vector over words: bl.word_vector is of a SparseEncoder")
     return _vector(Side.of(lens, text, task))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,14 +17,12 @@ from tqdm.auto import tqdm
 
 from ..base.dataframes import pd
 from ..errors import InputError, excerpt
+from ..lens import Lens
 from ..text.encoding import Encoding
 from ..trace.trace import Trace
 from .intervals import difference_interval, share_interval
 from .mentions import KINDS, Document, Documents, Mention, read_documents
 from .syntax import NONE, word_attention
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 MEASURES = ("earlier", "any")
 AMONG = ("words", "mentions")

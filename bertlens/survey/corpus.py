@@ -8,17 +8,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tqdm.auto import tqdm
 
 from ..errors import BertLensError, InputError, ModelError, check_batch, check_lens, check_number
+from ..lens import Lens
 from ..model.fingerprint import Fingerprint
 from ..text.texts import TextItem, as_text, count_of, entries
 from ..trace.trace import Trace
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 Item: TypeAlias = "TextItem | Trace"  # a trace may be one of given attention maps
 Corpus: TypeAlias = "Iterable[Any] | str | Path"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,10 +16,8 @@ from torch import Tensor
 from ..base.dataframes import pd
 from ..base.scikit_learn import scikit_learn
 from ..errors import InputError, check_name, check_number, check_seed
+from ..lens import Lens
 from .corpus import Corpus, traces
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 VARIANTS = ("mean", "sum", "smoothed", "sqrt")
 SMOOTHING = 1e-3  # Clark's for distances: 0.999 α + 0.001 / n

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from ..lens import Lens
 from ..measures import norms
 from .corpus import Corpus, traces
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 
 def frequency_correlation(

@@ -9,7 +9,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from tqdm.auto import tqdm
 from ..base.dataframes import pd
 from ..base.notes import note
 from ..errors import InputError, ModelError, check_index, check_lens, excerpt
+from ..lens import Lens
 from ..measures import categories
 from ..measures.gradients import Gradients
 from ..measures.rows import MARKS
@@ -26,9 +27,6 @@ from ..run.backward import context_gradients
 from ..text.encoding import Encoding
 from .corpus import Corpus, Numbered, numbered, size, windows
 from .text_statistics import CATEGORIES
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 
 def attention_gradients(

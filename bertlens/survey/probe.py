@@ -7,7 +7,6 @@ are merged as in `survey.relation_scores`. Unlike theirs, the root is not asked 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,12 +15,10 @@ from torch import Tensor
 from ..base.dataframes import pd
 from ..base.notes import note
 from ..errors import InputError, check_lens
+from ..lens import Lens
 from .corpus import check_limit
 from .syntax import word_attention
 from .treebank import ROOT, Sentence, Treebank, read_treebank
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 STEPS = 60
 DECAY = 1e-3

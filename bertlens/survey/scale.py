@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..base.chunks import ordered
 from ..errors import InputError
+from ..lens import Lens
 from ..trace.trace import Trace
 from .batch_stats import batch_stats
 from .corpus import Numbered, windows
 from .headstats import HeadStats
 from .text_statistics import Lengths
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 Window: TypeAlias = "list[list[Numbered]]"
 

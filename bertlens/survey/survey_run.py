@@ -8,12 +8,13 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm.auto import tqdm
 
 from ..base.shards import Shard
 from ..errors import ClusterError, InputError, check_lens
+from ..lens import Lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
 from .batch_stats import batch_stats
@@ -24,9 +25,6 @@ from .scale import window_sums
 from .survey_shards import ShardBatches
 from .text_statistics import Lengths
 from .top_texts import TopTexts
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 
 def head_stats(

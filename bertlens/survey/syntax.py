@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,13 +20,11 @@ from tqdm.auto import tqdm
 from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError, SelectionError, check_lens, check_number, check_seed, excerpt
+from ..lens import Lens
 from ..trace.trace import Trace
 from . import corpus
 from .intervals import share_interval
 from .treebank import ROOT, Sentence, Treebank, read_treebank
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 DIRECTIONS = ("dep->head", "head->dep")
 ROWS = ("mean", "first", "max")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,13 +12,11 @@ from torch import Tensor
 
 from ..base.vocabulary import phrases
 from ..errors import InputError, check_name, check_number
+from ..lens import Lens
 from ..run.changes import Change, Mlp, Off, Patch, Resample
 from ..run.forward import output_of
 from ..run.interventions import Run
-
-if TYPE_CHECKING:
-    from ..lens import Lens
-    from ..text.encoding import Encoding
+from ..text.encoding import Encoding
 
 ABLATIONS = {
     "zero": "switched off",

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from ..errors import ModelError, check_batch
+from ..lens import Lens
 from ..model.borrowed import Model
 from ..run import forward, trust
 from ..run.attention_weights import check_precision
 from ..run.interventions import Run
+from ..text.encoding import Encoding
 from .example_batch import Batch
-
-if TYPE_CHECKING:
-    from ..lens import Lens
-    from ..text.encoding import Encoding
-    from .examples import Examples
+from .examples import Examples
 
 WINDOW = 8  # batches tokenised ahead, to sort them by length
 TOKENS = 16_384  # of a batch, at most: so many rows times its longest text

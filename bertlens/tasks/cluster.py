@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.chunks import ordered
 from ..base.progress import Bar
+from ..lens import Lens
 from .ablation_effects import Effects, batch_effects, collected, sweep_name
 from .ablations import Ablation, Site
 from .batch_answers import batch_of
+from .examples import Examples
 from .task_answers import Answered
-
-if TYPE_CHECKING:
-    from ..lens import Lens
-    from .examples import Examples
 
 
 def on_cluster(

@@ -33,14 +33,14 @@ def columns(
     """
     if is_hub(examples):
         content: Table | Records | None = hub_table(examples)
-    elif _is_path(examples):
+    elif isinstance(examples, str | Path):
         content = _file(as_path(examples, "a file of examples"), names, lists)
     else:
         content = table_of(examples)
     if isinstance(content, Table):
         check_names(content.names, names, content.source, WAY)
         selection = [*names, *(name for name in optional if name in content.names and name not in names)]
-        is_stream = content.size is None and not (_is_path(examples) and as_path(examples).is_file())
+        is_stream = content.size is None and not (isinstance(examples, str | Path) and as_path(examples).is_file())
         table = content.columns(selection, limit if is_stream else None)
         if not len(table) and content.source:
             raise InputError(f"{content.source} has no example below its first line")
@@ -86,10 +86,6 @@ def note_limit(labels: Sequence[Any], limit: int) -> None:
             f"limit= takes the first {limit:,} of {len(labels):,} rows, and their labels are not like those of the "
             f"others ({shares}{ellipsis}): shuffle the rows first"
         )
-
-
-def _is_path(examples: Any) -> bool:
-    return isinstance(examples, str | Path)
 
 
 def _file(path: Path, names: Sequence[Any], lists: bool) -> Table | Records:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.notes import note
 from ..errors import InputError, check_lens, excerpt
+from ..lens import Lens
 from ..survey.corpus import check_limit
+from ..text.encoding import Encoding
 from ..text.tables import Columns
 from .columns import columns, note_limit
 from .kinds import Kind, kind_of
 from .labels import LabelColumn
-
-if TYPE_CHECKING:
-    from ..lens import Lens
-    from ..text.encoding import Encoding
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..base.dataframes import pd
 from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
 from ..export.space import SpaceSource
+from ..lens import Lens
 from . import scores
 from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
@@ -26,9 +27,6 @@ from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
 from .task_answers import Answered
 from .task_page import corpus_of, notebook_card, page_of
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 
 def task(

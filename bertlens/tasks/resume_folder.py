@@ -9,17 +9,15 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.arrays_file import ArraysFile, Autosave
 from ..base.paths import as_path
 from ..errors import ExportError, InputError
-
-if TYPE_CHECKING:
-    from ..lens import Lens
-    from .examples import Examples
+from ..lens import Lens
+from .examples import Examples
 
 FILE = ArraysFile("answers of a task", 1, "delete it")
 NAME = re.compile(r"bertlens-task-\d{19}\.npz(\.[0-9a-f]{8}\.part)?")  # also of one that was cut off

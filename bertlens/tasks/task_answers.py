@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base.dataframes import pd
 from ..base.progress import bar
 from ..errors import InputError, ModelError
+from ..lens import Lens
 from .batch_answers import answers_of, batches, checked
 from .example_batch import Batch
 from .examples import Examples
 from .kinds import Kind
 from .resume_folder import ResumeFolder, identity
-
-if TYPE_CHECKING:
-    from ..lens import Lens
 
 ANSWERS = "answers"  # by which they are kept
 

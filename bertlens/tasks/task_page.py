@@ -36,11 +36,8 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
     """The text of the page. live: of how many texts the heads are shown, those with the largest loss."""
     tables = _tables(task, heads, errors)
     page = _with_view(task, heads, errors, live, tables) if live else None
-    return page or pages.render("taskpage.jinja", **tables, live=None, made=made_with(), origin=_origin(task))
-
-
-def _origin(task: Answered) -> str:
-    return pages.origin(task.lens.model_name, corpus_of(task))
+    origin = pages.origin(task.lens.model_name, corpus_of(task))
+    return page or pages.render("taskpage.jinja", **tables, live=None, made=made_with(), origin=origin)
 
 
 def corpus_of(task: Answered) -> str:

@@ -25,7 +25,7 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def _versions() -> dict[str, str]:
-    return releases("transformers", "torch") | {"python": platform.python_version()}
+    return releases() | {"python": platform.python_version()}
 
 
 def made_with() -> dict[str, Any]:

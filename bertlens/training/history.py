@@ -52,7 +52,7 @@ class History:
 
     def __call__(self, step: int) -> None:
         """Take the point, unless the file has it."""
-        points = self._points()
+        points = load(self.path, self.of) if self.path.is_file() else {}
         if step in points.get("step", ()):
             return
         stats = head_stats(self.lens, self.texts, progress=False)
@@ -69,9 +69,6 @@ class History:
         grown = {name: np.stack([*earlier.get(name, ()), np.asarray(value)]) for name, value in point.items()}
         grown |= {"names": np.array(SURVEY_NAMES), "n_texts": np.array(len(self.texts))}
         FILE.write(self.path, {}, grown, self.of, compressed=True)
-
-    def _points(self) -> dict[str, np.ndarray]:
-        return load(self.path, self.of) if self.path.is_file() else {}
 
     def _divergence(self) -> np.ndarray:
         total = torch.zeros(())

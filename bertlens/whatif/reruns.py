@@ -26,8 +26,7 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
     """The run with these changes, in their order. Raises like `Trace.rerun`."""
     check(trace, changes)
     trace.check_unchanged(whole=True)
-    model = trace.model
-    assert model is not None
+    model = trace.borrowed
     run_changes = (*trace.changes, *map(_with_vectors, changes))
     inputs = trace.inputs()
     eagerly = "" if trace.has_neurons else why_eager(model, inputs, getattr(trace.lens, "limit", None))

@@ -164,8 +164,7 @@ class BaseRun:
     @classmethod
     def of(cls, trace: Trace, changes: tuple[Change, ...]) -> BaseRun:
         """The text once more, with these changes in place of those of the trace."""
-        model = trace.model
-        assert model is not None
+        model = trace.borrowed
         run = Run([changes], watch=model.adapter is not None)
         return cls(changes, output_of(model, trace.inputs(), run), run)
 

@@ -12,7 +12,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from tqdm.auto import tqdm
 
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
@@ -36,9 +38,6 @@ from .questions import QUESTIONS, Question, register_question
 from .request import Request
 from .tabs import TABS, Tab
 from .view_record import ViewRecord, stream_size
-
-if TYPE_CHECKING:
-    from tqdm.auto import tqdm
 
 
 def with_overview(view: ViewRecord, name: str, layer: int, head: int, before: ViewRecord | None = None) -> ViewRecord:

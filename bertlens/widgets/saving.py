@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+from tqdm.auto import tqdm
 
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
@@ -30,9 +32,6 @@ from .records import Message, Reply, Selection
 from .request import Request
 from .tabs import PARTS, TABS
 from .view_record import ViewRecord, stream_size, stream_tokens
-
-if TYPE_CHECKING:
-    from tqdm.auto import tqdm
 
 Step: TypeAlias = tuple[Message, Callable[[], Reply]]  # a question, and what answers it when the page is written
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..base.vocabulary.constants import COMPARED_RUNS
-from ..errors import SelectionError, excerpt
+from ..errors import InputError, SelectionError, excerpt
 from ..measures.offers import why_not
 from ..run.changes import Change
 from ..trace.trace import Trace
@@ -32,6 +32,10 @@ class ViewRecord:
     subject: str = ""  # of the text and its model: the same whatever is changed in the run
     overview: Mapping[str, Any] = field(default_factory=dict)  # of the selected map: {"header": JSON, "data": bytes}
     memo: dict[str, dict[Hashable, Any]] = field(default_factory=dict)  # what the page asked about besides, by kind
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.trace, Trace):
+            raise InputError(f"a view shows a trace, lens.trace(text), not {type(self.trace).__name__}")
 
     def panel(self, kind: type[P]) -> P | None:
         """The panel of a class, None in a view without."""

@@ -243,7 +243,7 @@ class TaskView(LensWidget):
 
 def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:
     """A selection with the head to open on; what was given wins, and what is wrong with it is said by who checks it."""
-    maps = trace.maps.get(selection.get("map", next(iter(trace.maps))))
+    maps = trace.maps.get(selection.get("map", next(iter(trace.maps)))) if isinstance(trace, Trace) else None
     if maps is None or {"layer", "head"} & selection.keys():
         return selection
     included = {name: selection.get(f"include_{name}") for name in ("layers", "heads")}

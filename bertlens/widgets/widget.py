@@ -11,11 +11,12 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import anywidget
 import ipywidgets
 import traitlets
+from tqdm.auto import tqdm
 from traitlets import TraitError
 
 from ..base.atomic import text_or_path
@@ -37,9 +38,6 @@ from .tabs import TABS
 from .traits import KINDS
 from .view_record import ViewRecord
 
-if TYPE_CHECKING:
-    from tqdm.auto import tqdm
-
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
@@ -60,7 +58,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
     page takes them over when they are set, and keeps what its reader changes afterwards to itself.
 
     Raises SelectionError for a layer, head, token or argument that does not exist, ModelError where the trace does not
-    offer what the view is for.
+    offer what the view is for, InputError for what is no trace.
     """
 
     # Texts, not paths: anywidget watches files for as long as the program runs, and with them every widget (its #929).

@@ -148,6 +148,7 @@ def made() -> bl.Lens:
     return bl.Lens(tiny.bert(), tiny.wordpiece())
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("work", WORK)
 def test_runs_where_the_model_lies(work, longer, monkeypatch):
     """On a pretended device the numbers are the same, and no map of all tokens leaves it or comes to it."""

@@ -263,6 +263,7 @@ def test_weights_that_are_not_there() -> None:
         Lens(model, tiny.wordpiece()).trace(TEXT)
 
 
+@pytest.mark.sampled(5, of="processes")
 def test_same_input_twice_and_in_a_fresh_process(embedded_lens: Lens) -> None:
     """Identical arrays."""
     first, second = embedded_lens.trace(TEXT), embedded_lens.trace(TEXT)

@@ -54,6 +54,7 @@ def naive_map(alpha: np.ndarray, groups: list[list[int]]) -> np.ndarray:
     return np.array([[np.mean([sum(alpha[i, j] for j in col) for i in row]) for col in groups] for row in groups])
 
 
+@pytest.mark.sampled(8)
 @every_cell
 def test_words_of_a_trace(kind: str, language: str) -> None:
     """trace and trace_words: ids, words, offsets, and maps of words that still sum to 1."""
@@ -78,6 +79,7 @@ def test_words_of_a_trace(kind: str, language: str) -> None:
     assert letters == {(number, place) for number, word in enumerate(words) for place in range(len(word))}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("kind", "language"), [*CELLS, *OTHER_CELLS])
 def test_a_treebank_measures_the_text(kind: str, language: str) -> None:
     """Word attention and the decisions of heads, from the eager model on the text with a blank between two words."""
@@ -98,6 +100,7 @@ def test_a_treebank_measures_the_text(kind: str, language: str) -> None:
     assert row.accuracy == np.mean([naive[0][n].argmax() == n - 1 for n in range(1, len(words))])
 
 
+@pytest.mark.sampled(8)
 @every_cell
 def test_running_text_is_the_text(kind: str, language: str) -> None:
     """Tokens and the blanks before them, put together again."""
@@ -119,6 +122,7 @@ def test_running_text_is_the_text(kind: str, language: str) -> None:
     axes.figure.clear()
 
 
+@pytest.mark.sampled(8)
 @every_cell
 def test_a_hidden_word_and_a_cut(kind: str, language: str) -> None:
     """Nobody looks at the pieces of a hidden word, and one word not at another that it is cut from; rows sum to 1."""
@@ -134,6 +138,7 @@ def test_a_hidden_word_and_a_cut(kind: str, language: str) -> None:
         assert float(cut.attention(0)[:, word][:, :, other].abs().max()) == 0
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("language", SENTENCES)
 @pytest.mark.parametrize(("kind", "rival"), list(itertools.combinations(KINDS, 2)))
 def test_two_tokenizers_are_aligned_by_the_letters_of_the_text(kind: str, rival: str, language: str) -> None:
@@ -156,6 +161,7 @@ def test_two_tokenizers_are_aligned_by_the_letters_of_the_text(kind: str, rival:
     assert [*itertools.accumulate(map(len, names))] == sorted(ends[0] & ends[1])
 
 
+@pytest.mark.sampled(8)
 @every_cell
 def test_similarity_by_words(kind: str, language: str) -> None:
     """Cells of words are sums of the tokens' cells, and all sum to the model's number."""
@@ -168,6 +174,7 @@ def test_similarity_by_words(kind: str, language: str) -> None:
     assert by_word.sum() == pytest.approx(pair.value, abs=1e-5)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("kind", "language"), [*CELLS, *OTHER_CELLS])
 def test_tags_of_words(kind: str, language: str) -> None:
     """A word's answer is that at the first token of it in the text with a blank between two words."""

@@ -54,6 +54,7 @@ def lens() -> bl.Lens:
     return bl.Lens(tiny.bert(), tiny.wordpiece())
 
 
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.slow
 def test_a_system_that_is_not_in_utf_8(tmp_path):
     (tmp_path / "script.py").write_text(ON_WINDOWS, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,14 +75,47 @@ def test_what_a_test_leaves_in_a_model_is_seen(kind: str, change: Callable[[Any]
     assert [name for name in before if after[name] != before[name]] == [kind]
 
 
-def test_cases_that_are_not_drawn_are_long(pytester: pytest.Pytester) -> None:
+def test_cases_that_are_not_drawn_are_long_and_told(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytester.makeconftest(Path(run_all.__file__).with_name("conftest.py").read_text(encoding="utf-8"))
-    pytester.makeini("[pytest]\nmarkers =\n  sampled(n): some\n  long: no\n  data: no\naddopts = -m 'not long'\n")
+    pytester.makeini(
+        "[pytest]\nmarkers =\n  sampled(n, of=None): some\n  long: no\n  data: no\naddopts = -m 'not long'\n"
+    )
     pytester.makepyfile(
         "import pytest\n@pytest.mark.sampled(2)\n@pytest.mark.parametrize('n', range(9))\ndef test_one(n): pass\n"
         "@pytest.mark.sampled(1)\n@pytest.mark.parametrize('n', [1, *(pytest.param(n, marks=pytest.mark.long) "
         "for n in range(2, 9))])\ndef test_one_that_is_not_long(n): pass\n"
+        "@pytest.mark.sampled(2, of='kind')\ndef test_three(): pass\n"
+        "@pytest.mark.sampled(2, of='kind')\n@pytest.mark.parametrize('n', range(4))\ndef test_four(n): pass\n"
         "def test_other(): pass\n"
     )
-    pytester.runpytest().assert_outcomes(passed=4, deselected=14)
-    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=17, deselected=1)
+    monkeypatch.setattr(run_all, "LEFT_OUT", pytester.path / "left_out.txt")
+    monkeypatch.setenv("BERTLENS_LEFT_OUT", str(run_all.LEFT_OUT))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    pytester.runpytest().assert_outcomes(passed=6, deselected=17)
+    monkeypatch.setenv("CI", "true")
+    capsys.readouterr()
+    run_all.print_left_out()
+    said = capsys.readouterr().out
+    assert "17 tests were left to `make test-long`" in said and len(said.splitlines()) == 6
+    pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=22, deselected=1)
+
+
+LATE = re.compile(
+    r"^(?:from|import) ((?:sentence_transformers|datasets|dask|distributed|polars|pyarrow)\b)", re.MULTILINE
+)
+
+
+def test_no_file_fails_to_be_read_where_a_package_is_absent() -> None:
+    """With the oldest transformers there is no sentence-transformers, and no other package of an extra."""
+    tests = Path(__file__).parents[1]
+    lacking = []
+    for file in sorted([*tests.glob("unit/**/*.py"), *tests.glob("wire/**/*.py")]):
+        text = file.read_text(encoding="utf-8")
+        lacking += [
+            f"{file.relative_to(tests)}: {line[0]}"
+            for line in LATE.finditer(text)
+            if f'importorskip("{line[1]}"' not in text[: line.start()]
+        ]
+    assert lacking == []

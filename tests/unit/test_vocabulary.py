@@ -181,6 +181,7 @@ print("all there")
 """
 
 
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.long
 def test_a_new_statistic_is_one_file(tmp_path: Path) -> None:
     """In a copy of the package with one record more: the atlas, the survey, the page's words, and the file, which

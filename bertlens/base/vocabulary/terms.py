@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...errors import InputError
+
 
 @dataclass(frozen=True)
 class Word:
@@ -166,7 +168,9 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
 
 
 def register_layer_map(word: LayerMap) -> None:
-    """Offer one more map of a layer in the head view: its `word`."""
+    """Offer one more map of a layer in the head view: its `word`. Raises InputError for what is no LayerMap."""
+    if not isinstance(word, LayerMap):
+        raise InputError(f"a map of a layer is registered as a bl.LayerMap, not {type(word).__name__}")
     LAYER_MAPS[word.name] = word
 
 

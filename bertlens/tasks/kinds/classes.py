@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,13 +12,11 @@ from torch import Tensor
 from ...base.dataframes import pd
 from ...errors import InputError, ModelError
 from ...survey.intervals import count_interval
+from ...text.encoding import Encoding
+from ..example_batch import Batch
 from ..labels import ClassReader, LabelColumn
 from ..scores import losses_of, margins_of, metrics_table, softmax
 from .kind import Kind, Text
-
-if TYPE_CHECKING:
-    from ...text.encoding import Encoding
-    from ..example_batch import Batch
 
 
 class Classes(Kind):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,13 +11,11 @@ from torch import Tensor
 
 from ...base.dataframes import pd
 from ...errors import InputError
+from ...lens import Lens
+from ...text.encoding import Encoding
 from ...text.tables import Columns
+from ..example_batch import Batch
 from ..labels import LabelColumn, missing
-
-if TYPE_CHECKING:
-    from ...lens import Lens
-    from ...text.encoding import Encoding
-    from ..example_batch import Batch
 
 Text = tuple[Any, ...]  # an example's texts: one, or two; of a task of tokens, its words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,18 +13,16 @@ from torch import Tensor
 from ...base.dataframes import pd
 from ...base.vocabulary import phrases
 from ...errors import InputError, ModelError, excerpt
+from ...lens import Lens
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
 from ...text.display import names_of, spelling_of, unknown_id
+from ...text.encoding import Encoding
 from ...text.tables import Columns
+from ..example_batch import Batch
 from ..labels import LabelColumn
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text
-
-if TYPE_CHECKING:
-    from ...lens import Lens
-    from ...text.encoding import Encoding
-    from ..example_batch import Batch
 
 FIRST = 5
 GUESS, OTHER, PROBABILITY, MARGIN, RANK, LOSS = range(6)  # of a record; OTHER: the best word that is not the label

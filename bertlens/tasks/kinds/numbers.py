@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,16 +13,14 @@ from torch import Tensor
 
 from ...base.dataframes import pd
 from ...errors import InputError, ModelError, excerpt
+from ...lens import Lens
 from ...measures.ranks import spearman
+from ...text.encoding import Encoding
 from ...text.tables import Columns
 from ..correlations import numbers_table, spearman_interval
+from ..example_batch import Batch
 from ..labels import LabelColumn, listed, numbers_of
 from .kind import Kind, Text
-
-if TYPE_CHECKING:
-    from ...lens import Lens
-    from ...text.encoding import Encoding
-    from ..example_batch import Batch
 
 FAR = 0.8  # quantile of the loss above which a number counts as far off
 APART = 0.25  # of the labels' range, at least so much lies between two that differ

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,18 +14,16 @@ from torch import Tensor
 
 from ...base.dataframes import pd
 from ...errors import InputError, ModelError, excerpt
+from ...lens import Lens
 from ...survey.intervals import NONE, share_interval
+from ...text.encoding import Encoding
 from ...text.tables import Columns
 from ..entities import OUTSIDE, counts, entities, rewritten, scheme_in, scheme_of, schemes, starts, tag_of
+from ..example_batch import Batch
 from ..labels import ClassReader, LabelColumn, listed, missing
 from ..scores import FEWEST, FEWEST_OF_ALL, losses_of, margins_of, score_table, scored, sklearn_metrics, softmax
 from .classes import check_count, rivals
 from .kind import Kind, Text, one_each
-
-if TYPE_CHECKING:
-    from ...lens import Lens
-    from ...text.encoding import Encoding
-    from ..example_batch import Batch
 
 NO_WORD = -100  # where a batch is padded
 NO_ANSWER = "–"  # the guess at a word without a token

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...sentences.late_interaction import LateSimilarity, TokensReading
+from ...sentences.late_interaction import LateSimilarity, tokens_reading
 from ...sentences.text_pair import Side
 from ...trace.provenance import visible
 from ..records import Answer
@@ -17,7 +17,7 @@ NO_SPLIT = (
 def told(pair: LateSimilarity) -> Answer:
     """As `similarity_panel.told`, and `late`: js/src/tabs/similarity/maxsim.ts. Array pairs: the products, (n, m)."""
     table = pair.matches()
-    scored = [[at for at, is_in in enumerate(_read(side).scored) if is_in] for side in pair.sides]
+    scored = [[at for at, is_in in enumerate(tokens_reading(side).scored) if is_in] for side in pair.sides]
     places = {at: n for n, at in enumerate(scored[1])}
     fields = {
         "sides": [
@@ -53,13 +53,8 @@ def told(pair: LateSimilarity) -> Answer:
     return fields, {"pairs": pair.products().to_numpy("float32")}
 
 
-def _read(side: Side) -> TokensReading:
-    assert isinstance(side.reading, TokensReading)
-    return side.reading
-
-
 def _kinds(side: Side) -> list[str]:
     """Of each token: "" the text's own, "template", "prompt", "added" by the model behind a query."""
     special = side.encoding.special
     kinds = ["" if side.is_of_text([at]) else "template" if special[at] else "prompt" for at in range(len(special))]
-    return [*kinds, *["added"] * (len(_read(side).all_ids) - len(kinds))]
+    return [*kinds, *["added"] * (len(tokens_reading(side).all_ids) - len(kinds))]

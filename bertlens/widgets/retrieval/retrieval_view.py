@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anywidget
 import traitlets
+from tqdm.auto import tqdm
 
 from ...base.atomic import text_or_path
 from ...base.paths import as_path
@@ -23,9 +24,6 @@ from ...trace.provenance import made_with, visible
 from ..host import CELLS
 from .case_questions import QUESTIONS, RetrievalQuestions
 from .search_engine import search_engine
-
-if TYPE_CHECKING:
-    from tqdm.auto import tqdm
 
 THEMES = ("auto", "light", "dark")
 CONTRASTS = 20  # failures whose case a page carries

@@ -173,8 +173,7 @@ def _measured(retrieval: Retrieval, trace: Trace, head: page_heads.Head, rows: n
 
 def _vectors(retrieval: Retrieval, trace: Trace, head: page_heads.Head, questions: list[str]) -> Iterator[np.ndarray]:
     """As the page makes them."""
-    lens, model = retrieval.lens, trace.model
-    assert model is not None
+    lens, model = retrieval.lens, trace.borrowed
     prompt = lens.sentences.prompt("query", None)
     encodings = [lens.encoding(prompt + question, None, True) for question in questions]
     inputs = [(encoding.input_ids, encoding.token_type_ids or [0] * len(encoding)) for encoding in encodings]

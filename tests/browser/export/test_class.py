@@ -11,6 +11,8 @@ import bertlens as bl
 from browser.export.test_live import ALONE, listed, run
 from browser.views import Seen
 
+pytestmark = pytest.mark.sampled(10, of="live pages")
+
 TEXTS = ["The cat sat on the mat.", ("A dog lay down.", "It slept."), "The bird flew over the house."]
 
 

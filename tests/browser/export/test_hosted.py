@@ -21,6 +21,8 @@ from browser.export.test_live import ALONE, listed, run
 from browser.harness import watched
 from browser.views import Seen
 
+pytestmark = pytest.mark.sampled(10, of="live pages")
+
 
 class Server(SimpleHTTPRequestHandler):
     """What `python -m http.server` serves with; the second half of the weights waits until the test lets it go."""

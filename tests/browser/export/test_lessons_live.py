@@ -18,6 +18,8 @@ from browser import walk as one_lesson
 from browser.harness import watched
 from browser.views import Seen
 
+pytestmark = pytest.mark.sampled(10, of="live pages")
+
 OWN = "The teacher asked whether anyone had seen the key."
 
 

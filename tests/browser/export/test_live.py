@@ -21,6 +21,8 @@ from browser.tabs.test_compare_with import heads_are, open_compare
 from browser.views import Seen
 from unit.export import engine
 
+pytestmark = pytest.mark.sampled(10, of="live pages")
+
 OWN = "The cat sat on the mat because it was tired."
 TYPED = "A dog lay on the rug, since she was sleepy."
 ROOT = Path(__file__).resolve().parents[3]

@@ -19,6 +19,8 @@ from browser.views import AXE, FINDINGS
 from unit import tiny_encoders
 from unit.tiny_encoders import words
 
+pytestmark = pytest.mark.sampled(10, of="live pages")
+
 CORPUS = {f"p{at}": words(6 + at % 5, at) for at in range(60)}
 QUERIES = {f"q{at}": words(4, 100 + at) for at in range(12)}
 RELEVANCE = {f"q{at}": [f"p{at}"] for at in range(12)}

@@ -19,6 +19,8 @@ from browser.export.test_live import ALONE, run
 from browser.views import Seen
 from unit.export import engine
 
+pytestmark = pytest.mark.sampled(10, of="live pages")
+
 ROOT = Path(__file__).resolve().parents[3]
 MASKED = "The cat did not drink the [MASK] because it was sour."
 TYPED = [

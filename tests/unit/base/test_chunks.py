@@ -278,6 +278,7 @@ def deadly(shared: Deadly, chunk: int) -> int:
     return chunk * 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_worker_is_killed(tmp_path: Path, place: str) -> None:
     """At ten places: no number changes, and nobody waits."""

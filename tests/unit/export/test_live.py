@@ -209,6 +209,7 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
     assert header["measures"] == ["weight", "norm", "difference"] and header["layer_maps"] == []
 
 
+@pytest.mark.sampled(1, of="rounding of a page")
 def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(embedded_lens):
     trace = embedded_lens.trace(OWN)
     same = bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(OWN)

@@ -193,6 +193,7 @@ def test_each_question_of_the_page_is_one_of_the_kernel(asked: Any) -> None:
     assert {error for op in ("trace", "change") for *_, (error, *_) in answers[op]} == {""}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("op", names_of_the_table())
 def test_a_question_has_the_kernels_answer(asked: Any, op: str) -> None:
     for run, question, (error, fields, _, arrays) in asked[1][op]:

@@ -57,6 +57,7 @@ def layer_runs(model: Any, layer: int) -> tuple[Any, int]:
     return attrgetter(PARTS[family]["layers"])(model)[layer], 0
 
 
+@pytest.mark.sampled(8)
 @DTYPES
 @EVERY
 def test_alti(name: str, dtype: torch.dtype) -> None:
@@ -72,6 +73,7 @@ def test_alti(name: str, dtype: torch.dtype) -> None:
         close(flow.alti(trace, layer), rows(contribution), dtype)
 
 
+@pytest.mark.sampled(8)
 @DTYPES
 @EVERY
 def test_globenc(name: str, dtype: torch.dtype) -> None:
@@ -101,6 +103,7 @@ def test_globenc(name: str, dtype: torch.dtype) -> None:
         close(flow.globenc(trace, layer), expected, dtype)
 
 
+@pytest.mark.sampled(8)
 @DTYPES
 @EVERY
 def test_value_zeroing(name: str, dtype: torch.dtype) -> None:

@@ -228,6 +228,7 @@ def test_token_bound_maps_are_instance_over_five_texts():
     assert instance_share(table) >= 0.95
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("kind", PLACES)
 def test_heads_that_go_by_place_are_not_taken_for_bound_tokens(kind, noise):

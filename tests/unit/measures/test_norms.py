@@ -67,6 +67,7 @@ def check_whole(trace: Trace) -> None:
                 torch.testing.assert_close(found, norms.mixing_ratio(trace, layer, method), atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.sampled(8)
 @DTYPES
 @pytest.mark.parametrize("name", ADAPTED)
 def test_equal_the_vectors_themselves(name: str, dtype: torch.dtype) -> None:

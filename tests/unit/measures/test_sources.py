@@ -75,6 +75,7 @@ def cell(trace: Trace, layer: int, head: int) -> tuple[int, int, int]:
     return query, int(alpha.nan_to_num(2).argmin()), int(alpha.nan_to_num(-1).argmax())
 
 
+@pytest.mark.sampled(13)
 @OPENED
 @SIDES
 @EVERY
@@ -102,6 +103,7 @@ def test_parts_are_those_of_autograd(name: str, side: str, through_mlps: bool, m
                 close(found[key_], expected[key_], torch.float64)
 
 
+@pytest.mark.sampled(7)
 @OPENED
 @EVERY
 def test_sides_are_equal_and_float32_holds(name: str, through_mlps: bool) -> None:
@@ -174,6 +176,7 @@ def test_key_bias_cancels_in_a_contrast() -> None:
     assert abs(raw) > 1 and abs(contrast) < 1e-10
 
 
+@pytest.mark.sampled(7)
 @EVERY
 @SIDES
 def test_second_level(name: str, side: str) -> None:
@@ -294,6 +297,7 @@ def test_what_is_refused() -> None:
         sources.score(trace, 0, 0, 1, 2)
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_pairs_have_both_sides_as_margins(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of(name)
@@ -314,6 +318,7 @@ def test_pairs_have_both_sides_as_margins(name: str, monkeypatch: pytest.MonkeyP
         assert "split, not an experiment" in " ".join(table.attrs["notes"])
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_maps_sum_to_the_scores(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Raw, centred, and cell by cell what the pairs say, summed by group."""

@@ -67,6 +67,7 @@ def with_head(name: str, kind: Any, patch: pytest.MonkeyPatch, **settings: Any) 
     return Lens(model, tiny.FAMILIES[name].tokenizer())
 
 
+@pytest.mark.sampled(6)
 @OPENED
 @cases(TOKENS)
 def test_logits_of_tokens(name: str, kind: Any, through_mlps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +88,7 @@ def test_logits_of_tokens(name: str, kind: Any, through_mlps: bool, monkeypatch:
     assert set(frame.layer.dropna()) == set(range(trace.n_layers))
 
 
+@pytest.mark.sampled(6)
 @OPENED
 @cases(TEXTS)
 def test_logits_of_classes(name: str, kind: Any, through_mlps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +148,7 @@ def test_tokens_and_classes_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
         sources.logit(lens_of("bert").trace(TEXT), 1, 2)
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_similarity_sums_to_the_cosine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of(name)

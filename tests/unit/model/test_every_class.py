@@ -270,6 +270,7 @@ EXPECTED = {
 ADVICE = {"CLIPModel": r"model\.text_model", "Qwen3NextModel": "from_attentions", "BrosModel": "bbox.*bertlens reads"}
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_one_of_each_way(name: str) -> None:
     kind = getattr(tf, name, None)

@@ -92,6 +92,7 @@ def plain_eager(query: Any, key: Any, value: Any, mask: Any, scaling: float, bia
     return context.transpose(1, 2).contiguous(), weights
 
 
+@pytest.mark.sampled(10)
 @FLOAT64
 @EVERY
 def test_equals_the_eager_run(name: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +122,7 @@ def test_equals_the_eager_run(name: str, dtype: torch.dtype, monkeypatch: pytest
         close(trace.output.last_hidden_state, eager.output.last_hidden_state, dtype)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name, family in tiny.FAMILIES.items() if family.projections])
 def test_projections_seen_by_hooks(name: str) -> None:
     """q, k, v equal the outputs of the model's own projections (where no rotation comes between), v in every family."""
@@ -156,6 +158,7 @@ def test_projections_seen_by_hooks(name: str) -> None:
     assert len(seen) == trace.n_layers * parts
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [n for n in tiny.FAMILIES if n.split(",")[0] not in ("llama", "t5 encoder")])
 def test_adapter_puts_the_block_together(name: str) -> None:
     """W_O, the value projection, the LayerNorms and the MLP that the adapter names rebuild the block's own results."""
@@ -202,6 +205,7 @@ def test_adapter_puts_the_block_together(name: str) -> None:
                 assert torch.equal(y, trace.layer_input(number + 1))
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", [*tiny.FAMILIES, *tiny.OUTSIDE])
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_padding_is_invisible(name: str, side: str) -> None:

@@ -97,6 +97,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_checkpoint_that_is_not_whole_is_refused_by_name(folder: Path, case: str, capfd: Any) -> None:
     """From Python and from the command: one line, status 2, and no advice to unpickle what is not pickled."""
@@ -145,6 +146,7 @@ def test_a_checkpoint_with_a_task_head_is_whole(tmp_path: Path) -> None:
     torch.testing.assert_close(trace.attention(1), Lens(model, tiny.wordpiece()).trace("the cat").attention(1))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [*tiny.FAMILIES, *tiny.OUTSIDE])
 def test_what_every_family_saves_is_whole(name: str, tmp_path: Path) -> None:
     family = (tiny.FAMILIES | tiny.OUTSIDE)[name]
@@ -193,6 +195,7 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: Any) -> None:
     assert time.monotonic() - start < 3
 
 
+@pytest.mark.sampled(5, of="processes")
 def test_wrong_name_without_network_at_the_command_line(tmp_path: Path) -> None:
     """One line that names it, without waiting for a hub that cannot be asked (offline mode stands for no network)."""
     arguments = ["html", "a", "-o", str(tmp_path / "p.html"), "--model", "no/such"]

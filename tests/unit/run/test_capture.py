@@ -505,6 +505,7 @@ assert trace.n_layers == 3 and (trace.hidden_states[2] == expected).all()
 """
 
 
+@pytest.mark.sampled(5, of="processes")
 def test_a_lens_that_was_pickled(tmp_path: Path) -> None:
     """In a new process, where no model of its class was made before."""
     lens = Lens(tiny.bert(), tiny.wordpiece())

@@ -50,6 +50,7 @@ OF_WEIGHTS = {"ibert": ("trace", "batch", "survey")}  # weights alone: nothing e
 CASES = [(f, work) for f in ("bert", "modernbert", "deberta-v2", "ibert") for work in OF_WEIGHTS.get(f, WORK)]
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(("family", "work"), CASES)
 def test_no_tensor_waits_for_the_collector(family: str, work: str) -> None:
     made = (tiny.FAMILIES | tiny.OUTSIDE | tiny_attention.OWN)[family]

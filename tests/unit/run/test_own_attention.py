@@ -74,6 +74,7 @@ def far(trace: Trace, output: Any, row: int = 0) -> float:
     return float(max(*weights, *states))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", [*FAMILIES, *DIFFERENT])
 def test_weights_and_states_are_those_of_the_eager_run(name: str) -> None:
     """3 to 18 tokens, alone and in a padded batch; queries, keys and values come with them."""

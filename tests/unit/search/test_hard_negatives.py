@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sentence_transformers.sentence_transformer import losses
 
 import bertlens as bl
 from bertlens.errors import InputError
@@ -123,6 +122,7 @@ def test_a_loss_of_sentence_transformers_takes_the_columns_as_they_come() -> Non
     assert dataset.to_pandas().equals(mined().triplets)
     model = encoder()
     features = [model.preprocess(dataset[name][:8]) for name in dataset.column_names]
+    losses = pytest.importorskip("sentence_transformers.sentence_transformer.losses")
     for loss in (losses.TripletLoss(model), losses.MultipleNegativesRankingLoss(model)):
         assert loss(features, None).item() > 0
 

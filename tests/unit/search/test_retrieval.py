@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
 
 import bertlens as bl
 from bertlens.base.notes import Note
@@ -27,7 +26,7 @@ RELEVANCE = {f"q{at}": {f"p{at}": 1, f"p{at + 10}": 2} for at in range(5)}
 
 
 @cache
-def model() -> SentenceTransformer:
+def model() -> tiny_encoders.st.SentenceTransformer:
     return tiny_encoders.encoder(similarity_fn_name="cosine")
 
 

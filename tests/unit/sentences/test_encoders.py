@@ -49,6 +49,7 @@ def pooled(model: Any, text: str, task: str | None, mode: Any = None) -> torch.T
     return torch.cat([known[name] for name in ([mode] if isinstance(mode, str) else mode)])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("include_prompt", [True, False])
 @pytest.mark.parametrize("mode", [*MODES, ("mean", "cls", "max")])
 def test_every_pooling_and_task_is_the_models_own(mode: Any, include_prompt: bool) -> None:
@@ -238,7 +239,7 @@ def from_hub(tmp_path: Path, model: Any, package: str = "") -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.parametrize("package", ["present", "absent"])
 def test_a_name_of_the_hub_is_the_object_too_or_one_error(tmp_path: Path, package: str) -> None:
     model = encoder(dense(nn.GELU()), mode="cls")

@@ -99,6 +99,7 @@ def test_the_cells_are_those_of_a_frozen_run(mode: str) -> None:
     assert " ".join(own.index) == "it was very warm , the cat"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", ["cosine", "dot", "euclidean"])
 @pytest.mark.parametrize("mode", ["cls", ("mean", "cls"), "mean_sqrt_len_tokens"])
 def test_parts_add_up_behind_other_modules_too(function: str, mode: Any) -> None:

@@ -66,6 +66,7 @@ TAILS: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("function", ["cosine", "dot", "euclidean"])
 def test_pairs_add_up_to_the_models_number(function: str, tail: str) -> None:

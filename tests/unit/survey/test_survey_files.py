@@ -89,6 +89,7 @@ def test_a_gzip_that_is_cut_off(small: Lens, tmp_path: Path) -> None:
             head_stats(small, path, progress=False)
 
 
+@pytest.mark.sampled(5, of="processes")
 def test_a_small_gzip_with_one_enormous_line_takes_no_memory(tmp_path: Path) -> None:
     """100 MB in one line, 100 kB on the disk: refused before it is unpacked, let alone tokenised."""
     path = tmp_path / "bomb.txt.gz"

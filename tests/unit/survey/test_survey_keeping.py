@@ -80,13 +80,14 @@ print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, signal.getsignal(signa
 """
 
 
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("signals", "while_saving"),
     [
-        pytest.param([2], [], marks=pytest.mark.long),
-        pytest.param([15], [2], marks=pytest.mark.long),
-        pytest.param([2, 2], [2], marks=pytest.mark.long),
+        ([2], []),
+        ([15], [2]),
+        ([2, 2], [2]),
         ([15, 15, 2], [15, 2]),
     ],
     ids=str,
@@ -111,6 +112,7 @@ def test_a_signal_at_the_very_end_changes_nothing(tmp_path: Path) -> None:
     assert HeadStats.load(path).n_texts == 9
 
 
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.slow
 def test_the_command_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:
     """The whole of it: `bertlens survey`, SIGTERM, --resume."""

@@ -26,6 +26,8 @@ from bertlens.widgets.panels.corpus_panel import CorpusPanel
 from unit import survey_naive as naive
 from unit import tiny
 
+pytestmark = pytest.mark.sampled(8, of="lengths")  # each counts a survey of its own
+
 
 @pytest.fixture(scope="module")
 def small() -> Lens:

@@ -25,7 +25,7 @@ from unit import deaths, tiny
 from unit import survey_naive as naive
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled(5, of="processes")]
 WORDS = tiny.WORDS[:9]
 
 
@@ -297,7 +297,6 @@ def work():
 """
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("call", ["work()", 'if __name__ == "__main__":\n    work()'], ids=["bare", "guarded"])
 def test_a_local_cluster_needs_the_main_guard(tmp_path: Path, call: str) -> None:
     """Without it each worker would run the script again: one sentence, before a process is started."""

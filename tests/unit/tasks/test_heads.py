@@ -45,6 +45,7 @@ def test_many_parts_are_counted_and_three_named():
         assert most(parts, "is", "are") == in_words(parts, "is", "are")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_the_planted_head_is_found_at_the_top(seed):
     lens, (layer, head), examples = planted(seed)

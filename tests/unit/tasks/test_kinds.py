@@ -116,6 +116,7 @@ def test_a_regression_is_the_models_number_and_scipys_scores(tasks):
             refused()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["similarity", "plain encoder", "score"])
 def test_scores_of_pairs_are_the_encoders_own(tasks, name):
     task = tasks[name]
@@ -175,6 +176,7 @@ def random_tags(seed: int, n: int = 40) -> tuple[list[list[str]], list[list[str]
     return labels, guesses
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_entities_are_seqevals(seed):
     metrics, scheme = pytest.importorskip("seqeval.metrics"), pytest.importorskip("seqeval.scheme")
@@ -280,6 +282,7 @@ def loss_alone(task: bl.Task, row: int, *changes: Any, lens: bl.Lens | None = No
 PARTS = [Site(0, 1), Site(1, 3), Site(2, 0), Site(1, -1)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MADE)
 def test_effects_are_those_of_each_text_alone_and_estimates_their_slopes(tasks, name):
     task, rows = tasks[name], list(range(9))
@@ -301,6 +304,7 @@ def test_effects_are_those_of_each_text_alone_and_estimates_their_slopes(tasks, 
     assert heads[layer, head] == pytest.approx(-(ends[1] - ends[0]) / 0.02, rel=2e-2, abs=2e-4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MADE)
 def test_heads_errors_slices_and_the_page_of_every_kind(tasks, name):
     task = tasks[name]
@@ -348,6 +352,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("kind", PAIRS)
 def test_the_intervals_of_correlations_cover(kind, rho):
@@ -499,6 +504,7 @@ def test_before_and_after_of_tags_and_words(tasks):
         tasks["number"].against(tasks["number"].lens)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MADE)
 def test_every_kind_has_a_view_whose_sentences_are_of_it(tasks, name):
     task = tasks[name]

@@ -97,6 +97,7 @@ MEANINGS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("reader", READERS)
 def test_the_same_rows_are_the_same_labels_from_all_readers(reader, tmp_path):
     make = READERS[reader]

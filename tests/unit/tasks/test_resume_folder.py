@@ -197,6 +197,7 @@ def test_heads_on_a_cluster(client):
         task.heads(1, client="cluster")
 
 
+@pytest.mark.sampled(5, of="processes")
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # a new worker loads torch, beside other tests
 def test_a_cluster_changes_no_number_and_neither_does_a_dead_worker(client, tmp_path, monkeypatch):

@@ -173,14 +173,14 @@ def assert_same(function: str, outcome: Any) -> None:
         np.testing.assert_allclose(np.asarray(outcome), np.asarray(of_list(function)), rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.sampled(120)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_function_takes_texts_from_every_container(function: str, container: str, tmp_path: Path) -> None:
     assert_same(function, numbers(function, CONTAINERS[container](tmp_path)))
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(
     "container", ["frame", "columns", "polars", "Arrow", "stream", "dictionaries", "a.csv", "a.jsonl"]
@@ -192,6 +192,7 @@ def test_a_column_of_another_name(function: str, container: str, tmp_path: Path,
     assert_same(function, numbers(function, CONTAINERS[container](tmp_path), "review"))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("container", TABLES)
 def test_a_task_takes_every_table(container: str, tmp_path: Path) -> None:
     expected = _labelled(list(zip(TEXTS, LABELS, strict=True)), None)

@@ -47,6 +47,7 @@ def place_of(numbers_of: dict[tuple[int, str], float], fields: dict[str, Any]) -
     return fields["position"], first_at(numbers_of, fields["kind"], fields["position"])
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("kind", THERE)
 @pytest.mark.parametrize("name", CLASSES)
 def test_rows_are_compared_with_the_run_without_what_it_has(name: str, kind: str) -> None:
@@ -66,6 +67,7 @@ def test_rows_are_compared_with_the_run_without_what_it_has(name: str, kind: str
             assert row["after"] == pytest.approx(numbers(trace, fields["kind"])[place], abs=2e-6)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["head", "layer", "token"])
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_saved_page_holds_the_same_rows(name: str, kind: str) -> None:
@@ -85,6 +87,7 @@ def test_a_saved_page_holds_the_same_rows(name: str, kind: str) -> None:
         assert bases[at][1] + arrays["change"][n, at] == pytest.approx(row["after"], abs=2e-6)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["head", "layer"])
 @pytest.mark.parametrize("name", CLASSES)
 def test_heads_that_are_off_keep_their_number(name: str, kind: str) -> None:

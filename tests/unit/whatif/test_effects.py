@@ -81,6 +81,7 @@ def check_rows(found: Effects, trace: Trace, changes: Any = CHANGES) -> None:
             assert best is not None and row.first_value == pytest.approx(best, abs=2e-6)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", CLASSES)
 def test_rows_are_the_runs_one_by_one(name: str, seed: int) -> None:

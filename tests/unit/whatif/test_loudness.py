@@ -31,6 +31,7 @@ THERE: dict[str, Any] = {
 BARE = ("similarity", "embedding")  # answers without a name
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "there"),
     [

@@ -40,6 +40,7 @@ def hooked(lens: Lens, factors: dict[int, float], texts: Any = PAIR) -> list[tor
     return list(Lens(model, lens.tokenizer).trace(*texts).hidden_states)
 
 
+@pytest.mark.sampled(4)
 @ALONE
 def test_a_scaled_head_is_what_a_hook_in_front_of_its_output_gives(name: str) -> None:
     lens = lens_of(name)
@@ -54,6 +55,7 @@ def test_a_scaled_head_is_what_a_hook_in_front_of_its_output_gives(name: str) ->
         assert float((run.hidden_states[-1] - trace.hidden_states[-1]).abs().max()) > 1e-3
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_none_and_one_are_off_hidden_and_the_run_itself(name: str) -> None:
     """Bit by bit, in every family."""

@@ -36,6 +36,7 @@ def without(trace: Trace, change: Any) -> Trace:
     return trace.original.rerun(*(one for one in trace.changes if one not in (change, wider)))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("changed", [False, True])
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_number_is_that_of_a_run_of_its_own(name: str, changed: bool) -> None:

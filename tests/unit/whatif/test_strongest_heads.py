@@ -58,6 +58,7 @@ def as_bar(kind: str, number: float) -> float:
     return 1 - number if kind == "embedding" else number
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("changed", [False, True])
 def test_each_change_is_a_run_without_the_head(kind: str, changed: bool) -> None:

@@ -77,6 +77,7 @@ def same_run(found: Trace, expected: Trace, neurons: bool = True) -> None:
     assert torch.equal(found.output[0], expected.output[0])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [*tiny.FAMILIES, *tiny.OUTSIDE])
 def test_without_changes_nothing_changes(name: str) -> None:
     """Bit-identical for a text traced alone, 1e-6 for one of a padded batch; families without neurons too."""
@@ -90,6 +91,7 @@ def test_without_changes_nothing_changes(name: str) -> None:
     close(padded.rerun().hidden_states[-1], padded.hidden_states[-1])
 
 
+@pytest.mark.sampled(4)
 @ALONE
 def test_a_head_off_is_a_model_without_its_columns(name: str) -> None:
     """A copy of the model in which the columns of W_O that read the head are zero; b_O stays, b_V goes."""
@@ -131,6 +133,7 @@ def test_layers_that_share_their_weights(name: str) -> None:
             assert not torch.equal(without.layer_input(layer + 1), trace.layer_input(layer + 1))
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_a_cut_is_a_run_with_a_mask(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An eager run in which the one score is lowered beyond all others; a row without keys is refused."""
@@ -200,6 +203,7 @@ def test_not_renormalised_over_all_heads_is_value_zeroing(name: str) -> None:
     close(turned / turned.sum(-1, keepdim=True), flow.value_zeroing(trace, layer, progress=False))
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_mean_resample_and_patterns(name: str) -> None:
     """Contexts from their definitions; into itself nothing changes; evenly over what a query can see."""
@@ -232,6 +236,7 @@ def test_mean_resample_and_patterns(name: str) -> None:
     close(own.hidden_states[-1], trace.hidden_states[-1], 2e-6)
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_a_hidden_token_and_a_silent_neuron(name: str) -> None:
     """Weights of the hidden token are 0 everywhere, its own included; a neuron leaves every score."""
@@ -256,6 +261,7 @@ def test_a_hidden_token_and_a_silent_neuron(name: str) -> None:
         assert torch.equal(found.scores(1)[head], trace.scores(1)[head])
 
 
+@pytest.mark.sampled(4)
 @ADAPTED
 def test_the_mlp_off(name: str) -> None:
     """A copy whose outer projection is zero, bias and all; one neuron: its column is zero."""
@@ -290,6 +296,7 @@ def test_the_mlp_off(name: str) -> None:
         trace.rerun(whatif.mlp(1, 4800))
 
 
+@pytest.mark.sampled(4)
 @ADAPTED
 def test_patches(name: str) -> None:
     """Into itself: bit by bit the same. All tokens of a layer: from there on the other run. One token: only its own."""

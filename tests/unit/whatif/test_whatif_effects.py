@@ -48,6 +48,7 @@ def close(found: Tensor, expected: Tensor, bound: float = 1e-5) -> None:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -33,6 +33,19 @@ def maps() -> bl.Explorer:
     return trace.explore(layer=2, query=3)
 
 
+@pytest.mark.parametrize(
+    ("call", "way_out"),
+    [
+        *((view, r"lens.trace\(text\), not str") for view in (bl.HeadView, bl.NeuronView, bl.Explorer)),
+        (lambda text: bl.word_vector(text, text), "give a bl.Lens, not str"),
+        (bl.register_layer_map, "bl.LayerMap, not str"),
+    ],
+)
+def test_a_text_in_place_of_a_trace_a_lens_or_a_map_is_refused(call: Any, way_out: str):
+    with pytest.raises(bl.InputError, match=way_out):
+        call("the cat sat")
+
+
 def state(view: Any) -> dict[str, Any]:
     return {trait.name: getattr(view, trait.name) for trait in TRAITS}
 

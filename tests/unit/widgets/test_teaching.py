@@ -145,6 +145,7 @@ def test_the_command_takes_a_shipped_lesson_by_its_name(lens, embedded_lens, tmp
     assert "no such cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.sampled(1, of="rounding of a page")
 def test_it_says_what_its_rounding_changes_on_any_of_its_texts(lens, tmp_path):
     same = bl.Lens(engine.rounded(lens.borrowed), lens.tokenizer)
 

@@ -75,6 +75,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertlens.measures.rows.WEIGHTS_AT_ONCE", 1 << 16)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("op", IN_TURN)
 def test_a_head_is_answered_between_two_turns(op: str, lens: bl.Lens, hurried: None) -> None:
     trace = traced(lens)

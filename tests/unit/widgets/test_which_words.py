@@ -70,6 +70,7 @@ def works(kind: str, method: str, changed: bool) -> bool:
     return kind != "vector" or changed or method in ("occlusion", "integrated gradients")
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("changed", [False, True], ids=["", "changed"])
 @pytest.mark.parametrize("case", CASES)
@@ -85,6 +86,7 @@ def test_values_are_those_of_the_function(case: str, changed: bool, method: str)
     np.testing.assert_allclose(told(trace, method, **target), expected, rtol=1e-5, atol=5e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("changed", [False, True], ids=["", "changed"])
 def test_a_pairs_similarity_is_of_each_text_alone(changed: bool, method: str) -> None:
