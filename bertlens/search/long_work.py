@@ -10,7 +10,7 @@ from typing import TypeVar
 from ..base.arrays_file import Autosave
 from ..base.atomic import claimed
 from ..base.interrupts import Stop, stoppable
-from ..base.progress import bar, is_watched
+from ..base.progress import bar, is_watched, watched
 from ..errors import BertLensError
 
 Key = TypeVar("Key", bound=Hashable)
@@ -41,11 +41,20 @@ def complete(
             stop = stack.enter_context(stoppable())
         progress_bar = stack.enter_context(bar(len(missing), unit, doing, progress))
         autosave = Autosave(save)
+        ticked = 0.0
+
+        def tick(_doing: str, count: float, _total: float) -> None:
+            """Of work that tells of its batches: the bar moves before the window's end."""
+            nonlocal ticked
+            progress_bar.update(count - ticked)
+            ticked = count
+
         try:
             for start in range(0, len(missing), size):
-                window = missing[start : start + size]
-                answers |= zip(window, work(window), strict=True)
-                progress_bar.update(len(window))
+                window, ticked = missing[start : start + size], 0.0
+                with watched(tick):
+                    answers |= zip(window, work(window), strict=True)
+                progress_bar.update(len(window) - ticked)
                 if path is not None:
                     autosave()
         except KeyboardInterrupt:

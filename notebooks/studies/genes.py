@@ -20,7 +20,7 @@ from bertlens.measures import gates, geometry
 from bertlens.trace.trace import Trace
 from bertlens.training.sars_cov_2.variant_card import near
 
-from .finding import Count, Finding
+from .finding import Count, Finding, counted
 from .texts import data_folder
 
 PER_VARIANT = 4
@@ -59,6 +59,7 @@ def variants(lens: Lens) -> list[str]:
 class Genes:
     """Counts over `samples`; `examples` are one sequence of each variant, `counted` the first two of each."""
 
+    @counted
     def __init__(self, lens: Lens, seed: int = 0) -> None:
         self.variants = variants(lens)
         rows, self.source = samples(lens, seed)

@@ -148,7 +148,7 @@ def test_08_the_sharpest_head_matters_in_agreement_templates_only():
     in_natural = any(high < 0 for _, high in natural.values())
     in_others = any(high < 0 for task in ("pronoun", "negation") for _, high in templates[task])
     assert in_agreement == ("is missed **in the agreement templates**" in said)
-    assert in_natural != ("In natural sentences with the same two words it is not shown to be" in said)
+    assert in_natural != ("and in natural sentences not shown to be" in said)
     assert in_others != ("does not outlast these templates" in said)
     assert (in_agreement and not in_natural) == ('"in the agreement templates, not shown in natural sentences"' in said)
     assert (in_agreement and in_natural and in_others) == (
@@ -162,15 +162,11 @@ def test_08_five_heads_together_cost_less_in_agreement_templates_only():
     templates = {task: [bounds(together_less_alone(rows, FIVE[task])) for rows in draws(task)] for task in FIVE}
     low, high = bounds(together_less_alone(MASKED.NATURAL["agreement"], FIVE["agreement"]))
     less = {task: all(low > 0 for low, _ in found) for task, found in templates.items()}
-    assert less["agreement"] == ("**in the agreement templates** together they cost less than one by one" in said)
-    assert (less["pronoun"] and less["negation"]) != ("the other two tasks it depends on the templates" in said)
+    assert less["agreement"] == ("**In the agreement templates** all five together cost less than one by one" in said)
+    assert (less["pronoun"] and less["negation"] and low > 0) != ("Elsewhere that depends on the sentences" in said)
     assert (all(less.values()) and low > 0) == ("together they cost **less** than one by one" in said)
-    assert (low <= 0) == ("in others than these it is not shown" in said)
     more = [high < 0, *(high < 0 for found in templates.values() for _, high in found)]
-    assert any(more) != ("nowhere do the five together cost *more*" in said)
-    assert any(more) != ("together do not cost more than one by one" in said)
-    missed = bounds(change(MASKED.NATURAL["agreement"], FIVE["agreement"]))[1] < 0
-    assert missed == ("five that the agreement templates chose are missed in natural sentences" in said)
+    assert any(more) != ("Nowhere do they cost *more*" in said)
 
 
 @pytest.mark.long

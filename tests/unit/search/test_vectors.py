@@ -136,6 +136,13 @@ def test_equal_texts_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(encodes.texts) == sorted(set(TEXTS))
 
 
+def test_the_bar_moves_with_every_batch_and_not_only_when_a_window_is_done() -> None:
+    counts: list[float] = []
+    with progress.watched(lambda _doing, count, _total: counts.append(count)):
+        encoded(plain(), ["One.", "Two words.", "And three words."], None, batch_size=1)
+    assert sorted(set(counts)) == [0, 1, 2, 3] and counts == sorted(counts)
+
+
 @pytest.mark.parametrize(
     ("name", "int8"), [("pooled", False), ("late", False), ("late", True), ("pooled", True), ("sparse", False)]
 )
