@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # at the end: a file is as long as the lines that it runs
     lines: Counter[Path] = Counter()
     for item in items:
-        code = getattr(item, "function", None)
+        code = None if item.get_closest_marker("long") else getattr(item, "function", None)
         lines[item.path] += len(inspect.getsourcelines(code)[0]) if code else 0
     items.sort(key=lambda item: (False, 0) if needs_jupyter(item) else (True, -lines[item.path]))
 

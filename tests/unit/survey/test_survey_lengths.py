@@ -26,8 +26,6 @@ from bertlens.widgets.panels.corpus_panel import CorpusPanel
 from unit import survey_naive as naive
 from unit import tiny
 
-pytestmark = pytest.mark.sampled(8, of="lengths")  # each counts a survey of its own
-
 
 @pytest.fixture(scope="module")
 def small() -> Lens:
@@ -90,6 +88,7 @@ def test_one_more_text_lies_within_a_t_table_s_width() -> None:
     assert np.isnan(prediction_width(7))
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 @pytest.mark.parametrize("by", ["weight", "norm"])
 def test_a_text_among_those_of_its_length_equals_brute_force(small: Lens, by: str) -> None:
     """Each text of the corpus is looked at alone, and kept or not by its own length."""
@@ -153,6 +152,7 @@ def test_a_text_of_the_corpus_many_times_over_is_not_unusual(small: Lens) -> Non
     assert found.texts == 12 and not found.unusual.any() and np.isnan(found.z).all()
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 def test_the_table_counts_the_entropies_once(small: Lens) -> None:
     stats = survey(small, texts(100, most=12))
     trace = small.trace("the unbelievable cats sat on the mat")
@@ -233,6 +233,7 @@ def alone(small: Lens, corpus: list[Any]) -> list[tuple[int, np.ndarray]]:
     return [(trace.n_tokens, values_of(trace).astype(np.float32)) for trace in traces]
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 def test_ranks_are_exact_while_values_are_kept(small: Lens) -> None:
     corpus = texts(60, seed=2, most=14)
     trace = small.trace("the unbelievable mat was warm")
@@ -242,6 +243,7 @@ def test_ranks_are_exact_while_values_are_kept(small: Lens) -> None:
     assert (found.lower[0] == found.lower[1]).all() and (found.lower[0] == lower).all()
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 @pytest.mark.usefixtures("few_kept")
 def test_ranks_of_many_are_intervals_that_hold(small: Lens) -> None:
     """As narrow as the bins allow, around the truth, and nothing within a bin is made up."""
@@ -266,6 +268,7 @@ def test_ranks_of_many_are_intervals_that_hold(small: Lens) -> None:
         assert found.texts == len(values)
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 @pytest.mark.usefixtures("few_kept")
 def test_sums_in_any_order_across_the_limit_of_what_is_kept(small: Lens, tmp_path: Path) -> None:
     corpus = texts(60, seed=4, least=3, most=9)
@@ -293,6 +296,7 @@ def test_sums_in_any_order_across_the_limit_of_what_is_kept(small: Lens, tmp_pat
 # Gates
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 def test_gates_are_counted_by_length(small: Lens) -> None:
     corpus = texts(50, seed=5)
     stats, traces = survey(small, corpus), [trace_of(small, item) for item in corpus]
@@ -315,6 +319,7 @@ def test_gates_are_counted_by_length(small: Lens) -> None:
 # What the page gets
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 def test_the_page_gets_the_texts_of_this_length(small: Lens) -> None:
     corpus = texts(120, seed=6, most=14)
     stats = survey(small, corpus)
@@ -427,6 +432,7 @@ def nine_of_ten(counts: list[int]) -> int:
     return next(k for k in range(max(counts) + 1) if sum(count <= k for count in counts) >= 0.9 * len(counts))
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 @pytest.mark.parametrize("by", ["weight", pytest.param("norm", marks=pytest.mark.long)])
 def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
     corpus = texts(110, seed=8, most=14)
@@ -481,6 +487,7 @@ def test_texts_of_the_length_have_as_many_flags_as_is_said(embedded_lens: Lens) 
     assert 0.8 < (found <= most).mean() < 0.97
 
 
+@pytest.mark.sampled(3, of="surveys of lengths")
 @pytest.mark.usefixtures("few_kept")
 def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
     """Four texts of a bin with more than six stand for all of it; the interval is that of all."""
