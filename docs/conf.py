@@ -91,11 +91,17 @@ def _as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines[:] = text
 
 
-# Sphinx asks each page that it found for its text, which a browser refuses of a folder: here it is already.
+# Sphinx asks each page that it found for its text, which a browser refuses of a folder: here a script has it.
 EXCERPTS = """\
 Search.htmlToText = (text) => text;
-const TEXTS = %s;
-window.fetch = (address) => Promise.resolve({ text: () => TEXTS[address.replace(/^[.]\\/|[.]html$/g, "")] ?? "–" });
+const TEXTS = {};
+window.fetch = (address) => new Promise((resolve) => {
+  const name = address.replace(/^[.]\\/|[.]html$/g, "");
+  const script = document.createElement("script");
+  script.onload = script.onerror = () => resolve({ text: () => TEXTS[name] ?? "–" });
+  script.src = `_static/excerpts/${name}.js`;
+  document.head.append(script);
+});
 """
 
 
@@ -114,8 +120,12 @@ def _plain_texts(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.name != "html":
         return
     pages = {name: app.env.get_doctree(name) for name in sorted(app.env.found_docs)}
-    texts = {name: " ".join(page.astext().split()) for name, page in pages.items()}
-    (Path(app.outdir) / "_static" / "excerpts.js").write_text(EXCERPTS % json.dumps(texts), encoding="utf-8")
+    static = Path(app.outdir) / "_static"
+    (static / "excerpts.js").write_text(EXCERPTS, encoding="utf-8")
+    for name, page in pages.items():
+        (static / "excerpts" / name).parent.mkdir(parents=True, exist_ok=True)
+        text = f"TEXTS[{json.dumps(name)}] = {json.dumps(' '.join(page.astext().split()))};\n"
+        (static / "excerpts" / f"{name}.js").write_text(text, encoding="utf-8")
     lines = ["# bertlens", "", f"> {next(pages['index'].findall(nodes.paragraph)).astext()}", ""]
     for name, page in pages.items():
         first = next((" ".join(one.astext().split()) for one in page.findall(nodes.paragraph)), "")
