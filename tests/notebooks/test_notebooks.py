@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import nbclient
 import nbformat
 import pytest
 
@@ -26,7 +25,7 @@ def beside(name: str) -> Any:
     return module
 
 
-SENTENCES, CHECKING = beside("sentences"), beside("checking")
+SENTENCES, CHECKING, SILENCE = beside("sentences"), beside("checking"), beside("silence")
 SETS: dict[str, list[tuple[str, str]]] = SENTENCES.SETS | SENTENCES.DRAWN
 
 
@@ -41,7 +40,7 @@ WITH_TEXTS = [path for path in NOTEBOOKS if parameters(nbformat.read(path, as_ve
 
 
 def run(path: Path, folder: Path, data: str, texts: list[tuple[str, str]] | None = None) -> Any:
-    """The notebook, executed; raises CellExecutionError with the cell and its traceback. data "": without test data."""
+    """Who executed the notebook; raises CellExecutionError with the cell and its traceback. data "": no test data."""
     notebook = nbformat.read(path, as_version=4)
     if texts is not None:
         at = parameters(notebook)
@@ -49,22 +48,34 @@ def run(path: Path, folder: Path, data: str, texts: list[tuple[str, str]] | None
         notebook.cells.insert(at + 1, nbformat.v4.new_code_cell(f"TEXTS = {texts!r}"))
     notebook = CHECKING.with_checks(notebook, path.stem)
     resources = {"metadata": {"path": folder}}
-    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources)
+    listener = SILENCE.Listener(notebook, timeout=300, kernel_name="python3", resources=resources)
     with pytest.MonkeyPatch.context() as environment:  # the kernel inherits it
         environment.setenv("BERTLENS_DATA", data)
-        client.execute()
-    return notebook
+        listener.execute()
+    return listener
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs(path, tmp_path):
-    """Without test data, as a reader has it."""
-    notebook = run(path, tmp_path, data="")
-    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    """Without test data, as a reader has it: who is never left without a sign for long."""
+    listener = run(path, tmp_path, data="")
+    print(f"{path.stem}: {listener}")
+    assert listener.silent({cell.id for cell in nbformat.read(path, as_version=4).cells}) == {}  # but for the checks'
+    codes = [cell for cell in listener.nb.cells if cell.cell_type == "code"]
     shown = [output for cell in codes for output in cell.outputs if "data" in output]
     # A view, not only a progress bar: our widgets bring their still picture along.
     assert any({"application/vnd.jupyter.widget-view+json", "image/png"} <= set(output.data) for output in shown)
+
+
+def test_a_cell_is_silent_from_one_sign_to_the_next():
+    sources = ["import time", "time.sleep(1)", "print('a'); time.sleep(1); print('b'); time.sleep(0.5)"]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, sources)))
+    listener = SILENCE.Listener(notebook, timeout=60, kernel_name="python3")
+    listener.execute()
+    [_, slept, spoke] = [cell.id for cell in notebook.cells]
+    assert 0.9 < listener.silence[slept] == listener.seconds[slept] < 1.5
+    assert 0.7 < listener.silence[spoke] < 1.3 < listener.seconds[spoke] < 2
 
 
 @pytest.mark.data
