@@ -136,6 +136,7 @@ def one_large_state(model: Any) -> None:
     model.embeddings.LayerNorm.weight[7] = 40
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("change", [None, larger_queries, one_large_state])
 def test_a_page_says_how_far_it_is_on_its_own_text_and_on_typed_ones(change: Any, tmp_path: Path):
     lens = bl.Lens.embedded()

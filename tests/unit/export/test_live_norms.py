@@ -53,6 +53,7 @@ def near(found: Any, own: Any, most: float, scale: float = 1.0) -> None:
     np.testing.assert_allclose(found, own, atol=most * scale, rtol=most)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("run", [0, 1, 2], ids=["typed", "changed", "long"])
 def test_norms_and_their_pictures(said, run):
     trace, answers = said[run]

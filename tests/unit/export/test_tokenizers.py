@@ -389,6 +389,7 @@ def changed(kind: str, file: File, change: Change, **settings: Any) -> Any:
     return tf.PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(file)), **given)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", READ)
 def test_settings_that_a_page_reads_are_read_as_in_python(kind: str, trained: Any, tmp_path: Path):
     file, corpus = trained(kind)

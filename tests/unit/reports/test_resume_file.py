@@ -44,6 +44,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     monkeypatch.setattr(TextNumbers, "add", stops)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("after", [3, 8, 13])
 def test_an_interrupted_report_goes_on_to_the_same_numbers(
     small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
