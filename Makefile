@@ -35,7 +35,7 @@ test: .venv/.test $(BUNDLE)
 	.venv/bin/python tests/run_all.py $(if $(filter no,$(BROWSER)),--no-browser)
 
 test-long: .venv/.test .venv/.docs $(BUNDLE)
-	.venv/bin/python -m pytest -q -s -m "long or sampled or notebook" tests/unit tests/browser tests/notebooks
+	BERTLENS_BUDGETS=1 .venv/bin/python -m pytest -q -s -m "long or sampled or notebook" tests/unit tests/browser tests/notebooks
 
 hosts: .venv/.test
 	$(INSTALL) -e ".[test,hosts]"
