@@ -29,8 +29,8 @@ class _Loading:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in SLOW:
             return None
-        finders = [finder for finder in sys.meta_path if finder is not self]
-        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in finders)), None)
+        finders = [finder.find_spec for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+        spec = next(filter(None, (find(name, path, target) for find in finders)), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
