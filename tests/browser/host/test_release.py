@@ -66,7 +66,7 @@ def test_the_tour_opens_and_answers_a_click(programs, browser, tmp_path):
         notebook.run_all()
         notebook.finished()
         assert Path(notebook.kernel("bl.__file__").strip("'")).is_relative_to(programs.parent)
-        seen = Seen(page, page.locator(".bertlens").first)
+        seen = Seen(page, page.locator(".bertlens").nth(1))
         seen.title("L1·H8")
         seen.thumb(0, 2).click()
         seen.title("L0·H2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 from typing import Any
 
@@ -39,6 +40,24 @@ def test_in_blocks_and_turns_they_are_the_same(kind: str, monkeypatch: pytest.Mo
     assert made[0]["share"] == pytest.approx(fields["share"], abs=1e-6) and made[0]["gap"] < 1e-4
     torch.testing.assert_close(made[1]["values"], arrays["values"], atol=1e-5, rtol=0, equal_nan=True)
     assert not turns.unfinished(trace)  # memory only: nothing else tells whether what is done is kept
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2"])
+def test_a_cell_of_several_tokens_has_the_largest_of_them(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = traced(kind)
+    whole = score_maps.score_maps(trace, 2, 1)[1]["values"]
+    monkeypatch.setattr(score_maps, "MOST_CELLS", 4)
+    fields, arrays = score_maps.score_maps(traced(kind), 2, 1)
+    block = fields["block"]
+    assert block > 1 and arrays["values"].shape[1] <= 4
+    for picture, cells in zip(whole, arrays["values"], strict=True):
+        for row, column in itertools.product(*map(range, cells.shape)):
+            tokens = picture[block * row :][:block, block * column :][:, :block].flatten()
+            seen, cell = tokens[~tokens.isnan()], cells[row, column]
+            if len(seen) == 0:
+                assert cell.isnan()
+            else:  # of two alike but for their sign either
+                assert (seen - cell).abs().min() < 1e-6 and abs(cell.abs() - seen.abs().max()) < 1e-6
 
 
 def test_begun_and_left_they_do_not_keep_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
