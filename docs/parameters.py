@@ -67,6 +67,8 @@ def fields(owner: type) -> dict[str, str]:
 
 def names(described: Any) -> list[str]:
     """Of the parameters of a function or class; a class of Python's own makes some without."""
+    if inspect.isclass(described) and getattr(described.__init__, "__module__", "").startswith("bertlens"):
+        return [*inspect.signature(described.__init__).parameters][1:]  # which a parent's __new__ may hide
     try:
         return [*inspect.signature(described).parameters]
     except (TypeError, ValueError):

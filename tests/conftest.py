@@ -63,13 +63,21 @@ def ctrl_c() -> Iterator[None]:
 
 
 def state(model: Any) -> dict[str, Any]:
-    """What a test may not leave otherwise in a model that others use: weights, by their sums, switches and hooks."""
+    """What a test may not leave otherwise in a model that others use: weights, by their sums, switches and hooks.
+
+    A model that was once asked for attentions has hooks of transformers for good.
+    """
     modules = dict(model.named_modules())
+
+    def hooks(module: Any) -> list[Any]:
+        every = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+        return [hook for hook in every if not getattr(hook, "__module__", "").startswith("transformers.")]
+
     return {
         "weights": {name: zlib.crc32(weights.detach().numpy()) for name, weights in model.state_dict().items()},
         "gradients": {name: weights.requires_grad for name, weights in model.named_parameters()},
         "training": {name: module.training for name, module in modules.items()},
-        "hooks": {name: [*module._forward_hooks, *module._forward_pre_hooks] for name, module in modules.items()},
+        "hooks": {name: hooks(module) for name, module in modules.items()},
     }
 
 

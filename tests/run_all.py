@@ -33,6 +33,7 @@ DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +(\S.*)")  # a line of
 DURATIONS = ROOT / ".bench/durations.txt"
 LEFT_OUT = ROOT / ".bench/left_out.txt"
 SLOWEST = 25
+LONG_NOTEBOOKS = {"11_task"}  # minutes, so not drawn
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=0", "--durations-min=0"]
 # Some more processes than cores, up to four: browsers and kernels are waited for.
@@ -139,7 +140,7 @@ def browser_tests() -> Step:
 
 def notebook_tests(alone: bool) -> Step:
     """The tour and one more, drawn by the commit; `make test-long` runs all. Not alone: in one process."""
-    tour, *others = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    tour, *others = sorted({path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} - LONG_NOTEBOOKS)
     picked = ["-k", " or ".join(["not test_notebook_runs", tour, *sample(others, 1)])]
     spread = [*SPREAD, "load", "--maxschedchunk", "1"] if alone else ["-p", "no:cacheprovider"]  # one writer at a time
     return Step("pytest notebooks", [*PYTEST, *spread, *picked, "tests/notebooks"])
