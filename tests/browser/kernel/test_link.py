@@ -107,10 +107,20 @@ def test_mounting_and_unmounting_leaves_nothing_behind(page_of, pair):
             end();
         }
     }"""
+
+    def settled() -> dict[str, int]:
+        """The counts once the shown view has all its parts: two that agree, half a second apart."""
+        earlier, counts = {}, counters()
+        while counts != earlier:
+            page.wait_for_timeout(500)
+            earlier, counts = counts, counters()
+        return counts
+
+    settled()
     page.evaluate(cycle, 5)
-    before = counters()
+    before = settled()
     page.evaluate(cycle, 50)
-    after = counters()
+    after = settled()
     assert page.evaluate("models[0].listeners()") == base
     one = page.evaluate("document.querySelectorAll('.bertlens *').length")
     assert after["nodes"] - before["nodes"] < one  # less than one view's nodes for fifty views
