@@ -110,7 +110,7 @@ def texts(folder: Path) -> Iterator[Row]:
     (folder / "engine.js").write_text(bundle.text("engine.js"))
     shutil.copy(Path(__file__).with_suffix(".js"), folder)
     scripts = '<script src="engine.js"></script><script type="module" src="live.js"></script>'
-    (folder / "index.html").write_text(f"<!doctype html><title>live</title>{scripts}")
+    (folder / "index.html").write_text(f"<!doctype html><meta charset='utf-8'><title>live</title>{scripts}")
     with served(folder) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
         try:

@@ -52,6 +52,9 @@ LIMITS: dict[str, Limit] = {
 # 7 to 10 s on one core; BERT-base to 24 tokens, MiniLM as far as "carried" goes.
 ALONE_WORK = 2e11
 
+# Of a step of runs, between which a page's other questions are answered: .3 to .5 s on one core.
+STEP_WORK = 2e10
+
 # For the band behind the similarity of two texts: 48 sentences. 2 s on one core; BERT-base, MiniLM eight times over.
 BAND_WORK = 6e10
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.limits import STEP_WORK
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import ANSWERS, LOUDNESS
 from ..errors import ModelError
@@ -113,7 +114,7 @@ def _runs(
     baseline = BaseRun.of(here(), tuple(earlier))
     plain = read(baseline.output)
     readings: list[Any] = []
-    for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1]):
+    for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1], STEP_WORK):
         if readings:
             yield
         readings += [read(output) for output in baseline.outputs(here(), batch)]

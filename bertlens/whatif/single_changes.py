@@ -20,7 +20,7 @@ from ..trace.trace import Trace
 from .before_after import alike, answer_kind, answers_between
 from .effects import NOT_APART, Effect, Refused, place_effects
 from .reruns import check
-from .sweeps import outputs, planned
+from .sweeps import outputs, planned, work
 from .swept_numbers import swept_numbers
 from .targets import Target, target_of
 
@@ -55,12 +55,6 @@ def why_not(trace: Trace) -> str:
             "takes too long whenever a page is saved."
         )
     return ""
-
-
-def work(trace: Trace, runs: float) -> float:
-    """Multiplications of so many runs, about."""
-    width = (trace.head_dim or 0) * trace.n_heads
-    return runs * trace.n_tokens * trace.n_layers * 12 * width**2
 
 
 def single_changes(trace: Trace, target: str | int | None = None, position: int | None = None) -> SingleChanges:

@@ -22,8 +22,7 @@ from ..measures.rows import Here
 from ..trace.trace import Trace
 from .before_after import answer_kind, answers, span_chances
 from .reruns import check
-from .single_changes import work
-from .sweeps import Index, batches
+from .sweeps import Index, batches, work
 from .swept_numbers import SweptNumber, by_metric, swept_numbers
 from .targets import Target, name_of, numbers_at, target_of
 

@@ -7,6 +7,7 @@ that stand in for each other may both have small ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
@@ -147,9 +148,17 @@ def _on_top(trace: Trace, earlier: tuple[Change, ...], changes: Sequence[tuple[I
             yield baseline.output, [(index, output) for (index, _), output in zip(batch, outputs, strict=True)]
 
 
-def batches(trace: Trace, runs: Sequence[T]) -> list[Sequence[T]]:
-    """So many at a time as a batch of this text has rows."""
+def work(trace: Trace, runs: float) -> float:
+    """Multiplications of so many runs, about."""
+    width = (trace.head_dim or 0) * trace.n_heads
+    return runs * trace.n_tokens * trace.n_layers * 12 * width**2
+
+
+def batches(trace: Trace, runs: Sequence[T], most: float = math.inf) -> list[Sequence[T]]:
+    """So many at a time as a batch of this text has rows, with `work` up to `most`: one at least."""
     size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
+    while size > 1 and work(trace, size) > most:
+        size -= 1
     return [runs[at : at + size] for at in range(0, len(runs), size)]
 
 

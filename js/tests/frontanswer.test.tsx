@@ -24,7 +24,7 @@ import { mapCells, mapWords, Strip, timeWords } from "../src/front/strip";
 import { between, curveAt, FrontAnswers, factorOf, type HeadsThatMatter, isExact } from "../src/state/frontanswers";
 import type { Overview } from "../src/state/overview";
 import { createView, type View, ViewContext } from "../src/state/view";
-import { bench, hello, overviewOf, pack, settled, TOKENS, totals } from "./fake";
+import { bench, headAnswer, hello, overviewOf, pack, settled, TOKENS, totals } from "./fake";
 
 const FACTORS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
 
@@ -311,8 +311,8 @@ const show = (view: View, parts: ComponentChildren, element: Element) =>
   );
 
 /** The front on a kernel that answers what it is asked. */
-async function front(changes: object[] = [], answers: object | null = ANSWERS, more: object = {}) {
-  const b = bench(overviewOf(TOKENS, { layer: 1, head: 2, offers: {}, answers, changes, ...more }));
+async function front(changes: object[] = [], answers: object | null = ANSWERS, more: object = {}, tokens = TOKENS) {
+  const b = bench(overviewOf(tokens, { layer: 1, head: 2, offers: {}, answers, changes, ...more }));
   await hello(b);
   const view = createView(b.store, signal(false));
   view.synced.put({ view: "" });
@@ -379,6 +379,39 @@ describe("the front", () => {
     expect(it.text("claim")).toMatch(/Without it, dog falls from 0\.60 to 0\.20\.$/);
     expect(it.text("answer")).toContain("lost without this head");
     expect(ops(it)).toContain("heads_that_matter");
+  });
+  it("runs the curve of a long text on request, of each head for itself", async () => {
+    const longer = (count: number) => [...TOKENS, ...Array.from({ length: count - TOKENS.length }, () => "cat")];
+    const short = await front([], ANSWERS, {}, longer(192));
+    await short.wait(1200);
+    expect(ops(short)).toContain("loudness");
+    const it = await front([], ANSWERS, {}, longer(193));
+    const button = () =>
+      [...it.element.querySelectorAll("button")].find((one) => /^Run it from/.test(one.textContent!));
+    await it.wait(1200);
+    expect(ops(it)).not.toContain("loudness");
+    expect([it.text("claim").includes("…"), it.text("loudness")]).toEqual([
+      false,
+      "How loud is this head?Run it from silent to twice as loud",
+    ]);
+    expect(button()!.title).toBe("9 runs of 193 tokens: of a text as long as this one they are made on request");
+    button()!.click();
+    await it.wait(200);
+    it.b.take("loudness", { layer: 1, head: 2 }).give(...ofLoudness());
+    await it.wait(50);
+    expect(it.text("claim")).toMatch(/Without it, dog falls from 0\.60 to 0\.20\.$/);
+    expect(it.part("loudness").querySelector("[role=slider]")).not.toBeNull();
+    const count = ops(it).filter((op) => op === "loudness").length;
+    it.view.synced.put({ layer: 0, head: 1 });
+    await it.wait(20);
+    const { fields, buffers } = headAnswer(longer(193), 0, 1);
+    it.b.take("head", { layer: 0, head: 1 }).give(fields, buffers);
+    await it.wait(1200);
+    expect(button()).toBeTruthy();
+    it.view.synced.put({ layer: 1, head: 2 });
+    await it.wait(1200);
+    expect(it.part("loudness").querySelector("[role=slider]")).not.toBeNull();
+    expect(ops(it).filter((op) => op === "loudness").length).toBe(count);
   });
   it("has a bar for every tag of one token, and a word that is pinned is asked about by its own", async () => {
     const rows = [

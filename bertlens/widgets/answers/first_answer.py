@@ -14,6 +14,7 @@ from ...trace.trace import Trace
 from ...whatif import single_changes
 from ...whatif.before_after import answer_kind
 from ...whatif.strongest_heads import first_number, limit, ranking, runs
+from ...whatif.sweeps import work
 from ..records import Answer, Selection
 from ..turns import PATIENCE, ask_again, in_steps
 from .whatif import asked_target, carried_target
@@ -90,7 +91,7 @@ def unrelated(trace: Trace) -> Answer:
         lens: Any = trace.lens
         if not baseline.is_known(lens, ALIKE):
             tokens = sum(len(text.split()) + 4 for text in baseline.TEXTS)  # of pieces and of the template, about
-            if single_changes.work(trace, tokens / trace.n_tokens) > BAND_WORK:
+            if work(trace, tokens / trace.n_tokens) > BAND_WORK:
                 many = f"reading {len(baseline.TEXTS)} unrelated texts takes a while"
                 return {"why_not": f"{many}: bl.similarity(lens, a, b).baseline compares them"}, {}
         numbers = asdict(baseline.baseline(lens, math.nan, ALIKE))

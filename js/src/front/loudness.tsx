@@ -2,7 +2,8 @@
 // runs are here. Let go, one exact run is.
 import { useEffect, useRef } from "preact/hooks";
 import { logOdds } from "../compute/logodds";
-import { headLabel } from "../paint/format";
+import { LOUDNESS } from "../generated/vocabulary";
+import { counted, headLabel } from "../paint/format";
 import { Button } from "../parts/controls";
 import { tokenWord } from "../parts/token";
 import { answersOf } from "../state/effects";
@@ -19,6 +20,7 @@ import {
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
 import { brief, short } from "./claims";
+import { timeWords } from "./strip";
 import { isUnfolded } from "./unfolded";
 
 const LOUDEST = 2;
@@ -77,6 +79,7 @@ export function Loudness() {
   };
   useEffect(() => letGo, [overview.subject, layer, head, isOnScreen]);
   if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-room" />;
+  if (front?.ask) return <OnRequest ask={front.ask} />;
   if (!front || (!front.curve && !front.waits)) return null;
   const { curve, loudness, factor, runFactor } = front;
   const isLive = link.kernel.value && !overview.offers.whatif;
@@ -191,6 +194,25 @@ export function Loudness() {
         <span>as it is</span>
         <span>twice</span>
       </div>
+    </div>
+  );
+}
+
+/** Of a long text the curve is run when it is asked for. */
+function OnRequest({ ask }: { ask: () => void }) {
+  const { overview, shownHead, spent } = useView();
+  const { n_layers, queries } = overview;
+  const runs = ((LOUDNESS.length - 1) * (n_layers - shownHead.layer)) / n_layers; // each from the head's layer on
+  return (
+    <div class="bl-loudness bl-room" data-testid="loudness">
+      <div class="bl-loudness-head">How loud is this head?</div>
+      <Button
+        class="bl-button"
+        title={`${LOUDNESS.length} runs of ${counted(queries.tokens.length)} tokens: of a text as long as this one they are made on request`}
+        onClick={ask}
+      >
+        Run it from silent to twice as loud{timeWords(runs, spent.value)}
+      </Button>
     </div>
   );
 }

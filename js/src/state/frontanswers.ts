@@ -3,6 +3,7 @@
 import { type ComponentChildren, createContext, createElement } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { isSure } from "../compute/logodds";
+import { LIMITS } from "../generated/vocabulary";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { type AnswerRow, type Answers, answersOf, targetOf } from "./effects";
 import type { Overview } from "./overview";
@@ -194,14 +195,22 @@ function useTarget() {
   return useLatest(target, answer.state === "asking").state;
 }
 
-/** The answer at every strength of the head shown. */
-function useLoudness(): Answer<Loudness> {
+/** The answer at every strength of the head shown; `ask` where it is asked for on request: nine runs of a long text keep
+ * a kernel busy while other heads are looked at. */
+function useLoudness(): { answer: Answer<Loudness>; ask: (() => void) | null } {
   const view = useView();
+  const { overview, link, page } = view;
   const { layer, head } = view.shownHead;
+  const { curves } = page.front;
   const target = useTarget();
-  const base = baseKey(view.overview, otherChanges(view.overview, layer, head));
+  const base = baseKey(overview, otherChanges(overview, layer, head));
   const args = target && isAlone(view) ? { layer, head, ...target } : null;
-  return useOnce(LOUDNESS, args, JSON.stringify([base, args, layer, head]), HEAD_PAUSE);
+  const key = JSON.stringify([base, args, layer, head]);
+  const isLong = overview.queries.tokens.length > LIMITS.effects && link.kernel.value;
+  const isOnRequest = args !== null && isLong && !curves.value.includes(key);
+  const answer = useOnce(LOUDNESS, isOnRequest ? null : args, key, HEAD_PAUSE);
+  const isOpen = isOnRequest && answer.state === "asking";
+  return { answer, ask: isOpen ? () => (curves.value = [...curves.value, key]) : null };
 }
 
 /** The heads that matter most to the answer; a slider that moves later changes them not. Of a long text on request. */
@@ -236,6 +245,7 @@ export interface FrontAnswer {
   isDragged: boolean;
   changeCount: number; // other changes of the run than how loud this head is
   waits: boolean;
+  ask: (() => void) | null; // for the curve, of a long text
   refused: string; // why there is no curve
 }
 
@@ -247,7 +257,7 @@ function useFrontAnswer(): FrontAnswer | null {
   const sharesNow = contentOf(now)?.kind === "embedding" ? view.answers.get(SHARES, view.overview, {}) : null;
   const isComing = now.state === "asking" || sharesNow?.state === "asking";
   const { run, state } = useLatest({ answers: contentOf(now), shares: sharesNow }, isComing);
-  const answer = useLoudness();
+  const { answer, ask } = useLoudness();
   const { answers, shares } = state;
   const lead = answers?.rows[0];
   if (!answers || answers.why_not || !lead) return null;
@@ -259,7 +269,7 @@ function useFrontAnswer(): FrontAnswer | null {
   const factor = isDragged ? loudnessOf(view) : runFactor;
   const changeCount = otherChanges(run, layer, head).length;
   const refused = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
-  const waits = !curve && !refused && alone;
+  const waits = !curve && !refused && alone && !ask;
   const score = answers.kind === "embedding" ? 1 - lead.after : lead.after;
   return {
     run,
@@ -274,6 +284,7 @@ function useFrontAnswer(): FrontAnswer | null {
     isDragged,
     changeCount,
     waits,
+    ask,
     refused,
   };
 }

@@ -82,6 +82,19 @@ def test_layers_before_the_head_are_not_computed_again(monkeypatch: pytest.Monke
     np.testing.assert_allclose(turns[-1][1]["values"], whole, atol=1e-6)
 
 
+def test_the_steps_of_a_large_model_have_so_much_work_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = traced("words")
+    whole = answer.loudness(trace, LAYER, HEAD)[1]["values"]
+    assert [len(batch) for batch in sweeps.batches(trace, range(8))] == [8]
+    assert [len(batch) for batch in sweeps.batches(trace, range(8), sweeps.work(trace, 3.5))] == [3, 3, 2]
+    assert [len(batch) for batch in sweeps.batches(trace, range(8), 0)] == [1] * 8
+    monkeypatch.setattr(whatif_loudness, "STEP_WORK", sweeps.work(trace, 2))
+    other = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1])
+    turns = [answer.loudness(other, LAYER, HEAD, patience=0) for _ in range(4)]
+    assert [fields.get("again", False) for fields, _ in turns] == [True, True, True, False]
+    np.testing.assert_allclose(turns[-1][1]["values"], whole, atol=1e-6)
+
+
 def test_of_a_vocabulary_only_what_is_shown_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     trace, references, most = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1]), [], []
 
