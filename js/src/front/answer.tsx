@@ -11,6 +11,7 @@ import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
 import { answerBars, type Bar, barRows, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
 import { brief, short } from "./claims";
+import { widthOf } from "./sentence/lettering";
 
 const TITLES: Record<string, string> = {
   words: "The model’s guesses",
@@ -173,6 +174,12 @@ function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
   const { name, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
   const label = kind === "similarity" ? "both texts" : isLone(front.answers) ? "score" : name;
+  const box = useRef<HTMLSpanElement>(null);
+  useLayoutEffect(() => {
+    if (!lead || !box.current) return;
+    const ems = widthOf(box.current.textContent!, getComputedStyle(box.current).fontFamily);
+    box.current.style.setProperty("--ems", `${ems}`); // so wide it is, in its own size
+  }, [lead, label]);
   const isOurs = kind === "similarity" || isLone(front.answers); // the name is no word of the model's
   const hides = kind === "embedding" && !markers;
   const act = () => (hides ? add(view, toToken(view, pieces)[0]!.asked) : ask(view, front, bar));
@@ -197,7 +204,9 @@ function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
       title={title}
       onClick={act}
     >
-      <span class="bl-answer-name">{isOurs || markers ? label : <Token text={label} />}</span>{" "}
+      <span ref={box} class="bl-answer-name">
+        {isOurs || markers ? label : <Token text={label} />}
+      </span>{" "}
       <span class="bl-answer-number bl-number">{short(now)}</span>{" "}
       <span class="bl-answer-track">
         {unrelated && <span class="bl-unrelated" style={stretchStyle(unrelated.low, unrelated.high)} />}

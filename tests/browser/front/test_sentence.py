@@ -143,3 +143,31 @@ def test_arabic_runs_from_the_right(show: Callable[..., Seen], language_model: b
 def boxes(seen: Seen) -> list[dict[str, Any]]:
     words = seen.part("sentence").locator(".bl-textword")
     return list(words.evaluate_all("all => all.map((one) => one.getBoundingClientRect().toJSON())"))
+
+
+def test_of_a_long_text_the_curve_of_a_head_waits_for_a_click(
+    show: Callable[..., Seen], language_model: bl.Lens
+) -> None:
+    """And says then what the model's run without the head says."""
+    trace = language_model.trace(f"{MASKED} " + " ".join([LONG] * 3))
+    assert trace.n_tokens > 192
+    seen = show(trace.explore(**CELL), folded=True)
+    run = seen.part("loudness").get_by_role("button", name="Run it from silent to twice as loud")
+    expect(run).to_be_visible()
+    expect(seen.part("claim")).not_to_contain_text("Without it")
+    run.click()
+    expect(seen.part("loudness").get_by_role("slider")).to_be_visible()
+    first = trace.predictions(k=1).iloc[0]
+    off = trace.rerun(bl.whatif.off(**CELL)).predictions(k=10_000).set_index("token")["probability"]
+    expect(seen.part("loudness")).to_contain_text(f"{off[first['token']]:.2f}")
+
+
+def test_the_first_answer_stands_whole(show: Callable[..., Seen], language_model: bl.Lens) -> None:
+    """Its type is as much smaller as its name is longer, in any font."""
+    trace = language_model.trace("She is a [MASK] scientist.")
+    seen = show(trace.explore(**CELL), folded=True)
+    name = seen.part("answer").locator(".bl-lead .bl-answer-name")
+    expect(name).to_contain_text(str(trace.predictions(k=1)["token"][0]))
+    for width in (480, 1400):
+        seen.page.set_viewport_size({"width": width, "height": 900})
+        assert name.evaluate("it => it.scrollWidth <= it.clientWidth")

@@ -20,7 +20,7 @@ const TRACKING = -0.012; // em, as in sentence.css
 const MARGIN = 10; // of a chip
 
 /** The width of a text set 1 px high. */
-function widthOf(text: string, family: string): number {
+export function widthOf(text: string, family: string): number {
   const canvas = document.createElement("canvas").getContext("2d");
   if (!canvas) return textWidth(text, 0.8);
   canvas.font = `100px ${family}`;
