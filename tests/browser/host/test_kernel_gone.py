@@ -30,7 +30,8 @@ def test_saved_notebook_without_its_kernel(notebook, browser, jupyter):
     again.write_text(notebook.path.read_text())
     context, page, log = watched(browser, jupyter.url, viewport={"width": 1200, "height": 900})
     jupyter.open(page, log, again)
-    expect(page.locator(".jp-OutputArea-output").first).to_contain_text("model not found", timeout=PATIENCE)
+    gone = page.locator(".jp-OutputArea-output", has_text="model not found")  # beside the blank line of "loading torch"
+    expect(gone).to_be_visible(timeout=PATIENCE)
     assert page.locator(".bertlens, .jp-OutputArea-output script").count() == 0
     context.close()
     jupyter.end_kernels({again.name})
