@@ -394,7 +394,7 @@ describe("the front", () => {
       false,
       "How loud is this head?Run it from silent to twice as loud",
     ]);
-    expect(button()!.title).toBe("9 runs of 193 tokens: of a text as long as this one they are made on request");
+    expect(button()!.title).toBe("9 runs of 193 tokens");
     button()!.click();
     await it.wait(200);
     it.b.take("loudness", { layer: 1, head: 2 }).give(...ofLoudness());

@@ -208,7 +208,7 @@ function OnRequest({ ask }: { ask: () => void }) {
       <div class="bl-loudness-head">How loud is this head?</div>
       <Button
         class="bl-button"
-        title={`${LOUDNESS.length} runs of ${counted(queries.tokens.length)} tokens: of a text as long as this one they are made on request`}
+        title={`${LOUDNESS.length} runs of ${counted(queries.tokens.length)} tokens`}
         onClick={ask}
       >
         Run it from silent to twice as loud{timeWords(runs, spent.value)}
