@@ -236,6 +236,7 @@ def test_everything_that_acts_has_a_name_and_a_size(show, pair, mode):
 
 def test_canvases_are_named_or_hidden_from_readers(show, pair):
     seen = show(pair.explore(layer=1, head=8))
+    seen.settled()
     bare = seen.root.locator("canvas").evaluate_all(
         "all => all.filter(c => !c.ariaLabel && c.ariaHidden !== 'true' && !c.closest('[role=grid], button')).length"
     )
@@ -336,6 +337,7 @@ def test_pinned_score_in_words_is_not_made_up(show, embedded_lens):
     """A merged word has a weight, but no score of its own."""
     trace = embedded_lens.trace("unaffable splendour")
     seen = show(trace.explore(layer=1, head=8, units="words", view="table"))
+    seen.settled()
     assert seen.part("table").get_by_role("columnheader").all_inner_texts() == ["query", "key", "α"]
 
 

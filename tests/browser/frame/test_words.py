@@ -100,7 +100,7 @@ def test_a_difference_that_is_nothing_draws_no_bars(show):
     assert off < 1e-6
     seen = show(trace.explore(layer=1, head=2, query=3, measure="difference"))
     rows = seen.part("row-list").locator(".bl-bar")
-    assert rows.count() == 1  # the others are told together
+    expect(rows).to_have_count(1)  # the others are told together
     assert set(rows.locator(".bl-number").all_inner_texts()) == {"0.000"}
     read = "all => all.map(one => one.style.getPropertyValue('--part'))"
     assert set(rows.locator(".bl-bar-track > span").evaluate_all(read)) == {"0%"}

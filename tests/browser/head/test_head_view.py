@@ -99,6 +99,7 @@ def test_several_heads_overlaid(show, pair):
 
 def test_twelve_heads_differ_in_colour_and_dash(show, pair):
     seen = show(bl.HeadView(pair, **LINES, heads=list(range(12))))
+    seen.settled()
     looks = seen.chips().evaluate_all(
         """all => all.map(chip => chip.querySelector("line"))
             .map(line => line.getAttribute("stroke") + line.getAttribute("stroke-dasharray"))"""

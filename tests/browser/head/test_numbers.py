@@ -155,13 +155,9 @@ def test_head_list_and_tooltip(show, pair, eager):
 
 def test_table_prints_scores_and_weights(show, pair, eager):
     seen = show(pair.explore(layer=LAYER, head=HEAD, query=QUERY, view="table"))
-    rows = (
-        seen.part("table")
-        .locator("tbody tr")
-        .evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
-    )
-    assert len(rows) == 21
-    for _, key, score, weight in rows:
+    rows = seen.part("table").locator("tbody tr")
+    expect(rows).to_have_count(21)
+    for _, key, score, weight in rows.evaluate_all("all => all.map(row => [...row.cells].map(one => one.textContent))"):
         j = int(key.split()[-1])
         digits(score, eager.scores(LAYER, HEAD)[QUERY, j], 3)
         digits(weight, eager.attention[LAYER][HEAD, QUERY, j], 3)

@@ -48,6 +48,7 @@ def test_open_at_once_without_a_plus(show, pair):
 
 def test_columns(show, pair):
     seen = show(bl.NeuronView(pair, **START))
+    seen.settled()
     heads = [text.replace("\n", " ") for text in seen.part("neurons").locator(".bl-th").all_inner_texts()]
     assert heads == ["key token", "k key vector", "q × k elementwise", "q·k ÷ √32 score", "α softmax"]
     for name in ("^Query vector of sat, 32 neurons", "^Key vectors, 10 keys by 32", "^Products of query and keys, 10"):
