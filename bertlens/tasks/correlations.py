@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +12,15 @@ from ..measures.ranks import ranks, spearman
 from ..survey.intervals import LEVEL, NONE, freedom, student
 from .scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored
 
+ROUNDING = 1e-6  # of float32 answers, relative to the largest: a smaller range is no difference
 SKEWED = 2.0  # skewness of guesses or labels from which Pearson's correlation hangs on a few of them
+
+
+def levelled(records: Sequence[np.ndarray]) -> np.ndarray:
+    """(n,) guesses; all equal where only rounding tells them apart, so that nothing ranks it."""
+    guesses = np.array(records)
+    is_level = np.ptp(guesses) <= ROUNDING * np.abs(guesses).max()
+    return np.full_like(guesses, guesses[0]) if is_level else guesses
 
 
 def pearson(a: np.ndarray, b: np.ndarray) -> float:

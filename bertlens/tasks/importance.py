@@ -84,7 +84,9 @@ class Heads:
         half, with the range of the three as low and high. Else low, high: its 95 % interval. points: at most so many
         numbers of heads, from none to all. attrs: "least" has for each order the fewest heads left, among these points,
         with which and with more than which 95 % of the accuracy is kept.
-        Raises InputError for another order, fewer than 3 points, and "effect" where heads were left out.
+        A correlation is NaN where all answers are alike but for rounding.
+        Raises InputError for another order, fewer than 3 points, "effect" where heads were left out, and where all
+        answers of the whole model are alike.
         """
         return _pruned(self, points, orders)
 
@@ -288,6 +290,8 @@ def _pruned(importance: Heads, points: int, orders: tuple[str, ...]) -> pd.DataF
             ends = (qualities.min(), qualities.max()) if name == "random" else found_at[0][at][1]
             rows.append((name, k, n - k, float(qualities.mean()), *map(float, ends)))
         means = values.mean(0)
+        if np.isnan(means[0]):
+            raise InputError(f"the model answers all {len(texts)} texts of this half alike: no correlation to keep")
         sizes_above = [k for at, k in enumerate(sizes) if (means[: at + 1] >= KEPT * means[0] - ROUNDING).all()]
         fewest[name] = n - max(sizes_above, default=0)
     table = pd.DataFrame(rows, columns=["order", "off", "left", importance.task.kind.quality, "low", "high"])

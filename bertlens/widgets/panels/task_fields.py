@@ -10,6 +10,7 @@ import numpy as np
 from ...base.dataframes import pd
 from ...errors import BertLensError
 from ...tasks import Against, Errors, Heads, Task, Turned
+from ...tasks.importance import listed, signed
 from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
 from ..records import Answer
@@ -113,7 +114,7 @@ def _pruning(table: pd.DataFrame) -> dict[str, Any]:
     return {
         "said": pruning_said(table),
         "quality": quality,
-        "rows": records(table.rename(columns={quality: "value"}), CURVE),
+        "rows": records(table[table[quality].notna()].rename(columns={quality: "value"}), CURVE),
     }
 
 
@@ -124,12 +125,17 @@ def quality_of(table: pd.DataFrame) -> str:
 
 def pruning_said(table: pd.DataFrame) -> str:
     """How many heads are needed, in a sentence."""
-    n, fewest = int(table["off"].max()), table.attrs["least"]
+    name = quality_of(table)
+    n, fewest, whole = int(table["off"].max()), table.attrs["least"], float(table[name].iloc[0])
+    unread = list(map(str, sorted(set(table["off"][table[name].isna()]))))
+    gap = f" With {listed(unread)} heads off all answers of an order are alike: no correlation." if unread else ""
+    if whole <= 0:
+        return f"With all {n} heads {QUALITIES[name]} is {signed(whole, '.2f')}: there is nothing to keep.{gap}"
     sentence = (
-        f"{fewest['estimate']} of {n} heads keep 95 % of {QUALITIES[quality_of(table)]} where those with the smallest "
+        f"{fewest['estimate']} of {n} heads keep 95 % of {QUALITIES[name]} where those with the smallest "
         "estimates are switched off first"
     )
-    return f"{sentence}; {fewest['random']} where they are taken at random (mean of 3 orders)."
+    return f"{sentence}; {fewest['random']} where they are taken at random (mean of 3 orders).{gap}"
 
 
 def _errors(found: Errors) -> dict[str, Any]:

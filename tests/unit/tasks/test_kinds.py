@@ -514,7 +514,35 @@ def test_every_kind_has_a_view_whose_sentences_are_of_it(tasks, name):
     assert told["opened"] == 3
     worst = [row for row in task.table.sort_values("loss", ascending=False, kind="stable")["row"][:10] if row != 3]
     assert [other.shown_by["row"] for other in page.others] == worst
-    told = TOLD["pruning"](task.heads(2).pruning(3))
+    curve = task.heads(2).pruning(3)
+    told = TOLD["pruning"](curve)
     quality = "Spearman’s correlation" if task.kind.quality == "Spearman" else "the accuracy"
-    assert told["quality"] == task.kind.quality and f"keep 95 % of {quality} where" in told["said"]
-    assert all(np.isfinite(one["value"]) for one in told["rows"])
+    assert told["quality"] == task.kind.quality
+    values = curve[task.kind.quality]
+    least = f"keep 95 % of {quality} where"
+    wanted = least if values[0] > 0 else f"{quality} is −{abs(values[0]):.2f}: there is nothing to keep."
+    assert wanted in told["said"] and all(np.isfinite(one["value"]) for one in told["rows"])
+    gap = "With 12 heads off all answers of an order are alike: no correlation."
+    assert (gap in told["said"]) == values.isna().any() == (len(told["rows"]) < len(curve))
+
+
+def test_rounding_is_not_ranked(tasks):
+    labels = np.arange(40.0)
+    noise = 0.25 + 1e-9 * np.random.default_rng(0).permutation(40)
+    for kind in (tasks["score"].kind, tasks["number"].kind):
+        assert np.isnan(kind.of_quality(list(noise), labels)[0])
+        assert kind.metrics(list(noise), labels)["value"][:2].isna().all()
+        assert kind.of_quality(list(noise - 0.25), labels)[0] == pytest.approx(st.spearmanr(noise, labels)[0])
+    curve = tasks["score"].heads(2).pruning(3)  # without heads a cross-encoder reads [CLS] alone
+    assert curve["Spearman"].isna().tolist() == [False, False, True] * 2
+
+
+def test_a_curve_of_a_model_that_answers_all_alike_is_refused():
+    lens = cross_encoder()
+    with torch.no_grad():
+        for name, weights in lens.model.named_parameters():
+            if "classifier" in name:
+                weights.zero_()
+    heads = bl.task(lens, scored_pairs(60), progress=False).heads(2)
+    with pytest.raises(InputError, match="answers all 30 texts of this half alike: no correlation to keep"):
+        heads.pruning(3)
