@@ -34,6 +34,7 @@ _SIDE, _COMPARED_SIDE = 480, 300  # pixels of a matrix, about: alone, and beside
 _LEAST_WIDTH = 560  # for the caption
 _LONGEST = 24  # characters of a label
 _SHADES = 34  # of the maps: steps of 3 %, half the bytes of all 255
+_COLOURS = 128  # of a picture: beyond, each is some pixels of edges
 
 
 def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> bytes:
@@ -150,12 +151,12 @@ def _pooled(maps: np.ndarray, most: int) -> np.ndarray:
 
 
 def _few_colors(page: Image.Image) -> Image.Image:
-    """The picture with its 256 commonest colours, a third of the bytes; the edges of letters to the nearest."""
+    """The picture with its 128 commonest colours, a third of the bytes; the edges of letters to the nearest."""
     pixels = np.asarray(page).astype(np.int32)
     codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
     shades = sorted((rgb, count) for count, rgb in page.getcolors(codes.size) or ())
     rgb, counts = (np.array(column) for column in zip(*shades, strict=True))
-    palette = rgb[np.argsort(-counts, kind="stable")[:256]]
+    palette = rgb[np.argsort(-counts, kind="stable")[:_COLOURS]]
     nearest = np.empty(1 << 24, np.uint8)  # by code; of its pages only those of colours that there are
     nearest[rgb @ (1 << 16, 1 << 8, 1)] = ((rgb[:, None] - palette) ** 2).sum(-1).argmin(1)
     image = Image.fromarray(nearest[codes], "P")
