@@ -6,11 +6,14 @@ from ..errors import ModelError
 from .trace import Trace
 
 
-def check_rerun(trace: Trace) -> None:
-    """Raises ModelError where a trace cannot be run again: no model, or other weights than it was made with."""
+def check_rerun(trace: Trace, whole: bool = False) -> None:
+    """Raises ModelError where a trace cannot be run again: no model, or other weights than it was made with.
+
+    whole: as of `Model.change`.
+    """
     if trace.model is None:
         raise ModelError("this trace was made from attention weights, which no model runs: trace a text with a Lens")
-    trace.check_unchanged()
+    trace.check_unchanged(whole=whole)
 
 
 def check_changeable(trace: Trace) -> None:

@@ -24,8 +24,7 @@ from ..trace.trace import Trace
 
 def rerun(trace: Trace, *changes: Change) -> Trace:
     """The run with these changes, in their order. Raises like `Trace.rerun`."""
-    check(trace, changes)
-    trace.check_unchanged(whole=True)
+    check(trace, changes, whole=True)
     model = trace.borrowed
     run_changes = (*trace.changes, *map(_with_vectors, changes))
     inputs = trace.inputs()
@@ -43,9 +42,12 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
     )
 
 
-def check(trace: Trace, changes: Sequence[Any]) -> None:
-    """Raises the error that running a trace again with these changes would raise, but for what only the pass knows."""
-    check_rerun(trace)
+def check(trace: Trace, changes: Sequence[Any], whole: bool = False) -> None:
+    """Raises the error that running a trace again with these changes would raise, but for what only the pass knows.
+
+    whole: as of `check_rerun`.
+    """
+    check_rerun(trace, whole)
     check_precision(trace.device)
     for change in changes:
         if not isinstance(change, Change):

@@ -19,7 +19,8 @@ from torch import nn
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
 from bertlens.measures import norms
-from bertlens.model.fingerprint import difference
+from bertlens.model.borrowed import checked_once
+from bertlens.model.fingerprint import Fingerprint, difference
 from bertlens.tasks.resume_folder import identity
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
@@ -227,6 +228,26 @@ def test_a_measure_notices_another_adapter_before_it_computes() -> None:
         norms.transformed_norm(trace, 1)
     lens.model.set_adapter("a")
     torch.testing.assert_close(norms.transformed_norm(trace, 1), before)
+
+
+def test_one_question_compares_a_model_once_whatever_texts_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    lens, looks = bert(), []
+    texts = [lens.trace(TEXT), lens.trace("the dog sat"), lens.trace("it was tired")]
+    holds = Fingerprint.holds
+    monkeypatch.setattr(Fingerprint, "holds", lambda own, module: looks.append(module) or holds(own, module))
+    with checked_once():
+        for text in texts:
+            text.check_unchanged()
+            text.check_unchanged(lens.borrowed.layer(0)[1])
+    assert looks == [lens.borrowed.whole]
+    with checked_once():
+        texts[0].rerun()  # compares every value, which is more
+        texts[1].check_unchanged()
+    assert looks == [lens.borrowed.whole]
+    write(output(lens).dense.weight, (0, 0), 5.0)
+    for text in texts:
+        with checked_once(), pytest.raises(ModelError, match="the model has changed since this trace"):
+            text.check_unchanged()
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda trace: pickle.loads(pickle.dumps(trace))])
