@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from .base.locks import locked
 from .base.paths import as_path
 from .base.registered import registered
-from .errors import InputError, ModelError, check_batch
+from .errors import InputError, ModelError, check_batch, excerpt
 from .model import loading, offline_model
 from .model.borrowed import Model
 from .model.loan import at_rest, check_hooks, shared
@@ -95,11 +95,13 @@ class Lens:
 
         Weights are read from safetensors; pickled weights can run code while they load and are refused unless
         `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
-        Raises InputError for no name, ModelError for what cannot be loaded whole: weights or a tokenizer that are
-        missing, damaged or of another model are named, not replaced. A pooler or task head may be missing; the reports
-        say so, too. What sentence-transformers saved (with a modules.json) is loaded by that package, which must be
-        there. revision: branch, tag or commit on the hub. dtype: of the weights; device: where they go.
+        Raises InputError for no name or revision, ModelError for what cannot be loaded whole: weights or a tokenizer
+        that are missing, damaged or of another model are named, not replaced. A pooler or task head may be missing; the
+        reports say so, too. What sentence-transformers saved (with a modules.json) is loaded by that package, which
+        must be there. revision: branch, tag or commit on the hub. dtype: of the weights; device: where they go.
         """
+        if not isinstance(revision, str | None):
+            raise InputError(f"revision is a branch, tag or commit, as a string, not {excerpt(revision)}")
         if as_path(name, "a model").is_dir():
             name = as_path(name)  # where it is, with "~" as the home
         if is_sentence_encoder(name, revision):

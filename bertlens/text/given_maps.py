@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def named_tokens(
 
     notes: what the report says of them.
     """
-    tokens = list(tokens)
+    tokens = list(tokens) if isinstance(tokens, Iterable) else []
     if not tokens or not all(isinstance(token, str) for token in tokens):
         raise InputError("tokens must be a non-empty list of strings")
     guessed = []

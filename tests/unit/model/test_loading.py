@@ -18,7 +18,7 @@ import torch
 import transformers as tf
 from safetensors.torch import load_file, save_file
 
-from bertlens import Lens, ModelError, cli
+from bertlens import InputError, Lens, ModelError, cli
 from bertlens.measures.predictions import predictions
 from bertlens.model import loading
 from unit import tiny
@@ -182,6 +182,8 @@ def test_a_name_that_nobody_knows_is_one_line(monkeypatch: Any) -> None:
     for name in ("no folder/with a/name", "../nowhere", ""):
         with pytest.raises(ModelError, match="there is no folder"):
             Lens.from_pretrained(name or "///nowhere")
+    with pytest.raises(InputError, match="revision is a branch, tag or commit, as a string, not 5"):
+        Lens.from_pretrained("no/such", revision=5)
 
 
 def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: Any) -> None:

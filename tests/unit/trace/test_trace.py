@@ -129,6 +129,9 @@ def test_special_tokens_of_given_tokens() -> None:
     assert Trace.from_attentions(maps(), roberta).segments.tolist() == [0, 0, 0, 0, 1, 1]
     single = ["[CLS]", "a", "b", "c", "d", "[SEP]"]
     assert Trace.from_attentions(maps(), single).segments.tolist() == [0] * 6
+    for wrong in (5, [], [1, 2]):
+        with pytest.raises(InputError, match="tokens must be a non-empty list of strings"):
+            Trace.from_attentions(maps(), wrong)
     with pytest.raises(InputError, match="segments has 2 entries for 6 tokens"):
         Trace.from_attentions(maps(), TOKENS, segments=[0, 1])
 
