@@ -4,6 +4,7 @@ import { connect, type Host } from "../src/engine/connect";
 import { STOPPED } from "../src/engine/line";
 import type { ToModel, ToPage } from "../src/engine/serve";
 import { ANOTHER_TEXT } from "../src/generated/phrases";
+import { NEEDS_PYTHON } from "../src/kernel/needs";
 
 /** A Worker that answers what a test has it answer, and says that it is there while it has nothing to do. */
 class Fake {
@@ -73,7 +74,7 @@ test("a model that breaks after it was loaded says so, to what waits and to what
   await vi.advanceTimersByTimeAsync(10);
   Fake.last.onerror!({});
   expect(await waiting).toEqual([{ error: STOPPED, stale: false }]);
-  expect(await ask(ASKED)).toEqual([{ error: STOPPED }]);
+  expect(await ask(ASKED)).toEqual([{ error: STOPPED, stale: false }]);
   expect(await isThere(ask)).toBe(false);
   expect(said.at(-1)).toBe(STOPPED);
   expect(Fake.last.ended).toBe(true);
@@ -113,13 +114,36 @@ test("a model that is gone without a word is missed in seconds, asked or not", a
   expect(await waiting).toEqual([{ error: STOPPED, stale: false }]);
 });
 
+test("what is asked before the model is there waits for it, or for why it cannot be had", async () => {
+  const ask = connect(host());
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await ask({ op: "nothing of a page" })).toEqual([{ error: NEEDS_PYTHON }]);
+  const [first, second] = [ask(ASKED), ask({ ...ASKED, head: 1 })];
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(Fake.last.heard.filter(({ kind }) => kind === "ask")).toEqual([]);
+  Fake.last.says({ kind: "loaded", fast: true });
+  await vi.advanceTimersByTimeAsync(100);
+  Fake.last.says({ kind: "answer", id: 1, answer: { fields: { done: 1 } } });
+  Fake.last.says({ kind: "answer", id: 2, answer: { fields: { done: 2 } } });
+  expect([await first, await second]).toEqual([
+    [{ done: 1 }, []],
+    [{ done: 2 }, []],
+  ]);
+  const other = connect(host());
+  await vi.advanceTimersByTimeAsync(10);
+  const waiting = other(ASKED);
+  Fake.last.says({ kind: "broken", why: "no memory" });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await waiting).toEqual([{ error: "The model cannot be run here: no memory", stale: false }]);
+});
+
 test("weights that do not come are said to every later question too", async () => {
   const ask = connect(host());
   await vi.advanceTimersByTimeAsync(10);
   Fake.last.says({ kind: "wanted", part: 0 });
   await vi.advanceTimersByTimeAsync(10);
   expect(said).toEqual(["The model cannot be run here: no part"]);
-  expect(await ask(ASKED)).toEqual([{ error: "The model cannot be run here: no part" }]);
+  expect(await ask(ASKED)).toEqual([{ error: "The model cannot be run here: no part", stale: false }]);
   expect(await isThere(ask)).toBe(false);
 });
 

@@ -1,6 +1,5 @@
 // What a live page asks its model: what it does not carry.
 import { ANOTHER_TEXT } from "../generated/phrases";
-import { STILL_LOADING } from "../kernel/kernel";
 import { NEEDS_PYTHON } from "../kernel/needs";
 import { openLine, type Source } from "./line";
 import { isAnswered, isShowing } from "./registry";
@@ -27,18 +26,16 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   let turns = 0; // of what is to be shown the last one counts, of what the page carries too
   const answering = async (question: Record<string, unknown>): Promise<Reply> => {
     const { op, trace } = question;
+    const isGesture = isShowing(String(op));
     if (op === "hello") return [{ ...line.state(), page: true, texts: host.texts }];
-    const turn = isShowing(String(op)) ? ++turns : turns;
+    const turn = isGesture ? ++turns : turns;
     if (op === "overview" || op === "trace" || host.carried.texts.some((one) => one.trace === trace)) {
       const reply = await host.answer({ ...question, trace });
       if (!reply[0].error) return reply;
     }
-    const { kernel, why } = line.state();
-    if (why) return [{ error: why }];
-    if (!kernel) return [{ error: STILL_LOADING }];
     if (!isAnswered(String(op))) return [{ error: NEEDS_PYTHON }];
     const { answer, error } = await line.ask(question);
-    if (turn === turns && isShowing(String(op))) line.say();
+    if (turn === turns && isGesture) line.say();
     if (!answer) return [{ error, stale: [ANOTHER, ANOTHER_TEXT].includes(error!) }];
     if (answer.show !== undefined) {
       if (turn !== turns) return [{ error: ANOTHER, stale: true }];

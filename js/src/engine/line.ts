@@ -13,6 +13,7 @@ export interface Source {
 }
 
 const PATIENCE = 3000; // ms for a Worker to say that it is there
+const LOOK = 50; // ms between two looks whether the model is there
 const TICK = 2000; // ms between two looks whether it is there still
 const SILENT = 30; // looks in which it says nothing while it works
 const GONE = 2; // and while it has nothing else to do than to say that it is there
@@ -63,6 +64,7 @@ export interface Reply {
 export interface Line {
   /** kernel: whether the model is there; coming: how far it is; why: it is not. */
   state(): { kernel: boolean; coming: string; why: string };
+  /** Waits for the model, or for why it cannot be had. */
   ask(question: Record<string, unknown>): Promise<Reply>;
   /** What is said of the model again, where a run that takes long was announced. */
   say(): void;
@@ -130,8 +132,10 @@ export function openLine(source: Source, serve: Serve): Line {
     }
     port.postMessage({ kind: "start", carried: source.carried });
   };
-  const ask = (question: Record<string, unknown>) =>
-    new Promise<Reply>((resolve) => {
+  const ask = async (question: Record<string, unknown>) => {
+    while (coming) await new Promise((done) => setTimeout(done, LOOK));
+    if (why) return { error: why };
+    return new Promise<Reply>((resolve) => {
       const id = ++count;
       if (waits.size === 0) {
         works = false; // until it has said that it is there, which it does before it begins
@@ -143,6 +147,7 @@ export function openLine(source: Source, serve: Serve): Line {
       });
       port!.postMessage({ kind: "ask", id, question });
     });
+  };
   const say = () => {
     if (isLong && !why) source.say(note);
     isLong = false;

@@ -4,7 +4,7 @@
 import type { AnyModel } from "@anywidget/types";
 import type { connect, Reply } from "../engine/connect";
 import type { Carried } from "../engine/runs";
-import { NEEDS_MODEL, STILL_LOADING } from "../kernel/kernel";
+import { NEEDS_MODEL } from "../kernel/kernel";
 import { carriedModel, say } from "./carriedmodel";
 import { type Answering, createModel, nameOf, readJson } from "./pagemodel";
 import { type Packed, unpack } from "./unpack";
@@ -81,7 +81,6 @@ class SavedRuns {
   constructor(
     private page: Page,
     private set: (name: string, value: unknown) => void,
-    private hasModel: boolean,
   ) {
     const { overview, text, text_pair } = page.state;
     this.opening = { header: overview.header, data: overview.data as unknown as DataView, text, text_pair };
@@ -115,18 +114,15 @@ class SavedRuns {
     for (const [name, value] of Object.entries(changes)) this.set(name, value);
   }
 
-  /** A text that the page carries is shown at once, with or without the model. */
-  private async bring({ text, text_pair }: Fields): Promise<Reply> {
-    const is = (run: Shown | Text) => run.text === text && run.text_pair === (text_pair ?? "");
-    const match = this.page.others.find(is);
-    return match || is(this.opening) ? this.open(match) : refusal(STILL_LOADING);
-  }
-
   answer = async ({ id: _, trace, ...question }: Fields): Promise<Reply> => {
     const { page } = this;
     const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
-    if (op === "trace" && this.hasModel) return this.bring(question);
+    if (op === "trace") {
+      const is = (run: Shown | Text) => run.text === question.text && run.text_pair === (question.text_pair ?? "");
+      const match = page.others.find(is);
+      if (match || is(this.opening)) return this.open(match);
+    }
     const name = nameOf(question);
     if (page.shown_by === name) return this.open();
     const opens = page.others.find(({ shown_by }) => shown_by === name);
@@ -147,10 +143,13 @@ class SavedRuns {
   };
 }
 
-/** What answers while the model is loaded, and once it is: or why it cannot be had. Rejects where it is damaged. */
-async function load(engine: Engine, page: Page, runs: SavedRuns, changed: () => void): Promise<Answering | string> {
+/** What answers while the model is loaded, and once it is: without one what the page carries. Rejects where it is damaged. */
+async function load(engine: Engine, page: Page, runs: SavedRuns, changed: () => void): Promise<Answering> {
   const model = await carriedModel<Omit<Carried, "header" | "texts">>(`(${engine})().serve(self)`);
-  if (typeof model === "string") return `${model} the page shows the text that it carries.`;
+  if (typeof model === "string") {
+    say(`${model} the page shows the text that it carries.`);
+    return runs.answer;
+  }
   const { header } = runs.opening;
   return engine().connect({
     ...model,
@@ -193,20 +192,27 @@ export async function start(widget: Widget, engine?: Engine): Promise<void> {
     await (["hello", "overview"].includes(String(message.op)) || complete);
     return reply(message).catch(damaged);
   });
-  const runs = new SavedRuns(page, model.set, !!engine);
-  const coming = { kernel: false, coming: "loading the model", texts: unpacks ? page.texts : [] };
-  let reply: Answering = async (message) => (engine && message.op === "hello" ? [coming] : runs.answer(message));
+  const runs = new SavedRuns(page, model.set);
+  const coming = { kernel: false, page: true, coming: "loading the model", texts: unpacks ? page.texts : [] };
+  let reply: Answering = runs.answer;
   if (engine) {
     Object.assign(state, { layout: { on: model.on, off: model.off } }); // by which the view hears that the model is there
     const changed = () => emit("comm_live_update");
-    complete
+    const connected = complete
       .then(() => load(engine, page, runs, changed))
-      .then((answering) => {
-        reply = typeof answering === "string" ? runs.answer : answering;
-        changed(); // what the view has heard of the model until now came from the page
-        if (typeof answering === "string") say(answering);
-      })
-      .catch(() => say("This page is damaged: its model cannot be read."));
+      .catch(() => {
+        say("This page is damaged: its model cannot be read.");
+        return runs.answer;
+      });
+    reply = async (message) => {
+      if (message.op === "hello") return [coming];
+      const own = await runs.answer(message);
+      return own[0].error ? (await connected)(message) : own;
+    };
+    connected.then((answering) => {
+      reply = answering;
+      changed(); // what the view has heard of the model until now came from the page
+    });
   }
   const up = () => location.hash.startsWith("#bertlens=") && el.scrollIntoView();
   if (page.above) addEventListener("hashchange", up);

@@ -7,8 +7,6 @@ import { bytesOf } from "./wire";
 export const GONE = "Python was stopped or restarted: run the cell again";
 /** Of what a saved page cannot answer. */
 export const NEEDS_MODEL = "This needs the model, which a saved page does not hold. Open the notebook.";
-/** Of what a page that carries its model cannot answer yet. */
-export const STILL_LOADING = "The model is still being loaded into this page.";
 
 /** What travels in a message beside its buffers: the answer to one question, or why there is none. */
 export interface Reply {

@@ -40,7 +40,9 @@ export class Link {
     if (problem) return { state: "error", ...problem };
     if (this.loading.value) return { state: "asking", text: this.loading.value };
     const waits = [...this.waits.value.values()];
-    const [busy, who] = this.page.value ? [AT_WORK, "model"] : ["Python is busy or gone", "kernel"];
+    const [busy, who] = this.page.value
+      ? [this.coming.value ? COMING : AT_WORK, "model"]
+      : ["Python is busy or gone", "kernel"];
     if (waits.includes("slow")) return { state: "slow", text: busy, behind: true };
     if (waits.length > 0) return { state: "asking", text: `waiting for the ${who} …` };
     if (this.kernel.value) return { state: "live", text: "kernel live" };

@@ -109,6 +109,15 @@ def test_in_a_sandboxed_frame(tiny, rounded, page_of):
     listed(seen, rounded.trace(TYPED), 1, 1, 5)
 
 
+def test_what_a_long_text_asks_of_itself_waits_for_the_model(tiny, page_of):
+    """Its heads are not in the page, and are asked for before the model is there."""
+    text = tiny.trace("the cat sat on the mat and " * 30).explore(layer=1, head=1).to_html(live=True, progress=False)
+    seen = Seen(page_of(text, width=950), folded=True)
+    expect(seen.part("strip").get_by_role("button", name="Find the heads that matter")).to_be_enabled()
+    seen.part("strip").get_by_role("button", name="Find the heads that matter").click()
+    expect(seen.part("strip").locator(".bl-head-chip").first).to_be_visible()
+
+
 def test_without_workers_and_webassembly_it_runs_on_the_page_and_says_so(live, browser: Browser):
     path, lens = live
     context = browser.new_context(viewport={"width": 1280, "height": 800})
@@ -256,6 +265,8 @@ def test_a_model_that_stops_says_so_and_the_text_of_the_page_stays(tiny, browser
     seen = Seen(page)
     run(seen, TYPED)
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    expect(seen.part("strip").locator(".bl-head-chip").first).to_be_attached()
+    seen.settled()  # a model that owes an answer is given a minute
     page.evaluate(f"workers[0].{end}")
     stopped = "The model in this page has stopped: load the page again."
     expect(page.locator("#bertlens-says")).to_have_text(stopped, timeout=10_000)
