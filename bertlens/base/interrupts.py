@@ -47,9 +47,11 @@ class _Gate:
             return
         if number not in self.waiting:
             self.waiting.append(number)
-        # in these frames the block is being left: perhaps what an earlier signal raised is on its way to the clean-ups
-        leaving = frame is self.open or (frame is not None and frame.f_code is interruptible.__exit__.__code__)
-        if self.open and not leaving:
+        # in these frames the block is not whole yet, and nobody would close it again; or it is being left: perhaps what
+        # an earlier signal raised is on its way to the clean-ups
+        edges = (interruptible.__enter__.__code__, interruptible.__exit__.__code__)
+        is_edge = frame is self.open or (frame is not None and frame.f_code in edges)
+        if self.open and not is_edge:
             self.let_in(frame)
 
     def let_in(self, frame: FrameType | None = None) -> None:

@@ -109,6 +109,9 @@ def free(lens: bl.Lens) -> bool:
 
 
 @needs_alarm
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="in Python 3.10 an alarm at a block's end keeps transformers' lock"
+)
 @pytest.mark.parametrize("interval", [0, 2e-4])
 def test_a_timeout_of_the_users_at_any_moment_leaves_nothing_behind(
     interval: float, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import transformers as tf
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import __version__ as release
 
 import bertlens as bl
 from bertlens.errors import ExportError
@@ -389,6 +390,7 @@ def changed(kind: str, file: File, change: Change, **settings: Any) -> Any:
     return tf.PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(file)), **given)
 
 
+@pytest.mark.skipif(release < "0.23", reason="pieces of tokenizers before 0.23 keep a space more")
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", READ)
 def test_settings_that_a_page_reads_are_read_as_in_python(kind: str, trained: Any, tmp_path: Path):

@@ -100,6 +100,7 @@ def drawn_of(text: str) -> Any:
 def test_what_a_matplotlib_of_before_writes_the_wrong_way_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        monkeypatch.setattr(letters, "TURNING", (0, 0))
         drawn_of("הילד")
     monkeypatch.setattr(letters, "TURNING", (99, 0))
     with pytest.warns(IllegibleWarning, match="from left to right: pip install --upgrade matplotlib"):

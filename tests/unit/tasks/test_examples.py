@@ -135,7 +135,7 @@ BAD_FILES = {
     "zero.csv.gz": (gzip.compress(b""), r"zero.csv.gz is empty"),
     "array.jsonl": (b"[1]\n", r"line 1 of array.jsonl is no JSON object"),
     "sheet.xlsx": (b"PK", r"sheet.xlsx is a workbook: save the sheet as CSV"),
-    "a.parquet": (b"PAR1", r"a.parquet cannot be read as Parquet: "),
+    "a.parquet": (b"PAR1", r"a.parquet cannot be read as Parquet: |need the library pyarrow"),
     "bent.csv.gz": (DEFLATED[:10] + b"\x07" + DEFLATED[11:], r"bent.csv.gz cannot be opened: Error -3"),
     "cut.csv.gz": (DEFLATED[:-12], r"cut.csv.gz cannot be opened: Compressed file ended"),
 }

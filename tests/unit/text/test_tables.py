@@ -107,7 +107,7 @@ def test_what_is_no_row_is_named_by_its_line(tmp_path: Path, content: bytes, mes
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.parquet", b"PAR1", "a.parquet cannot be read as Parquet"),
+        ("a.parquet", b"PAR1", "a.parquet cannot be read as Parquet|need the library pyarrow"),
         ("a.xlsx", b"PK", "a.xlsx is a workbook: save the sheet as CSV"),
         ("a.json", b'{"text": ', "a.json cannot be read as JSON: .* a row a line is .jsonl"),
         ("a.json", b"7", "a.json holds no list of rows, nor columns by name"),
