@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -45,8 +44,7 @@ def test_sdist_builds_the_same_wheel(tmp_path):
     if importlib.util.find_spec("twine"):
         done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel], capture_output=True)
         assert done.returncode == 0, done.stdout.decode()
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data")
+    shutil.unpack_archive(sdist, tmp_path / "unpacked")
     [unpacked] = (tmp_path / "unpacked").iterdir()
     [again] = built(unpacked, "--wheel", out=tmp_path / "of_sdist", path=str(tmp_path))  # without node
     files = [
