@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,8 @@ class Listener(nbclient.NotebookClient):
     def process_message(self, msg: dict[str, Any], cell: Any, cell_index: int) -> Any:
         assert self.km is not None
         self.queue = queued(self.km.provisioner.pid)
-        clock, state = time.monotonic() - self.queue, msg["content"].get("execution_state")
+        # when it was sent: who listens may be late on a busy machine
+        clock, state = msg["header"]["date"].timestamp() - self.queue, msg["content"].get("execution_state")
         if state == "busy":
             self._start = self._sign = clock
         elif state == "idle" or msg["msg_type"] in SEEN:
