@@ -151,7 +151,7 @@ def _pooled(maps: np.ndarray, most: int) -> np.ndarray:
 
 
 def _few_colors(page: Image.Image) -> Image.Image:
-    """The picture with its 128 commonest colours, a third of the bytes; the edges of letters to the nearest."""
+    """The picture with its `_COLOURS` commonest colours, a third of the bytes; the edges of letters to the nearest."""
     pixels = np.asarray(page).astype(np.int32)
     codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
     shades = sorted((rgb, count) for count, rgb in page.getcolors(codes.size) or ())

@@ -16,7 +16,7 @@ ROUNDING = 1e-6  # of float32 answers, relative to the largest: a smaller range 
 SKEWED = 2.0  # skewness of guesses or labels from which Pearson's correlation hangs on a few of them
 
 
-def levelled(records: Sequence[np.ndarray]) -> np.ndarray:
+def guesses_of(records: Sequence[np.ndarray]) -> np.ndarray:
     """(n,) guesses; all equal where only rounding tells them apart, so that nothing ranks it."""
     guesses = np.array(records)
     is_level = np.ptp(guesses) <= ROUNDING * np.abs(guesses).max()

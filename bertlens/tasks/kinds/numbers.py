@@ -17,7 +17,7 @@ from ...lens import Lens
 from ...measures.ranks import spearman
 from ...text.encoding import Encoding
 from ...text.tables import Columns
-from ..correlations import levelled, numbers_table, spearman_interval
+from ..correlations import guesses_of, numbers_table, spearman_interval
 from ..example_batch import Batch
 from ..labels import LabelColumn, listed, numbers_of
 from .kind import Kind, Text
@@ -78,10 +78,10 @@ class Regression(Kind):
         return {"label": labels, "guess": guesses, "error": self.line[0] + self.line[1] * guesses - labels}
 
     def metrics(self, records: Sequence[np.ndarray], labels: np.ndarray) -> pd.DataFrame:
-        return numbers_table(labels, levelled(records), errors=True)
+        return numbers_table(labels, guesses_of(records), errors=True)
 
     def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:
-        guesses = levelled(records)
+        guesses = guesses_of(records)
         return spearman(guesses, labels), spearman_interval(guesses, labels)
 
     def differ(self, a: Any, b: Any) -> bool:
@@ -110,13 +110,13 @@ class PairScores(Regression):
 
     def prepare(self, records: Sequence[np.ndarray], labels: np.ndarray) -> None:
         """The line that the labels lie next to, by least squares over all examples."""
-        guesses = levelled(records)
+        guesses = guesses_of(records)
         spread = float(guesses.var())
         slope = float(np.mean((guesses - guesses.mean()) * (labels - labels.mean()))) / spread if spread > 0 else 0.0
         self.line = (float(labels.mean() - slope * guesses.mean()), slope)
 
     def metrics(self, records: Sequence[np.ndarray], labels: np.ndarray) -> pd.DataFrame:
-        return numbers_table(labels, levelled(records), errors=False)
+        return numbers_table(labels, guesses_of(records), errors=False)
 
 
 class CrossEncoder(PairScores):
