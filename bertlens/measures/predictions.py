@@ -230,11 +230,7 @@ def texts_apart(trace: Trace) -> tuple[Trace, Trace]:
     Raises ModelError for a trace of one text, without a lens, and for a change that neither text alone can have.
     """
     _check_apart(trace)
-    texts = _apart(trace.original)
-    if not trace.changes:
-        return texts
-    a, b = (text.rerun(*changes) for text, changes in zip(texts, changes_apart(trace), strict=True))
-    return a, b
+    return _apart(trace)
 
 
 def changes_apart(trace: Trace) -> tuple[list[Change], list[Change]]:
@@ -263,15 +259,18 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
     return counterparts[0], counterparts[1]
 
 
-def _apart(original: Trace) -> tuple[Trace, Trace]:
-    texts = original.kept("apart", lambda: _traced_apart(original))
-    assert texts[0].fingerprint is not None and original.fingerprint is not None
-    if texts[0].fingerprint.contents != original.fingerprint.contents:  # the model was another for a while
-        texts = _traced_apart(original)
+def _apart(trace: Trace) -> tuple[Trace, Trace]:
+    texts = trace.kept("apart", lambda: _traced_apart(trace))
+    assert texts[0].fingerprint is not None and trace.fingerprint is not None
+    if texts[0].fingerprint.contents != trace.fingerprint.contents:  # the model was another for a while
+        texts = _traced_apart(trace)
     return texts
 
 
 def _traced_apart(pair: Trace) -> tuple[Trace, Trace]:
+    if pair.changes:
+        a, b = (text.rerun(*changes) for text, changes in zip(_apart(pair.original), changes_apart(pair), strict=True))
+        return a, b
     assert pair.lens is not None and pair.text is not None and pair.text_pair is not None
     return pair.lens.trace(pair.text), pair.lens.trace(pair.text_pair)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -15,7 +15,6 @@ from ..base.vocabulary.constants import CHOICES
 from ..measures.predictions import (
     UNITS,
     change_apart,
-    changes_apart,
     classes,
     compared,
     embedder_of,
@@ -25,11 +24,7 @@ from ..measures.predictions import (
     states_of,
     texts_apart,
 )
-from ..run.changes import Change
-from ..run.forward import output_of
-from ..run.interventions import Run
 from ..trace.trace import Trace
-from .reruns import check
 from .targets import Target, name_of, numbers_at, target_of
 
 Numbers = dict[int, Tensor]  # of all answers that there could be, by their place
@@ -213,14 +208,8 @@ def alike(trace: Trace, one: Tensor, other: Tensor) -> float:
 
 
 def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
-    texts = texts_apart(trace.original)
-    number = changed = alike(trace, *(embedding(text, states_of(text, text.record.output)) for text in texts))
-    if trace.changes:
-        changed = alike(trace, *map(_changed_embedding, texts, changes_apart(trace)))
+    number, changed = (
+        alike(run, *(embedding(text, states_of(text, text.record.output)) for text in texts_apart(run)))
+        for run in (trace.original, trace)
+    )
     return UNITS[embedder_of(trace).function], [Answer(-1, phrases.TEXTS_ALIKE, number, changed)]
-
-
-def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
-    """Of a run with changes, which records nothing else."""
-    check(text, changes)
-    return embedding(text, states_of(text, output_of(text.borrowed, text.inputs(), Run([changes]))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from ..errors import ModelError
 from ..measures.metrics import Metric, Read, similarity
 from ..measures.predictions import is_lone
 from ..measures.rows import Here
+from ..run.changes import Change, Off, base
 from ..trace.trace import Trace
 from .before_after import answer_kind, answers, span_chances
 from .reruns import check
@@ -148,7 +149,7 @@ def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
             picked, share = _largest(here(), slopes), 0.3
             yield share
         effects: list[HeadChange] = []
-        for heads in batches(here(), picked):  # whole each: what is begun would keep its trace
+        for heads in _steps(here(), picked):  # whole each: what is begun would keep its trace
             for batch in first_number(here(), about).swept.exact(heads):
                 effects += [(layer, head, effect) for (layer, head), effect in batch]
             yield share + (1 - share) * len(effects) / len(picked)
@@ -169,6 +170,14 @@ def ranking(here: Here, about: Asked) -> Generator[float, None, StrongestHeads]:
 
 def _heads(trace: Trace) -> list[Index]:
     return [*product(range(trace.n_layers), range(trace.n_heads))]
+
+
+def _steps(trace: Trace, heads: list[Index]) -> list[Sequence[Index]]:
+    """Heads that are run at once: those that the changes cover are each compared with a run of its own."""
+    compared: dict[tuple[Change, ...], list[Index]] = {}
+    for index in heads:
+        compared.setdefault(base(trace.changes, Off(*index)), []).append(index)
+    return [batch for group in compared.values() for batch in batches(trace, group)]
 
 
 def _largest(trace: Trace, slopes: Tensor) -> list[Index]:

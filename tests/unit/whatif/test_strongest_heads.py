@@ -18,9 +18,10 @@ import bertlens as bl
 from bertlens import Lens, whatif
 from bertlens.base.limits import LIMITS
 from bertlens.measures.gradients import gradients
+from bertlens.run.forward import output_of
 from bertlens.sentences.unrelated import TEXTS
+from bertlens.whatif import reruns, sweeps, swept_numbers
 from bertlens.whatif import strongest_heads as strongest
-from bertlens.whatif import sweeps, swept_numbers
 from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets.answers import first_answer
 from bertlens.widgets.answers.first_answer import heads_that_matter, shares
@@ -159,6 +160,28 @@ def test_turns_end_in_the_same_heads(monkeypatch: pytest.MonkeyPatch) -> None:
         shares_done.append(fields["done"])
     assert len(shares_done) >= 3 and shares_done == sorted(shares_done) and shares_done[0] > 0 and shares_done[-1] == 1
     assert fields == heads_that_matter(other, patience=60)[0]
+
+
+@pytest.mark.parametrize(("kind", "texts"), [("words", 1), ("similarity", 2)])
+def test_no_step_grows_with_the_changes_of_a_run(kind: str, texts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A head that is off is compared with a run of its own."""
+    heads = [(layer, head) for layer in range(2) for head in range(2)]
+    trace = lens_of(kind).trace(*KINDS[kind][1]).rerun(*(whatif.off(*head) for head in heads))
+    passes, most, steps = list[Any](), 0, 0
+    monkeypatch.setattr(sweeps, "output_of", lambda *args: passes.append(args) or output_of(*args))
+    while heads_that_matter(trace, patience=0)[0].get("again"):
+        steps, most = steps + 1, max(most, len(passes))
+        passes.clear()
+    assert steps >= 2 + len(heads)
+    assert 0 < most <= texts * (1 + trace.n_layers)
+
+
+def test_two_texts_are_run_with_the_changes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = lens_of("similarity").trace(*PAIR).rerun(whatif.off(0, 1))
+    before = whatif.answers(trace)
+    monkeypatch.setattr(reruns, "run", None)
+    assert whatif.answers(trace) == before
+    assert strongest_heads(trace).number.before == before.rows[0].after
 
 
 @pytest.mark.parametrize("patience", [0, 60])
