@@ -19,6 +19,7 @@ from ..base import colors
 from ..base.colors import INKS
 from ..base.vocabulary import phrases
 from ..base.wire import unpack
+from ..measures.thumbnails import largest_weights
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from .fonts import file_of
@@ -44,7 +45,7 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
     displayed = trace.maps[header["map"]]
     longest = max(len(displayed.tokens), len(displayed.key_tokens))
     pooled = longest > _MOST_CELLS
-    attention = _pooled(displayed.attention_heads(layer, head, head + 1)[0].float().cpu().numpy(), _MOST_CELLS)
+    attention = largest_weights(displayed, layer, head, _MOST_CELLS).cpu().numpy()
     name = f"L{layer}·H{head}"
     about = provenance(trace)
     atlas = None if header["pending"] else _atlas(_pooled(arrays["thumbs"], _THUMB_CELLS), layer, head)

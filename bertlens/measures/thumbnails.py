@@ -13,7 +13,7 @@ from ..base.vocabulary.constants import THUMBNAIL_SIDE as SIDE
 from ..trace.trace import Trace
 from . import norms
 from .byhead import norm_shares
-from .rows import Here, head_groups, passing
+from .rows import Here, blocks, head_groups, passing
 
 TINY = torch.finfo(torch.float32).tiny
 
@@ -46,14 +46,30 @@ class Pooled:
 
         A pixel is round(255 · x / m), or, where `signed`, round(127.5 + 127.5 · x / m); 0 in a map with NaN.
         """
-        grid = adaptive_max_pool2d(self.peaks, self.shape)
-        if self.troughs is not None:
-            low = -adaptive_max_pool2d(-self.troughs, self.shape)
-            grid = torch.where(grid >= -low, grid, low)
+        grid = self.cells()
         top = grid.abs().amax((1, 2))
         share = grid / top.clamp_min(TINY)[:, None, None]
         steps = (127.5 + 127.5 * share if self.signed else 255 * share).round()
         return steps.nan_to_num(0).to(torch.uint8), top
+
+    def cells(self) -> Tensor:
+        """(H, t, t') float32: each the cell largest in size of those that a pixel covers."""
+        grid = adaptive_max_pool2d(self.peaks, self.shape)
+        if self.troughs is None:
+            return grid
+        low = -adaptive_max_pool2d(-self.troughs, self.shape)
+        return torch.where(grid >= -low, grid, low)
+
+
+@torch.no_grad()
+def largest_weights(trace: Trace, layer: int, head: int, size: int) -> Tensor:
+    """(t, t') float32, at most size x size: the largest weight of a head in each block of cells, NaN where one is."""
+    pooled: Pooled | None = None
+    for start, first_key, alpha in blocks(trace, layer, slice(head, head + 1)):
+        pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens), size)
+        pooled.add(alpha, start, first_key)
+    assert pooled is not None
+    return pooled.cells()[0]
 
 
 @torch.no_grad()
