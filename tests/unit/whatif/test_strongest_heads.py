@@ -184,10 +184,11 @@ def test_two_texts_are_run_with_the_changes_once(monkeypatch: pytest.MonkeyPatch
     assert strongest_heads(trace).number.before == before.rows[0].after
 
 
+@pytest.mark.parametrize("kind", ["words", "similarity"])
 @pytest.mark.parametrize("patience", [0, 60])
-def test_a_trace_whose_heads_were_ranked_is_freed_at_once(patience: float) -> None:
-    """Also where the work was only begun."""
-    trace = lens_of("words").trace(*KINDS["words"][1])
+def test_a_trace_whose_heads_were_ranked_is_freed_at_once(kind: str, patience: float) -> None:
+    """Also where the work was only begun, and of a changed run."""
+    trace = lens_of(kind).trace(*KINDS[kind][1]).rerun(whatif.off(0, 1))
     assert heads_that_matter(trace, patience=patience)[0].get("again", False) == (patience == 0)
     freed = weakref.ref(trace)
     gc.collect()
