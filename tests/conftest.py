@@ -22,6 +22,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("BERTLENS_DATA") or ROOT.parent / "shared" / "data")
 
+pytest_plugins = ["workers"]
+
 
 @pytest.hookimpl(tryfirst=True)  # before those marked `long` are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,9 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    """What is left to `make test-long` is written down, by one of the processes that run side by side."""
-    path = os.environ.get("BERTLENS_LEFT_OUT")
-    if path and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+    """What is left to `make test-long` is written down."""
+    if path := os.environ.get("BERTLENS_LEFT_OUT"):
         with open(path, "a", encoding="utf-8") as file:
             file.writelines(f"{item.nodeid}\n" for item in items)
 

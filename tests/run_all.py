@@ -1,11 +1,10 @@
 """Runs every check and every test, keeps going after a failure and ends with the slowest tests and a table.
 
-`--no-browser` leaves out what needs Chromium, and says so; else the notebooks run beside the browser tests. Two
-notebooks run, the tour and one drawn by the commit. The last line reads "N passed, N failed" and counts steps. At most
+`--no-browser` leaves out what needs Chromium, and says so. Two notebooks run, the tour and one drawn by the commit. The last line reads "N passed, N failed" and counts steps. At most
 three browser tests that failed beside others at work run once more, alone: a fault of the product fails again, a
 machine too busy for a test's waits does not. Which they were stands below the table; in CI they are red all the same.
-How long every test took is written to `.bench/durations.txt`, which were left to `make test-long` to
-`.bench/left_out.txt`: in CI they are printed.
+How long every test took is written to `.bench/durations.txt`, each file to `tests/durations.txt`, which is committed:
+by it the longest run first. What was left to `make test-long` is written to `.bench/left_out.txt`, with its price.
 """
 
 from __future__ import annotations
@@ -24,20 +23,31 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import workers
 from sampling import sample
 
 ROOT = Path(__file__).resolve().parents[1]
 FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"  # pytest's own list
 COUNT = re.compile(r"\d (passed|failed)")
-DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +(\S.*)")  # a line of pytest's own list of durations
+DURATION = re.compile(r"([\d.]+)s (call|setup|teardown) +(\S.*)")  # a line of pytest's own list of durations
 DURATIONS = ROOT / ".bench/durations.txt"
 LEFT_OUT = ROOT / ".bench/left_out.txt"
+FILES = """\
+# Seconds of each test file in `make test`, which writes this when all has run: commit it with the tests. By it the
+# longest file runs first, and `make check` knows what a file takes. Processes' seconds, not the clock's; "around":
+# fixtures before and behind the tests. By the clock, on {cores} cores: {steps}.
+
+{files}
+
+# Drawn: cases that this run left to `make test-long`, and about how many seconds they would take, by those that ran.
+
+{drawn}
+"""
 SLOWEST = 25
 LONG_NOTEBOOKS = {"11_task"}  # minutes, so not drawn
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=0", "--durations-min=0"]
-# Some more processes than cores, up to four: browsers and kernels are waited for.
-SPREAD = ["-n", str(min(4, (os.cpu_count() or 1) + 1)), "--dist"]
+CORES = os.cpu_count() or 1
 
 
 @dataclass
@@ -51,6 +61,8 @@ class Step:
     seconds: float = 0.0
     summary: str = ""
     durations: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds of each test
+    around: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # of these, before and behind it
+    busy: str = ""  # how the names of tests begin that a busy machine may fail
     alone: tuple[str, ...] = ()  # tests that passed only when they ran alone
 
     def run(self, at_once: bool = True) -> Step:
@@ -71,7 +83,9 @@ class Step:
         assert process.stdout is not None
         for line in process.stdout:
             if duration := DURATION.match(line):
-                self.durations[duration[2]] += float(duration[1])
+                seconds, phase, test = float(duration[1]), duration[2], duration[3]
+                self.durations[test] += seconds
+                self.around[test] += seconds if phase != "call" else 0
                 continue
             if at_once:
                 print(line, end="", flush=True)
@@ -87,7 +101,7 @@ class Step:
     def try_alone(self) -> None:
         """Run the few tests that failed once more. Passed alone they are named; they count as passed but in CI."""
         failed = json.loads(FAILED.read_text()) if FAILED.exists() else {}
-        tests = tuple(test for test in failed if test.startswith(self.command[-1]))
+        tests = tuple(test for test in failed if test.startswith(self.busy))
         if not 0 < len(tests) <= 3:
             return
         again = Step(f"{self.name}, alone", [*PYTEST, *tests], self.folder).run()
@@ -98,8 +112,6 @@ class Step:
 
     @property
     def state(self) -> str:
-        if self.code is None:
-            return "NOT RUN"
         return "passed" if self.code == 0 else "FAILED"
 
 
@@ -128,22 +140,26 @@ def quick_steps(npm: str) -> list[Step]:
     ]
 
 
+def spread(name: str, processes: int, *arguments: str, busy: str = "") -> Step:
+    """A step of tests in so many processes. pytest without a single test is a failure (its exit status 5)."""
+    return Step(name, [*PYTEST, "--workers", str(processes), *arguments], busy=busy)
+
+
 def unit_tests(name: str, tests: Sequence[str]) -> Step:
-    """A step of tests that share nothing. pytest without a single test is a failure (its exit status 5)."""
-    return Step(name, [*PYTEST, "-n", "auto", "--maxprocesses", "4", "--dist", "worksteal", *tests])  # these compute
+    """These compute: a process for each core."""
+    return spread(name, min(4, CORES), *tests)
 
 
-def browser_tests() -> Step:
-    """File by file, since the tests of a file share a page; in their order, JupyterLab first."""
-    return Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "--no-loadscope-reorder", "tests/browser"])
+def kernel_tests(browser: bool) -> Step:
+    """The browser's tests and the notebooks, in some more processes than cores: browsers and kernels are waited for.
 
-
-def notebook_tests(alone: bool) -> Step:
-    """The tour and one more, drawn by the commit; `make test-long` runs all. Not alone: in one process."""
+    Of the notebooks the tour and one more, drawn by the commit; `make test-long` runs all.
+    """
     tour, *others = sorted({path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} - LONG_NOTEBOOKS)
     picked = ["-k", " or ".join(["not test_notebook_runs", tour, *sample(others, 1)])]
-    spread = [*SPREAD, "load", "--maxschedchunk", "1"] if alone else ["-p", "no:cacheprovider"]  # one writer at a time
-    return Step("pytest notebooks", [*PYTEST, *spread, *picked, "tests/notebooks"])
+    name = "pytest browser, notebooks" if browser else "pytest notebooks"
+    tests = ["tests/notebooks", *(["tests/browser"] if browser else [])]
+    return spread(name, min(4, CORES + 1), *picked, *tests, busy="tests/browser")
 
 
 def find_npm() -> str:
@@ -161,12 +177,38 @@ def durations(steps: Sequence[Step]) -> list[str]:
     return [f"{seconds:7.2f} s  {test}" for seconds, test in sorted(tests, reverse=True)]
 
 
-def print_left_out() -> None:
-    """How many tests are left to `make test-long`; in CI with their names, and how many cases of each."""
-    tests = Counter(test.split("[")[0] for test in LEFT_OUT.read_text(encoding="utf-8").splitlines())
-    print(f"\n===== {tests.total()} tests were left to `make test-long`: {LEFT_OUT}")
+def of_files(steps: Sequence[Step]) -> list[str]:
+    """Seconds of each test file, the longest first."""
+    files: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0, 0])
+    for step in steps:
+        for test, seconds in step.durations.items():
+            of_file = files[test.split("::")[0]]
+            of_file[0] += seconds
+            of_file[1] += step.around[test]
+            of_file[2] += 1
+    rows = sorted(((*numbers, name) for name, numbers in files.items()), reverse=True)
+    return [
+        f"{seconds:8.1f} s  {cases:4.0f} cases  {around:7.1f} s around  {name}" for seconds, around, cases, name in rows
+    ]
+
+
+def left_out(steps: Sequence[Step]) -> list[str]:
+    """What was left to `make test-long`: each test with its cases and their price, the dearest first."""
+    cases = Counter(test.split("[")[0] for test in LEFT_OUT.read_text(encoding="utf-8").splitlines())
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    for step in steps:
+        for test, of_test in step.durations.items():
+            seconds[test.split("[")[0]].append(of_test)
+    prices = {test: n * sum(seconds[test]) / len(seconds[test]) for test, n in cases.items() if test in seconds}
+    order = sorted(cases, key=lambda test: (-prices.get(test, 0), test))
+    return [f"{cases[test]:5} cases  {f'{prices[test]:7.1f} s' if test in prices else '        ?'}  {test}" for test in order]
+
+
+def print_left_out(lines: Sequence[str]) -> None:
+    """How many tests are left to `make test-long`; in CI with their names, how many cases of each, their price."""
+    print(f"\n===== {sum(int(line.split()[0]) for line in lines)} tests were left to `make test-long`: {LEFT_OUT}")
     if os.environ.get("CI") == "true":
-        print(*(f"{cases:5}  {test}" for test, cases in sorted(tests.items())), sep="\n")
+        print(*lines, sep="\n")
 
 
 def summary(steps: Sequence[Step]) -> int:
@@ -175,8 +217,7 @@ def summary(steps: Sequence[Step]) -> int:
     print(*durations(steps)[:SLOWEST], sep="\n")
     print("\n===== summary")
     for step in steps:
-        why = "left out by BROWSER=no" if step.code is None else step.summary
-        print(f"{step.state:8} {step.seconds:7.1f} s  {step.name:20} {why[:90]}")
+        print(f"{step.state:8} {step.seconds:7.1f} s  {step.name:25} {step.summary[:90]}")
     for test in (test for step in steps for test in step.alone):
         print(f"failed beside others, passed alone: {test}")
     failed = sum(step.state == "FAILED" for step in steps)
@@ -191,20 +232,24 @@ def main() -> int:
     no_browser = parser.parse_args().no_browser
 
     quick, unit = quick_steps(find_npm()), unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"])
-    browser, notebooks = browser_tests(), notebook_tests(alone=no_browser)
+    kernels = kernel_tests(browser=not no_browser)
     LEFT_OUT.parent.mkdir(exist_ok=True)
     LEFT_OUT.write_text("", encoding="utf-8")
     os.environ["BERTLENS_LEFT_OUT"] = str(LEFT_OUT)
     run_beside(unit, quick)
-    if no_browser:
-        notebooks.run()
-    else:
-        run_beside(browser, [notebooks])  # browser tests wait much of their time
-        if browser.code:
-            browser.try_alone()
-    steps = [*quick, unit, browser, notebooks]
+    kernels.run()
+    if kernels.code:
+        kernels.try_alone()
+    steps = [*quick, unit, kernels]
     DURATIONS.write_text("\n".join(durations(steps)) + "\n", encoding="utf-8")
-    print_left_out()
+    drawn = left_out(steps)
+    if not no_browser and not any(step.code for step in steps):
+        clock = ", ".join(f"{step.name} {step.seconds:.0f} s" for step in steps)
+        parts = {"files": "\n".join(of_files(steps)), "drawn": "\n".join(drawn)}
+        workers.DURATIONS.write_text(FILES.format(cores=CORES, steps=clock, **parts), encoding="utf-8")
+    print_left_out(drawn)
+    if no_browser:
+        print("\n===== the tests that need Chromium were left out: BROWSER=no")
     return summary(steps)
 
 

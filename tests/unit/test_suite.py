@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import conftest
 import run_all
 import sampling
+import workers
 from unit.tiny import bert
 
 pytest_plugins = "pytester"
@@ -35,7 +38,7 @@ def test_a_test_that_passes_only_alone_is_named_and_red_in_ci(
     monkeypatch.setattr(run_all, "FAILED", tmp_path / ".pytest_cache/v/cache/lastfailed")
     (tmp_path / "test_one.py").write_text(FAILS_ONCE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    step = run_all.Step("browser", [*run_all.PYTEST, "test_one.py"], tmp_path).run()
+    step = run_all.Step("browser", [*run_all.PYTEST, "test_one.py"], tmp_path, busy="test_one").run()
     assert step.code == 1
     step.try_alone()
     assert step.state == state and step.alone == ("test_one.py::test_beside_others",)
@@ -92,15 +95,89 @@ def test_cases_that_are_not_drawn_are_long_and_told(
     )
     monkeypatch.setattr(run_all, "LEFT_OUT", pytester.path / "left_out.txt")
     monkeypatch.setenv("BERTLENS_LEFT_OUT", str(run_all.LEFT_OUT))
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     pytester.runpytest().assert_outcomes(passed=6, deselected=17)
     monkeypatch.setenv("CI", "true")
     capsys.readouterr()
-    run_all.print_left_out()
+    step = run_all.Step("unit", [])
+    name = "test_cases_that_are_not_drawn_are_long_and_told.py::test_one"
+    step.durations |= {f"{name}[1]": 0.5, f"{name}[2]": 1.5}
+    lines = run_all.left_out([step])
+    assert lines[0].split() == ["7", "cases", "7.0", "s", name]
+    assert lines[1].split() == ["8", "cases", "?", f"{name}_that_is_not_long"]
+    run_all.print_left_out(lines)
     said = capsys.readouterr().out
     assert "17 tests were left to `make test-long`" in said
     assert sum(int(line.split()[0]) for line in said.splitlines()[2:]) == 17
     pytester.runpytest("-m", "long or sampled").assert_outcomes(passed=22, deselected=1)
+
+
+IN_PROCESSES = """
+import os, warnings
+from pathlib import Path
+import pytest
+
+@pytest.fixture(scope="session")
+def of_all():
+    yield os.getpid()
+    assert os.environ.get("BROKEN") is None, "at the session's end"
+
+@pytest.mark.parametrize("n", range(3))
+def test_of_one_process(of_all, tmp_path, n):
+    assert of_all == os.getpid() != int(os.environ["FIRST"])
+    warnings.warn(f"warned {n}")
+
+def test_wrong():
+    print("printed in a process")
+    assert 1 == 2
+
+def test_dies():
+    os._exit(9)
+
+@pytest.mark.skip(reason="not here")
+def test_skipped():
+    pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork: everything runs in one process")
+def test_what_is_collected_once_runs_in_processes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = Path(workers.__file__).parent
+    pytester.makeini(f"[pytest]\npythonpath = {tests}\n")
+    pytester.makeconftest(
+        "import os\npytest_plugins = ['workers']\nos.environ['FIRST'] = str(os.getpid())\n"
+        "with open('collections', 'a') as file:\n    file.write('one ')\n"
+    )
+    pytester.makepyfile(test_a=IN_PROCESSES, test_b=IN_PROCESSES, test_c=IN_PROCESSES.replace("os._exit(9)", "pass"))
+    run = pytester.runpytest_subprocess("-q", "-rs", "-p", "no:cacheprovider", "--workers", "2")
+    run.assert_outcomes(passed=10, failed=5, skipped=3, warnings=9)
+    assert (pytester.path / "collections").read_text() == "one "
+    text = run.stdout.str()
+    assert text.count("printed in a process") == 3 * 2  # its line in the test, and what was captured
+    assert len(re.findall(r"worker[01] died in this test: 9", text)) == 2
+    assert all(text.count(f"UserWarning: warned {n}") == 3 for n in range(3))
+    assert "SKIPPED [3]" in text and "not here" in text
+    monkeypatch.setenv("BROKEN", "1")
+    run = pytester.runpytest_subprocess("-q", "-k", "of_one", "-p", "no:cacheprovider", "--workers", "2")
+    run.assert_outcomes(passed=9, errors=2, warnings=9)  # each process ends its own session
+    run = pytester.runpytest_subprocess("-q", "-x", "-k", "wrong", "-p", "no:cacheprovider", "--workers", "1")
+    run.assert_outcomes(failed=1, deselected=15)
+
+
+def test_the_longest_file_runs_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(workers, "DURATIONS", tmp_path / "durations.txt")
+    step = run_all.Step("unit", [])
+    step.durations |= {"tests/a.py::test_1": 2.0, "tests/b.py::test_1[x]": 1.5, "tests/b.py::test_1[y]": 1.0}
+    rows = run_all.of_files([step])
+    assert [row.split() for row in rows] == [
+        ["2.5", "s", "2", "cases", "0.0", "s", "around", "tests/b.py"],
+        ["2.0", "s", "1", "cases", "0.0", "s", "around", "tests/a.py"],
+    ]
+    (tmp_path / "durations.txt").write_text(run_all.FILES.format(cores=2, steps="", files="\n".join(rows), drawn=""))
+    assert workers.seconds() == {"tests/a.py": 2.0, "tests/b.py": 2.5}
+    names = ["tests/a.py::1", "tests/a.py::2", "tests/b.py::1", "tests/new.py::1"]
+    queue = workers.files([SimpleNamespace(nodeid=name) for name in names])  # type: ignore[list-item]
+    assert [[item.nodeid for item in file] for file in queue] == [names[3:], names[2:3], names[:2]]
 
 
 LATE = re.compile(
