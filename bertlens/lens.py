@@ -17,6 +17,7 @@ from .errors import InputError, ModelError, check_batch, excerpt
 from .model import loading, offline_model
 from .model.borrowed import Model
 from .model.loan import at_rest, check_hooks, shared
+from .model.modules import tensors_by_name
 from .run import forward, trust
 from .run.attention_weights import check_precision
 from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
@@ -291,7 +292,7 @@ class Lens:
         Raises ModelError for a model without weights, and for one on a device without float64.
         """
         device = self.borrowed.device
-        if any(parameter.device.type == "meta" for parameter in self.borrowed.module.parameters()):
+        if any(p.device.type == "meta" for p in tensors_by_name(self.borrowed.module, ("_parameters",)).values()):
             if any(hasattr(module, "_hf_hook") for module in self.borrowed.module.modules()):
                 raise ModelError(
                     "the model is offloaded (device_map, cpu_offload): its weights are there layer by layer, and "

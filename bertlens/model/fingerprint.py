@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from torch import Tensor, nn
 from .. import __version__
 from ..base.arrays_file import difference
 from . import transformers_private as private
+from .modules import modules_by_name, tensors_by_name
 
 SAMPLE = 8  # values of each tensor that are looked at at each use
 OF_TORCH = frozenset(vars(nn.Module()))  # parameters, hooks, train mode
@@ -31,6 +31,7 @@ IDLE = frozenset(
     "transformers_version architectures output_hidden_states return_dict dtype torch_dtype id2label label2id "
     "problem_type use_cache tokenizer_class initializer_range auto_map task_specific_params".split()
 )
+OF_MODULE = IDLE | OF_TORCH
 # Of peft, of sentence-transformers: what counts though it is private there.
 PRIVATE = frozenset(("_active_adapter", "_disable_adapters", "_adapters_disabled", "_similarity_fn_name"))
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -77,10 +78,11 @@ class Fingerprint:
         but where values were written past torch's counters."""
         if not self.places:
             return False
-        tensors = [*chain(module.parameters(), module.buffers())]
+        tensors, components = _tensors_and_components(module)
         return all(
-            self.places.get(id(p)) == _place(p, sample) for p, sample in zip(tensors, _samples(tensors), strict=True)
-        ) and all(self.places.get(id(c)) == _settings(c) for c in (*module.modules(), *private.configs(module)))
+            self.places.get(id(p)) == _place(p, sample)
+            for p, sample in zip(tensors.values(), _samples(tensors.values()), strict=True)
+        ) and all(self.places.get(id(component)) == _settings(component) for component in components.values())
 
     def difference(self, root: nn.Module, tokenizer: Any, table: Tensor) -> str:
         """The name of what is otherwise now, by all contents; "" where nothing is."""
@@ -106,18 +108,17 @@ def _by_setting(contents: dict[str, Any]) -> dict[str, Any]:
 
 def _tensors_and_components(root: nn.Module) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors, and what has settings, each once."""
-    tensors = chain(root.named_parameters(), root.named_buffers())
     configs = private.configs(root)
     configs_by_name = {"its config" if k == 0 else f"its config {k}": config for k, config in enumerate(configs)}
     return (
-        {f"weights of {name}": tensor for name, tensor in tensors},
-        {name or "the model": module for name, module in root.named_modules()} | configs_by_name,
+        {f"weights of {name}": tensor for name, tensor in tensors_by_name(root).items()},
+        {name or "the model": module for name, module in modules_by_name(root).items()} | configs_by_name,
     )
 
 
 def _settings(component: Any) -> Settings:
     """What a module or a config is set to, by name."""
-    idle = IDLE | OF_TORCH if isinstance(component, nn.Module) else IDLE
+    idle = OF_MODULE if isinstance(component, nn.Module) else IDLE
     settings: list[tuple[str, Any]] = [("class", type(component).__qualname__)]
     for name, value in vars(component).items():
         if (name[0] != "_" or name in PRIVATE) and name not in idle and (plain := _plain(value)) is not ...:
@@ -176,10 +177,11 @@ def _samples(tensors: Iterable[Tensor]) -> list[bytes]:
     slices = []
     for p in tensors:
         flat = _values(p)
-        flat = flat.view(-1) if flat.is_contiguous() else flat.flatten()
-        if p.is_meta or len(flat) == 0:
-            flat = torch.zeros(1, device="cpu")
-        step = len(flat) // SAMPLE
+        step = 0 if p.is_meta else flat.numel() // SAMPLE
+        if step and flat.is_contiguous():
+            slices.append(flat.as_strided((SAMPLE,), (step,)))
+            continue
+        flat = flat.flatten() if flat.numel() and not p.is_meta else torch.zeros(1, device="cpu")
         slices.append(flat[: step * SAMPLE : step] if step else flat)
     return _split(slices, torch.float64)
 
@@ -211,9 +213,12 @@ def _split(tensors: list[Tensor], dtype: torch.dtype) -> list[bytes]:
     """The bytes of each part, fetched from its device at once."""
     if not tensors:
         return []
-    values: np.ndarray = torch.cat([tensor.to(tensors[0].device, dtype) for tensor in tensors]).cpu().numpy()
-    ends = np.cumsum([len(tensor) for tensor in tensors])
-    return [values[end - len(tensor) : end].tobytes() for tensor, end in zip(tensors, ends, strict=True)]
+    if len({(tensor.dtype, tensor.device) for tensor in tensors}) > 1:
+        tensors = [tensor.to(tensors[0].device, dtype) for tensor in tensors]
+    values: np.ndarray = torch.cat(tensors).to(dtype).cpu().numpy()
+    sizes = [tensor.numel() for tensor in tensors]
+    ends = np.cumsum(sizes)
+    return [values[end - size : end].tobytes() for size, end in zip(sizes, ends, strict=True)]
 
 
 def identity(root: nn.Module, tokenizer: Any) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward as s
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.masking_utils import AttentionMaskInterface as AttentionMaskInterface
 
+from .modules import modules_by_name
+
 IMPLEMENTATION = "_attn_implementation_internal"
 INSTALLED = "_output_capturing_hooks_installed"  # transformers' mark on a model that carries its hooks
 CAPTURING = "transformers.utils.output_capturing"  # the module that these hooks come from
@@ -46,7 +48,7 @@ def missing() -> list[str]:
 
 def configs(module: nn.Module) -> list[PretrainedConfig]:
     """The different configs in a module, each once."""
-    candidates = (child.__dict__.get("config") for child in module.modules())
+    candidates = (child.__dict__.get("config") for child in modules_by_name(module).values())
     return list({id(c): c for c in candidates if isinstance(c, PretrainedConfig)}.values())
 
 
@@ -58,7 +60,7 @@ def is_capturing(hook: Any) -> bool:
 @contextmanager
 def without_capturing_hooks(module: nn.Module) -> Iterator[None]:
     """Afterwards the hooks that transformers leaves behind when hidden states are first asked for are taken off."""
-    hooks = {child: set(child._forward_hooks) for child in module.modules()}
+    hooks = {child: set(child._forward_hooks) for child in modules_by_name(module).values()}
     installed = {child for child in hooks if INSTALLED in child.__dict__}
     try:
         yield
@@ -74,7 +76,7 @@ def without_capturing_hooks(module: nn.Module) -> Iterator[None]:
 def announce(module: nn.Module) -> None:
     """transformers notes in a model's __init__ what it can record; one that was unpickled elsewhere never ran it."""
     registry: Any = getattr(modeling_utils, REGISTRY)
-    for child in module.modules():
+    for child in modules_by_name(module).values():
         if isinstance(child, PreTrainedModel) and str(type(child)) not in registry:
             dict.__setitem__(registry, str(type(child)), getattr(child, RECORDED, None))
 

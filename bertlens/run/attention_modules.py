@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 
 from ..model.loan import Loan
+from ..model.modules import modules_by_name
 from .score_bias import DisentangledBias, LayoutBias, ScoreBias
 
 Arguments = dict[str, Any]  # of a module's forward, by name
@@ -192,7 +193,7 @@ def is_read(model: nn.Module) -> bool:
 
 def lend(model: nn.Module, implementation: str, loan: Loan) -> None:
     """As long as the loan lasts, modules that compute attention themselves call the attention function of that name."""
-    for module in model.modules():
+    for module in modules_by_name(model).values():
         kind = _class_of(module)
         if kind is None:
             continue

@@ -26,6 +26,7 @@ from ..model import transformers_private as private
 from ..model.borrowed import Model
 from ..model.families import Adapter, text_models, what_works
 from ..model.loan import Loan
+from ..model.modules import modules_by_name
 from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from ..text.given_maps import not_weights
 from . import attention_modules
@@ -268,7 +269,7 @@ def _forward(
 def _called(model: Model, inputs: dict[str, Tensor], implementation: str) -> Any:
     runner, base = model.runner, model.base
     arguments = accepted(runner, inputs)
-    if any(type(module).__name__.endswith("ForMultipleChoice") for module in runner.modules()):
+    if any(type(module).__name__.endswith("ForMultipleChoice") for module in modules_by_name(runner).values()):
         arguments = {name: value[:, None] for name, value in arguments.items()}  # a text is a question's one choice
     # a cache would keep every key and value a second time, XLNet's memory every state
     caches = {"use_cache", "use_mems"} & inspect.signature(base.forward).parameters.keys()
@@ -349,7 +350,7 @@ def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, l
 def borrowed(model: Model, implementation: str) -> Iterator[Loan]:
     """The model in eval mode under an attention implementation; afterwards exactly as it was."""
     runner = model.runner
-    modules = list(runner.modules())
+    modules = list(modules_by_name(runner).values())
     compiled = any(hasattr(m, "_orig_mod") or m.__dict__.get("_compiled_call_impl") for m in modules)
     # compiled code would run past hooks and recorder: run the same weights eagerly
     eagerly = torch.compiler.set_stance("force_eager") if compiled else nullcontext()
