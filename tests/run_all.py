@@ -201,7 +201,10 @@ def left_out(steps: Sequence[Step]) -> list[str]:
             seconds[test.split("[")[0]].append(of_test)
     prices = {test: n * sum(seconds[test]) / len(seconds[test]) for test, n in cases.items() if test in seconds}
     order = sorted(cases, key=lambda test: (-prices.get(test, 0), test))
-    return [f"{cases[test]:5} cases  {f'{prices[test]:7.1f} s' if test in prices else '        ?'}  {test}" for test in order]
+    return [
+        f"{cases[test]:5} cases  {f'{prices[test]:7.1f} s' if test in prices else '        ?'}  {test}"
+        for test in order
+    ]
 
 
 def print_left_out(lines: Sequence[str]) -> None:
