@@ -1,8 +1,9 @@
 """Runs every check and every test, keeps going after a failure and ends with the slowest tests and a table.
 
-`--no-browser` leaves out what needs Chromium, and says so. Two notebooks run, the tour and one drawn by the commit. The last line reads "N passed, N failed" and counts steps. At most
-three browser tests that failed beside others at work run once more, alone: a fault of the product fails again, a
-machine too busy for a test's waits does not. Which they were stands below the table; in CI they are red all the same.
+`--no-browser` leaves out what needs Chromium, and says so. Two notebooks run, the tour and one drawn by the commit.
+The last line reads "N passed, N failed" and counts steps. At most three browser tests that failed beside others at
+work run once more, alone: a fault of the product fails again, a machine too busy for a test's waits does not. Which
+they were stands below the table; in CI they are red all the same.
 How long every test took is written to `.bench/durations.txt`, each file to `tests/durations.txt`, which is committed:
 by it the longest run first. What was left to `make test-long` is written to `.bench/left_out.txt`, with its price.
 """

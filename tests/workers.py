@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import re
 import signal
@@ -168,7 +169,7 @@ def work(session: pytest.Session, name: str, items: Iterator[pytest.Item], messa
             capture.stop_global_capturing()
             capture.start_global_capturing()
             capture.suspend_global_capture()
-        session.config.get_terminal_writer()._file = open(os.devnull, "w", encoding="utf-8")
+        session.config.get_terminal_writer()._file = io.StringIO()
         folders = session.config._tmp_path_factory  # type: ignore[attr-defined]
         folders._basetemp = folders.getbasetemp() / name
         folders._basetemp.mkdir(exist_ok=True)
@@ -180,7 +181,7 @@ def work(session: pytest.Session, name: str, items: Iterator[pytest.Item], messa
             messages.send(("end", None))
         atexit._run_exitfuncs()
         status = 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it is, the first process tells it
         messages.send(("error", traceback.format_exc()))
     finally:
         messages.close()

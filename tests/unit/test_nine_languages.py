@@ -54,7 +54,6 @@ def naive_map(alpha: np.ndarray, groups: list[list[int]]) -> np.ndarray:
     return np.array([[np.mean([sum(alpha[i, j] for j in col) for i in row]) for col in groups] for row in groups])
 
 
-@pytest.mark.sampled(8)
 @every_cell
 def test_words_of_a_trace(kind: str, language: str) -> None:
     """trace and trace_words: ids, words, offsets, and maps of words that still sum to 1."""
@@ -122,7 +121,6 @@ def test_running_text_is_the_text(kind: str, language: str) -> None:
     axes.figure.clear()
 
 
-@pytest.mark.sampled(8)
 @every_cell
 def test_a_hidden_word_and_a_cut(kind: str, language: str) -> None:
     """Nobody looks at the pieces of a hidden word, and one word not at another that it is cut from; rows sum to 1."""
@@ -138,7 +136,6 @@ def test_a_hidden_word_and_a_cut(kind: str, language: str) -> None:
         assert float(cut.attention(0)[:, word][:, :, other].abs().max()) == 0
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize("language", SENTENCES)
 @pytest.mark.parametrize(("kind", "rival"), list(itertools.combinations(KINDS, 2)))
 def test_two_tokenizers_are_aligned_by_the_letters_of_the_text(kind: str, rival: str, language: str) -> None:

@@ -108,7 +108,6 @@ def test_works_as_without(work: str, around: str) -> None:
             np.testing.assert_allclose(a, b, atol=1e-6, rtol=1e-5)
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("work", [name for name in WORK if name != "spectra"])
 def test_autocast_is_refused(work: str) -> None:
     """Matrix products would lose digits without a word; spectra are of weights, in float64, which autocast leaves."""

@@ -33,7 +33,6 @@ def layers(lens: bl.Lens, traces: list[bl.Trace], small: bool = False) -> list[l
     return list(page_arithmetic.layers(page_weights.shape(model), page_weights.parts(model, small), inputs))
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_arithmetic_is_that_of_node(family: str, tmp_path: Path):
     model, tokenizer = FAMILIES[family]

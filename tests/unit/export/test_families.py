@@ -49,7 +49,6 @@ def lens_of(model: Any, tokenizer: Any, seed: int = 0) -> bl.Lens:
     return bl.Lens(tiny.shaken(model, seed, scale=0.15), tokenizer)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_pass_of_a_family_is_torchs(family: str, tmp_path: Path):
     model, tokenizer = FAMILIES[family]

@@ -244,7 +244,6 @@ def test_what_is_said_is_so() -> None:
     assert without.words["value"][2] == pytest.approx(float(without.values[2:5].sum()))
 
 
-@pytest.mark.sampled(4)
 @cases({name: kinds for name, kinds in TOKENS.items() if name != "gpt2"})  # which predicts no masked words
 def test_linearised_parts_sum_to_the_logit(name: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lens = with_head(name, kind, monkeypatch)
@@ -259,7 +258,6 @@ def test_linearised_parts_sum_to_the_logit(name: str, kind: Any, monkeypatch: py
     assert abs(found.gap or 0) < 1e-5 * max(1, float(found.values.abs().sum()) + abs(found.bias or 0))
 
 
-@pytest.mark.sampled(4)
 @cases({name: kinds[:1] for name, kinds in TEXTS.items()} | EACH)
 def test_linearised_parts_sum_to_the_class(name: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = with_head(name, kind, monkeypatch, num_labels=2).trace(TEXT)
@@ -268,7 +266,6 @@ def test_linearised_parts_sum_to_the_class(name: str, kind: Any, monkeypatch: py
     assert abs(found.gap or 0) < 1e-10 * max(1, float(found.values.abs().sum()) + abs(found.bias or 0))
 
 
-@pytest.mark.sampled(4)
 @EVERY
 def test_linearised_similarity_is_the_table_of_pairs_summed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pulled back at once, against pushed forward token by token."""

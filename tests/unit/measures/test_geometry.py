@@ -270,7 +270,6 @@ def test_padding_changes_nothing(lens, trace):
         assert np.allclose(alone[name], padded[name], rtol=1e-4), name
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", tiny.FAMILIES)
 def test_layer_table_of_every_family_with_an_adapter(name):
     family = tiny.FAMILIES[name]
@@ -348,7 +347,6 @@ def test_histograms_share_bins_and_count_every_token(trace):
         assert found.edges[-1] == pytest.approx(max(values.max() for values in found.norms.values()))
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", tiny.FAMILIES)
 def test_no_norm_passes_its_bound(name):
     """‖q‖ ≤ σ_max(W_h) ‖x‖ + ‖b_h‖, by the weights of every family; attained by a token along the first direction."""

@@ -247,7 +247,6 @@ def linear_run(model: Any, trace: Trace, patch: pytest.MonkeyPatch) -> tuple[Ten
     return model(**ids).last_hidden_state[0], leaves
 
 
-@pytest.mark.sampled(5)
 @EVERY
 def test_attribution(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gradient x input by finite differences of the model itself, the linearised model and the cosine by autograd."""
@@ -281,7 +280,6 @@ def test_attribution(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     close(torch.tensor(cosines.to_numpy()[:-1].sum(1)), expected.expand(trace.n_tokens))
 
 
-@pytest.mark.sampled(6)
 @EVERY
 def test_spectra_geometry_and_bounds(name: str) -> None:
     """W_Q and W_K make what the run multiplied, no norm passes its bound, and the table of layers has every number."""

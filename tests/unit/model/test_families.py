@@ -122,7 +122,6 @@ def test_equals_the_eager_run(name: str, dtype: torch.dtype, monkeypatch: pytest
         close(trace.output.last_hidden_state, eager.output.last_hidden_state, dtype)
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name, family in tiny.FAMILIES.items() if family.projections])
 def test_projections_seen_by_hooks(name: str) -> None:
     """q, k, v equal the outputs of the model's own projections (where no rotation comes between), v in every family."""
@@ -158,7 +157,6 @@ def test_projections_seen_by_hooks(name: str) -> None:
     assert len(seen) == trace.n_layers * parts
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [n for n in tiny.FAMILIES if n.split(",")[0] not in ("llama", "t5 encoder")])
 def test_adapter_puts_the_block_together(name: str) -> None:
     """W_O, the value projection, the LayerNorms and the MLP that the adapter names rebuild the block's own results."""

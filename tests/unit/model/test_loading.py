@@ -97,7 +97,6 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_checkpoint_that_is_not_whole_is_refused_by_name(folder: Path, case: str, capfd: Any) -> None:
     """From Python and from the command: one line, status 2, and no advice to unpickle what is not pickled."""

@@ -164,7 +164,6 @@ def test_distribution_counts_every_text(small: Lens) -> None:
     assert edges("first")[[0, 1, -1]].tolist() == [0, 1 / 32**2, 1]  # fine where most shares are
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["roberta", "gpt2", "distilbert", "modernbert", "xlm", "llama, grouped keys"])
 def test_other_families(name: str) -> None:
     """Separators, or NaN where there are none; norms where there is an adapter."""

@@ -97,7 +97,6 @@ def covered(random: np.random.Generator, draws: int, m: int, sizes: str, alike: 
     return held / draws
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("p", [*RATES, 0.7])
 @pytest.mark.parametrize("alike", [0.0, 0.3, 1.0])
 def test_coverage_of_words_that_fall_together(p: float, alike: float) -> None:
@@ -127,7 +126,6 @@ SHARES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] 
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("m", [8, 50])
 def test_coverage_of_the_mean_of_shares(name: str, m: int) -> None:

@@ -176,7 +176,6 @@ def random_tags(seed: int, n: int = 40) -> tuple[list[list[str]], list[list[str]
     return labels, guesses
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_entities_are_seqevals(seed):
     metrics, scheme = pytest.importorskip("seqeval.metrics"), pytest.importorskip("seqeval.scheme")

@@ -28,7 +28,6 @@ def drawn(seed: int, n: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
     return labels, logits
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_metrics_are_those_of_scikit_learn(seed):
     classes = 2 + seed % 4

@@ -192,7 +192,6 @@ def test_a_column_of_another_name(function: str, container: str, tmp_path: Path,
     assert_same(function, numbers(function, CONTAINERS[container](tmp_path), "review"))
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("container", TABLES)
 def test_a_task_takes_every_table(container: str, tmp_path: Path) -> None:
     expected = _labelled(list(zip(TEXTS, LABELS, strict=True)), None)

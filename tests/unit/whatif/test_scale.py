@@ -40,7 +40,6 @@ def hooked(lens: Lens, factors: dict[int, float], texts: Any = PAIR) -> list[tor
     return list(Lens(model, lens.tokenizer).trace(*texts).hidden_states)
 
 
-@pytest.mark.sampled(4)
 @ALONE
 def test_a_scaled_head_is_what_a_hook_in_front_of_its_output_gives(name: str) -> None:
     lens = lens_of(name)

@@ -236,7 +236,6 @@ def test_mean_resample_and_patterns(name: str) -> None:
     close(own.hidden_states[-1], trace.hidden_states[-1], 2e-6)
 
 
-@pytest.mark.sampled(4)
 @EVERY
 def test_a_hidden_token_and_a_silent_neuron(name: str) -> None:
     """Weights of the hidden token are 0 everywhere, its own included; a neuron leaves every score."""

@@ -106,7 +106,6 @@ def test_a_local_layer_travels_as_its_width() -> None:
     assert kinds == {"full", "band"}
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("rows", "kind"),
     [

@@ -26,7 +26,6 @@ def answer(op: str, trace: Any, message: dict[str, Any]) -> Any:
     return packed(*QUESTIONS[op].answer(trace, **QUESTIONS[op].check(trace, message)))
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
 @pytest.mark.parametrize("through_mlps", [False, True])
 @pytest.mark.parametrize("side", ["query", "key"])
