@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from run_all import ROOT, find_npm, quick_steps, run_beside, summary, unit_tests
+from run_all import ROOT, find_npm, quick_steps, run_beside, spread, summary
 
 ALWAYS = "tests/unit/test_project.py"
 
@@ -55,7 +55,7 @@ def main() -> int:
     tests = sorted(str(test) for test in inside)
     print("unit tests of what changed:", *tests, sep="\n  ", flush=True)
 
-    quick, last = quick_steps(find_npm()), unit_tests("pytest, what changed", ["-m", "not long and not slow", *tests])
+    quick, last = quick_steps(find_npm()), spread("pytest, what changed", "-m", "not long and not slow", *tests)
     run_beside(last, quick)
     return summary([*quick, last])
 

@@ -141,26 +141,20 @@ def quick_steps(npm: str) -> list[Step]:
     ]
 
 
-def spread(name: str, processes: int, *arguments: str, busy: str = "") -> Step:
-    """A step of tests in so many processes. pytest without a single test is a failure (its exit status 5)."""
-    return Step(name, [*PYTEST, "--workers", str(processes), *arguments], busy=busy)
+def spread(name: str, *arguments: str, busy: str = "") -> Step:
+    """A step of tests in some more processes than cores: browsers, kernels and processes of tests are waited for.
 
-
-def unit_tests(name: str, tests: Sequence[str]) -> Step:
-    """These compute: a process for each core."""
-    return spread(name, min(4, CORES), *tests)
-
-
-def kernel_tests(browser: bool) -> Step:
-    """The browser's tests and the notebooks, in some more processes than cores: browsers and kernels are waited for.
-
-    Of the notebooks the tour and one more, drawn by the commit; `make test-long` runs all.
+    pytest without a single test is a failure (its exit status 5).
     """
+    return Step(name, [*PYTEST, "--workers", str(min(4, CORES + 1)), *arguments], busy=busy)
+
+
+def all_tests(browser: bool) -> Step:
+    """Of the notebooks the tour and one more, drawn by the commit; `make test-long` runs all."""
     tour, *others = sorted({path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} - LONG_NOTEBOOKS)
     picked = ["-k", " or ".join(["not test_notebook_runs", tour, *sample(others, 1)])]
-    name = "pytest browser, notebooks" if browser else "pytest notebooks"
-    tests = ["tests/notebooks", *(["tests/browser"] if browser else [])]
-    return spread(name, min(4, CORES + 1), *picked, *tests, busy="tests/browser")
+    tests = ["tests/unit", "tests/wire", "tests/notebooks", *(["tests/browser"] if browser else [])]
+    return spread("pytest", *picked, *tests, busy="tests/browser")
 
 
 def find_npm() -> str:
@@ -235,16 +229,14 @@ def main() -> int:
     parser.add_argument("--no-browser", action="store_true", help="leave out the tests that need Chromium")
     no_browser = parser.parse_args().no_browser
 
-    quick, unit = quick_steps(find_npm()), unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"])
-    kernels = kernel_tests(browser=not no_browser)
+    quick, tests = quick_steps(find_npm()), all_tests(browser=not no_browser)
     LEFT_OUT.parent.mkdir(exist_ok=True)
     LEFT_OUT.write_text("", encoding="utf-8")
     os.environ["BERTLENS_LEFT_OUT"] = str(LEFT_OUT)
-    run_beside(unit, quick)
-    kernels.run()
-    if kernels.code:
-        kernels.try_alone()
-    steps = [*quick, unit, kernels]
+    run_beside(tests, quick)
+    if tests.code:
+        tests.try_alone()
+    steps = [*quick, tests]
     DURATIONS.write_text("\n".join(durations(steps)) + "\n", encoding="utf-8")
     drawn = left_out(steps)
     if not no_browser and not any(step.code for step in steps):

@@ -1,8 +1,10 @@
 """One collection for all processes: `--workers N` runs what was collected in N processes forked from the one that did.
 
-A process takes one file after another, the longest first by `tests/durations.txt`, and sends each report to the first,
-which prints it and counts. What lives as long as a session (the embedded model, a browser, a server) lives once in each
-process. Where a system cannot fork, everything runs in one process.
+A process takes one file after another, those of the browser first and of each kind the longest (`tests/durations.txt`),
+and sends each report to the first, which prints it and counts. What lives as long as a session (the embedded model, a
+browser, a server) lives once in each process. What drives a browser leaves a loop in its process, in which nothing else
+can start one: behind its last file of the browser another process goes on. Where a system cannot fork, everything runs
+in one process.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import pytest
 DURATIONS = Path(__file__).with_name("durations.txt")
 LINE = re.compile(r"^ *([\d.]+) s +\d+ cases .* (tests/\S+\.py)$", re.MULTILINE)
 COUNTER = "q"  # ctypes' code of 64 bits
+BROWSER = "tests/browser/"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,12 +52,18 @@ def seconds() -> dict[str, float]:
 
 
 def files(items: Sequence[pytest.Item]) -> list[list[pytest.Item]]:
-    """The tests of each file in their order, the longest file first; what was never measured before all."""
+    """The tests of each file in their order: files of the browser first, of these and of others the longest first, what
+    was never measured before all."""
     of_file: dict[str, list[pytest.Item]] = {}
     for item in items:
         of_file.setdefault(item.nodeid.split("::")[0], []).append(item)
     known = seconds()
-    return [of_file[name] for name in sorted(of_file, key=lambda name: -known.get(name, float("inf")))]
+    order = sorted(of_file, key=lambda name: (not name.startswith(BROWSER), -known.get(name, float("inf"))))
+    return [of_file[name] for name in order]
+
+
+def of_browser(file: list[pytest.Item]) -> bool:
+    return file[0].nodeid.startswith(BROWSER)
 
 
 @dataclass
@@ -65,6 +74,7 @@ class Worker:
     pid: int
     messages: Connection
     left: list[pytest.Item] = field(default_factory=list)
+    rest: list[pytest.Item] = field(default_factory=list)  # for the process after it
 
 
 class Run:
@@ -109,14 +119,19 @@ class Run:
 
     def _items(self, first: list[pytest.Item], messages: Connection) -> Iterator[pytest.Item]:
         yield from first
+        file = first
         while True:
             with self.place.get_lock():
                 place = self.place.value
                 self.place.value += 1
             if place >= len(self.queue):
                 return
+            before, file = file, self.queue[place]
+            if before and of_browser(before) != of_browser(file):
+                messages.send(("rest", place))
+                return
             messages.send(("file", place))
-            yield from self.queue[place]
+            yield from file
 
     def _hear(self, worker: Worker) -> None:
         """One message of a process; without one it has ended."""
@@ -128,6 +143,8 @@ class Run:
             return
         if kind == "file":
             worker.left += self.queue[data]
+        elif kind == "rest":
+            worker.rest = self.queue[data]
         elif kind == "begin":
             config.hook.pytest_runtest_logstart(nodeid=worker.left[0].nodeid, location=worker.left[0].location)
         elif kind == "report":
@@ -150,8 +167,10 @@ class Run:
         self.workers.remove(worker)
         _, status = os.waitpid(worker.pid, 0)
         if not worker.left:
+            if worker.rest:
+                self._start(worker.name, worker.rest)
             return
-        item, *others = worker.left
+        item, *others = (*worker.left, *worker.rest)
         file, line, name = item.location
         error = f"{worker.name} died in this test: {os.waitstatus_to_exitcode(status)}"
         report = pytest.TestReport(item.nodeid, (file, line or 0, name), {}, "failed", error, "call")
