@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ IDLE = frozenset(
     "transformers_version architectures output_hidden_states return_dict dtype torch_dtype id2label label2id "
     "problem_type use_cache tokenizer_class initializer_range auto_map task_specific_params".split()
 )
+IDLE_OF_MODULES = IDLE | OF_TORCH
 # Of peft, of sentence-transformers: what counts though it is private there.
 PRIVATE = frozenset(("_active_adapter", "_disable_adapters", "_adapters_disabled", "_similarity_fn_name"))
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -117,7 +118,7 @@ def _tensors_and_components(root: nn.Module) -> tuple[dict[str, Tensor], dict[st
 
 def _settings(component: Any) -> Settings:
     """What a module or a config is set to, by name."""
-    idle = IDLE | OF_TORCH if isinstance(component, nn.Module) else IDLE
+    idle = IDLE_OF_MODULES if isinstance(component, nn.Module) else IDLE
     settings: list[tuple[str, Any]] = [("class", type(component).__qualname__)]
     for name, value in vars(component).items():
         if (name[0] != "_" or name in PRIVATE) and name not in idle and (plain := _plain(value)) is not ...:
@@ -177,9 +178,9 @@ def _samples(tensors: Iterable[Tensor]) -> list[bytes]:
     for p in tensors:
         flat = _values(p)
         flat = flat.view(-1) if flat.is_contiguous() else flat.flatten()
-        if p.is_meta or len(flat) == 0:
+        if p.is_meta or flat.numel() == 0:
             flat = torch.zeros(1, device="cpu")
-        step = len(flat) // SAMPLE
+        step = flat.numel() // SAMPLE
         slices.append(flat[: step * SAMPLE : step] if step else flat)
     return _split(slices, torch.float64)
 
@@ -212,8 +213,8 @@ def _split(tensors: list[Tensor], dtype: torch.dtype) -> list[bytes]:
     if not tensors:
         return []
     values: np.ndarray = torch.cat([tensor.to(tensors[0].device, dtype) for tensor in tensors]).cpu().numpy()
-    ends = np.cumsum([len(tensor) for tensor in tensors])
-    return [values[end - len(tensor) : end].tobytes() for tensor, end in zip(tensors, ends, strict=True)]
+    whole, sizes = values.tobytes(), [tensor.numel() * values.itemsize for tensor in tensors]
+    return [whole[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 def identity(root: nn.Module, tokenizer: Any) -> dict[str, Any]:
