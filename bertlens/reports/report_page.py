@@ -18,6 +18,7 @@ from ..base.ranking import is_nothing
 from ..errors import BertLensError, ExportError, InputError
 from ..export import html, pages
 from ..export.space import SECTION, SpaceSource, read
+from ..model.borrowed import checked_once
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .cards import HEALTH, RETRIEVAL, Card, ReportRecord
@@ -48,7 +49,7 @@ def page_of(report: ReportRecord, against: Mapping[str, Any] | None = None, prog
         for layers in (None, named):
             numbers = set(range(trace.n_layers) if layers is None else layers)
             try:
-                with page_bar(progress) as bar:
+                with checked_once(), page_bar(progress) as bar:
                     title = f"{visible(report.facts['model']['model'])}: what the papers found"
                     page = view.page(layers, bar)
                     cards = cards_of(report, numbers, against)

@@ -14,6 +14,7 @@ from ..base.progress import bar
 from ..base.shards import WHOLE, Shard
 from ..lens import Lens
 from ..measures.statistics import SURVEY_NAMES
+from ..model.borrowed import checked_once
 from ..survey.corpus import Numbered, digest, traces_of, windows
 from ..survey.text_statistics import CATEGORIES, Lengths, TextStatistics, text_statistics
 from ..trace.trace import Trace
@@ -153,7 +154,8 @@ def gather(
                     continue
                 for trace, entry in zip(traces_of(lens, batch, True, model), batch, strict=True):
                     if entry.number not in places:
-                        numbers.add(trace, text_statistics(trace, lengths), entry)
+                        with checked_once():
+                            numbers.add(trace, text_statistics(trace, lengths), entry)
                         progress_bar.update()
                 if autosave is not None:
                     autosave(numbers)

@@ -19,6 +19,7 @@ from ..export import html
 from ..export.live import Cost, cost, live
 from ..export.space import SpaceSource
 from ..lens import Lens
+from ..model.borrowed import checked_once
 from ..text.texts import entries
 from ..trace.provenance import visible
 from ..trace.trace import Trace
@@ -105,6 +106,7 @@ class Classroom(SpaceSource):
         check_writable(path / html.WEIGHTS if hosted else path)
         with (
             one_thread_if_small(stream_size(self.trace)),
+            checked_once(),
             page_bar(progress) as bar,
         ):
             traces = [self.lens.trace(*text) for text in self.texts[1:]]

@@ -36,14 +36,29 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {  # arguments, with {} for t
 NEIGHBOURS = ("package.html", "package.json", "package.csv", "class.html")  # of any project
 
 
+@pytest.fixture(scope="module")
+def lens() -> bl.Lens:
+    return bl.Lens(tiny.bert(), tiny.wordpiece())
+
+
+@pytest.fixture(scope="module")
+def classifier() -> bl.Lens:
+    return lens_of()
+
+
+@pytest.fixture(scope="module")
+def numbers(lens: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The numbers of a report."""
+    report = bl.report(lens, texts=2, claims="vig-next", progress=False)
+    return Path(report.to_json(tmp_path_factory.mktemp("report") / "numbers.json")).read_bytes()
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    lens, classifier = bl.Lens(tiny.bert(), tiny.wordpiece()), lens_of()
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lens: bl.Lens, classifier: bl.Lens) -> Path:
     monkeypatch.setattr(cli, "load_lens", lambda model: lens)
     monkeypatch.setattr("bertlens.tasks.task_command.task", lambda _, *given, **how: bl.task(classifier, *given, **how))
-    monkeypatch.setattr(
-        "bertlens.tasks.task_page.page_of", lambda *given: "<p>the page</p>\n"
-    )  # nothing of what is in it
+    # nothing of what is in it
+    monkeypatch.setattr("bertlens.tasks.labelled_task.page_of", lambda *given: "<p>the page</p>\n")
     (tmp_path / "lines.txt").write_text(line())
     bl.Lesson("Tiny", [bl.Lesson.step("Look.", {"text": "the cat"})]).save(tmp_path / "tiny.lesson.json")
     (tmp_path / "corpus.txt").write_text("the cat sat on the mat, it was warm.\n" * 9)
@@ -130,12 +145,10 @@ def test_as_the_documents_have_it_the_page_of_the_class_stays(folder: Path) -> N
     ],
 )
 def test_nothing_is_written_over_what_is_read(
-    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str], output: str
+    folder: Path, numbers: bytes, capsys: pytest.CaptureFixture[str], command: list[str], output: str
 ) -> None:
     (folder / "link.csv").symlink_to(folder / "lines.txt")
-    bl.report(bl.Lens(tiny.bert(), tiny.wordpiece()), texts=2, claims="vig-next", progress=False).to_json(
-        folder / "r-numbers.json"
-    )
+    (folder / "r-numbers.json").write_bytes(numbers)
     for name in ("corpus.json", "judged.csv", "a.html", "a.lesson.json", "a-chart.html"):
         (folder / name).write_text(line())
     before = listed(folder)
@@ -165,9 +178,11 @@ def test_a_survey_begins_anew_where_it_is_told_to(folder: Path, capsys: pytest.C
     assert bl.survey.HeadStats.load(folder / "stats.npz").n_texts == 9
 
 
-def test_a_hosted_page_takes_no_place_of_a_site(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hosted_page_takes_no_place_of_a_site(
+    folder: Path, lens: bl.Lens, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two files in a folder: from Python as from the command."""
-    room = bl.classroom(bl.Lens(tiny.bert(), tiny.wordpiece()), ["the cat"])
+    room = bl.classroom(lens, ["the cat"])
     web = folder / "web"
     for name in (INDEX, WEIGHTS):
         web.mkdir(exist_ok=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html import escape, unescape
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +21,7 @@ from bertlens.errors import InputError
 from bertlens.export import html
 from bertlens.tasks import labelled_task, task_page
 from bertlens.tasks.task_page import page_of
+from bertlens.widgets.questions import Question
 from unit.tasks.classifier import labelled, lens_of
 
 HOSTILE = "<script>alert(1)</script> & <img src=x> \u202e the cat"
@@ -65,8 +68,37 @@ def task() -> bl.Task:
     )
 
 
-def test_the_tables_are_those_of_the_task(task):
-    heads, errors = task.heads(3), task.errors(5)
+@pytest.fixture(scope="module")
+def heads(task: bl.Task) -> bl.tasks.Heads:
+    return task.heads(3)
+
+
+@pytest.fixture(scope="module")
+def replies() -> dict[Any, Any]:
+    return {}
+
+
+@pytest.fixture
+def once(replies: dict[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each text of the task the pages of these tests hold the same answers: computed once."""
+    reply = Question.reply
+
+    def known(question: Question, asked: Any, message: dict[str, Any], saved: bool = False) -> Any:
+        if question.of_view:
+            return reply(question, asked, message, saved)
+        name = asked.trace.text, html.question_name({**message, "op": question.name, "saved": saved})
+        if name not in replies:
+            answer = reply(question, asked, message, saved)
+            if answer[0].get("again"):  # only a part of the work is done
+                return answer
+            replies[name] = answer
+        return replies[name]
+
+    monkeypatch.setattr(Question, "reply", known)
+
+
+def test_the_tables_are_those_of_the_task(task, heads):
+    errors = task.errors(5)
     found = Tables(page_of(task, heads, errors))
     cells = sum(name.startswith("cell-") for name in found.ids)
     slices, wrong, twins, whole, each, counts = found.tables[:6]
@@ -126,8 +158,12 @@ def test_a_notebook_shows_a_task_as_a_card_and_runs_nothing_for_it(task, monkeyp
     assert fresh._repr_html_() == f"<p>{escape(repr(fresh))}</p>"
 
 
-def test_the_heads_of_ten_texts_are_there_once_opened(task):
-    heads = task.heads(3)
+def matter_alone(question: Question, *asked: Any, of: Callable[..., Any] = Question.reply, **named: Any) -> Any:
+    """The answer to what heads and tokens matter; no other one is compared."""
+    return of(question, *asked, **named) if question.name == "matters" else ({}, [])
+
+
+def test_the_heads_of_ten_texts_are_there_once_opened(task, heads, once, monkeypatch):
     page = page_of(task, heads, live=10)
     above, _, below = page.partition('<main id="bertlens">')
     assert "How good is " in above and "<table" not in above and "<table" in below  # the view first, tables below it
@@ -142,7 +178,10 @@ def test_the_heads_of_ten_texts_are_there_once_opened(task):
         view = task.lens.trace(*task.examples.texts[row]).explore(layer=int(first["layer"]), head=int(first["head"]))
         own = view.overview["header"]
         assert (known["trace"], known["text"]) == (own["trace"], task.examples.texts[row][0])
-        for question, (fields, _) in view.page().answers:
+        with monkeypatch.context() as patch:
+            patch.setattr(Question, "reply", matter_alone)
+            answers = list(view.page().answers)
+        for question, (fields, _) in answers:
             name = escape(f"{known['trace']} {html.question_name(question)}")
             if name in held and question["op"] == "matters":
                 assert json.loads(held[name])["header"] == fields
@@ -157,7 +196,7 @@ def test_the_heads_of_ten_texts_are_there_once_opened(task):
     assert len(few["others"]) == 2
 
 
-def test_the_bar_says_which_text_it_is_at_and_ends_full(task, monkeypatch):
+def test_the_bar_says_which_text_it_is_at_and_ends_full(task, once, monkeypatch):
     bars: list[tqdm] = []
     titles: list[str] = []
 
@@ -177,7 +216,7 @@ def test_the_bar_says_which_text_it_is_at_and_ends_full(task, monkeypatch):
     assert [bar.n == bar.total > 0 for bar in bars] == [True]
 
 
-def test_a_page_of_larger_runs_holds_of_each_the_layer_that_is_opened(task, monkeypatch):
+def test_a_page_of_larger_runs_holds_of_each_the_layer_that_is_opened(task, once, monkeypatch):
     monkeypatch.setattr(html, "BESIDE", 1)
     own = task.explore(layer=1, head=2).page()
     first = next(iter(own.others))
@@ -200,6 +239,7 @@ def test_the_command_writes_the_page(tmp_path, capsys, monkeypatch):
     (tmp_path / "a.csv").write_text(f"words;class\n{rows}\n", encoding="utf-8-sig")
     output = tmp_path / "task.html"
     command = ["task", str(tmp_path / "model"), str(tmp_path / "a.csv"), "--text", "words", "-o", str(output)]
+    monkeypatch.setattr(labelled_task, "page_of", lambda *given: page_of(*given[:-1], 2))  # of ten: tested above
     assert main([*command, "--label", "class", "--heads", "2", "--errors", "2"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[-2] == "writing the page, with the heads of ten examples in it"
