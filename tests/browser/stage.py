@@ -8,6 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from browser.answers import answered_once
 from unit.asking import replies
 
 # For hosted pages: what the page asks and sets of a model goes to `kernel`, a function of this process, and what that
@@ -83,7 +84,8 @@ class Stage:
     def _answer(self, message: str, number: int) -> str:
         if self.kernel is None or number != self.number:
             return json.dumps({"state": {}, "replies": []})
-        return self.kernel.answer(message)
+        with answered_once():
+            return self.kernel.answer(message)
 
     def show(self, view: Any) -> None:
         """A view instead of the one before."""
