@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -53,8 +53,9 @@ def page(
     check_size(view, page_layers)
     pictured = range(n_layers) if within("saved", stream_tokens(trace)) else page_layers
     selection = Selection.of(traits, page_layers)
-    steps = list(saved_answers(view, traits, selection))
+    steps: Iterable[Step] = saved_answers(view, traits, selection)
     if bar is not None:
+        steps = list(steps)
         bar.total = (bar.total or 0) + len(view.pending(pictured)) + len(steps)
     view = with_pictures(view, pictured, bar)
     about = provenance(trace)
@@ -240,7 +241,7 @@ def _refuse(_trace: Trace) -> None:
     raise InputError("a page without a kernel shows one trace")
 
 
-def _answered(trace: Trace, steps: Sequence[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
+def _answered(trace: Trace, steps: Iterable[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
     """The answers; raises ModelError where the model is another after the last one than before the first."""
     fingerprint = trace.model and trace.model.fingerprint()
     for message, answer in steps:

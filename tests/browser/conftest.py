@@ -79,7 +79,6 @@ class Tabs:
         self.folder = folder
         self.free: list[tuple[Page, Log]] = []
         self.documents = 0
-        self.stages: dict[Page, Stage] = {}  # of the tabs that had one
 
     def take(self, html: str, *, theme: str = "light", width: int = 1000, height: int = 800) -> tuple[Page, Log]:
         """A tab that shows this text. Who takes it adds nothing to it that outlives a document, a route for example."""
@@ -88,17 +87,20 @@ class Tabs:
         page, log = self.free.pop()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=theme)
+        self.load(page, html)
+        return page, log
+
+    def load(self, page: Page, html: str) -> None:
         path = self.folder / f"{self.documents}.html"
         self.documents += 1
         path.write_text(html, encoding="utf-8")
         page.goto(path.as_uri())
-        return page, log
 
     def give_back(self, page: Page, log: Log) -> list[str]:
         """Empty the tab; what went wrong in it."""
         try:
             page.mouse.move(0, 0)
-            page.goto("about:blank")
+            self.clear(page)
         except Error:  # it has crashed
             page.context.close()
             return log.problems()
@@ -108,6 +110,36 @@ class Tabs:
         self.free.append((page, log))
         return problems
 
+    def clear(self, page: Page) -> None:
+        page.goto("about:blank")
+
+
+class StageTabs(Tabs):
+    """Tabs whose document serves one view after another: to read its code is most of the work of opening a view.
+
+    A test that leaves it otherwise than it was, a view's own part apart, gets the next one a new document.
+    """
+
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        super().__init__(browser, folder)
+        self.stages: dict[Page, Stage] = {}  # of the tabs that had one
+        self.texts: dict[Page, str] = {}  # of the documents that are as they were
+
+    def load(self, page: Page, html: str) -> None:
+        if self.texts.get(page) != html:
+            super().load(page, html)
+        self.texts[page] = html
+
+    def stage(self, page: Page) -> Stage:
+        if page not in self.stages:
+            self.stages[page] = Stage(page)
+        return self.stages[page]
+
+    def clear(self, page: Page) -> None:
+        if page not in self.stages or not self.stages[page].leave():
+            del self.texts[page]
+            super().clear(page)
+
 
 @pytest.fixture(scope="session")
 def tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
@@ -116,9 +148,9 @@ def tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
 
 
 @pytest.fixture(scope="session")
-def stage_tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
+def stage_tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> StageTabs:
     """The tabs of pages that ask this process."""
-    return Tabs(browser, tmp_path_factory.mktemp("live"))
+    return StageTabs(browser, tmp_path_factory.mktemp("live"))
 
 
 class PageOf:
@@ -296,19 +328,17 @@ def show_saved(tab_of: Callable[..., Page]) -> Callable[..., Seen]:
 
 
 @pytest.fixture
-def stage_tab_of(stage_tabs: Tabs) -> Iterator[Callable[..., Page]]:
+def stage_tab_of(stage_tabs: StageTabs) -> Iterator[Callable[..., Page]]:
     yield from _taken(stage_tabs)
 
 
 @pytest.fixture
-def show(stage_tabs: Tabs, stage_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
+def show(stage_tabs: StageTabs, stage_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
     """A function that opens a view whose kernel is this process: what the page asks and sets goes to the view."""
 
     def open_view(view: Any, folded: bool = False, **options: Any) -> Seen:
         page = hosted(stage_tab_of, **options)
-        if page not in stage_tabs.stages:
-            stage_tabs.stages[page] = Stage(page)
-        stage_tabs.stages[page].show(view)
+        stage_tabs.stage(page).show(view)
         return Seen(page, folded=folded)
 
     return open_view

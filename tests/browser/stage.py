@@ -8,6 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from browser.answers import answered_once
 from unit.asking import replies
 
 # For hosted pages: what the page asks and sets of a model goes to `kernel`, a function of this process, and what that
@@ -29,13 +30,30 @@ window.attach = (model, number = 0) => {
 };
 """
 
-_SHOW = """({ state, number }) => {
+# What a document without views is: its address, its markup, its names.
+_BARE = """() => [
+    location.href, document.documentElement.outerHTML, ...Object.keys(window).filter((name) => name !== "axe"),
+].join("\\n")"""
+
+_SHOW = f"""({{ state, number }}) => {{
     while (mounted.length) mounted.pop()();
+    if (!window.atFirst) Object.defineProperty(window, "atFirst", {{ value: ({_BARE})() }});
     models.length = 0;
-    models.push(new Model({ state, answers: {}, kernel: true }));
+    models.push(new Model({{ state, answers: {{}}, kernel: true }}));
     attach(models[0], number);
     mounted.push(mount(0));
-}"""
+}}"""
+
+_LEAVE = f"""() => {{
+    if (!window.atFirst) return false;
+    while (mounted.length) mounted.pop()();
+    models.length = 0;
+    delete window.copied;
+    delete navigator.clipboard;
+    getSelection().removeAllRanges();
+    scrollTo(0, 0);
+    return atFirst === ({_BARE})();
+}}"""
 
 
 def plain_overview(overview: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +101,8 @@ class Stage:
     def _answer(self, message: str, number: int) -> str:
         if self.kernel is None or number != self.number:
             return json.dumps({"state": {}, "replies": []})
-        return self.kernel.answer(message)
+        with answered_once():
+            return self.kernel.answer(message)
 
     def show(self, view: Any) -> None:
         """A view instead of the one before."""
@@ -94,3 +113,8 @@ class Stage:
         self.kernel = Kernel(view, state)
         plain = {**state, "overview": plain_overview(state["overview"])}
         self.page.evaluate(_SHOW, {"state": plain, "number": self.number})
+
+    def leave(self) -> bool:
+        """Take the view out; whether the document is as it was before."""
+        self.kernel = None
+        return bool(self.page.evaluate(_LEAVE))

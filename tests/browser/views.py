@@ -13,16 +13,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from bertlens.export import bundle
 from bertlens.export.html import question_name
-from bertlens.widgets.questions import Question
 from bertlens.widgets.tabs import TABS
+from browser.answers import answered_once
 from browser.stage import ATTACH, plain_overview
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
@@ -380,46 +378,19 @@ window.mounted = models.map((_, n) => mount(n));
 """
 
 
-_replies: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # of a trace: name of the question -> answer
-_reply = Question.reply
-
-
-LEFT_OUT = "Left out of this page: show_saved(view, matters=True) has it."
-
-
-def _answered_once(matters: bool) -> Callable[[Question, Any, dict[str, Any]], Any]:
-    """A reply that is computed once of a trace. matters: also what every head and token does alone, a second's work."""
-
-    def reply(question: Question, asked: Any, message: dict[str, Any], saved: bool = False) -> Any:
-        if question.of_view:
-            return _reply(question, asked, message, saved)
-        if question.name == "each_matters" and not matters:
-            return {"why_not": LEFT_OUT}, []
-        known = _replies.setdefault(asked.trace, {})
-        name = question_name({**message, "op": question.name, "saved": saved})
-        if name not in known:
-            answer = _reply(question, asked, message, saved)
-            if answer[0].get("again"):  # only a part of the work is done
-                return answer
-            known[name] = answer
-        return known[name]
-
-    return reply
-
-
 def saved(view: Any, *, matters: bool = False, **options: Any) -> str:
     """The text of `view.to_html(**options)`. The pages of a trace hold the same four hundred answers: computed once.
 
     matters: with what "Does it matter?" says in it.
     """
-    with patch.object(Question, "reply", _answered_once(matters)):
+    with answered_once(matters):
         text: str = view.to_html(**options)
     return text
 
 
 def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **options: Any) -> Page:
     """One document with several views, each on a model of its own: `models[n]`, and `mounted[n]()` takes one out."""
-    with patch.object(Question, "reply", _answered_once(matters=False)):
+    with answered_once(matters=False):
         plain = [
             {
                 "state": {**shown.state, "overview": plain_overview(shown.state["overview"])},
