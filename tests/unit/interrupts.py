@@ -53,13 +53,17 @@ def at_every_line(
     """
     handler = signal.default_int_handler if number == signal.SIGINT else late
     lines: list[tuple[str, int]] = []
+    ours: dict[str, bool] = {}  # of file names: calls are many, files few
 
     def run(stop: int | None) -> bool:
         count = -1
 
         def trace(frame: Any, event: str, _: Any) -> Any:
             nonlocal count
-            if not frame.f_code.co_filename.endswith(files):
+            name = frame.f_code.co_filename
+            if (is_ours := ours.get(name)) is None:
+                is_ours = ours[name] = name.endswith(files)
+            if not is_ours:
                 return None
             if event == "line":
                 count += 1
