@@ -101,18 +101,25 @@ def steps(rows: np.ndarray, to_root_mean_square: int, most: int) -> np.ndarray:
 
 
 def asked(
-    lens: Any, own: str, questions: list[dict[str, Any]], folder: Path, small: bool = False
+    lens: Any,
+    own: str,
+    questions: list[dict[str, Any]],
+    folder: Path,
+    small: bool = False,
+    decimals: list[tuple[int, int]] | None = None,
 ) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
     """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
     show, arrays) of each question. A question about the trace "last" is about the last run that was shown, "before"
-    about the one before."""
+    about the one before. decimals: given, where measuring them, seconds of a large model, is not what is tested."""
     model = lens.borrowed
     same = bl.Lens(rounded(model, small), lens.tokenizer)
     same.made = lens.made
     trace = lens.trace(own)
-    write(model, folder, page_heads.head(trace, small), small)
+    answer = page_heads.head(trace, small)
+    write(model, folder, answer, small)
+    about = live.carried_model(trace, answer, "", small).about | {"decimals": decimals} if decimals else None
     header = with_overview(ViewRecord(trace), "self", 1, min(8, trace.n_heads - 1)).overview["header"]
-    carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
+    carried = {**(about or live.live(trace, small).about), "header": header, "texts": [header]}
     carried["tokenizer"] = page_tokenizer.tokenizer_files(lens.tokenizer)
     found = []
     for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):

@@ -61,7 +61,9 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def said(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """[(comparison, first row, answers to `about`)]"""
-    lens, found = engine.asked(embedded_lens, "The cat sat.", QUESTIONS, tmp_path_factory.mktemp("compare"))
+    lens, found = engine.asked(
+        embedded_lens, "The cat sat.", QUESTIONS, tmp_path_factory.mktemp("compare"), decimals=[(512, 3)]
+    )
     trace = lens.trace(TYPED)
     runs = [
         (trace, lens.trace(OTHER), 0),

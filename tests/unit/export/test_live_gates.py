@@ -118,7 +118,7 @@ def test_gates_of_a_run_are_the_kernels(embedded_lens: Any, tmp_path: Path):
         {"op": "trace", "text": SHORT},
         usual,
     ]
-    same, found = engine.asked(embedded_lens, "The cat sat.", questions, tmp_path)
+    same, found = engine.asked(embedded_lens, "The cat sat.", questions, tmp_path, decimals=[(512, 3)])
     trace = same.trace(TYPED)
     changed = trace.rerun(whatif.off(0, 3), whatif.hide(4))
     short = same.trace("A dog.")

@@ -38,7 +38,9 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def said(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Three runs, each with what was answered to OF_ONE: (trace, [(error, fields, show, arrays)])."""
-    lens, found = engine.asked(embedded_lens, "The cat sat.", QUESTIONS, tmp_path_factory.mktemp("norms"))
+    lens, found = engine.asked(
+        embedded_lens, "The cat sat.", QUESTIONS, tmp_path_factory.mktemp("norms"), decimals=[(512, 3)]
+    )
     trace = lens.trace(TYPED)
     changed = trace.rerun(whatif.off(4), whatif.off(2, 5), whatif.cut(1, 7, 2, 4))
     assert [error for error, *_ in found] == [""] * len(found)
