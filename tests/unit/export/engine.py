@@ -101,7 +101,12 @@ def steps(rows: np.ndarray, to_root_mean_square: int, most: int) -> np.ndarray:
 
 
 def asked(
-    lens: Any, own: str, questions: list[dict[str, Any]], folder: Path, small: bool = False
+    lens: Any,
+    own: str,
+    questions: list[dict[str, Any]],
+    folder: Path,
+    small: bool = False,
+    decimals: list[tuple[int, int]] | None = None,
 ) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
     """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
     show, arrays) of each question. A question about the trace "last" is about the last run that was shown, "before"

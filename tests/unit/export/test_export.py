@@ -537,9 +537,8 @@ def test_a_page_that_takes_long_shows_how_far_it_is(embedded_lens, monkeypatch):
     assert bars[1].options["disable"]
 
 
-def test_a_page_without_scripts_shows_the_view_as_a_picture():
-    lens = bl.Lens.embedded()
-    view = lens.trace("The cat sat on the mat because it was tired.").explore(layer=1, head=8)
+def test_a_page_without_scripts_shows_the_view_as_a_picture(embedded_lens):
+    view = embedded_lens.trace("The cat sat on the mat because it was tired.").explore(layer=1, head=8)
     text = view.to_html(progress=False)
     inside = text.split("<noscript>")[1].split("</noscript>")[0]
     address = re.search(r'<img src="data:image/png;base64,([^"]+)"', inside)[1]

@@ -210,8 +210,9 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
 
 
 @pytest.mark.sampled(1, of="rounding of a page")
-def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(embedded_lens):
-    trace = embedded_lens.trace(OWN)
+def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(embedded_lens, monkeypatch):
+    trace, made_live, make = embedded_lens.trace(OWN), [], live.live
+    monkeypatch.setattr(live, "live", lambda *given: made_live.append(make(*given)) or made_live[-1])
     same = bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(OWN)
     apart = max(float((same.attention(n) - trace.attention(n)).abs().max()) for n in range(6))
     view = trace.explore()
@@ -226,7 +227,7 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     assert with_model == without.replace("script-src ''", "script-src '' 'wasm-unsafe-eval'; worker-src blob:")
     assert len(page.encode()) <= 55e6 and "bertlens-weights-0" not in plain and "WebAssembly" not in plain
     smaller = view.to_html(live=True, small=True, progress=False)
-    small = live.live(trace, small=True)
+    small = made_live[-1]
     assert len(smaller.encode()) <= 42e6 and small.digits in smaller
     readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
     assert f"with the model in it ({len(page.encode()) / 1e6:.0f} MB)" in readme

@@ -9,6 +9,7 @@ import re
 import struct
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +113,17 @@ def is_odd_space(text: str) -> bool:
 KINDS = {"byte level": byte_level, "XLM-R": xlm_roberta, "ALBERT": albert}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_pages_tokenizer_is_pythons(kind: str, embedded_lens: Any, tmp_path: Path):
+@pytest.fixture(scope="module")
+def made(embedded_lens: Any) -> Callable[[str], tuple[Any, list[str]]]:
+    """A tokenizer of a kind, trained once, and what it was trained on."""
     words = sorted(word for word in embedded_lens.tokenizer.get_vocab() if word.isalpha())
     corpus = lines(words, 1200)
-    tokenizer = KINDS[kind](corpus)
+    return cache(lambda kind: (KINDS[kind](corpus) if kind in KINDS else embedded_lens.tokenizer, corpus))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_pages_tokenizer_is_pythons(kind: str, made: Any, tmp_path: Path):
+    tokenizer, corpus = made(kind)
     singles = [line.replace("[MASK]", tokenizer.mask_token) for line in corpus[:900]]
     texts = [*((line,) for line in singles), *zip(singles[:80], singles[80:160], strict=True), ("one", "")]
     [out] = engine.node(tmp_path, readers=[{"tokenizer": tokenizer_files(tokenizer), "texts": texts}])
@@ -370,12 +377,9 @@ HARD += ["１２３", "ΌΣΟΣ", "中文字", "日本語 text", "مرحبا", "
 
 
 @pytest.fixture(scope="module")
-def trained(embedded_lens: Any) -> Callable[[str], tuple[File, list[str]]]:
-    words = sorted(word for word in embedded_lens.tokenizer.get_vocab() if word.isalpha())
-    corpus = lines(words, 1200)
-
+def trained(made: Any) -> Callable[[str], tuple[File, list[str]]]:
     def of(kind: str) -> tuple[File, list[str]]:
-        tokenizer = embedded_lens.tokenizer if kind == "BERT" else KINDS[kind](corpus)
+        tokenizer, corpus = made(kind)
         return json.loads(tokenizer.backend_tokenizer.to_str()), corpus
 
     return of

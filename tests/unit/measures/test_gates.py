@@ -201,7 +201,7 @@ def found(n: int, share: float, seed: int, draws: int, pair: bool | None = None)
             alike[special.tobytes(), segments.tobytes()].append(
                 (gate, noisy(pure(gate, rng, special, segments), share, rng), special, segments)
             )
-    for (names, maps, (special, *_), (segments, *_)) in (zip(*drawn, strict=True) for drawn in alike.values()):
+    for names, maps, (special, *_), (segments, *_) in (zip(*drawn, strict=True) for drawn in alike.values()):
         says = gates.label(gates.scores(*map(torch.as_tensor, (np.stack(maps), special, segments))))
         hits += (says == names).sum()
         mixed += (says == "mixed").sum()
@@ -388,12 +388,12 @@ def test_all_heads_at_once_equal_one_by_one():
     for view in ("full", "content"):
         together = gates.patterns(maps, special, segments, view=view)
         assert list(together) == list(gates.PATTERNS)
+        alone = {at: gates.patterns(maps[at], special, segments, view=view) for at in np.ndindex(2, 3)}
         for name, values in together.items():
             assert values.shape == (2, 3)
             assert ((values >= 0) & (values <= 1)).all(), name
-            for at in np.ndindex(2, 3):
-                alone = gates.patterns(maps[at], special, segments, view=view)[name]
-                assert float(alone) == pytest.approx(float(values[at]), abs=1e-12)
+            for at, scores in alone.items():
+                assert float(scores[name]) == pytest.approx(float(values[at]), abs=1e-12)
 
 
 def test_the_given_map_is_not_changed_and_float32_agrees():
