@@ -33,7 +33,9 @@ def opened(row: Ability, request: pytest.FixtureRequest) -> Hand:
     """A hand on a view that was just opened; all heads are unfolded, by a click, where that is needed."""
     if row.of == "saved page":
         page = request.getfixturevalue("saved_page")
-        page.goto(page.url.split("#")[0])
+        address, *place = page.url.split("#")
+        if place:
+            page.goto(address)  # in the same document
         page.reload()
         hand = Hand(Seen(page, folded=True))
     else:
