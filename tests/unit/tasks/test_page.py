@@ -22,6 +22,7 @@ from bertlens.export import html
 from bertlens.tasks import labelled_task, task_page
 from bertlens.tasks.task_page import page_of
 from bertlens.widgets.questions import Question
+from unit.asking import answered_once
 from unit.tasks.classifier import labelled, lens_of
 
 HOSTILE = "<script>alert(1)</script> & <img src=x> \u202e the cat"
@@ -74,27 +75,13 @@ def heads(task: bl.Task) -> bl.tasks.Heads:
 
 
 @pytest.fixture(scope="module")
-def replies() -> dict[Any, Any]:
-    return {}
+def reply() -> Callable[..., Any]:
+    return answered_once()
 
 
 @pytest.fixture
-def once(replies: dict[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each text of the task the pages of these tests hold the same answers: computed once."""
-    reply = Question.reply
-
-    def known(question: Question, asked: Any, message: dict[str, Any], saved: bool = False) -> Any:
-        if question.of_view:
-            return reply(question, asked, message, saved)
-        name = asked.trace.text, html.question_name({**message, "op": question.name, "saved": saved})
-        if name not in replies:
-            answer = reply(question, asked, message, saved)
-            if answer[0].get("again"):  # only a part of the work is done
-                return answer
-            replies[name] = answer
-        return replies[name]
-
-    monkeypatch.setattr(Question, "reply", known)
+def once(reply: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Question, "reply", reply)
 
 
 def test_the_tables_are_those_of_the_task(task, heads):
