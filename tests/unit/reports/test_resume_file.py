@@ -19,7 +19,9 @@ from bertlens.reports.report_run import PASSES_OF_ALL
 from bertlens.reports.resume_file import PLACES, ResumeFile, texts_in
 from bertlens.reports.text_numbers import TextNumbers
 from bertlens.survey.intervals import mean_interval
+from bertlens.widgets.questions import Question
 from unit import tiny
+from unit.asking import answered_once
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 TEXTS = [f"the cat sat on the mat {'it was warm ' * (n % 4)}" for n in range(20)]
@@ -134,7 +136,10 @@ def test_the_command_goes_on(
     assert resumed == whole and whole["corpus"]["texts"] == 20
 
 
-def test_two_models_on_the_same_texts_are_compared_text_by_text(small: Lens, whole: Any) -> None:
+def test_two_models_on_the_same_texts_are_compared_text_by_text(
+    small: Lens, whole: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Question, "reply", answered_once())  # of two pages of a text
     other = Lens(tiny.shaken(tiny.bert(), 5), tiny.wordpiece())
     one, two = whole, bl.report(other, TEXTS, CLAIMS, texts=20, progress=False)
     assert same_texts(one.facts, two.facts)

@@ -22,6 +22,7 @@ from bertlens.export import html
 from bertlens.tasks import labelled_task, task_page
 from bertlens.tasks.task_page import page_of
 from bertlens.widgets.questions import Question
+from unit.asking import answered_once
 from unit.tasks.classifier import labelled, lens_of
 
 HOSTILE = "<script>alert(1)</script> & <img src=x> \u202e the cat"
@@ -74,27 +75,13 @@ def heads(task: bl.Task) -> bl.tasks.Heads:
 
 
 @pytest.fixture(scope="module")
-def replies() -> dict[Any, Any]:
-    return {}
+def reply() -> Callable[..., Any]:
+    return answered_once()
 
 
 @pytest.fixture
-def once(replies: dict[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each text of the task the pages of these tests hold the same answers: computed once."""
-    reply = Question.reply
-
-    def known(question: Question, asked: Any, message: dict[str, Any], saved: bool = False) -> Any:
-        if question.of_view:
-            return reply(question, asked, message, saved)
-        name = asked.trace.text, html.question_name({**message, "op": question.name, "saved": saved})
-        if name not in replies:
-            answer = reply(question, asked, message, saved)
-            if answer[0].get("again"):  # only a part of the work is done
-                return answer
-            replies[name] = answer
-        return replies[name]
-
-    monkeypatch.setattr(Question, "reply", known)
+def once(reply: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Question, "reply", reply)
 
 
 def test_the_tables_are_those_of_the_task(task, heads):
@@ -158,9 +145,9 @@ def test_a_notebook_shows_a_task_as_a_card_and_runs_nothing_for_it(task, monkeyp
     assert fresh._repr_html_() == f"<p>{escape(repr(fresh))}</p>"
 
 
-def matter_alone(question: Question, *asked: Any, of: Callable[..., Any] = Question.reply, **named: Any) -> Any:
-    """The answer to what heads and tokens matter; no other one is compared."""
-    return of(question, *asked, **named) if question.name == "matters" else ({}, [])
+def of_heads(question: Question, *asked: Any, of: Callable[..., Any] = Question.reply, **named: Any) -> Any:
+    """The answer of a head; no other one is compared."""
+    return of(question, *asked, **named) if question.name in ("head", "matters") else ({}, [])
 
 
 def test_the_heads_of_ten_texts_are_there_once_opened(task, heads, once, monkeypatch):
@@ -179,14 +166,12 @@ def test_the_heads_of_ten_texts_are_there_once_opened(task, heads, once, monkeyp
         own = view.overview["header"]
         assert (known["trace"], known["text"]) == (own["trace"], task.examples.texts[row][0])
         with monkeypatch.context() as patch:
-            patch.setattr(Question, "reply", matter_alone)
+            patch.setattr(Question, "reply", of_heads)
             answers = list(view.page().answers)
         for question, (fields, _) in answers:
             name = escape(f"{known['trace']} {html.question_name(question)}")
-            if name in held and question["op"] == "matters":
+            if question["op"] == "head" or (name in held and question["op"] == "matters"):
                 assert json.loads(held[name])["header"] == fields
-            elif question["op"] == "head":
-                assert name in held
     most = ", the head with the largest effect" if first["effect"] > 0 else ""  # else nothing is lost without any head
     assert f"opened at {first['part']}{most}." in unescape(page)
     worse = replace(heads, table=heads.table.assign(effect=heads.table["effect"].abs() * (1 if not most else -1)))

@@ -17,6 +17,7 @@ from bertlens.errors import ExportError, InputError
 from bertlens.tasks.subgroups import slices_said
 from bertlens.widgets.panels import task_fields
 from bertlens.widgets.panels import task_panel as panel
+from bertlens.widgets.questions import Question
 from unit.asking import replies
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_model_comparison import turned
@@ -25,6 +26,11 @@ from unit.tasks.test_model_comparison import turned
 @pytest.fixture(scope="module")
 def task() -> bl.Task:
     return bl.task(lens_of(), labelled(260), progress=False)
+
+
+@pytest.fixture(scope="module")
+def few() -> bl.Task:
+    return bl.task(lens_of(), labelled(40), progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -235,21 +241,27 @@ def test_closing_a_view_ends_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
         job.made(30)
 
 
-def test_what_work_raises_is_said_and_it_can_be_begun_again(task: bl.Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = task.explore()
+def test_what_work_raises_is_said_and_it_can_be_begun_again(few: bl.Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = few.explore()
 
     def fails() -> None:
         raise InputError("it is too few")
 
     with monkeypatch.context() as patch:
-        patch.setattr(task, "heads", fails)
+        patch.setattr(few, "heads", fails)
         assert finished(own, "heads")["error"] == "it is too few"
     assert asked(own, "task")[0]["held"] == []
     assert finished(own, "heads")["said"]
 
 
-def test_a_saved_page_holds_what_was_found_and_slices(task: bl.Task) -> None:
-    own = task.explore(heads_found=task.heads(2))
+def test_a_saved_page_holds_what_was_found_and_slices(few: bl.Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, reply = few.explore(heads_found=few.heads(2)), Question.reply
+
+    def of_task(question: Question, *asked: Any, **named: Any) -> Any:
+        """What is asked of the text alone is not looked at here."""
+        return reply(question, *asked, **named) if question.name.startswith("task") else ({}, [])
+
+    monkeypatch.setattr(Question, "reply", of_task)
     steps = {json.dumps(question) for question, _ in own.page().answers if question["op"].startswith("task")}
     assert steps == {
         json.dumps({"op": op, "map": "self", **more})
@@ -318,9 +330,8 @@ def test_both_models_stand_beside_each_other_in_the_comparison() -> None:
     assert error.startswith("this view knows of no model before this one")
 
 
-def test_how_heads_are_taken_out_is_named_before_and_so_is_the_cost() -> None:
-    task = bl.task(lens_of(), labelled(40), progress=False)
-    own = task.explore()
+def test_how_heads_are_taken_out_is_named_before_and_so_is_the_cost(few: bl.Task) -> None:
+    own = few.explore()
     for ablation, passes in (
         ("zero", 11),
         ("mean", 11),
@@ -337,8 +348,8 @@ def test_how_heads_are_taken_out_is_named_before_and_so_is_the_cost() -> None:
         told, _ = asked(own, "task_work", work="heads", **way)
         if not told.get("again"):
             break
-    found = task.heads(measure="accuracy", ablation="mean")
+    found = few.heads(measure="accuracy", ablation="mean")
     assert told["said"] == found.said and told["measure"] == "accuracy"
-    assert task.heads().said != found.said
-    few = bl.task(lens_of(), labelled(12), progress=False).explore()
-    assert asked(few, "task_cost", work="heads", ablation="zero")[0]["error"].startswith("12 examples are too few")
+    assert few.heads().said != found.said
+    fewer = bl.task(lens_of(), labelled(12), progress=False).explore()
+    assert asked(fewer, "task_cost", work="heads", ablation="zero")[0]["error"].startswith("12 examples are too few")

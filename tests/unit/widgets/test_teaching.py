@@ -13,6 +13,8 @@ from bertlens.errors import ExportError, InputError
 from bertlens.export import live
 from bertlens.export.deflate import from_text
 from bertlens.widgets import teaching
+from bertlens.widgets.questions import Question
+from unit.asking import answered_once
 from unit.export import engine
 from unit.tiny import bert_with
 
@@ -22,6 +24,16 @@ TEXTS = ["The cat sat.", ("A dog lay down.", "It slept.")]
 @pytest.fixture(scope="module")
 def lens(embedded_lens):
     return bl.Lens(bert_with(embedded_lens.tokenizer), embedded_lens.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def reply():
+    return answered_once()
+
+
+@pytest.fixture(autouse=True)
+def once(reply, monkeypatch):
+    monkeypatch.setattr(Question, "reply", reply)
 
 
 def data(page: str) -> dict:
