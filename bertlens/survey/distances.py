@@ -98,7 +98,7 @@ def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame
     Needs scikit-learn (pip install scikit-learn). Raises InputError for distances that are not square, or do not
     go with n_heads.
     """
-    distances, seed = _square(distances), check_seed(seed)
+    distances, seed = square(distances), check_seed(seed)
     if len(distances) % check_number(n_heads, "n_heads is how many heads a layer has,", 1, len(distances)):
         raise InputError(f"{len(distances)} heads do not make layers of {n_heads}: n_heads is the heads of one layer")
     points, stress = _scaling(distances, seed)
@@ -116,7 +116,7 @@ def nearest_heads(distances: np.ndarray, k: int = 3) -> tuple[np.ndarray, np.nda
     distances (N, N); k is cut to N − 1. Equal distances: the head that stands first.
     Raises InputError for distances that are not square.
     """
-    gaps, k = np.array(_square(distances)), check_number(k, "k is how many heads to name,", 1)
+    gaps, k = np.array(square(distances)), check_number(k, "k is how many heads to name,", 1)
     np.fill_diagonal(gaps, np.inf)
     nearest = np.argsort(gaps, axis=1, kind="stable")[:, : min(k, len(gaps) - 1)]
     return nearest, np.take_along_axis(gaps, nearest, axis=1)
@@ -130,10 +130,11 @@ def clustering(distances: np.ndarray) -> np.ndarray:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    return linkage(squareform(_square(distances), checks=False), method="average")
+    return linkage(squareform(square(distances), checks=False), method="average")
 
 
-def _square(distances: np.ndarray) -> np.ndarray:
+def square(distances: np.ndarray) -> np.ndarray:
+    """The distances as float64 (N, N). Raises InputError for any that are not square."""
     try:
         distances = np.asarray(distances, dtype=float)
     except (TypeError, ValueError, OverflowError):

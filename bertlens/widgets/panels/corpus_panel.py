@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...base.limits import within
 from ...errors import InputError
 from ...measures.offers import offers
 from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
-from ...survey.distances import head_map, nearest_heads
+from ...survey.distances import head_map, nearest_heads, square
 from ...survey.headstats import HeadStats
 from ...survey.intervals import FEWEST_TEXTS, LEVEL
 from ...survey.similar_texts import SimilarTexts, similar_texts
@@ -175,10 +175,7 @@ class CorpusPanel(Panel):
         """Places of the heads, how far to trust them, and the heads that are nearest by distance; of any text."""
         if self.distances is None:
             return {}, {}
-        table = head_map(self.distances, self.stats.shape[1])
-        nearest, distances = nearest_heads(self.distances)
-        arrays = {"map": table[["x", "y"]].to_numpy(np.float32), "nearest": nearest.astype(np.int32)}
-        return {"map": dict(table.attrs)}, arrays | {"apart": distances.astype(np.float32)}
+        return _places(square(self.distances).tobytes(), *self.stats.shape)
 
     def _best_heads(self) -> list[dict[str, Any]]:
         """The best head of each relation in its better direction, most frequent relations first."""
@@ -199,6 +196,15 @@ def survey(request: Request) -> Answer:
 def survey_texts(request: Request, layer: int) -> Answer:
     """`CorpusPanel.texts` of the view's corpus."""
     return request.panel(CorpusPanel).texts(request.trace, layer)
+
+
+@lru_cache(maxsize=4)  # views of one survey have one map
+def _places(numbers: bytes, n_layers: int, n_heads: int) -> Answer:
+    distances = np.frombuffer(numbers).reshape(n_layers * n_heads, -1)
+    table = head_map(distances, n_heads)
+    nearest, apart = nearest_heads(distances)
+    arrays = {"map": table[["x", "y"]].to_numpy(np.float32), "nearest": nearest.astype(np.int32)}
+    return {"map": dict(table.attrs)}, arrays | {"apart": apart.astype(np.float32)}
 
 
 def _arrays(like: SimilarTexts, by: str) -> dict[str, np.ndarray]:
