@@ -6,7 +6,6 @@ import copy
 import itertools
 import operator
 import pickle
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,6 @@ from unit.base.test_interrupts import state
 
 TEXT = "the cat sat on the mat"
 PASSES = 200
-SWITCH = 1e-4  # seconds: at 5e-3, which Python has, a pass waits for several copies
 COPIES: dict[str, Callable[[bl.Lens], bl.Lens]] = {
     "pickle": lambda lens: pickle.loads(pickle.dumps(lens)),
     "deepcopy": copy.deepcopy,
@@ -65,16 +63,11 @@ def numbers(lens: bl.Lens) -> list[torch.Tensor]:
 
 @contextmanager
 def passes(run: Callable[[], Any]) -> Iterator[Callable[[], bool]]:
-    """Another thread runs PASSES of them; gives whether it is done. The threads change often, at any place."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH)
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(lambda: [run() for _ in range(PASSES)])
-            yield future.done
-            future.result()
-    finally:
-        sys.setswitchinterval(interval)
+    """Another thread runs PASSES of them; gives whether it is done."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(lambda: [run() for _ in range(PASSES)])
+        yield future.done
+        future.result()
 
 
 @pytest.mark.parametrize("kind", COPIES)
