@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import subprocess
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
 import pytest
+from nbclient.client import CellExecutionComplete
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = sorted((FOLDER.parents[1] / "notebooks").glob("*.ipynb"))
@@ -71,14 +76,78 @@ def test_notebook_runs(path, tmp_path):
     assert any({"application/vnd.jupyter.widget-view+json", "image/png"} <= set(output.data) for output in shown)
 
 
-def test_a_cell_is_silent_from_one_sign_to_the_next():
-    sources = ["import time", "time.sleep(1)", "print('a'); time.sleep(1); print('b'); time.sleep(0.5)"]
-    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, sources)))
-    listener = SILENCE.Listener(notebook, timeout=60, kernel_name="python3")
+START = datetime(2020, 2, 2, tzinfo=timezone.utc)  # of messages that were sent long before they are heard
+STATES = {"busy": "status", "idle": "status"}
+CONTENTS = {
+    "stream": {"name": "stdout", "text": "a"},
+    "display_data": {"data": {}, "metadata": {}},
+    "execute_input": {"code": "", "execution_count": 1},
+}
+
+
+def heard(messages: list[tuple[str, float, float]], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A listener that has heard a cell's messages: of each what it is, when it was sent, and the queue by then (s)."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", id="cell")])
+    listener = SILENCE.Listener(notebook, km=SimpleNamespace(provisioner=SimpleNamespace(pid=1)))
+    for kind, sent, queue in messages:
+        content = {"execution_state": kind} if kind in STATES else CONTENTS[kind]
+        header = {"date": START + timedelta(seconds=sent)}
+        monkeypatch.setattr(SILENCE, "queued", lambda _pid, queue=queue: queue)
+        with suppress(CellExecutionComplete):
+            message = {"header": header, "msg_type": STATES.get(kind, kind), "content": content}
+            listener.process_message(message, notebook.cells[0], 0)
+    return listener
+
+
+SILENT: dict[str, tuple[list[tuple[str, float, float]], float, float]] = {  # and the seconds and the silence
+    "throughout": ([("busy", 7, 0), ("execute_input", 8, 0), ("idle", 10, 0)], 3, 3),
+    "in the middle": ([("busy", 1, 0), ("stream", 1.5, 0), ("display_data", 4, 0), ("idle", 5, 0)], 4, 2.5),
+    "at first": ([("busy", 0, 0), ("stream", 3, 0), ("stream", 4, 0), ("idle", 6, 0)], 6, 3),
+    "at the end": ([("busy", 0, 0), ("stream", 1, 0), ("execute_input", 2, 0), ("idle", 6, 0)], 6, 5),
+    "while others ran": ([("busy", 0, 2), ("stream", 5, 6), ("idle", 7, 6)], 3, 2),
+    "twice": ([("busy", 0, 0), ("idle", 4, 0), ("busy", 60, 0), ("idle", 62, 0)], 2, 4),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_a_cell_is_silent_from_one_sign_to_the_next(name: str, monkeypatch: pytest.MonkeyPatch):
+    messages, seconds, silence = SILENT[name]
+    listener = heard(messages, monkeypatch)
+    assert listener.seconds == {"cell": pytest.approx(seconds)}
+    assert listener.silence == {"cell": pytest.approx(silence)}
+    assert listener.queue == messages[-1][2]
+
+
+def test_a_cell_is_silent_for_too_long_past_the_longest(monkeypatch: pytest.MonkeyPatch):
+    listener = heard([("busy", 0, 0), ("idle", SILENCE.LONGEST, 0)], monkeypatch)
+    assert listener.silent({"cell", "another"}) == {}
+    listener = heard([("busy", 0, 0), ("idle", SILENCE.LONGEST + 1, 0)], monkeypatch)
+    assert listener.silent({"cell", "another"}) == {"cell": SILENCE.LONGEST + 1} and listener.silent({"another"}) == {}
+
+
+def test_the_messages_of_a_kernel_are_heard_by_their_dates(monkeypatch: pytest.MonkeyPatch):
+    """Each is an hour after the one before it: whatever the machine does beside."""
+    sent: list[tuple[str, str]] = []
+
+    class Hourly(SILENCE.Listener):
+        def process_message(self, msg: dict[str, Any], cell: Any, cell_index: int) -> Any:
+            msg["header"]["date"] = START + timedelta(hours=len(sent))
+            sent.append((cell.id, msg["content"].get("execution_state", msg["msg_type"])))
+            return super().process_message(msg, cell, cell_index)
+
+    assert SILENCE.queued(os.getpid()) >= 0
+    monkeypatch.setattr(SILENCE, "queued", lambda _pid: 0.0)
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, ["a = 1", "print(a)"])))
+    listener = Hourly(notebook, timeout=60, kernel_name="python3")
     listener.execute()
-    [_, slept, spoke] = [cell.id for cell in notebook.cells]
-    assert listener.silence[slept] == listener.seconds[slept] > 0.9
-    assert 0.7 < listener.silence[spoke] < listener.seconds[spoke] - 0.4
+    assert list(listener.seconds) == list(listener.silence) == [cell.id for cell in notebook.cells]
+    for quiet, cell in zip((True, False), notebook.cells, strict=True):
+        kinds = [kind for name, kind in sent if name == cell.id]
+        start, end, hour = kinds.index("busy"), kinds.index("idle"), 3600
+        signs = [start, *(n for n, kind in enumerate(kinds) if kind == "stream"), end]
+        assert quiet == (len(signs) == 2) and kinds[start + 1 : end].count("execute_input") == 1
+        assert listener.seconds[cell.id] == (end - start) * hour
+        assert listener.silence[cell.id] == max(b - a for a, b in itertools.pairwise(signs)) * hour
 
 
 @pytest.mark.data
