@@ -108,17 +108,18 @@ class Model:
         """
         with self.locked():  # what a pass of another thread puts on the model is not part of it
             now = Fingerprint.of(self.whole, self.tokenizer, self._table, ids)
-        if self._last is None or now.contents != self._last.contents:
-            self._last = now
-        self._last.places.update(now.places)
-        return replace(now, contents=self._last.contents, places=self._last.places)
+            if self._last is None or now.contents != self._last.contents:
+                self._last = now
+            self._last.places.update(now.places)
+            return replace(now, contents=self._last.contents, places=self._last.places)
 
     def identity(self) -> dict[str, Any]:
         """What a file holds of the model, see `fingerprint.identity`."""
-        now = self.fingerprint()
-        if self._identity is None or self._identity[0] != now:
-            self._identity = now, identity(self.whole, self.tokenizer)
-        return self._identity[1]
+        with self.locked():
+            now = self.fingerprint()
+            if self._identity is None or self._identity[0] != now:
+                self._identity = now, identity(self.whole, self.tokenizer)
+            return self._identity[1]
 
     def change(self, before: Fingerprint, module: nn.Module | None = None, *, whole: bool = False) -> str:
         """What of `module` (default: of all) is otherwise than at the fingerprint, by its name; "" for nothing.

@@ -117,10 +117,10 @@ def _tensors_and_components(root: nn.Module) -> tuple[dict[str, Tensor], dict[st
 
 
 def _settings(component: Any) -> Settings:
-    """What a module or a config is set to, by name."""
+    """What a module or a config is set to, by name; read of a copy: another thread's pass may put something on it."""
     idle = OF_MODULE if isinstance(component, nn.Module) else IDLE
     settings: list[tuple[str, Any]] = [("class", type(component).__qualname__)]
-    for name, value in vars(component).items():
+    for name, value in vars(component).copy().items():
         if (name[0] != "_" or name in PRIVATE) and name not in idle and (plain := _plain(value)) is not ...:
             settings.append((name.lstrip("_"), plain))
     return tuple(settings)
@@ -134,9 +134,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
-        return tuple(sorted((repr(key), repr(_plain(setting))) for key, setting in value.items()))
+        return tuple(sorted((repr(key), repr(_plain(setting))) for key, setting in [*value.items()]))
     if isinstance(value, set | frozenset):
-        return tuple(sorted(map(repr, value)))
+        return tuple(sorted(map(repr, [*value])))
     if isinstance(value, list | tuple):
         return tuple(map(_plain, value))
     if isinstance(value, nn.Module):  # that is not registered as one, as a scorer's activation

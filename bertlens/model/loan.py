@@ -79,7 +79,7 @@ def check_hooks(module: nn.Module) -> None:
     """Raises ModelError for a hook of the user's that cannot be pickled."""
     for name, child in module.named_modules():
         for hooks in _hooks(child):
-            for hook in hooks.values():
+            for hook in hooks.copy().values():
                 if _is_ours(hook) or private.is_capturing(hook):
                     continue
                 try:
@@ -93,7 +93,7 @@ def check_hooks(module: nn.Module) -> None:
 
 
 def _hooks(module: nn.Module) -> list[dict[int, Any]]:
-    return [value for name, value in vars(module).items() if "_hooks" in name and isinstance(value, dict)]
+    return [value for name, value in vars(module).copy().items() if "_hooks" in name and isinstance(value, dict)]
 
 
 def _is_ours(hook: Any) -> bool:

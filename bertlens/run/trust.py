@@ -68,7 +68,7 @@ def _without_user_hooks(model: Model) -> Iterator[None]:
     """Hooks on forward passes are set aside, but for those by which transformers itself records."""
     with Loan() as loan:
         for module in model.runner.modules():
-            capturing = {key: hook for key, hook in module._forward_hooks.items() if private.is_capturing(hook)}
+            capturing = {key: hook for key, hook in module._forward_hooks.copy().items() if private.is_capturing(hook)}
             loan.set(module, "_forward_hooks", OrderedDict(capturing))
             loan.set(module, "_forward_pre_hooks", OrderedDict())
         yield
@@ -82,7 +82,7 @@ def _settings(config: Any) -> tuple[Any, ...]:
     """What a config says, in tens of microseconds (its own to_json_string takes milliseconds, for every trace)."""
     return tuple(
         (name, _settings(value) if isinstance(value, PretrainedConfig) else repr(value))
-        for name, value in vars(config).items()
+        for name, value in vars(config).copy().items()
         if not name.startswith("_")
     )
 

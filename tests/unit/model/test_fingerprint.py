@@ -7,6 +7,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,15 @@ from torch import nn
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
 from bertlens.measures import norms
+from bertlens.model import borrowed
 from bertlens.model.borrowed import checked_once
 from bertlens.model.fingerprint import Fingerprint, difference
+from bertlens.run.forward import output_of
+from bertlens.run.interventions import Run
 from bertlens.tasks.resume_folder import identity
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
+from unit.tiny_attention import roformer
 from unit.tiny_encoders import crossed, dense, encoder
 
 TEXT = "the cat sat on the mat"
@@ -340,6 +345,7 @@ def test_a_model_that_changes_in_the_middle_of_a_corpus() -> None:
 LOOKS: dict[str, Callable[[bl.Trace], bool]] = {  # whether it takes the model for another
     "change": lambda trace: bool(trace.model.change(trace.fingerprint)),
     "fingerprint": lambda trace: trace.model.fingerprint().contents != trace.fingerprint.contents,
+    "identity": lambda trace: trace.model.identity() != lens_with(tiny.bert()).borrowed.identity(),
     "measure": lambda trace: norms.transformed_norm(trace, 0).isnan().any().item(),
 }
 
@@ -362,6 +368,79 @@ def test_what_a_pass_of_another_thread_puts_on_the_model_is_no_change_of_it(look
     inside.wait()
     assert not LOOKS[look](trace)
     thread.join()
+
+
+def test_an_identity_is_of_one_moment_between_two_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is what is told from then on, so that nothing of a pass may be in it."""
+    lens, inside, over = lens_with(tiny.bert()), threading.Event(), threading.Event()
+    layer = lens.borrowed.base.encoder.layer[0]
+
+    def run() -> None:
+        with lens.borrowed.locked():
+            layer.forward = lambda *given, **named: None
+            inside.set()
+            over.wait(10)
+            del layer.forward
+
+    def beside_a_pass(*given: Any) -> dict[str, Any]:
+        threads.append(threading.Thread(target=run))
+        threads[0].start()
+        inside.wait(0.2)
+        try:
+            return identity_of(*given)
+        finally:
+            over.set()
+
+    threads: list[threading.Thread] = []
+    identity_of = borrowed.identity
+    with monkeypatch.context() as patch:
+        patch.setattr(borrowed, "identity", beside_a_pass)
+        first = lens.borrowed.identity()
+    threads[0].join()
+    assert first == lens.borrowed.identity() == lens_with(tiny.bert()).borrowed.identity()
+
+
+class Unhurried:
+    """An activation of the user's own: whoever asks for its name lets the other threads run first."""
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+    def __getattr__(self, name: str) -> Any:
+        time.sleep(0)
+        raise AttributeError(name)
+
+
+def test_a_model_is_read_ten_thousand_times_beside_passes_of_another_thread() -> None:
+    """Which put a forward of their own on the attention of a RoFormer, and take it off."""
+    lens = lens_with(roformer(num_hidden_layers=1).eval())
+    attention = lens.borrowed.base.encoder.layer[0].attention.self
+    attention.activation = Unhurried()
+    trace, done = lens.trace("a"), threading.Event()
+    model, before, inputs = lens.borrowed, trace.fingerprint, trace.inputs()
+    assert before is not None
+
+    def run() -> None:
+        while not done.is_set():
+            output_of(model, inputs, Run())
+
+    parts = model.whole, model.tokenizer, model.embedding.weight
+    with ThreadPoolExecutor() as pool:
+        passes = pool.submit(run)
+        try:
+            for number in range(10_000):
+                if number % 100 == 0:
+                    Fingerprint.of(*parts)
+                elif number % 100 == 1:
+                    before.difference(*parts)
+                elif number % 100 == 2:
+                    assert model.change(before) == ""
+                else:
+                    before.holds(attention)
+        finally:
+            done.set()
+        passes.result()
+    assert model.fingerprint().contents == before.contents and model.change(before) == ""
 
 
 def test_the_baseline_is_of_the_function_that_is_set() -> None:
