@@ -13,8 +13,6 @@ show_saved(view)                         a view as the page that `to_html` write
 
 from __future__ import annotations
 
-import inspect
-from collections import Counter
 from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
@@ -48,17 +46,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-    # JupyterLab's tests first: they take longest. Then file by file, the longest first, so that no process works alone
-    # at the end: a file is as long as the lines that it runs
-    lines: Counter[Path] = Counter()
-    for item in items:
-        code = None if item.get_closest_marker("long") else getattr(item, "function", None)
-        lines[item.path] += len(inspect.getsourcelines(code)[0]) if code else 0
-    items.sort(key=lambda item: (False, 0) if needs_jupyter(item) else (True, -lines[item.path]))
-
-
-def needs_jupyter(item: pytest.Item) -> bool:
-    return "jupyter" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")
