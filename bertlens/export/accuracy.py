@@ -14,17 +14,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..errors import ModelError
+from ..errors import ExportError, ModelError
 from ..lens import Lens
 from ..measures.predictions import classes, masked, words_of
 from ..measures.rows import blocks as row_blocks
 from ..measures.rows import head_groups
 from ..text.encoding import Encoding
+from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from . import page_arithmetic, page_weights
 from .page_heads import Head
 
 LENGTHS = (8, 24, 64, 256)  # tokens of the drawn texts, as far as the model reads
+NOT_COMPARED = "a page that runs the model has no numbers to be compared with"
 MASKS = 16  # tokens from one mask to the next in them
 
 
@@ -38,12 +40,17 @@ class Accuracy:
 
 
 def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
-    """Of a page that opens with these texts. head: what it carries of the model's answer."""
+    """Of a page that opens with these texts. head: what it carries of the model's answer.
+
+    Raises ExportError where a run has NaN or Inf: nothing is near to it.
+    """
     model = traces[0].borrowed
     shape, blocks = page_weights.shape(model), page_weights.parts(model, small)
     embeddings = next(blocks)
     random = _drawn(traces[0], shape["positions"])
     texts = [*traces, *random]
+    for trace in texts:
+        check_finite(trace, NOT_COMPARED, ExportError)
     types = [trace.encoding.token_type_ids or [0] * trace.n_tokens for trace in texts]
     inputs = [(trace.encoding.input_ids, of_trace) for trace, of_trace in zip(texts, types, strict=True)]
     attention = [0.0] * len(texts)

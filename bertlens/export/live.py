@@ -19,10 +19,11 @@ from ..errors import ExportError
 from ..model.borrowed import Model
 from ..model.licence import licence
 from ..text.display import unknown_id
+from ..trace.checks import check_finite
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from . import page_heads, page_weights
-from .accuracy import accuracy
+from .accuracy import NOT_COMPARED, accuracy
 from .deflate import carried
 from .page_tokenizer import RARE, maps_characters, tokenizer_files
 
@@ -59,6 +60,7 @@ def check(trace: Trace, small: bool = False, hosted: bool = False, beside: str =
         )
     page_weights.check(trace.model)
     tokenizer_files(trace.model.tokenizer)
+    check_finite(trace, NOT_COMPARED, ExportError)
     if (size := _bytes(trace, small) * 4 // 3) > LIMIT and not hosted:
         raise ExportError(
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "

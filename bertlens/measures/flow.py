@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..base.limits import LIMITS
 from ..errors import InputError, ModelError, SelectionError, check_index
+from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from . import norms
 from .attention import mean_weight
@@ -95,7 +96,7 @@ def attention_flow(
     default all (n = S). Each input token has the pipes for itself, so a row's flows sum to more than 1;
     normalize=True divides it by its sum, as the authors' code does. Exact to 1e-8 (capacities are counted in 2^-30).
     Costs n · S flow problems on L · S² pipes: more than `max_tokens` tokens raise InputError. The
-    maps are taken to the CPU.
+    maps are taken to the CPU. Raises ModelError where the run has NaN or Inf.
     """
     from scipy.sparse import block_array, csr_array
     from scipy.sparse.csgraph import maximum_flow
@@ -108,6 +109,7 @@ def attention_flow(
         )
     for query in queries or ():
         check_index(query, size, "query")
+    check_finite(trace, "nothing flows through it")
     scale = 2**30  # a row's capacities sum to 1, so every flow fits an int32
     weights = [layer_map(trace, layer, kind) for layer in range(trace.n_layers)]
     maps = [(weight.double() * scale).round().int().cpu().numpy() for weight in weights]

@@ -15,6 +15,7 @@ from ..trace.checks import check_changeable
 from ..trace.trace import Trace
 from . import norms, predictions, sources, spectra
 from .gates.classify import check_gates
+from .geometry.layers import check_geometry
 
 
 def _neurons(trace: Trace) -> None:
@@ -33,15 +34,7 @@ def _norms(trace: Trace) -> None:
         norms.requirements(trace, layer)
 
 
-def _geometry(trace: Trace) -> None:
-    trace.attention_output(0)
-    trace.context(0)
-
-
 def _spectra(trace: Trace) -> None:
-    trace.layer_module(0)
-    if trace.nan_layer is not None:
-        raise ModelError(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: they have no spectra")
     for layer in range(trace.n_layers):
         spectra.requirements(trace, layer)
 
@@ -56,7 +49,7 @@ def _gradients(trace: Trace) -> None:
 CAPABILITIES: dict[str, Callable[[Trace], None]] = {
     "neurons": _neurons,
     "norms": _norms,
-    "geometry": _geometry,
+    "geometry": check_geometry,
     "spectra": _spectra,
     "gates": check_gates,
     "gradients": _gradients,

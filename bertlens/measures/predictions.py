@@ -24,11 +24,14 @@ from ..run.changes import Change, Cut, Dim, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..text.pair_positions import pair_positions
+from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from .answer_words import namer
+from .ranks import largest
 
 Row = tuple[Any, ...]
 UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "−distance", "manhattan": "−distance"}
+NO_ANSWER = "it has no answer"
 COLUMNS = ("position", "layer", "rank", "token", "logit", "probability")
 KINDS = {  # class of the model, at its end -> what it answers
     "ForMaskedLM": "words",
@@ -141,7 +144,8 @@ def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.
 
     layer: None is the answer itself, said of the last layer; a number puts the model's own head on that layer's output
     as it is ("raw"), "all" does so for every layer. rank counts from 0.
-    Raises ModelError where the model gives no such answer, SelectionError for a layer or k that does not exist.
+    Raises ModelError where the model gives no such answer, and where the run has NaN or Inf; SelectionError for a layer
+    or k that does not exist.
     """
     kind = kind_of(trace)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
@@ -208,6 +212,7 @@ def requirements(trace: Trace) -> None:
         masked(trace)
     elif kind == "similarity":
         _check_apart(trace)
+    check_finite(trace, NO_ANSWER)
 
 
 def _check_apart(trace: Trace) -> None:
@@ -294,10 +299,10 @@ def _words(trace: Trace, layer: int | None, k: int) -> list[Row]:
 
 
 def _best(position: int, logits: Tensor, chance: Tensor | None, k: int, name: Callable[[int], str]) -> list[Row]:
-    best = logits.double().topk(min(k, len(logits)))
+    places, values = largest(logits.double(), min(k, len(logits)))
     return [
         (position, rank, name(index), float(value), math.nan if chance is None else float(chance[index]))
-        for rank, (value, index) in enumerate(zip(best.values, best.indices.tolist(), strict=True))
+        for rank, (value, index) in enumerate(zip(values, places.tolist(), strict=True))
     ]
 
 
@@ -321,7 +326,7 @@ def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:
     summed = (start[:, None] + end[None]).masked_fill(~allowed, -torch.inf).flatten()
     chance = start.softmax(-1), end.softmax(-1)
     rows = []
-    for rank, index in enumerate(summed.topk(min(k, int(allowed.sum()))).indices.tolist()):
+    for rank, index in enumerate(largest(summed, min(k, int(allowed.sum())))[0].tolist()):
         i, j = divmod(index, trace.n_tokens)
         words = " ".join(trace.display_tokens[i : j + 1])
         rows.append((i, rank, words, float(summed[index]), float(chance[0][i] * chance[1][j])))

@@ -1,4 +1,4 @@
-"""Spearman's rank correlation, ties sharing their mean rank (Spearman 1904)."""
+"""Spearman's rank correlation, ties sharing their mean rank (Spearman 1904), and the largest of some numbers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,38 @@ from ..base.vocabulary.constants import RHO_POINTS
 
 
 def ranks(values: ArrayLike | Tensor) -> Tensor:
-    """(n,) float64 ranks from 1; equal values share the mean of their ranks."""
+    """(n,) float64 ranks from 1; equal values share the mean of their ranks, NaN has none: NaN."""
     tensor = values if isinstance(values, Tensor) else torch.as_tensor(values, device="cpu")
     _, index, counts = torch.unique(tensor, return_inverse=True, return_counts=True)
     ends = counts.cumsum(0).double()
-    return (ends - (counts - 1) / 2)[index]
+    return torch.where(tensor.isnan(), torch.nan, (ends - (counts - 1) / 2)[index])
 
 
 def spearman(x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> float:
     """Spearman's ρ of x and y, (n,) each, in [-1, 1]: Pearson's correlation of their ranks.
 
-    NaN for fewer than three, and where one side is constant.
+    NaN for fewer than three, where one side is constant, and where a number is NaN.
     """
     a, b = ranks(x), ranks(y)
-    if len(a) < RHO_POINTS:
+    if len(a) < RHO_POINTS or bool(a.isnan().any() | b.isnan().any()):
         return math.nan
     a, b = a - a.mean(), b - b.mean()
     spread = (a.square().sum() * b.square().sum()).sqrt()
     return float((a @ b / spread).clamp(-1, 1)) if spread > 0 else math.nan
+
+
+def largest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest of each row of (..., n), places and values (..., k), of equal ones the first, NaN last.
+
+    As a stable sort has them, in a tenth of its time.
+    """
+    numbers = rows.nan_to_num(-torch.inf, torch.inf, -torch.inf)
+    places = numbers.topk(k).indices
+    if k:  # of equals at the end topk takes any
+        floor = numbers.gather(-1, places).amin(-1, keepdim=True)
+        tied = (numbers >= floor).sum(-1) > k
+        places[tied] = numbers[tied].sort(dim=-1, descending=True, stable=True).indices[..., :k]
+    places = places.sort(-1).values
+    order = numbers.gather(-1, places).sort(dim=-1, descending=True, stable=True).indices
+    places = places.gather(-1, order)
+    return places, rows.gather(-1, places)

@@ -19,6 +19,7 @@ from ..base.dataframes import pd
 from ..errors import InputError, check_index
 from ..model.borrowed import Model
 from ..model.families import require_adapter
+from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from .k90 import k90
 
@@ -347,8 +348,9 @@ def projections(model: Model, layer: int) -> tuple[Tensor, Tensor]:
 
 
 def requirements(trace: Trace, layer: int) -> None:
-    """Raises the error that spectra of a layer's weights would raise, before any work."""
+    """Raises the error that spectra of a layer, of its weights and of its run, would raise, before any work."""
     adapter, module = trace.layer_module(layer)
+    check_finite(trace, "they have no spectra")
     for find in (adapter.query_projection, adapter.key_projection):
         trace.borrowed.check_plain(find(module))
 

@@ -11,7 +11,8 @@ from ..errors import BertLensError, SelectionError, excerpt
 from ..measures import sources
 from ..measures.sources.pull import parts as pulled
 from ..measures.sources.push import pooled_by_input, read_by_input
-from ..measures.sources.stream import Stream, check_finite, requirements
+from ..measures.sources.stream import Stream, requirements
+from ..trace.checks import check_finite
 from .text_pair import Side
 from .token_parts import read_by, through
 

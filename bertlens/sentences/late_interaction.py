@@ -17,8 +17,8 @@ from torch import Tensor
 from ..base.dataframes import pd
 from ..errors import ModelError, SelectionError
 from ..measures.sources import Reading, Stream
-from ..measures.sources.stream import check_finite
 from ..text.display import spelling_of
+from ..trace.checks import check_finite
 from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, unknown
 from .inputs import check_by, read_parts
 from .pooling import Modes

@@ -1,8 +1,8 @@
-"""Whether a trace can be run again, and whether what its heads do can be changed."""
+"""Whether a trace can be run again, whether what its heads do can be changed, and whether its run has NaN or Inf."""
 
 from __future__ import annotations
 
-from ..errors import ModelError
+from ..errors import BertLensError, ModelError
 from .trace import Trace
 
 
@@ -23,3 +23,9 @@ def check_changeable(trace: Trace) -> None:
         raise ModelError(
             f"{trace.why_no_neurons} What its heads do cannot be changed: change the text and trace it again."
         )
+
+
+def check_finite(trace: Trace, nothing: str = "they have no parts", error: type[BertLensError] = ModelError) -> None:
+    """Raises the error, which ends in `nothing`, where the run has NaN or Inf: one look at it, whoever asks."""
+    if trace.nan_layer is not None:
+        raise error(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: {nothing}")

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import CHOICES
 from ..measures.predictions import (
+    NO_ANSWER,
     UNITS,
     change_apart,
     classes,
@@ -24,6 +25,8 @@ from ..measures.predictions import (
     states_of,
     texts_apart,
 )
+from ..measures.ranks import largest
+from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from .targets import Target, name_of, numbers_at, target_of
 
@@ -62,9 +65,11 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
     commonest of the text, then those whose own label's probability changed most; and last the other labels of the
     first token, the best before first, up to 20. Encoders: the similarity of both texts, each
     run alone with the changes; of one text, or where a change is of tokens that neither text alone has together, the
-    cosine of the embedding with that of the original run (1 before). Raises ModelError where the model has no answer.
+    cosine of the embedding with that of the original run (1 before). Raises ModelError where the model has no answer,
+    and where the original run has NaN or Inf.
     """
     kind = answer_kind(trace)
+    check_finite(trace.original, NO_ANSWER)
     lead = None if target is None else target_of(trace, target, position)
     if kind == "similarity":
         unit, rows = _similarity(trace)
@@ -102,7 +107,7 @@ def answer_kind(trace: Trace) -> str:
 
 def _either(before: Tensor, after: Tensor, k: int) -> list[int]:
     """The k largest of either, those of `before` first."""
-    best = [values.topk(min(k, len(values))).indices.tolist() for values in (before, after)]
+    best = [largest(values, min(k, len(values)))[0].tolist() for values in (before, after)]
     return list(dict.fromkeys(best[0] + best[1]))
 
 

@@ -28,6 +28,7 @@ from ..measures.predictions import (
     texts_apart,
     words_of,
 )
+from ..measures.ranks import largest
 from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from .before_after import alike, answer_kind, spans
@@ -96,7 +97,7 @@ def _swept_words(trace: Trace, target: Target | None) -> dict[str, SweptNumber]:
     """Of a word, and of it over the best of the others."""
     at, several = target.position if target else masked(trace)[0], len(masked(trace)) > 1
     logits = words_of(trace.original.record.output)[0, at]
-    best = logits.topk(2).indices.tolist()
+    best = largest(logits, 2)[0].tolist()
     word = target.number if target else best[0]
     rival = next(n for n in best if n != word)
     name, rival_name = map(namer(trace, at), (word, rival))

@@ -12,7 +12,7 @@ from ..base.wire import messages
 from ..errors import BertLensError, InputError, SelectionError
 from ..model.borrowed import checked_once
 from .questions import QUESTIONS
-from .records import Message, Reply
+from .records import Message, Reply, refusal
 from .request import Request
 from .view_record import stream_size
 
@@ -33,7 +33,7 @@ def answered(message: Message, look: Callable[[], Request]) -> Iterator[tuple[di
     except _StaleError as error:
         fields, buffers = {"error": str(error), "stale": True}, []
     except BertLensError as error:
-        fields, buffers = {"error": str(error)}, []
+        fields, buffers = refusal(error)
     except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
         fields, buffers = {"error": f"{type(error).__name__}: {error}"}, []
     return messages({**fields, "id": message["id"]}, buffers)

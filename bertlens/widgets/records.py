@@ -6,10 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ..errors import BertLensError
+
 Arrays: TypeAlias = dict[str, Any]
 Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
 Message: TypeAlias = dict[str, Any]  # of a page
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
+
+
+def refusal(error: BertLensError) -> Reply:
+    """The answer to a question that is refused, in words: the same of a kernel and in a page without one."""
+    return {"error": str(error)}, []
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -13,7 +14,7 @@ from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.progress import page_bar
 from ..base.wire import pack, unpack
-from ..errors import ExportError, InputError, ModelError, check_indices
+from ..errors import BertLensError, ExportError, InputError, ModelError, check_indices
 from ..export import bundle, html
 from ..export import live as live_page
 from ..export.deflate import deflated
@@ -28,7 +29,7 @@ from .answers.term_arrays import term_arrays
 from .overview import overview_of, with_overview, with_pictures
 from .panels.panel import RUNS
 from .questions import QUESTIONS, Question, register_question
-from .records import Message, Reply, Selection
+from .records import Message, Reply, Selection, refusal
 from .request import Request
 from .tabs import PARTS, TABS
 from .view_record import ViewRecord, stream_size, stream_tokens
@@ -227,10 +228,11 @@ def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Select
         layers = [layer for layer in selection.layers if layer < maps.n_layers]
         for question_name in dict.fromkeys(("head", "norms", *names)):  # the selected head, by either measure, always
             question = QUESTIONS[question_name]
-            for arguments in question.saved_answers(request, layers, selection if name == traits["map"] else None):
-                message = {"op": question_name, "map": name, **arguments}
-                carried.add(html.question_name(message))
-                yield message, partial(_whole, question, request, arguments)
+            with suppress(BertLensError):  # of what it is asked cannot be said: it has no answer
+                for arguments in question.saved_answers(request, layers, selection if name == traits["map"] else None):
+                    message = {"op": question_name, "map": name, **arguments}
+                    carried.add(html.question_name(message))
+                    yield message, partial(_whole, question, request, arguments)
     for message in view.remembered:
         if html.question_name(message) not in carried:
             request = Request(view, message["map"], traits, _refuse)
@@ -253,9 +255,12 @@ def _answered(trace: Trace, steps: Iterable[Step], bar: tqdm[Any] | None) -> Ite
 
 
 def _whole(question: Question, request: Request, arguments: Message) -> Reply:
-    """The answer as a page gets it that asks again until all of it is done."""
-    while (reply := question.reply(request, arguments, saved=True))[0].get("again"):
-        pass
+    """The answer, or why there is none, as a page gets it that asks again until all of it is done."""
+    try:
+        while (reply := question.reply(request, arguments, saved=True))[0].get("again"):
+            pass
+    except BertLensError as error:
+        return refusal(error)
     return reply
 
 

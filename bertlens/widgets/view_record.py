@@ -85,13 +85,14 @@ class ViewRecord:
         memo = self.memo.setdefault("questions", {})
         memo.pop(name := json.dumps(message, sort_keys=True), None)
         memo[name] = dict(message)
-        past = [key for key, question in memo.items() if question["op"] == message["op"]][:-most]
+        questions = memo.copy()  # another thread may answer one meanwhile
+        past = [key for key, question in questions.items() if question["op"] == message["op"]][:-most]
         for name in ("other", "texts"):
-            runs = {key: json.dumps(question[name]) for key, question in memo.items() if name in question}
+            runs = {key: json.dumps(question[name]) for key, question in questions.items() if name in question}
             latest = [*dict.fromkeys(reversed(runs.values()))][:COMPARED_RUNS]
             past += [key for key, run in runs.items() if run not in latest]
-        for key in {*past}:
-            del memo[key]
+        for key in past:
+            memo.pop(key, None)
 
     @property
     def remembered(self) -> list[dict[str, Any]]:

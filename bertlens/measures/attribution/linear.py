@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from ..metrics import Metric, Read
 from ..sources import Reading
 from ..sources.affine_maps import Affine, Normed
-from ..sources.stream import Stream, check_finite
+from ..sources.stream import Stream
 from .attribution import Attribution, reader
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from ...base.dataframes import pd
 from ...base.generators import Steps, run_to_end
 from ...errors import InputError
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from ..rows import Here, head_groups, passing
 from .instance import target_agreement
@@ -152,5 +153,4 @@ def check_gates(trace: Trace) -> None:
     """Raises InputError for a trace without gates: they are patterns of tokens among themselves, and NaN has none."""
     if trace.key_encoding is not None:
         raise InputError("cross-attention has no gates: its queries and keys are different tokens")
-    if trace.nan_layer is not None:
-        raise InputError(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: its heads have no gates")
+    check_finite(trace, "its heads have no gates", InputError)

@@ -268,7 +268,7 @@ class _Content:
     def columns(self) -> tuple[Tensor, Tensor, Tensor]:
         """Stripes: the columns by weight, how many of them count, and how pure they are."""
         n = self.n
-        heaviest, order = self.mean_row.sort(-1, descending=True)
+        heaviest, order = self.mean_row.sort(dim=-1, descending=True, stable=True)
         k = torch.arange(1, max(1, n // 4) + 1, device=order.device, dtype=torch.float64)
         concentration, count = ((heaviest.cumsum(-1)[..., : len(k)] - k / n) / (1 - k / n)).max(-1)
         # X_i = B_i − m_i / n: intraclass correlation (‖Σ X‖² − Σ ‖X‖²) / ((n − 1) Σ ‖X‖²), 0 for unrelated rows

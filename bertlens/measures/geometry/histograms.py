@@ -23,7 +23,7 @@ class NormHistograms:
     head: int
     special: str  # "counted" or "left out"
     edges: np.ndarray  # (bins + 1,)
-    counts: dict[str, np.ndarray]  # kind -> (bins,) int64, sum = number of tokens counted
+    counts: dict[str, np.ndarray]  # kind -> (bins,) int64, sum = number of tokens counted, but for NaN and Inf
     norms: dict[str, np.ndarray]  # kind -> (n,)
     sigma_max: dict[str, float]  # kind -> σ_max(W_h) of its projection; NaN for context and where it cannot be read
     # kind -> σ_max(W_h) · max ‖x‖ + ‖b_h‖, which no norm passes; a context's bound is the values'
@@ -45,7 +45,8 @@ def norm_histograms(
     mask = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
     vectors = head_vectors(trace, layer)
     norms = {kind: x[head, mask].double().norm(dim=-1).cpu().numpy() for kind, x in vectors.items()}
-    top = max((float(values.max(initial=0)) for values in norms.values()), default=0)
+    finite = {kind: values[np.isfinite(values)] for kind, values in norms.items()}
+    top = max(float(values.max(initial=0)) for values in finite.values())
     edges = np.linspace(0, top or 1.0, bins + 1)
     sigma_max, bounds = _bounds(trace, layer, head, mask)
     return NormHistograms(
@@ -53,7 +54,7 @@ def norm_histograms(
         head,
         "counted" if include_special else "left out",
         edges,
-        {kind: np.histogram(values, edges)[0] for kind, values in norms.items()},
+        {kind: np.histogram(values, edges)[0] for kind, values in finite.items()},
         norms,
         sigma_max,
         bounds,

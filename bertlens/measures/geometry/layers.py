@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...base.dataframes import pd
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from ..block import Block
 from .vectors import cone_share, moments, participation_ratio
@@ -28,14 +29,15 @@ def layer_table(trace: Trace, include_special: bool = True) -> pd.DataFrame:
       the layer's output − input; in post-LN families each includes its LayerNorm. Ratio and cosine are NaN in
       MobileBERT, where the widths differ.
 
-    Raises ModelError for a family without an adapter, and where only attention weights were given. Cone index through
-    the stream after Bonino et al. 2025; the rest is bertlens' own.
+    Raises ModelError for a family without an adapter, where only attention weights were given, and where the run has
+    NaN or Inf. Cone index through the stream after Bonino et al. 2025; the rest is bertlens' own.
     """
     return pd.DataFrame(layer_rows(trace, include_special))
 
 
 def layer_rows(trace: Trace, include_special: bool = True) -> list[dict[str, Any]]:
     """The rows of `layer_table`, without pandas, which takes longer to import than they do."""
+    check_geometry(trace)
     mask = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
     n = int(mask.sum())
     rows = []
@@ -74,6 +76,13 @@ def layer_rows(trace: Trace, include_special: bool = True) -> list[dict[str, Any
             row[f"{name}_cone"] = cone_share(end) - cone_share(start)
         rows.append({name: float(value) if isinstance(value, Tensor) else value for name, value in row.items()})
     return rows
+
+
+def check_geometry(trace: Trace) -> None:
+    """Raises the ModelError that `layer_table` would raise, before any work."""
+    trace.attention_output(0)
+    trace.context(0)
+    check_finite(trace, "its stream has no geometry")
 
 
 def _step(before: Tensor, after: Tensor) -> tuple[Any, Any]:

@@ -9,11 +9,12 @@ from torch import Tensor
 
 from ...base.dataframes import pd
 from ...errors import SelectionError, check_index
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from .head_score import SIDES, visible_keys
 from .pull import Parts, Reading, parts
 from .score_terms import score_terms
-from .stream import Stream, check_finite
+from .stream import Stream
 
 GROUPS = ("word", "position", "type", "heads", "mlps", "bias")
 Pair = tuple[str, str]

@@ -8,11 +8,12 @@ from torch import Tensor
 from ...base.quotes import quotation
 from ...base.vocabulary import phrases
 from ...errors import SelectionError, check_index, check_name
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from .pull import Reading, parts
 from .score_terms import score_terms
 from .split import Sources
-from .stream import Stream, check_finite
+from .stream import Stream
 
 SIDES = ("query", "key")
 OTHERS = "others"

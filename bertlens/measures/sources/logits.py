@@ -13,12 +13,13 @@ from transformers import PreTrainedModel
 
 from ...base.quotes import isolate, quotation
 from ...errors import ModelError, SelectionError, check_index
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from ..answer_words import word_name, word_number
 from .affine_maps import Normed
 from .pull import Reading, parts
 from .split import Sources
-from .stream import Stream, check_activation, check_finite, gate
+from .stream import Stream, check_activation, gate
 
 Stage = str | Callable[[Tensor], Tensor]  # a path from the model, or a function that its class calls
 

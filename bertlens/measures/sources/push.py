@@ -10,10 +10,11 @@ from torch import Tensor
 from ...base.dataframes import pd
 from ...base.generators import run_to_end
 from ...errors import InputError, check_name
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from ..rows import blocks, head_groups
 from .affine_maps import Affine, Normed
-from .stream import Stream, check_finite
+from .stream import Stream
 
 POOLINGS = ("mean", "cls")
 NUMBERS_AT_ONCE = 16_000_000  # numbers worked on at a time

@@ -20,6 +20,7 @@ from ...model.plain_modules import epsilon
 from ...model.stream_parts import nothing
 from ...run.attention_weights import ROWS, check_precision, scores_part
 from ...run.recorder import inverse_deviation
+from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from .affine_maps import Affine, Normed, Rotation
 from .score_terms import term_names, unnamed
@@ -345,12 +346,6 @@ def check_activation(act: Any) -> None:
     if float(act(torch.zeros(1, dtype=torch.float64, device="cpu"))) != 0:
         name = getattr(act, "__name__", type(act).__name__)
         raise ModelError(f"{name} is not 0 at 0: an MLP with it cannot be opened as a gate on its input")
-
-
-def check_finite(trace: Trace) -> None:
-    """Raises ModelError where the run has NaN or Inf."""
-    if trace.nan_layer is not None:
-        raise ModelError(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: they have no parts")
 
 
 def requirements(trace: Trace) -> None:

@@ -89,7 +89,7 @@ class Classes(Kind):
 def rivals(logits: np.ndarray, label: int) -> tuple[int, int]:
     """The guess, and what it is held against: the label, where that is the guess the next best."""
     guess = int(logits.argmax())
-    return guess, label if label != guess else int(np.argsort(logits)[-2])
+    return guess, label if label != guess else int(np.where(np.arange(len(logits)) == guess, -np.inf, logits).argmax())
 
 
 def check_count(logits: Tensor, names: Sequence[str]) -> None:

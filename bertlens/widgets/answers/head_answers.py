@@ -278,7 +278,7 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
     head: "attention" is of this one alone, NaN of the others, and made in turns ("again", see turns): for long texts,
     of whose maps measures.leading has the leading values.
     """
-    trace.layer_module(layer)  # the weights are still those of the trace
+    spectra.requirements(trace, layer)  # the weights are still those of the trace
     heads = range(trace.n_heads) if head is None else [head]
     if head is not None and not advanced(lambda: advance(trace, layer, head), PATIENCE):
         return ask_again()

@@ -14,6 +14,7 @@ from ...base.vocabulary.constants import ANSWERS, CHOICES
 from ...errors import BertLensError
 from ...measures.answer_words import namer
 from ...measures.predictions import is_lone, labels_of, masked
+from ...measures.ranks import largest
 from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
 from ...whatif import before_after as asking
@@ -65,7 +66,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     if kind == "words":
         places = masked(trace)
         _, [chances] = numbers_at(kind, trace, places[0], trace.original.record.output)
-        names = [*map(namer(trace, places[0]), chances.topk(min(CHOICES, len(chances))).indices.tolist())]
+        names = [*map(namer(trace, places[0]), largest(chances, min(CHOICES, len(chances)))[0].tolist())]
         return {"choices": names, "places": places if len(places) > 1 else []}
     if kind == "labels" and is_lone(trace):
         return {"choices": [], "places": []}
@@ -151,13 +152,13 @@ def carried_target(trace: Trace, selection: Selection) -> Iterator[dict[str, Any
 
 def carried(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The estimates that were computed."""
-    for (metric, target, target_at), layers in _swept(trace).items():
+    for (metric, target, target_at), layers in _swept(trace).copy().items():
         if -1 in layers:
             yield {"metric": metric, **of_target(target, target_at)}
 
 
 def carried_exact(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The layers that were swept, those of all heads: the picture is of all of them."""
-    for (metric, target, target_at), layers in _swept(trace).items():
+    for (metric, target, target_at), layers in _swept(trace).copy().items():
         sent = {"metric": metric, **of_target(target, target_at)}
         yield from (sent | {"layer": layer} for layer in sorted(layers) if layer >= 0)

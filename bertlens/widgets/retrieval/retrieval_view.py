@@ -22,7 +22,7 @@ from ...search.retrieval_run import Retrieval
 from ...search.search_page import PASSAGES
 from ...trace.provenance import made_with, visible
 from ..host import CELLS
-from .case_questions import QUESTIONS, RetrievalQuestions
+from .case_questions import RetrievalQuestions
 from .search_engine import search_engine
 
 THEMES = ("auto", "light", "dark")
@@ -163,7 +163,7 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         queries = [*dict.fromkeys([self.query, *names])][:contrasts]
         bar.total = 2 + len(queries)
         for name in ("search", "search_tables"):
-            yield {"op": name}, json_safe(QUESTIONS[name](self._open))
+            yield (question := {"op": name}), self._reply(question)
             bar.update()
         if (look := self._reply(question := {"op": "search_turns", "act": "look"})).get("rows"):
             yield question, look  # what was tried over all failures, where it was

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,8 @@ def traces() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", traces())
-def test_what_is_offered_can_be_given_and_what_is_not_says_why(name: str) -> None:
-    trace = traces()[name]()
+def check_measures(trace: Any) -> None:
+    """Each measure gives what is offered, and refuses what is not."""
     reasons = offers(trace)
     assert set(reasons) == set(USES) and offers(trace) == reasons
     for capability, reason in reasons.items():
@@ -100,8 +100,13 @@ def test_what_is_offered_can_be_given_and_what_is_not_says_why(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", traces())
-def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> None:
-    trace = traces()[name]()
+def test_what_is_offered_can_be_given_and_what_is_not_says_why(name: str) -> None:
+    check_measures(traces()[name]())
+
+
+def check_view(trace: Any, operations: Iterable[str] = ()) -> None:
+    """Each question, or one of these, is answered where what it needs is offered, else refused in words; tabs say so; a
+    page is made."""
     view = trace.explore()
     arguments = {
         "layer": 0,
@@ -115,7 +120,7 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
     }
     arguments |= {"query": 1, "key": 0, "side": "key", "against": None, "through_mlps": False}
     arguments |= {"station": 0, "method": "pca", "attribution": "linearised"}
-    for op in QUESTIONS:
+    for op in operations or QUESTIONS:
         fields, _ = question(view, op=op, gate="self", view="full", **arguments)
         needs, of_view = QUESTIONS[op].needs, QUESTIONS[op].of_view
         if of_view:  # of the view, not of the trace
@@ -133,6 +138,11 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
     tabs = {tab["name"]: tab["why_not"] for tab in view.overview["header"]["tabs"]}
     assert tabs["norms"] == offers(trace)["norms"] and tabs["gates"] == offers(trace)["gates"]
     assert "<main" in view.to_html()
+
+
+@pytest.mark.parametrize("name", traces())
+def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> None:
+    check_view(traces()[name]())
 
 
 @pytest.mark.parametrize("name", ["LoRA on query and value", "LoRA everywhere", "DoRA", "quantised"])

@@ -24,6 +24,7 @@ from bertlens.measures.ranks import spearman
 from bertlens.survey.intervals import share_interval
 from bertlens.tasks import ablation_effects, correlations, entities, mistakes
 from bertlens.tasks.ablations import Ablation, Site
+from bertlens.tasks.kinds.classes import rivals
 from bertlens.tasks.task_page import page_of
 from bertlens.widgets.panels.task_fields import TOLD
 from unit import tiny
@@ -523,6 +524,12 @@ def test_every_kind_has_a_view_whose_sentences_are_of_it(tasks, name):
     assert wanted in told["said"] and all(np.isfinite(one["value"]) for one in told["rows"])
     gap = "With 12 heads off all answers of an order are alike: no correlation."
     assert (gap in told["said"]) == values.isna().any() == (len(told["rows"]) < len(curve))
+
+
+def test_the_rival_of_a_right_guess_is_another_class_also_of_equal_ones():
+    cases = (([1, 3, 3], 1, (1, 2)), ([3, 3, 3], 0, (0, 1)), ([1, 3, 2], 0, (1, 0)), ([2, 3], 1, (1, 0)))
+    for logits, label, pair in cases:
+        assert rivals(np.array(logits, dtype=float), label) == pair
 
 
 def test_rounding_is_not_ranked(tasks):

@@ -14,6 +14,7 @@ import bertlens as bl
 from bertlens.errors import InputError, SelectionError
 from bertlens.export.html import question_name
 from bertlens.whatif import off
+from bertlens.widgets.retrieval import case_questions
 from bertlens.widgets.retrieval.case_answers import gains_of
 from unit import tiny_encoders
 from unit.asking import replies
@@ -254,6 +255,19 @@ def test_a_page_carries_what_was_computed():
     assert {question_name(question) for question in wanted} < {*held}
     assert len(held) == 1 + len(wanted) + 2  # and the word that is named
     assert held[question_name(case(names[1], op="search_case"))] == answer("search_case", **case(names[1]))
+
+
+def test_what_is_refused_while_a_page_is_made_is_a_refusal_in_it(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_given: Any, **_named: Any) -> Any:
+        raise bl.InputError("not today")
+
+    for name in case_questions.QUESTIONS:
+        monkeypatch.setitem(case_questions.QUESTIONS, name, refuse)
+    held = elements(view().to_html(contrasts=1, progress=False))
+    assert held.pop("bertlens-data")["query"] == view().query
+    wanted = [{"op": "search"}, {"op": "search_tables"}, case(view().query, op="search_case")]
+    assert {question_name(question) for question in wanted} < {*held}
+    assert all(fields == {"error": "not today"} for fields in held.values()) and answer("search") in held.values()
 
 
 def test_text_of_a_collection_is_text_in_its_page():
