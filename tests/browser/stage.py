@@ -8,8 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from browser.answers import answered_once
-from unit.asking import replies
+from unit.asking import answered_once, replies
 
 # For hosted pages: what the page asks and sets of a model goes to `kernel`, a function of this process, and what that
 # answers back.

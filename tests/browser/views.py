@@ -20,8 +20,8 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from bertlens.export import bundle
 from bertlens.export.html import question_name
 from bertlens.widgets.tabs import TABS
-from browser.answers import answered_once
 from browser.stage import ATTACH, plain_overview
+from unit.asking import answered_once
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 AXE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.js"

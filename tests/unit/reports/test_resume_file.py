@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from bertlens.reports.report_run import PASSES_OF_ALL
 from bertlens.reports.resume_file import PLACES, ResumeFile, texts_in
 from bertlens.reports.text_numbers import TextNumbers
 from bertlens.survey.intervals import mean_interval
-from bertlens.widgets.questions import Question
 from unit import tiny
 from unit.asking import answered_once
 
@@ -136,10 +136,14 @@ def test_the_command_goes_on(
     assert resumed == whole and whole["corpus"]["texts"] == 20
 
 
-def test_two_models_on_the_same_texts_are_compared_text_by_text(
-    small: Lens, whole: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Question, "reply", answered_once())  # of two pages of a text
+@pytest.fixture
+def once() -> Iterator[None]:
+    with answered_once():
+        yield
+
+
+@pytest.mark.usefixtures("once")  # two pages of a text
+def test_two_models_on_the_same_texts_are_compared_text_by_text(small: Lens, whole: Any) -> None:
     other = Lens(tiny.shaken(tiny.bert(), 5), tiny.wordpiece())
     one, two = whole, bl.report(other, TEXTS, CLAIMS, texts=20, progress=False)
     assert same_texts(one.facts, two.facts)

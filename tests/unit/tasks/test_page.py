@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import escape, unescape
 from html.parser import HTMLParser
@@ -74,14 +74,10 @@ def heads(task: bl.Task) -> bl.tasks.Heads:
     return task.heads(3)
 
 
-@pytest.fixture(scope="module")
-def reply() -> Callable[..., Any]:
-    return answered_once()
-
-
 @pytest.fixture
-def once(reply: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Question, "reply", reply)
+def once() -> Iterator[None]:
+    with answered_once():
+        yield
 
 
 def test_the_tables_are_those_of_the_task(task, heads):

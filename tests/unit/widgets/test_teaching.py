@@ -13,7 +13,6 @@ from bertlens.errors import ExportError, InputError
 from bertlens.export import live
 from bertlens.export.deflate import from_text
 from bertlens.widgets import teaching
-from bertlens.widgets.questions import Question
 from unit.asking import answered_once
 from unit.export import engine
 from unit.tiny import bert_with
@@ -26,14 +25,10 @@ def lens(embedded_lens):
     return bl.Lens(bert_with(embedded_lens.tokenizer), embedded_lens.tokenizer)
 
 
-@pytest.fixture(scope="module")
-def reply():
-    return answered_once()
-
-
 @pytest.fixture(autouse=True)
-def once(reply, monkeypatch):
-    monkeypatch.setattr(Question, "reply", reply)
+def once():
+    with answered_once():
+        yield
 
 
 def data(page: str) -> dict:
