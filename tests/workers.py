@@ -188,6 +188,7 @@ def work(session: pytest.Session, name: str, items: Iterator[pytest.Item], messa
             capture.stop_global_capturing()
             capture.start_global_capturing()
             capture.suspend_global_capture()
+        # pytest has no other way to make a terminal's writer silent
         session.config.get_terminal_writer()._file = io.StringIO()
         folders = session.config._tmp_path_factory  # type: ignore[attr-defined]
         folders._basetemp = folders.getbasetemp() / name

@@ -33,9 +33,9 @@ def spearman(x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> float:
 
 
 def largest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k largest of each row of (..., n), places and values (..., k), of equal ones the first, NaN last.
+    """The k largest of each row, places and values (..., k), of equal ones the first, NaN last.
 
-    As a stable sort has them, in a tenth of its time.
+    rows: (..., n) numbers. As a stable sort has them, in a tenth of its time.
     """
     numbers = rows.nan_to_num(-torch.inf, torch.inf, -torch.inf)
     places = numbers.topk(k).indices
