@@ -139,9 +139,10 @@ class Run:
         try:
             kind, data = worker.messages.recv()
         except (EOFError, OSError):
+            kind, data = "over", None
+        if kind == "over":
             self._end(worker)
-            return
-        if kind == "file":
+        elif kind == "file":
             worker.left += self.queue[data]
         elif kind == "rest":
             worker.rest = self.queue[data]

@@ -33,8 +33,7 @@ PATIENCE = 90_000  # ms, for what a slow machine must start: a kernel that impor
 
 def chromium() -> str:
     """Path of the browser, or a failure that names the ways out."""
-    # the shell, a package of its own, is the same engine with less around it
-    names = [os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
+    names = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
     for name in filter(None, names):
         if path := shutil.which(name):
             return path
