@@ -30,13 +30,12 @@ from sampling import sample
 ROOT = Path(__file__).resolve().parents[1]
 FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"  # pytest's own list
 COUNT = re.compile(r"\d (passed|failed)")
-DURATION = re.compile(r"([\d.]+)s (call|setup|teardown) +(\S.*)")  # a line of pytest's own list of durations
+DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +(\S.*)")  # a line of pytest's own list of durations
 DURATIONS = ROOT / ".bench/durations.txt"
 LEFT_OUT = ROOT / ".bench/left_out.txt"
 FILES = """\
 # Seconds of each test file in `make test`, which writes this when all has run: commit it with the tests. By it the
-# longest file runs first, and `make check` knows what a file takes. Processes' seconds, not the clock's; "around":
-# fixtures before and behind the tests. By the clock, on {cores} cores: {steps}.
+# longest file runs first. Seconds of the processes, with fixtures. By the clock, on {cores} cores: {steps}.
 
 {files}
 
@@ -62,7 +61,6 @@ class Step:
     seconds: float = 0.0
     summary: str = ""
     durations: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds of each test
-    around: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # of these, before and behind it
     busy: str = ""  # how the names of tests begin that a busy machine may fail
     alone: tuple[str, ...] = ()  # tests that passed only when they ran alone
 
@@ -84,9 +82,7 @@ class Step:
         assert process.stdout is not None
         for line in process.stdout:
             if duration := DURATION.match(line):
-                seconds, phase, test = float(duration[1]), duration[2], duration[3]
-                self.durations[test] += seconds
-                self.around[test] += seconds if phase != "call" else 0
+                self.durations[duration[2]] += float(duration[1])
                 continue
             if at_once:
                 print(line, end="", flush=True)
@@ -174,17 +170,12 @@ def durations(steps: Sequence[Step]) -> list[str]:
 
 def of_files(steps: Sequence[Step]) -> list[str]:
     """Seconds of each test file, the longest first."""
-    files: defaultdict[str, list[float]] = defaultdict(lambda: [0, 0, 0])
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
     for step in steps:
-        for test, seconds in step.durations.items():
-            of_file = files[test.split("::")[0]]
-            of_file[0] += seconds
-            of_file[1] += step.around[test]
-            of_file[2] += 1
-    rows = sorted(((*numbers, name) for name, numbers in files.items()), reverse=True)
-    return [
-        f"{seconds:8.1f} s  {cases:4.0f} cases  {around:7.1f} s around  {name}" for seconds, around, cases, name in rows
-    ]
+        for test, of_test in step.durations.items():
+            seconds[test.split("::")[0]].append(of_test)
+    rows = sorted(((sum(of_file), len(of_file), name) for name, of_file in seconds.items()), reverse=True)
+    return [f"{total:8.1f} s  {cases:4} cases  {name}" for total, cases, name in rows]
 
 
 def left_out(steps: Sequence[Step]) -> list[str]:

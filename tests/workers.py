@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 import pytest
 
 DURATIONS = Path(__file__).with_name("durations.txt")
-LINE = re.compile(r"^ *([\d.]+) s +\d+ cases .* (tests/\S+\.py)$", re.MULTILINE)
+LINE = re.compile(r"^ *([\d.]+) s +\d+ cases +(tests/\S+\.py)$", re.MULTILINE)
 COUNTER = "q"  # ctypes' code of 64 bits
 BROWSER = "tests/browser/"
 
