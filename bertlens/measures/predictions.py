@@ -27,7 +27,7 @@ from ..text.pair_positions import pair_positions
 from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from .answer_words import namer
-from .ranks import largest
+from .largest import largest
 
 Row = tuple[Any, ...]
 UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "−distance", "manhattan": "−distance"}

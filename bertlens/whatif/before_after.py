@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import CHOICES
+from ..measures.largest import largest
 from ..measures.predictions import (
     NO_ANSWER,
     UNITS,
@@ -25,7 +26,6 @@ from ..measures.predictions import (
     states_of,
     texts_apart,
 )
-from ..measures.ranks import largest
 from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from .targets import Target, name_of, numbers_at, target_of

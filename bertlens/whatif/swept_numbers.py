@@ -14,6 +14,7 @@ from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import SelectionError
 from ..measures.answer_words import namer
+from ..measures.largest import largest
 from ..measures.metrics import Metric, Read, difference, divergence, is_flat, label, logit, probability, similarity
 from ..measures.predictions import (
     UNITS,
@@ -28,7 +29,6 @@ from ..measures.predictions import (
     texts_apart,
     words_of,
 )
-from ..measures.ranks import largest
 from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from .before_after import alike, answer_kind, spans

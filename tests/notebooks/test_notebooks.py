@@ -88,13 +88,15 @@ CONTENTS = {
 def heard(messages: list[tuple[str, float, float]], monkeypatch: pytest.MonkeyPatch) -> Any:
     """A listener that has heard a cell's messages: of each what it is, when it was sent, and the queue by then (s)."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", id="cell")])
-    listener = SILENCE.Listener(notebook, km=SimpleNamespace(provisioner=SimpleNamespace(pid=1)))
+    manager = SimpleNamespace(provisioner=SimpleNamespace(pid=1))
+    listener = SILENCE.Listener(notebook, km=manager, record_timing=False)
     for kind, sent, queue in messages:
         content = {"execution_state": kind} if kind in STATES else CONTENTS[kind]
         header = {"date": START + timedelta(seconds=sent)}
         monkeypatch.setattr(SILENCE, "queued", lambda _pid, queue=queue: queue)
         with suppress(CellExecutionComplete):
-            message = {"header": header, "msg_type": STATES.get(kind, kind), "content": content}
+            told = {"msg_type": STATES.get(kind, kind), "content": content}
+            message = {"header": header, "parent_header": {}, **told}
             listener.process_message(message, notebook.cells[0], 0)
     return listener
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...errors import InputError, check_index, check_name
 from ...trace.trace import Trace
-from ..ranks import largest
+from ..largest import largest
 
 METHODS = ("pca", "umap")
 ROWS_AT_ONCE = 256  # of cosines at a time

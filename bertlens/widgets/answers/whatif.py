@@ -13,8 +13,8 @@ from ...base.vocabulary import SETTINGS
 from ...base.vocabulary.constants import ANSWERS, CHOICES
 from ...errors import BertLensError
 from ...measures.answer_words import namer
+from ...measures.largest import largest
 from ...measures.predictions import is_lone, labels_of, masked
-from ...measures.ranks import largest
 from ...measures.rows import Here, head_groups
 from ...trace.trace import Trace
 from ...whatif import before_after as asking

@@ -80,8 +80,9 @@ def test_equal_the_vectors_themselves(name: str, dtype: torch.dtype) -> None:
             check_layer(trace, layer, naive, dtype)
             # the sum rule: all parts, b_O and the residual are the block's output as the model computed it
             bound = 1e-10 if dtype == torch.float64 else 1e-5
+            most = bound * max(1.0, float(naive.output.abs().max()) / 10)  # rounding grows with what is added
             torch.testing.assert_close(
-                trace.attention_output(layer), naive.output, atol=bound, rtol=bound, check_dtype=False
+                trace.attention_output(layer), naive.output, atol=most, rtol=bound, check_dtype=False
             )
     check_whole(trace)
 

@@ -17,8 +17,9 @@ from bertlens import ExportError, InputError, ModelError
 from bertlens.export import live
 from bertlens.export.html import question_name
 from bertlens.measures import flow, geometry
+from bertlens.measures.largest import largest
 from bertlens.measures.offers import offers
-from bertlens.measures.ranks import largest, spearman
+from bertlens.measures.ranks import spearman
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.measures.test_offers import TEXT, check_measures, check_view, lens_of
