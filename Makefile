@@ -2,7 +2,7 @@
 # Stamp files in it say what it already has; change pyproject.toml, constraints.txt or js/ and it is brought up to date.
 #
 #   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
-#   make check                                         lint, types, prose, the page's tests and the unit tests of what changed: 2 minutes
+#   make check                                         lint, types, prose and the tests that a change can reach, the nearest first: 2 minutes
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
 #   make test-long                                     what takes minutes: all cases of long lists, every model class, 100 re-runs, all notebooks, other hosts, Firefox, the documentation
 #   make hosts                                         Voilà, Solara, Panel, Shiny, Sphinx, for their tests in make test-long

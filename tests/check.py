@@ -1,13 +1,11 @@
-"""Runs the quick checks and the unit tests of what changed: for the loop of work. `make test` runs everything.
+"""Runs the quick checks and the tests that a change can reach, the nearest first, in two minutes: for the loop of work.
 
-Changed is what differs from the commit where this branch left main, committed or not, new files too. Of that,
-- a module in bertlens/<folder>/ runs tests/unit/<folder>/ where there is such a folder,
-- any other module runs the test files named after it: bertlens/lens.py and tests/unit/test_lens*.py,
-- a study of the notebooks runs tests/notebooks/test_studies.py,
-- a test file in tests/unit or tests/wire runs itself,
-and the tests of the project's own rules (tests/unit/test_project.py) always run. No rule knows who imports whom: a
-change that others rest on wants `make test`. Tests marked `slow` are left out. `--from COMMIT` compares with another
-commit.
+Changed is what differs from the commit where this branch left main, committed or not, new files too; `--from COMMIT`
+compares with another. Which tests of tests/unit, tests/wire and tests/notebooks that reaches is read off the code
+(tests/reach.py), how long they take off the last run of `make test` (tests/durations.txt). Those run that are fewest
+steps away, the changed ones always, and the project's own rules; tests marked `slow` do not. What was left for want of
+time is named with its seconds: a change that many rest on wants `make test`, which runs everything. The page is checked
+where what it is made of has changed.
 """
 
 from __future__ import annotations
@@ -15,11 +13,16 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import reach
+import workers
 from run_all import ROOT, find_npm, quick_steps, run_beside, spread, summary
 
-ALWAYS = "tests/unit/test_project.py"
+ALWAYS = ROOT / "tests/unit/test_project.py"
+SECONDS = 150.0  # of all processes together: what two cores do in 90 s
+PAGE = ("vitest", "tsc", "biome")
 
 
 def git(*arguments: str) -> list[str]:
@@ -33,30 +36,45 @@ def changed(since: str | None) -> list[str]:
     return sorted({*git("diff", "--name-only", base), *git("ls-files", "--others", "--exclude-standard")})
 
 
-def tests_of(path: Path) -> list[Path]:
-    """The unit tests that belong to a changed file, by the rule above."""
-    top, *rest = path.parts
-    if top == "bertlens" and path.suffix == ".py":
-        folder = ROOT / "tests/unit" / rest[0]
-        return [folder] if folder.is_dir() else sorted((ROOT / "tests/unit").glob(f"test_{path.stem}*.py"))
-    if path.parent == Path("notebooks/studies"):
-        return [ROOT / "tests/notebooks/test_studies.py"]
-    is_test = path.name.startswith("test_") and top == "tests" and rest[0] in ("unit", "wire")
-    return [ROOT / path] if is_test and (ROOT / path).exists() else []
+def within(steps: Mapping[Path, int], seconds: Mapping[str, float]) -> tuple[list[Path], dict[Path, float]]:
+    """What runs of the test files that are so many steps away, and what is left, with its seconds.
+
+    Of files equally far the quick ones run first; one that takes longer than what is left of the time is left out.
+    """
+    prices = {test: seconds.get(str(test.relative_to(ROOT)), 0.0) for test in steps}
+    runs, rest, left = [], {}, SECONDS
+    for test in sorted(steps, key=lambda test: (steps[test], prices[test])):
+        if steps[test] == 0 or prices[test] <= left:
+            runs.append(test)
+            left -= prices[test]
+        else:
+            rest[test] = prices[test]
+    return runs, rest
+
+
+def is_of_page(paths: Sequence[str]) -> bool:
+    """Whether the page is made of one of these files, or its tests read one."""
+    js = (path for pattern in ("tests/**/*.ts*", "*.mjs") for path in (ROOT / "js").glob(pattern))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in js)
+    return any(path.startswith("js/") or Path(path).name in code for path in paths)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", dest="since", help="the commit to compare with")
-    since = parser.parse_args().since
+    paths = changed(parser.parse_args().since)
 
-    found = {test.relative_to(ROOT) for path in changed(since) for test in tests_of(Path(path))} | {Path(ALWAYS)}
-    inside = {test for test in found if not any(parent in found for parent in test.parents)}
-    tests = sorted(str(test) for test in inside)
-    print("unit tests of what changed:", *tests, sep="\n  ", flush=True)
+    runs, rest = within(reach.picked(paths), workers.seconds())
+    tests = sorted(str(test.relative_to(ROOT)) for test in {*runs, ALWAYS})
+    print("tests that the change can reach:", *tests, sep="\n  ", flush=True)
 
-    quick, last = quick_steps(find_npm()), spread("pytest, what changed", "-m", "not long and not slow", *tests)
+    page = is_of_page(paths)
+    quick = [step for step in quick_steps(find_npm()) if page or step.name not in PAGE]
+    last = spread("pytest, what changed", "-m", "not long and not slow", *tests)
     run_beside(last, quick)
+    if rest:
+        print(f"\n===== left to `make test`: {len(rest)} more files that it can reach, {sum(rest.values()):.0f} s")
+        print(*(f"{price:8.1f} s  {test.relative_to(ROOT)}" for test, price in rest.items()), sep="\n")
     return summary([*quick, last])
 
 

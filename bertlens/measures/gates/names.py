@@ -159,17 +159,19 @@ def evidence_of_rows(
     segments: Tensor | None = None,
     *,
     view: str = "full",
+    patterns: PatternScores | None = None,
 ) -> Evidence:
     """`evidence` of a map that comes as blocks of successive rows: of a long text only the cells are S × S, as bools.
 
     blocks: called twice, gives first row, first key and the weights (R, C), as `scores_of_rows`. Overwritten.
+    patterns: of this map and view, where they are known; blocks is called once then.
     Raises InputError for a gate that does not exist.
     """
     if gate not in GATES:
         raise InputError(f"unknown gate {gate!r}, it must be one of: {', '.join(GATES)}")
-    patterns = run_to_end(
-        measure_rows(((first_key, weights) for _, first_key, weights in blocks()), special_mask, segments, view)
-    )
+    if patterns is None:
+        by_key = ((first_key, weights) for _, first_key, weights in blocks())
+        patterns = run_to_end(measure_rows(by_key, special_mask, segments, view))
     pattern = max(GATES[gate], key=lambda name: float(patterns.scores[name].nan_to_num()))
     size, content = len(special_mask), patterns.content
     cells = torch.zeros(size, size, dtype=torch.bool, device=special_mask.device)

@@ -16,11 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.generators import run_to_end
 from ...base.limits import LIMITS, within
 from ...base.vocabulary import LAYER_MAPS, LayerMap
 from ...errors import InputError, ModelError, SelectionError
 from ...measures import byhead, categories, gates, geometry, norms, spectra
 from ...measures.gates.classify import group_steps
+from ...measures.gates.patterns import PatternScores, measure_rows
 from ...measures.geometry import projection
 from ...measures.layer_maps import layer_map as map_of_layer
 from ...measures.leading import advance, leading
@@ -223,9 +225,20 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
         gate,
         trace.segments,
         view=view,
+        patterns=_patterns(trace, layer, view).of_map(head) if within("saved", trace.n_tokens) else None,
     )
     fields = {"layer": layer, "head": head, "gate": gate, "pattern": evidence.pattern, "detail": evidence.detail}
     return fields | {"mass": evidence.mass}, {"cells": np.packbits(evidence.cells.cpu().numpy())}
+
+
+def _patterns(trace: Trace, layer: int, view: str) -> PatternScores:
+    """Of all maps of a layer, measured at once: a page asks for each of them."""
+
+    def measured() -> PatternScores:
+        rows = ((first_key, alpha) for _, first_key, alpha in blocks(trace, layer, slice(0, trace.n_heads)))
+        return run_to_end(measure_rows(rows, trace.special_mask, trace.segments, view))
+
+    return trace.kept(("gate patterns", layer, view), measured)
 
 
 def norm_view(trace: Trace) -> Answer:

@@ -16,7 +16,7 @@ import pytest
 from nbconvert import HTMLExporter
 from playwright.sync_api import expect
 
-from browser import walk
+from browser import harness, walk
 from browser.views import PATIENCE, TEXTS, Seen, shown
 
 SETUP = f"import bertlens as bl\nlens = bl.Lens.embedded()\ntrace = lens.trace(*{TEXTS!r})"
@@ -332,6 +332,7 @@ def test_notebook_7(open_notebook):
 
 def test_marimo(open_marimo):
     page = open_marimo([SETUP + "\nimport marimo as mo\nview = mo.ui.anywidget(trace.explore(layer=1, head=8))\nview"])
+    page.locator(".bertlens").wait_for(timeout=harness.PATIENCE)  # the app imports torch first
     seen = Seen(page)
     expect(seen.root).to_have_attribute("data-state", "live")
     seen.thumb(0, 2).click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import time
@@ -215,11 +216,23 @@ def test_nan_logits_name_the_row():
 
 
 def test_a_hundred_thousand_rows_are_read_without_lag(lens, tmp_path):
-    lines = "\n".join(f"the cat sat on mat {i},{i % 2}" for i in range(100_000))
-    (tmp_path / "long.csv").write_text(f"text,label\n{lines}\n")
-    began = time.process_time()
-    assert len(bl.task(lens, tmp_path / "long.csv")) == 100_000
-    assert time.process_time() - began < 3
+    """Ten times the rows take about ten times as long, whatever the machine: nothing looks at all rows for each."""
+
+    def seconds(size):
+        lines = "\n".join(f"the cat sat on mat {i},{i % 2}" for i in range(size))
+        (tmp_path / "long.csv").write_text(f"text,label\n{lines}\n")
+        gc.collect()
+        gc.disable()  # how long a collection takes hangs on what other tests have left
+        try:
+            began = time.process_time()
+            assert len(bl.task(lens, tmp_path / "long.csv")) == size
+            return time.process_time() - began, lines
+        finally:
+            gc.enable()
+
+    tenth = min(seconds(10_000)[0] for _ in range(3))
+    whole, lines = seconds(100_000)
+    assert whole < 30 * tenth
     (tmp_path / "long.csv").write_text(f"text,label\n{lines}\nlast,\n")
     with pytest.raises(InputError, match=r"row 100000 \(line 100002 of long.csv\), column 'label'"):
         bl.task(lens, tmp_path / "long.csv")

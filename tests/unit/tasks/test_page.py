@@ -141,6 +141,13 @@ def test_a_notebook_shows_a_task_as_a_card_and_runs_nothing_for_it(task, monkeyp
     assert fresh._repr_html_() == f"<p>{escape(repr(fresh))}</p>"
 
 
+def of_two(*given: Any) -> str:
+    """The page for which ten texts were wanted, of two: that of ten is tested below."""
+    *others, texts = given
+    assert texts == 10
+    return page_of(*others, 2)
+
+
 def of_heads(question: Question, *asked: Any, of: Callable[..., Any] = Question.reply, **named: Any) -> Any:
     """The answer of a head; no other one is compared."""
     return of(question, *asked, **named) if question.name in ("head", "matters") else ({}, [])
@@ -220,7 +227,7 @@ def test_the_command_writes_the_page(tmp_path, capsys, monkeypatch):
     (tmp_path / "a.csv").write_text(f"words;class\n{rows}\n", encoding="utf-8-sig")
     output = tmp_path / "task.html"
     command = ["task", str(tmp_path / "model"), str(tmp_path / "a.csv"), "--text", "words", "-o", str(output)]
-    monkeypatch.setattr(labelled_task, "page_of", lambda *given: page_of(*given[:-1], 2))  # of ten: tested above
+    monkeypatch.setattr(labelled_task, "page_of", of_two)
     assert main([*command, "--label", "class", "--heads", "2", "--errors", "2"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[-2] == "writing the page, with the heads of ten examples in it"

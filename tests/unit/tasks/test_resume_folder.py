@@ -21,6 +21,7 @@ from bertlens.tasks import ablation_effects, cluster, labelled_task, task_answer
 from bertlens.tasks.ablations import Ablation, Site
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_kinds import TAGS, headed, tagged
+from unit.tasks.test_page import of_two
 
 PARTS = [Site(0, 1), Site(1, 2), Site(2, -1)]
 
@@ -164,8 +165,7 @@ def test_the_command_goes_on(tmp_path, capsys, monkeypatch):
         options = ["--heads", "3", "--errors", "2", "--batch-size", "8"]
         return ["task", str(tmp_path / "model"), str(tmp_path / "a.csv"), "-o", str(tmp_path / output), *options]
 
-    page_of = labelled_task.page_of  # of ten texts: tested in test_page.py
-    monkeypatch.setattr(labelled_task, "page_of", lambda *given: page_of(*given[:-1], 2))
+    monkeypatch.setattr(labelled_task, "page_of", of_two)
     assert main(command("whole.html")) == 0
     for stop in (3, 14):
         with monkeypatch.context() as patch:
