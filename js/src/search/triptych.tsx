@@ -47,8 +47,8 @@ export function Triptych({ of }: { of: Case }) {
       for (const [text, n] of [["query", row] as const, [side, at] as const]) {
         const word = root.querySelector(`[data-word="${text}-${n}"]`);
         const body = word?.closest(".bl-body");
-        if (word && body)
-          measured[`${text}-${n}`] = within(local(word.getClientRects()[0]!), local(body.getBoundingClientRect()));
+        const drawn = word?.getClientRects()[0]; // none while the page is not on the screen
+        if (drawn && body) measured[`${text}-${n}`] = within(local(drawn), local(body.getBoundingClientRect()));
       }
     setBoxes((old) => (JSON.stringify(old) === JSON.stringify(measured) ? old : measured));
   };

@@ -94,6 +94,19 @@ def listed(page: Page) -> Locator:
     return page.get_by_role("listbox").get_by_role("option")
 
 
+def test_another_failure_is_opened_while_the_page_is_out_of_sight(page_of: Any) -> None:
+    """Nothing has a place then; arcs are drawn once it is shown."""
+    page = page_of.framed([saved()], width=950)
+    frame, view = page.locator("iframe"), page.frame_locator("iframe")
+    expect(view.locator("[data-arc]").first).to_be_visible()
+    frame.evaluate("frame => { frame.style.display = 'none' }")
+    second = view.locator("[role=listbox] [role=option]").nth(1)  # roles are of what is shown
+    second.dispatch_event("click")
+    expect(second).to_have_attribute("aria-selected", "true")
+    frame.evaluate("frame => { frame.style.display = '' }")
+    expect(view.locator("[data-arc]").first).to_be_visible()
+
+
 def test_the_worst_failure_is_open_and_its_word_is_out_in_a_click(tab_of: Any) -> None:
     page = tab_of(saved(), width=950)
     failures = search().failures().sort_values("gap", ascending=False, kind="stable")
