@@ -227,6 +227,7 @@ def next_to(place: Place) -> frozenset[Place]:
 
 
 def leads(place: Place) -> Iterator[Place]:
+    """The places themselves, some more than once."""
     found = mentions(place)
     names = set(found.modules)
     own = called().get(homes().get(place.path, ""), {})  # these are called by who has its objects
@@ -282,7 +283,7 @@ def distances(test: Path) -> dict[Place, int]:
     return steps
 
 
-def names(place: Place, path: Path) -> bool:
+def is_named_in(place: Place, path: Path) -> bool:
     """Whether a place names a file that is no module, a folder of it, or a pattern that its name fits.
 
     What the package names is in it.
@@ -299,7 +300,7 @@ def picked(changed: Iterable[str]) -> dict[Path, int]:
     paths = [Path(path) for path in changed]
     code = {ROOT / path for path in paths if path.suffix in (".py", ".ipynb")}
     others = [path for path in paths if path.suffix != ".py"]
-    naming = {place for place in places() if any(names(place, path) for path in others)} if others else set()
+    naming = {place for place in places() if any(is_named_in(place, path) for path in others)} if others else set()
     found = {}
     for test, places_of in graph().items():
         steps = [n for place, n in places_of.items() if place.path in code]

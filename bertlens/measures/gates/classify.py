@@ -17,7 +17,8 @@ from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from ..rows import Here, head_groups, passing
 from .instance import target_agreement
-from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, score_rows, threshold_at
+from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, scores_of, threshold_at
+from .patterns import PatternScores, measure_rows
 
 LEAST_TRACES = 5  # from here on "instance" is a claim about tokens, and has to be tested
 SIGNIFICANT = 0.01
@@ -103,14 +104,14 @@ def layer_scores(trace: Trace, layer: int, view: str = "full") -> Scores:
 
 def group_scores(trace: Trace, layer: int, heads: slice, view: str = "full") -> Scores:
     """`scores` of some of a layer's heads."""
-    return run_to_end(group_steps(lambda: trace, layer, heads, view))
+    return scores_of(run_to_end(pattern_steps(lambda: trace, layer, heads, view)))
 
 
 @torch.no_grad()
-def group_steps(here: Here, layer: int, heads: slice, view: str = "full") -> Steps[Scores]:
-    """`group_scores`, which yields after some rows."""
+def pattern_steps(here: Here, layer: int, heads: slice, view: str = "full") -> Steps[PatternScores]:
+    """The patterns behind `group_scores`, with what the evidence needs; yields after some rows."""
     rows = ((first_key, alpha) for _, first_key, alpha in passing(here, layer, heads))
-    return (yield from score_rows(rows, here().special_mask, here().segments, view))
+    return (yield from measure_rows(rows, here().special_mask, here().segments, view))
 
 
 def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:

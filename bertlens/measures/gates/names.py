@@ -42,7 +42,7 @@ def scores(attention: Tensor, special_mask: Tensor, segments: Tensor | None = No
     "instance" even if it is random: `classify` over five traces or more tells the two apart. Scores depend on the
     length of the text.
     """
-    return _scores(measure(attention, special_mask, segments, view))
+    return scores_of(measure(attention, special_mask, segments, view))
 
 
 def scores_of_rows(
@@ -59,7 +59,7 @@ def score_rows(
     blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None, view: str = "full"
 ) -> Steps[Scores]:
     """`scores_of_rows` of blocks, which yields after each."""
-    return _scores((yield from measure_rows(blocks, special_mask, segments, view)))
+    return scores_of((yield from measure_rows(blocks, special_mask, segments, view)))
 
 
 def joined(groups: Sequence[Scores]) -> Scores:
@@ -67,7 +67,8 @@ def joined(groups: Sequence[Scores]) -> Scores:
     return Scores({gate: torch.cat([scores[gate] for scores in groups]) for gate in GATES}, groups[0].n)
 
 
-def _scores(patterns: PatternScores) -> Scores:
+def scores_of(patterns: PatternScores) -> Scores:
+    """Of each gate the strongest of its patterns, (...) as they."""
     strongest = {gate: torch.stack([patterns.scores[name] for name in names]).amax(0) for gate, names in GATES.items()}
     return Scores(strongest, len(patterns.content))
 

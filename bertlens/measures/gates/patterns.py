@@ -94,11 +94,17 @@ class PatternScores:
     blocks: Tensor | None = None  # (..., G, n) the blocks that were judged
     targets: Tensor | None = None  # (..., n) content index of each row's far peak
 
-    def of_map(self, number: int) -> PatternScores:
-        """Those of one map among many."""
+    def by_map(self) -> list[PatternScores]:
+        """Those of each map of many (H,)."""
         places = (self.order, self.n_columns, self.width, self.blocks, self.targets)
-        scores = {name: values[number] for name, values in self.scores.items()}
-        return PatternScores(self.content, scores, *(None if each is None else each[number] for each in places))
+        return [
+            PatternScores(
+                self.content,
+                {name: values[number] for name, values in self.scores.items()},
+                *(None if each is None else each[number] for each in places),
+            )
+            for number in range(len(self.scores["uniform"]))
+        ]
 
 
 def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, view: str) -> PatternScores:

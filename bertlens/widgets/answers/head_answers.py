@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...base.generators import run_to_end
 from ...base.limits import LIMITS, within
 from ...base.vocabulary import LAYER_MAPS, LayerMap
 from ...errors import InputError, ModelError, SelectionError
 from ...measures import byhead, categories, gates, geometry, norms, spectra
-from ...measures.gates.classify import group_steps
-from ...measures.gates.patterns import PatternScores, measure_rows
+from ...measures.gates.classify import pattern_steps
+from ...measures.gates.names import scores_of
+from ...measures.gates.patterns import PatternScores
 from ...measures.geometry import projection
 from ...measures.layer_maps import layer_map as map_of_layer
 from ...measures.leading import advance, leading
@@ -190,6 +190,11 @@ def _gate_scores(trace: Trace) -> dict[tuple[str, int], gates.Scores]:
     return trace.kept("gate scores", dict[tuple[str, int], gates.Scores])
 
 
+def _gate_patterns(trace: Trace) -> dict[tuple[str, int], list[PatternScores]]:
+    """Of each head, behind the scores."""
+    return trace.kept("gate patterns", dict[tuple[str, int], list[PatternScores]])
+
+
 def gate_scores(trace: Trace, view: str, layers: Sequence[int] | None = None) -> gates.Scores:
     """`gates.head_scores`, each layer's computed once: they do not depend on thresholds, which a reader moves."""
     numbers = range(trace.n_layers) if layers is None else layers
@@ -202,10 +207,12 @@ def _scored(trace: Trace, view: str, layer: int, patience: float = math.inf) -> 
     """Whether a layer's scores are kept, once that has been tried for so many seconds."""
     memo = _gate_scores(trace)
     if (view, layer) not in memo:
-        groups = by_heads(trace, layer, lambda here, heads: group_steps(here, layer, heads, view), view, patience)
+        groups = by_heads(trace, layer, lambda here, heads: pattern_steps(here, layer, heads, view), view, patience)
         if groups is None:
             return False
-        scores = gates.joined(groups)
+        scores = gates.joined([scores_of(group) for group in groups])
+        if within("saved", trace.n_tokens):  # a page asks for the evidence of every head
+            _gate_patterns(trace)[view, layer] = [each for group in groups for each in group.by_map()]
         memo[view, layer] = gates.Scores({gate: values[None].cpu() for gate, values in scores.items()}, scores.n)
     return True
 
@@ -225,20 +232,10 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
         gate,
         trace.segments,
         view=view,
-        patterns=_patterns(trace, layer, view).of_map(head) if within("saved", trace.n_tokens) else None,
+        patterns=known[head] if (known := _gate_patterns(trace).get((view, layer))) else None,
     )
     fields = {"layer": layer, "head": head, "gate": gate, "pattern": evidence.pattern, "detail": evidence.detail}
     return fields | {"mass": evidence.mass}, {"cells": np.packbits(evidence.cells.cpu().numpy())}
-
-
-def _patterns(trace: Trace, layer: int, view: str) -> PatternScores:
-    """Of all maps of a layer, measured at once: a page asks for each of them."""
-
-    def measured() -> PatternScores:
-        rows = ((first_key, alpha) for _, first_key, alpha in blocks(trace, layer, slice(0, trace.n_heads)))
-        return run_to_end(measure_rows(rows, trace.special_mask, trace.segments, view))
-
-    return trace.kept(("gate patterns", layer, view), measured)
 
 
 def norm_view(trace: Trace) -> Answer:

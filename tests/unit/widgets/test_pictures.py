@@ -105,7 +105,7 @@ def test_a_page_asks_for_them(long: Trace) -> None:
     ("op", "arguments", "module", "work", "passes"),
     [
         ("pictures", {}, layer_pictures, "_pictures", 1),
-        ("gates", {"threshold": 0.3, "margin": 0.1}, head_answers, "group_steps", 2),  # of both views
+        ("gates", {"threshold": 0.3, "margin": 0.1}, head_answers, "pattern_steps", 2),  # of both views
     ],
 )
 def test_a_long_layer_gives_other_questions_their_turn(
@@ -152,8 +152,8 @@ def test_a_layer_alone_is_that_of_all_layers(
     fields, buffers = ask(view, op=op, **arguments)
     whole = wire.unpack(fields["arrays"], buffers[0])
     view, looked_at = again(long).explore(), []  # so that a layer's are computed without the others
-    real = head_answers.group_steps
-    monkeypatch.setattr(head_answers, "group_steps", lambda *of: looked_at.append(of[1]) or real(*of))
+    real = head_answers.pattern_steps
+    monkeypatch.setattr(head_answers, "pattern_steps", lambda *of: looked_at.append(of[1]) or real(*of))
     for layer in reversed(range(long.n_layers)):
         part, buffers = ask(view, op=op, layer=layer, **arguments)
         arrays = wire.unpack(part["arrays"], buffers[0])
@@ -229,3 +229,24 @@ def test_runs_of_other_weights_have_another_name(long: Trace) -> None:
     other = bl.Lens(model, tiny.wordpiece()).trace("the cat sat on the mat")
     names = [trace.explore(layer=0, head=0).overview["header"]["trace"] for trace in (long, other, long)]
     assert names[0] == names[2] != names[1]
+
+
+TEXTS = ("The cat sat on the mat because it was tired.", "قرأت الطالبة الكتاب في المكتبة الكبيرة أمس", "sat")
+
+
+@pytest.mark.parametrize("is_changed", [False, True], ids=["as it is", "changed"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_evidence_is_of_one_head_whether_its_layer_was_measured_or_not(embedded_lens: Any, text: str, is_changed: bool):
+    trace = embedded_lens.trace(text)
+    if is_changed:
+        trace = trace.rerun(bl.whatif.off(1, 3))
+    asked = [
+        (2, head, gate, view) for head in range(12) for gate in ("cluster", "closed") for view in ("full", "content")
+    ]
+    alone = [head_answers.gate_evidence(trace, *each) for each in asked]
+    head_answers.gate_scores(trace, "full", [2])
+    head_answers.gate_scores(trace, "content", [2])
+    for (fields, arrays), each in zip(alone, asked, strict=True):
+        known, cells = head_answers.gate_evidence(trace, *each)
+        np.testing.assert_equal(known, fields)  # NaN too
+        np.testing.assert_array_equal(cells["cells"], arrays["cells"])
