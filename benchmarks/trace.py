@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
+from statistics import median
 from typing import Any
 
 import torch
@@ -12,6 +13,8 @@ from torch import Tensor
 from benchmarks.models import base_lens, base_model, inputs, text
 from benchmarks.rows import Row, in_turn, ms, ratio
 from bertlens import Lens, Trace
+from bertlens.model.borrowed import Model
+from bertlens.model.trial import answers
 
 LENGTHS = (128, 512)
 
@@ -64,7 +67,42 @@ def fingerprint(lens: Lens, words: str) -> Row:
     )
 
 
+def identity(name: str, lens: Lens, limit: float) -> Row:
+    """What a file of a model costs once for each state: trial texts, and a hash of all weights and settings."""
+    model = lens.borrowed
+
+    def tried() -> None:
+        answers(model.whole, model.runner, model.tokenizer, model.dtype)
+
+    def identified() -> None:
+        Model(model.module, model.tokenizer, whole=model.whole).identity()
+
+    trial, whole = in_turn(tried, identified, rounds=7)
+    return Row(
+        f"trial texts of {name}, once for each state of a model",
+        f"≤ {ms(limit)}",
+        ms(min(trial)),
+        f"with the hash of all: {ms(min(whole))}",
+        min(trial) <= limit,
+    )
+
+
+def first(words: str, plain: Callable[[], None]) -> Row:
+    """What it costs to compare the first trace of a Lens with the model's own run."""
+    lens = base_lens()
+    base, ours, later = in_turn(plain, lambda: Lens(lens.model, lens.tokenizer).trace(words), lambda: lens.trace(words))
+    more = [(one - other) / forward for one, other, forward in zip(ours, later, base, strict=True)]
+    return Row(
+        f"a Lens' first trace, {LENGTHS[0]} tokens, beside later ones",
+        "≤ 1.10 forwards more",
+        f"{median(more):.2f} forwards more ({ms(min(ours))}, later {ms(min(later))})",
+        ok=median(more) <= 1.10,
+    )
+
+
 def rows() -> Iterator[Row]:
+    yield identity("the embedded model", Lens.embedded(), 0.06)
+    yield identity("BERT-base shape", base_lens(), 0.4)
     model, lens = base_model(), base_lens()
     for tokens in LENGTHS:
         given, words = inputs(tokens), text(tokens)
@@ -95,6 +133,7 @@ def rows() -> Iterator[Row]:
         )
         if tokens == LENGTHS[0]:
             yield fingerprint(lens, words)
+            yield first(words, plain)
         trace = lens.trace(words)
         layers, heads, width = trace.n_layers, trace.n_heads, model.config.hidden_size
         limit = 6 * (layers + 1) * tokens * width

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,15 @@ from .model import loading, offline_model
 from .model.borrowed import Model
 from .model.loan import at_rest, check_hooks, shared
 from .model.modules import tensors_by_name
-from .run import forward, trust
+from .run import own_run, trust
 from .run.attention_weights import check_precision
 from .sentences.encoders import Encoder, PlainEncoder, SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
 from .sentences.own_embedder import sentence_encoder, tell_answers
+from .sentences.own_encode import own_of
 from .sentences.similarity_matrix import check_texts, note_cuts, similarities
-from .text.encoding import Encoding, batch_inputs, encode, token_limit
+from .text.encoding import Encoding, batch_inputs, encode, noted, token_limit
 from .text.texts import as_text, entries
 from .trace.trace import Trace
 
@@ -315,18 +317,19 @@ class Lens:
         return [traces[i] for i in range(len(encodings))]
 
     def run(self, encodings: Sequence[Encoding], apart: bool = True) -> list[Trace]:
-        """The traces of a batch, from one forward pass.
+        """The traces of a batch, from one forward pass; the first of each state is compared with the model's own run.
 
         apart: each holds its own numbers alone; False for traces that go together, whose numbers are not copied.
-        Raises InputError under torch.autocast, ModelError like `inputs`.
+        Raises InputError under torch.autocast, ModelError like `inputs`, and where the model's own run gives others.
         """
         check_precision(self.borrowed.device)
         inputs = self.inputs(encodings)
         fingerprint = self.borrowed.fingerprint(inputs["input_ids"])
-        record = forward.run(self.borrowed, inputs, trust.why_eager(self.borrowed, inputs, self.limit))
+        own = partial(own_of, self.borrowed, self.sentences, encodings[0])
+        record, note = own_run.run(self.borrowed, inputs, fingerprint, self.limit, own)
         return [
             Trace(
-                encoding,
+                noted(encoding, note),
                 self.model_name,
                 self.borrowed,
                 self,

@@ -6,6 +6,7 @@ version, and of what: of which model, texts and settings.
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +20,12 @@ import numpy as np
 from ..errors import BertLensError, ExportError, InputError
 from .atomic import replacing
 from .interrupts import SignalHold
+from .notes import note
 from .paths import as_path
 
 ABOUT = "about"
+TRIAL = "answers to trial texts"  # what a model gives to them: numbers, compared within a bound
+RELEASES = "releases"  # which are named, and decide nothing
 EVERY = 30.0  # seconds between two saves, at least
 PAUSE = 20  # and so many times as long as the save took: a large file takes seconds
 
@@ -45,8 +49,44 @@ def about_of(path: str | Path) -> dict[str, Any]:
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """The first name whose value differs; "" where none does."""
-    return next((name for name in {**before, **now} if before.get(name, ...) != now.get(name, ...)), "")
+    """The first name whose value differs; "" where none does. Answers to trial texts count within their bound."""
+    if before is now:
+        return ""
+    names = [name for name in {**before, **now} if name not in (RELEASES, TRIAL)]
+    if (TRIAL in before) != (TRIAL in now) and "weights" in before and "weights" in now:
+        names = [name for name in names if name in before and name in now]
+        note("a file of bertlens 0.4.0 holds no answers to trial texts: its model is compared by settings alone")
+    differing = next((name for name in names if before.get(name, ...) != now.get(name, ...)), "")
+    if not differing and TRIAL in before and TRIAL in now:
+        differing = _apart(before[TRIAL], now[TRIAL])
+    return differing
+
+
+def is_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two records are of the same, by `difference`."""
+    return not difference(before, now)
+
+
+def _apart(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """How far the answers to trial texts are from each other, in words; "" where they are the same."""
+    if before["tokens"] != now["tokens"]:
+        return "the tokens of trial texts"
+    largest = 0.0
+    for pair in zip(before["numbers"], now["numbers"], strict=True):
+        if None in pair:
+            if pair != (None, None):
+                return "one of them refuses a trial text"
+            continue
+        a, b = (np.frombuffer(base64.b64decode(numbers), np.float32).astype(float) for numbers in pair)
+        if a.shape != b.shape:
+            return "the size of an answer to a trial text"
+        if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+            return "numbers in the answer to a trial text"
+        finite = np.isfinite(a)
+        distance = np.abs(a - b)[finite].max(initial=0)
+        if distance > before["within"] * np.abs(a[finite]).max(initial=0):
+            largest = max(largest, distance)
+    return f"it answers a trial text otherwise, by {largest:.2g}" if largest else ""
 
 
 def reason(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ WAITS = (0.05, 0.2, 0.5, 0.0)  # seconds
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` when all of it is written; after any failure nothing of it is left.
 
+    Who may read what it replaces may read it, and nobody else, not even while it is written.
+
     Raises ExportError where it cannot be written.
     """
     path = as_path(path).resolve()  # through links: the file changes, not the link
@@ -30,6 +33,8 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     try:
         try:
             with draft.open("wb" if special else "xb") as out:
+                if path.is_file():
+                    shutil.copymode(path, draft)
                 yield out
                 out.flush()
             if not special:

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InputError, excerpt
-from .arrays_file import difference
+from .arrays_file import RELEASES, TRIAL, difference
 
 Batch = TypeVar("Batch")
 MOST = 100_000  # processes of a job
@@ -71,7 +71,8 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
     lacks.
     """
     records = {part.path: {"number of shards": part.shard.of, **part.of} for part in parts}
-    jobs = [json.dumps(record, sort_keys=True) for record in records.values()]
+    names = {name for record in records.values() for name in record} - {TRIAL, RELEASES}
+    jobs = [json.dumps({name: record.get(name) for name in sorted(names)}) for record in records.values()]
     main = parts[jobs.index(Counter(jobs).most_common(1)[0][0])]
     by_number: dict[int, Part] = {}
     for part in parts:

@@ -20,6 +20,7 @@ from transformers.activations import ACT2FN
 
 from ..errors import BertLensError, ExportError
 from ..model.borrowed import Model
+from ..run.attention_function import users_functions
 from . import page_arithmetic
 
 LARGEST = float(np.finfo(np.float16).max)
@@ -44,6 +45,8 @@ def check(model: Model) -> None:
         )
     if getattr(config, "is_decoder", False) or getattr(config, "position_embedding_type", "absolute") != "absolute":
         raise ExportError("a page runs encoders with absolute positions: save it without live")
+    if users_functions(model.runner):
+        raise ExportError("a page computes attention as softmax of q·k, this model otherwise: save it without live")
     form = shape(model)
     sizes = (form["width"], form["inner"], form["entering"], form["width"] // form["heads"])
     if any(size % 4 for size in sizes):

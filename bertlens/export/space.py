@@ -116,8 +116,8 @@ def to_space(
     terms = _terms(origin, licence, texts, carries_weights(text) or has_file)
     check_folder(folder, force)
     check_apart(folder / INDEX, [page])
+    check_apart(folder / WEIGHTS, [weights_file] if has_file else [])
     files = attachments()
-    (folder / WEIGHTS).unlink(missing_ok=True)
     if carries_weights(text):
         with replacing(folder / WEIGHTS) as out:
             text = weights_apart(text, out)
@@ -125,6 +125,8 @@ def to_space(
         with weights_file.open("rb") as source, replacing(folder / WEIGHTS) as out:
             shutil.copyfileobj(source, out)
     text_file(text, folder / INDEX)
+    if not terms:
+        (folder / WEIGHTS).unlink(missing_ok=True)  # of an earlier page, which needed them until now
     licences = {
         LICENCE: _our_licence(),
         MODEL_LICENCE: file_of(origin.model, LICENCE) if terms and _HUB.fullmatch(origin.model) else "",

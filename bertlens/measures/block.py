@@ -166,7 +166,7 @@ class Block:
 
     def attention_by_source(self, queries: slice = slice(None)) -> Tensor:
         """(S_j, H, n) attention weights of some query tokens, the source first: a chunk of sources is contiguous."""
-        if self.trace.changed_weights(self.layer):
+        if self.trace.changed_weights(self.layer) or not self.trace.has_neurons:
             return self.trace.attention(self.layer, self.dtype)[:, queries].permute(2, 0, 1).contiguous()
         alpha = self._keys.new_empty(self.n_tokens, self.n_heads, len(range(self.n_tokens)[queries]))
         record = self.trace.record.layers[self.layer]

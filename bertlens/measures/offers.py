@@ -11,7 +11,7 @@ from types import MappingProxyType
 from ..errors import BertLensError, InputError, ModelError
 from ..run.attention_weights import check_precision
 from ..run.backward import check_differentiable
-from ..trace.checks import check_changeable
+from ..trace.checks import check_hiding
 from ..trace.trace import Trace
 from . import norms, predictions, sources, spectra
 from .gates.classify import check_gates
@@ -53,7 +53,7 @@ CAPABILITIES: dict[str, Callable[[Trace], None]] = {
     "spectra": _spectra,
     "gates": check_gates,
     "gradients": _gradients,
-    "whatif": check_changeable,
+    "whatif": check_hiding,
     "predictions": predictions.requirements,
     "sources": sources.requirements,
 }

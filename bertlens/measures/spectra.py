@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..base.dataframes import pd
-from ..errors import InputError, check_index
+from ..errors import InputError, ModelError, check_index
 from ..model.borrowed import Model
 from ..model.families import require_adapter
 from ..trace.checks import check_finite
@@ -351,6 +351,8 @@ def requirements(trace: Trace, layer: int) -> None:
     """Raises the error that spectra of a layer, of its weights and of its run, would raise, before any work."""
     adapter, module = trace.layer_module(layer)
     check_finite(trace, "they have no spectra")
+    if not trace.has_neurons:
+        raise ModelError(trace.why_no_neurons)
     for find in (adapter.query_projection, adapter.key_projection):
         trace.borrowed.check_plain(find(module))
 

@@ -21,8 +21,10 @@ from ..errors import ModelError
 from . import transformers_private as private
 from .embedding import Embedder, Means
 from .families import Adapter, adapter_of, encoder_of, require_adapter, runnable
-from .fingerprint import Fingerprint, identity
+from .fingerprint import Fingerprint
+from .identity import identity
 from .plain_modules import HeadThird, NotPlain, affine, check_plain
+from .trial import watch_hooks
 
 
 class Model:
@@ -34,10 +36,16 @@ class Model:
         self.base = encoder_of(module)
         self.name = name or _name(module, self.base)
         self.embedder: Embedder = Means()  # what makes vectors of texts
-        self.activation: Callable[[Tensor], Tensor] | None = None  # of a cross-encoder: (1, C) logits to its scores
+        self.has_activation = False  # of a cross-encoder
         self.why_no_answer = ""  # why the model has none, though its class would
         self._last: Fingerprint | None = None
         self._identity: tuple[Fingerprint, dict[str, Any]] | None = None
+
+    @property
+    def activation(self) -> Callable[[Tensor], Tensor] | None:
+        """Of a cross-encoder: (1, C) logits to its scores, as it is set now."""
+        whole: Any = self.whole
+        return whole.activation_fn if self.has_activation else None
 
     @property
     def runner(self) -> nn.Module:
@@ -107,6 +115,7 @@ class Model:
         Fingerprints of one model share what they hold.
         """
         with self.locked():  # what a pass of another thread puts on the model is not part of it
+            watch_hooks(self.whole, self.runner, self.tokenizer)
             now = Fingerprint.of(self.whole, self.tokenizer, self._table, ids)
             if self._last is None or now.contents != self._last.contents:
                 self._last = now
@@ -118,7 +127,7 @@ class Model:
         with self.locked():
             now = self.fingerprint()
             if self._identity is None or self._identity[0] != now:
-                self._identity = now, identity(self.whole, self.tokenizer)
+                self._identity = now, identity(self.whole, self.runner, self.tokenizer, self.dtype)
             return self._identity[1]
 
     def change(self, before: Fingerprint, module: nn.Module | None = None, *, whole: bool = False) -> str:
@@ -131,7 +140,10 @@ class Model:
         of = id(places), None if module is None else id(module)
         if checks is not None and not whole and (of in checks or (of[0], None) in checks):
             return ""
-        is_same = not whole and before.holds(self.whole if module is None else module)
+        is_same = not whole and before.holds(self.whole, module)
+        if not is_same:
+            with self.locked():
+                watch_hooks(self.whole, self.runner, self.tokenizer)
         if not is_same and before.difference(self.whole, self.tokenizer, self._table):
             with self.locked():  # not what a pass of another thread puts on the model
                 if name := before.difference(self.whole, self.tokenizer, self._table):

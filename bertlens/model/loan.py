@@ -62,7 +62,7 @@ def at_rest(state: dict[str, Any], memo: dict[int, Any]) -> dict[str, Any]:
     for module in [member for member in memo.values() if isinstance(member, nn.Module)]:
         vars(module).pop(private.INSTALLED, None)
         for hooks in _hooks(module):
-            for key in [key for key, hook in hooks.items() if _is_ours(hook) or private.is_capturing(hook)]:
+            for key in [key for key, hook in hooks.items() if is_ours(hook) or private.is_capturing(hook)]:
                 for table in _hooks(module):
                     table.pop(key, None)
     return copied
@@ -80,7 +80,7 @@ def check_hooks(module: nn.Module) -> None:
     for name, child in module.named_modules():
         for hooks in _hooks(child):
             for hook in hooks.copy().values():
-                if _is_ours(hook) or private.is_capturing(hook):
+                if is_ours(hook) or private.is_capturing(hook):
                     continue
                 try:
                     _Trial(_Nowhere()).dump(hook)
@@ -96,7 +96,8 @@ def _hooks(module: nn.Module) -> list[dict[int, Any]]:
     return [value for name, value in vars(module).copy().items() if "_hooks" in name and isinstance(value, dict)]
 
 
-def _is_ours(hook: Any) -> bool:
+def is_ours(hook: Any) -> bool:
+    """Whether a hook, or another function on a module, is of this package."""
     return str(getattr(hook, "__module__", "")).partition(".")[0] == _PACKAGE
 
 

@@ -19,9 +19,11 @@ def modules_by_name(root: nn.Module) -> dict[str, nn.Module]:
     return {name: module for module, name in names.items()}
 
 
-def tensors_by_name(root: nn.Module, tables: tuple[str, ...] = ("_parameters", "_buffers")) -> dict[str, Tensor]:
-    """As `root.named_parameters()` and behind them `root.named_buffers()`."""
-    modules = modules_by_name(root)
+def tensors_by_name(
+    root: nn.Module, tables: tuple[str, ...] = ("_parameters", "_buffers"), modules: dict[str, nn.Module] | None = None
+) -> dict[str, Tensor]:
+    """As `root.named_parameters()` and behind them `root.named_buffers()`. modules: those of the root, where known."""
+    modules = modules or modules_by_name(root)
     tensors: dict[str, Tensor] = {}
     for table in tables:
         seen: set[int] = set()

@@ -20,6 +20,7 @@ from transformers import PretrainedConfig, PreTrainedModel, modeling_utils
 from transformers.integrations.sdpa_attention import sdpa_attention_forward as sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.masking_utils import AttentionMaskInterface as AttentionMaskInterface
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS as ALL_ATTENTION_FUNCTIONS
 
 from .modules import modules_by_name
 
@@ -46,9 +47,9 @@ def missing() -> list[str]:
     return [name for name, present in presence.items() if not present]
 
 
-def configs(module: nn.Module) -> list[PretrainedConfig]:
-    """The different configs in a module, each once."""
-    candidates = (child.__dict__.get("config") for child in modules_by_name(module).values())
+def configs(module: nn.Module, modules: dict[str, nn.Module] | None = None) -> list[PretrainedConfig]:
+    """The different configs in a module, each once. modules: those in it, where known."""
+    candidates = (child.__dict__.get("config") for child in (modules or modules_by_name(module)).values())
     return list({id(c): c for c in candidates if isinstance(c, PretrainedConfig)}.values())
 
 

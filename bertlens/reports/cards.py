@@ -15,6 +15,7 @@ from ..base.dataframes import pd
 from ..errors import BertLensError, SelectionError
 from ..export import pages
 from ..lens import Lens
+from ..model.fingerprint import Fingerprint
 from ..tasks import Task
 from ..tasks.importance import FEWEST_EXAMPLES
 from .claim import PAPERS, Claim
@@ -124,6 +125,7 @@ class ReportRecord:
     texts: list[Any] = field(repr=False)  # some of the corpus, for the live head
     made: Mapping[str, Any] = field(repr=False)  # date and time that it took
     labelled: str = field(default="", repr=False)  # markup of the card of a task
+    model: Fingerprint | None = field(default=None, repr=False)  # as it was when the report was made
 
     @property
     def table(self) -> pd.DataFrame:

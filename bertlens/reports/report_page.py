@@ -15,7 +15,7 @@ from ..base.atomic import replacing, text_or_path
 from ..base.paths import as_path
 from ..base.progress import page_bar
 from ..base.ranking import is_nothing
-from ..errors import BertLensError, ExportError, InputError
+from ..errors import BertLensError, ExportError, InputError, ModelError
 from ..export import html, pages
 from ..export.space import SECTION, SpaceSource, read
 from ..model.borrowed import checked_once
@@ -37,7 +37,10 @@ GROUNDS = {verdict: colors.VERDICTS["light"][name] for verdict, name in CLASSES.
 
 
 def page_of(report: ReportRecord, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
-    """The text of the page. Raises ExportError where not even the shortest text fits beside the cards."""
+    """The text of the page. Raises ExportError where not even the shortest text fits beside the cards, ModelError where
+    the model has changed since they were made."""
+    if report.model and (name := report.lens.borrowed.change(report.model, whole=True)):
+        raise ModelError(f"the model has changed since this report was made ({name}): make it again, bl.report(lens)")
     for text_words in shortened(report.texts):
         trace = _trace(report, text_words)
         if trace is None:

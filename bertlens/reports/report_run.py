@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..base.arrays_file import difference
 from ..base.interrupts import SignalHold, stoppable
 from ..base.notes import note
 from ..base.paths import as_path
@@ -143,15 +144,18 @@ def report(
     facts = _facts(lens, numbers, corpus, plan.of, len(entries), seed, column)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - start, 1)
-    }, "" if labelled is None else task_card(labelled, seed))  # fmt: skip
+    }, "" if labelled is None else task_card(labelled, seed), model)  # fmt: skip
 
 
 def searched(lens: Lens, search: Any, progress: bool) -> Retrieval:
     """The ranking of a search, made where it is a folder. Raises InputError without judgements, and for that of another
-    model."""
+    model, ModelError where its model has changed since it ranked."""
     ranking = search if isinstance(search, Retrieval) else retrieval(lens, None, search, progress=progress)
-    if ranking.lens.borrowed.identity() != lens.borrowed.identity():
-        raise InputError(f"search= is a ranking of {ranking.lens.model_name}: a report is of one model")
+    if name := difference(ranking.lens.borrowed.identity(), lens.borrowed.identity()):
+        raise InputError(
+            f"search= is a ranking of {ranking.lens.model_name} (what differs: {name}): a report is of one model"
+        )
+    ranking.check_model(whole=True)
     if not ranking.collection.judged:
         raise InputError("search= needs relevance: without it nothing tells how good a ranking is")
     return ranking

@@ -24,7 +24,7 @@ class AttentionCall:
     value: Tensor
     mask: Tensor | None
     second_value: Tensor | None = None  # (B, H, S, d') of a second stream, which the same weights mix
-    second_context: Tensor | None = None  # (B, S, H, d')
+    second_context: Any = None  # (B, S, H, d'); of a user's function what it returns beside the context
     weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax; of the last row
     patterned: frozenset[int] = frozenset()  # heads whose α was given
     # head -> what Σ α v is multiplied by, None where another vector stands in its place
@@ -37,8 +37,8 @@ def attention_call(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
-    scaling: float | None,
-    is_causal: bool | None,
+    scaling: float | None = None,
+    is_causal: bool | None = None,
     second_value: Tensor | None = None,
     **kwargs: Any,
 ) -> AttentionCall:

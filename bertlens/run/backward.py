@@ -14,13 +14,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface
 
 from ..base.interrupts import interruptible
 from ..errors import InputError, ModelError
 from ..model.borrowed import Model
 from ..model.loan import Loan
-from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
+from . import attention_function
 from .changes import Change
 from .forward import accepted, borrowed
 from .interventions import Run, attend, changed
@@ -41,8 +40,7 @@ def _attention(module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, Te
     return context + zeros[-1], call.second_context
 
 
-AttentionInterface.register(IMPLEMENTATION, _attention)
-AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
+attention_function.register(IMPLEMENTATION, _attention)
 
 
 def context_gradients(
@@ -119,7 +117,7 @@ def word_gradients(
             raise ModelError(f"the model looks words up elsewhere than in its {name}: no gradient can be had there")
         if not values.requires_grad:
             raise InputError(NO_GRADIENT)
-        with interruptible():
+        with interruptible(), attention_function.errors_in_words(model.runner):
             [gradient] = torch.autograd.grad(values.sum(), leaves)
     return values.detach(), leaves[0].detach(), gradient
 
@@ -158,6 +156,6 @@ def _backward(
             value = loss(output)
         if not isinstance(value, Tensor) or value.numel() != 1 or value.is_complex() or not value.requires_grad:
             raise InputError(NO_GRADIENT)
-        with interruptible():
+        with interruptible(), attention_function.errors_in_words(model.runner):
             gradients = torch.autograd.grad(value.squeeze(), zeros, allow_unused=True)
     return float(value.detach()), zeros, gradients

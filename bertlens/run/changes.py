@@ -31,6 +31,11 @@ class Change:
         return True
 
     @property
+    def needs_scores(self) -> bool:
+        """Whether it is done to queries, keys or scores, which an attention function of the user's need not use."""
+        return False
+
+    @property
     def names_tokens(self) -> bool:
         """Whether it is about certain tokens, so that it can be done to no other text."""
         return False
@@ -154,6 +159,10 @@ class Pattern(_InLayer):
         return isinstance(self.alpha, str)
 
     @property
+    def needs_scores(self) -> bool:
+        return self.uniform  # over the keys that a mask leaves
+
+    @property
     def weights(self) -> Tensor:
         """(S, S), a copy."""
         return torch.as_tensor(self.alpha, device="cpu").clone()
@@ -213,6 +222,10 @@ class Dim(_Factor, Change):
     def names_tokens(self) -> bool:
         return True
 
+    @property
+    def needs_scores(self) -> bool:
+        return self.factor not in (0, 1)
+
     def touches(self, layer: int) -> bool:
         return self.factor != 1
 
@@ -229,6 +242,10 @@ class Dim(_Factor, Change):
 class Neuron(_InLayer):
     head: int
     n: int
+
+    @property
+    def needs_scores(self) -> bool:
+        return True
 
     def __str__(self) -> str:
         return f"neuron {self.n} of head {self.layer}.{self.head} off"

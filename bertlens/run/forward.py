@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, PreTrainedModel
+from transformers import PreTrainedModel
 
 from ..base.interrupts import interruptible, is_of_handler
 from ..base.one_thread import one_thread_if_small
@@ -27,9 +27,9 @@ from ..model.borrowed import Model
 from ..model.families import Adapter, text_models, what_works
 from ..model.loan import Loan
 from ..model.modules import modules_by_name
-from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from ..text.given_maps import not_weights
-from . import attention_modules
+from . import attention_function, attention_modules
+from .attention_function import FunctionCall, NoWeights, name_of
 from .changes import Change
 from .interventions import Run, attend, changed
 from .record import Entry, Layer, Pass
@@ -79,6 +79,20 @@ _active = threading.local()
 
 
 def _attention(
+    module: nn.Module, *args: Any, function: Callable[..., Any] | None = None, **kwargs: Any
+) -> tuple[Tensor, Any]:
+    """The attention function registered as "bertlens"; function: the user's, which computes in its place."""
+    if function is None:
+        return _plain(module, *args, **kwargs)
+    call = attend(module, *args, function=function, **kwargs)
+    recorder: _Recorder | None = getattr(_active, "recorder", None)
+    if recorder is not None:
+        assert isinstance(call, FunctionCall)
+        recorder.attention.append(_by_function(call))
+    return call.context, call.second_context
+
+
+def _plain(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -88,7 +102,6 @@ def _attention(
     is_causal: bool | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """The attention function registered as "bertlens"."""
     recorder: _Recorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
         _refuse_what_changes_scores(kwargs)
@@ -113,6 +126,28 @@ def _attention(
     return call.context, call.second_context
 
 
+def _by_function(call: FunctionCall) -> Layer:
+    """Raises NoWeights where a user's function gives none."""
+    weights = call.attention
+    if weights is None:
+        raise NoWeights(call.function)
+    if problem := not_weights(weights, sink=True):
+        raise NoWeights(call.function, problem)
+    if call.weights:
+        weights = weights.clone()
+        for head, pattern in call.weights.items():  # of a run with changes, which is of one text
+            weights[-1, head] = pattern.to(weights)
+    return Layer(
+        attention=weights,
+        value=call.value,
+        context=call.context.flatten(2),
+        weights=call.weights,
+        patterned=call.patterned,
+        contexts=call.contexts,
+        function=name_of(call.function),
+    )
+
+
 def _bias(added: Tensor | ScoreBias | None) -> Tensor | ScoreBias | None:
     """Of a tensor that is of distances alone (T5, LayoutLMv3, MPNet), what makes it: it is heads x tokens x tokens."""
     return DistanceBias.of(added) or added if isinstance(added, Tensor) else added
@@ -124,8 +159,7 @@ def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:
         raise NotExpressible(f"its attention is more than a softmax of q·k (it takes {', '.join(extras)})")
 
 
-AttentionInterface.register(IMPLEMENTATION, _attention)
-AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
+attention_function.register(IMPLEMENTATION, _attention)
 
 
 def run(model: Model, inputs: dict[str, Tensor], eagerly: str = "", changes: Sequence[Change] = ()) -> Pass:
@@ -150,9 +184,10 @@ def through_interface(model: Model, inputs: dict[str, Tensor], run: Run | None =
     recorder, output = _forward(model, inputs, IMPLEMENTATION, run)
     batch, tokens = inputs["input_ids"].shape
     for layer in recorder.attention:
-        assert layer.query is not None and layer.key is not None
-        queries, keys = layer.query.shape[2], layer.key.shape[2]
-        if layer.query.shape[0] != batch or queries != tokens or keys != tokens:
+        queries_or_weights = layer.attention if layer.query is None else layer.query
+        assert queries_or_weights is not None and layer.value is not None
+        (texts, _, queries, _), keys = queries_or_weights.shape, layer.value.shape[2]
+        if texts != batch or queries != tokens or keys != tokens:
             raise CaptureError(
                 f"the model's attention ran over {queries} queries and {keys} keys for {tokens} tokens: prompts or "
                 "prefixes added by a wrapper cannot be shown, give Lens the model without them"
@@ -162,7 +197,9 @@ def through_interface(model: Model, inputs: dict[str, Tensor], run: Run | None =
         raise NotExpressible("it does not hand its queries and keys to the attention interface of transformers")
     _add_stream(recorder.attention, recorder, model.adapter)
     entry = recorder.stream.began(model.base, model.adapter) if model.adapter else Entry()
-    return Pass(recorder.attention, hidden, output, entry=entry, of_tokens=_of_tokens(model, output, inputs))
+    function = next((layer.function for layer in recorder.attention if layer.function), "")
+    why = f"Scores and what rests on them cannot be told: {function} need not be a softmax of q·k." if function else ""
+    return Pass(recorder.attention, hidden, output, why, entry, _of_tokens(model, output, inputs))
 
 
 def eager_output(model: Model, inputs: dict[str, Tensor]) -> Any:
@@ -252,6 +289,12 @@ def output_of(model: Model, inputs: dict[str, Tensor], run: Run) -> Any:
     with model.locked(), borrowed(model, IMPLEMENTATION) as loan, torch.no_grad(), changed(model, run):
         loan.set(_active, "recorder", None)
         return _called(model, inputs, IMPLEMENTATION)
+
+
+def own_output(model: Model, inputs: dict[str, Tensor]) -> Any:
+    """The model's output as it is called by its user, but in eval mode. Raises ModelError like `run`."""
+    with model.locked(), borrowed(model, ""), torch.no_grad():
+        return _called(model, inputs, "")
 
 
 def _forward(
@@ -348,16 +391,16 @@ def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, l
 
 @contextmanager
 def borrowed(model: Model, implementation: str) -> Iterator[Loan]:
-    """The model in eval mode under an attention implementation; afterwards exactly as it was."""
+    """The model in eval mode under an attention implementation, "" for its own; afterwards exactly as it was."""
     runner = model.runner
     modules = list(modules_by_name(runner).values())
     compiled = any(hasattr(m, "_orig_mod") or m.__dict__.get("_compiled_call_impl") for m in modules)
-    # compiled code would run past hooks and recorder: run the same weights eagerly
-    eagerly = torch.compiler.set_stance("force_eager") if compiled else nullcontext()
+    # compiled code would run past hooks and recorder, and flex attention of its own takes a minute: run it eagerly
+    eagerly = torch.compiler.set_stance("force_eager") if compiled or not implementation else nullcontext()
     with Loan() as loan, private.without_capturing_hooks(runner), eagerly:
-        for config in private.configs(runner):
-            loan.set(config, private.IMPLEMENTATION, implementation)
-        if implementation != "eager":
+        for config in private.configs(runner) if implementation else ():
+            loan.set(config, private.IMPLEMENTATION, attention_function.implementation_of(implementation, config))
+        if implementation not in ("", "eager"):
             attention_modules.lend(runner, implementation, loan)
         for module in modules:
             if module.training:

@@ -22,6 +22,7 @@ from ..errors import ModelError, check_index
 from ..model.borrowed import Model
 from ..model.loan import Loan
 from .attention_call import AttentionCall, attention_call, attention_context
+from .attention_function import Function, FunctionCall, check_without_scores, mask_for
 from .changed_keys import (
     Emphasis,
     all_or,
@@ -95,26 +96,54 @@ class Run:
                     yield number, change
 
 
-def attend(
+def attend(module: nn.Module, *args: Any, function: Function | None = None, **kwargs: Any) -> AttentionCall:
+    """The attention call of a module, with this thread's changes: by a user's function, else by transformers' sdpa.
+
+    Raises SelectionError where a token is left without keys, ModelError for a change that a user's function cannot be
+    asked for.
+    """
+    run: Run | None = getattr(_active, "run", None)
+    rows: list[list[Change]] = []
+    if run is not None:
+        run.calls += 1
+        rows = run.in_attention()
+    if function is not None:
+        return _by_function(rows, function, run.calls if run else 0, module, *args, **kwargs)
+    if run is not None and any(rows):
+        return _changed(rows, run.calls, module, *args, **kwargs)
+    return attention_call(module, *args, **kwargs)
+
+
+def _by_function(
+    rows: Sequence[Sequence[Change]],
+    function: Function,
+    layer: int,
     module: nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    mask: Tensor | None,
-    scaling: float | None = None,
-    is_causal: bool | None = None,
+    mask: Any,
+    *args: Any,
     **kwargs: Any,
 ) -> AttentionCall:
-    """The sdpa implementation of transformers, with this thread's changes.
-
-    Raises SelectionError where a token is left without keys.
-    """
-    run: Run | None = getattr(_active, "run", None)
-    if run is not None:
-        run.calls += 1
-        if any(rows := run.in_attention()):
-            return _changed(rows, run.calls, module, query, key, value, mask, scaling, is_causal, kwargs)
-    return attention_call(module, query, key, value, mask, scaling, is_causal, **kwargs)
+    pairs = [(b, change) for b, row in enumerate(rows) for change in row]
+    for _, change in pairs:
+        check_without_scores(change, function)
+    hidden = [(b, change) for b, change in pairs if hides(change)]
+    allowed = allowed_keys(hidden, query) if hidden else None
+    if allowed is not None:
+        mask = mask_for(function, mask, getattr(module, "is_causal", False), allowed, query.dtype)
+        check_rows(mask, {b for b, _ in hidden}, layer)
+    call = FunctionCall.of(function, module, query, key, value, mask, *args, **kwargs)
+    if not pairs:
+        return call
+    if allowed is not None:
+        call.check_hidden(allowed)
+    call.context = call.context.clone()
+    for b, row in enumerate(rows):
+        _set_weights(call, b, row, call, Emphasis(allowed, None), layer)
+        _set_contexts(call, b, row)
+    return call
 
 
 def _changed(
@@ -125,9 +154,9 @@ def _changed(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
-    scaling: float | None,
-    is_causal: bool | None,
-    kwargs: dict[str, Any],
+    scaling: float | None = None,
+    is_causal: bool | None = None,
+    **kwargs: Any,
 ) -> AttentionCall:
     heads = query.shape[1]
     pairs = [(b, change) for b, row in enumerate(rows) for change in row]
@@ -223,16 +252,22 @@ class _Scores:
 
 
 def _set_weights(
-    call: AttentionCall, b: int, row: Sequence[Change], scores: _Scores, emphasis: Emphasis, layer: int
+    call: AttentionCall,
+    b: int,
+    row: Sequence[Change],
+    scores: _Scores | FunctionCall,
+    emphasis: Emphasis,
+    layer: int,
 ) -> None:
     """Contexts from α that is given, or zero in places after the softmax."""
     patterns = {c.head: c for c in row if isinstance(c, Pattern)}
     zeros = [c for c in row if isinstance(c, Cut) and not c.renormalize]
     n_heads = call.query.shape[1]
     heads = set(patterns) | {h for c in zeros for h in (range(n_heads) if c.head is None else (c.head,))}
+    like = call.query.new_empty(0, dtype=torch.promote_types(call.query.dtype, torch.float32))
     for head in sorted(heads):
         if head in patterns:
-            alpha = _pattern(patterns[head], scores, b, head, emphasis, layer)
+            alpha = _pattern(patterns[head], scores, b, head, like, emphasis, layer)
         else:
             alpha = scores.alpha(b, head)
         gone = torch.zeros(alpha.shape, dtype=torch.bool, device=alpha.device)
@@ -250,12 +285,21 @@ def _set_weights(
     call.patterned |= frozenset(patterns)
 
 
-def _pattern(change: Pattern, scores: _Scores, b: int, head: int, emphasis: Emphasis, layer: int) -> Tensor:
+def _pattern(
+    change: Pattern,
+    scores: _Scores | FunctionCall,
+    b: int,
+    head: int,
+    like: Tensor,
+    emphasis: Emphasis,
+    layer: int,
+) -> Tensor:
+    """like: of the type and on the device of what comes out."""
     if change.uniform:
-        visible = scores.visible(b, head).to(torch.promote_types(scores.call.query.dtype, torch.float32))
-        alpha = visible / visible.sum(-1, keepdim=True)
+        alpha = scores.visible(b, head).to(like)
+        alpha = alpha / alpha.sum(-1, keepdim=True)
     else:
-        alpha = change.weights.to(scores.call.query.device, torch.promote_types(scores.call.query.dtype, torch.float32))
+        alpha = change.weights.to(like)
     factors = emphasis.factors(b, head, alpha)
     if factors is None or bool((factors == 1).all()):
         return alpha

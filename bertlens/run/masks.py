@@ -14,12 +14,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface
 
 from ..base.interrupts import interruptible
 from ..errors import ModelError
 from ..model.borrowed import Model
-from ..model.transformers_private import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
+from . import attention_function
 from .backward import check_differentiable
 from .forward import accepted, borrowed
 from .interventions import attend
@@ -53,8 +52,7 @@ def _attention(module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, Te
     return context * masks.heads[-1], call.second_context
 
 
-AttentionInterface.register(IMPLEMENTATION, _attention)
-AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
+attention_function.register(IMPLEMENTATION, _attention)
 
 
 def mask_slopes(
@@ -92,7 +90,7 @@ def mask_slopes(
                 f"{len(masks.heads)} of {n_layers} layers use the attention interface: no gradients can be had"
             )
         tensors = [*masks.heads, *masks.mlps]
-        with interruptible():
+        with interruptible(), attention_function.errors_in_words(model.runner):
             gradients = torch.autograd.grad(values.sum(), tensors, allow_unused=True)
     slopes = [torch.zeros_like(x) if g is None else g for x, g in zip(tensors, gradients, strict=True)]
     heads = torch.stack([slope[:, 0, :, 0] for slope in slopes[:n_layers]], 1)

@@ -32,7 +32,7 @@ class Layer:
     mask: Tensor | str | None = None  # bool (True = visible) or additive float (B|1, H|1, S, S), "causal", None
     bias: Tensor | ScoreBias | None = None  # what the family adds to the scores; a tensor is (1|B, H, S, S)
     context: Tensor | None = None  # (B, S, H*dv), heads concatenated, before W_O
-    attention: Tensor | None = None  # (B, H, S, S), only where queries and keys cannot be had
+    attention: Tensor | None = None  # (B, H, S, S), only where queries and keys cannot be had, or do not tell it
     attention_output: Tensor | None = None  # (B, S, D)
     layer_input: Tensor | None = None  # (B, S, D)
     layer_output: Tensor | None = None  # (B, S, D)
@@ -44,6 +44,7 @@ class Layer:
     # 1/s of the attention block's and the MLP's LayerNorm (B, S): post-LN families only
     attention_scale: Tensor | None = None
     mlp_scale: Tensor | None = None
+    function: str = ""  # the name of a user's attention function that computed it
 
 
 # The dimensions of a batch's tensors that count tokens. `mask` is cut in a way of its own.

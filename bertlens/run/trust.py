@@ -2,7 +2,8 @@
 
 A class may say that it uses the interface and still read a mask in another way, or add to the scores what does not
 come from queries and keys. So a short text is run both ways; where the results differ, the model's own eager weights
-are shown. In some models padding changes the numbers of real tokens: then only texts of one length share a batch.
+are shown, unless its own run says otherwise (own_run.py). In some models padding changes the numbers of real tokens:
+then only texts of one length share a batch.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from transformers import PretrainedConfig
 from ..model import transformers_private as private
 from ..model.borrowed import Model
 from ..model.loan import Loan
-from . import attention_modules, attention_weights, forward
+from . import attention_function, attention_modules, attention_weights, forward
+from .interventions import Run
 
 TOKENS_TRIED = 12  # of the short text
 TOLERANCE = 1e-4  # in float32: of weights, and of hidden states beside their largest value
@@ -58,8 +60,12 @@ def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: in
             value[:, length:] = pad_id if name == "input_ids" else 0
         reason = why_eager(model, inputs, limit)
         with model.locked(), _without_user_hooks(model):
-            with_padding, without = (forward.run(model, batch, reason).text(0, length) for batch in (padded, alone))
-        _sees_padding[key] = not _equal(with_padding.hidden_states, without.hidden_states)
+            outputs = [
+                forward.eager_output(model, batch) if reason else forward.output_of(model, batch, Run())
+                for batch in (padded, alone)
+            ]
+        states = ([state[0, :length] for state in output.hidden_states or ()] for output in outputs)
+        _sees_padding[key] = not _equal(*states)
     return _sees_padding[key]
 
 
@@ -75,7 +81,8 @@ def _without_user_hooks(model: Model) -> Iterator[None]:
 
 
 def _key(model: Model) -> tuple[Any, ...]:
-    return type(model.runner), model.dtype, _settings(model.base.config)
+    functions = attention_function.users_functions(model.runner)
+    return type(model.runner), model.dtype, _settings(model.base.config), functions
 
 
 def _settings(config: Any) -> tuple[Any, ...]:
@@ -107,15 +114,22 @@ def _equal(found: Iterable[Tensor], expected: Iterable[Tensor]) -> bool:
 
 def _compared(model: Model, inputs: dict[str, Tensor]) -> tuple[str, bool]:
     """Why the interface cannot be trusted, and whether that holds for the whole class: NaN shows nothing."""
-    if not private.supports_sdpa(model.base) and not attention_modules.is_read(model.base):
+    declared = private.supports_sdpa(model.base) or attention_function.users_functions(model.runner)
+    if not declared and not attention_modules.is_read(model.base):
         return "its class was never declared to run with sdpa attention", True
     try:
         record = forward.through_interface(model, inputs).text(0, inputs["input_ids"].shape[1])
     except forward.NotExpressible as error:
         return str(error), True
+    except attention_function.NoWeights:
+        return "", True
+    if any(layer.function for layer in record.layers):
+        return "", True  # the model's own way: there is no other to compare with
     eager = forward.eager_output(model, inputs)
     conclusive = all(bool(state.isfinite().all()) for state in eager.hidden_states)
     if not _equal(record.hidden_states, [state[0] for state in eager.hidden_states]):
+        if not _equal(forward.eager_output(model, inputs).hidden_states, eager.hidden_states):
+            return "", False  # two runs of it differ, whatever the way
         return "through the attention interface its hidden states are not those of its eager run", conclusive
     maps = getattr(eager, "attentions", None) or ()
     if not all(

@@ -47,6 +47,7 @@ class CrossContrast(Contrast):
         try:
             _ = self._logits
         except BertLensError as error:
+            self.lens.borrowed.check(self._fingerprint)
             return str(error)
         return ""
 

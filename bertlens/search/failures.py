@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..base.dataframes import pd
 from ..base.ranking import ranked
-from ..errors import InputError, check_lens
-from ..lens import Lens
+from ..errors import InputError
 from ..survey.findings import holm
 from ..survey.intervals import count_interval
 from .collection import Collection
-from .exact_search import search
 from .failure_rules import (
     OTHERS,
     RULES,
@@ -29,20 +25,13 @@ from .failure_rules import (
     second_stage,
 )
 from .hubs import FOUND, at_least, hubs
-from .passage_limits import PassageLimit
-from .ranked_lists import RankedLists
-from .vectors import PassageVectors, encoded
+from .ranked_lists import LongerLists, RankedLists
 
 NONE = "none"  # the kind of a failure for which no rule holds
 
 
-def failures(
-    lens: Lens,
-    collection: Collection,
-    lists: RankedLists,
-    *,
-    first_lists: RankedLists | None = None,
-    vectors: PassageVectors | None = None,
+def failure_table(
+    collection: Collection, lists: RankedLists, first_lists: RankedLists | None, limit: ReadingLimit | None
 ) -> pd.DataFrame:
     """DataFrame, a row for each judged question whose first document is not relevant, in the order of the questions.
 
@@ -50,20 +39,9 @@ def failures(
     the list has none, of the right ones with the largest grade the first by id. rank_right: the rank of its document;
     score_wrong, score_right and gap, the first less the second; NaN where the list has no right one. kind: the first
     of RULES that holds, "none" where none does; and a bool column for each rule. `failure_kinds` counts them beside
-    chance. first_lists: those of the first stage, without which no second stage has lost anything. vectors: of the
-    passages; with them a question whose list has no right one is searched to the end, and none is NaN.
-    Raises InputError where no question has a relevant passage.
+    chance. first_lists: those of the first stage, without which no second stage has lost anything. limit: without it no
+    passage is cut. Raises InputError where no question has a relevant passage.
     """
-    check_lens(lens)
-    if vectors is not None:
-        lists = _to_the_end(lens, collection, lists, vectors)
-    return failure_table(collection, lists, first_lists, PassageLimit(lens))
-
-
-def failure_table(
-    collection: Collection, lists: RankedLists, first_lists: RankedLists | None, limit: ReadingLimit | None
-) -> pd.DataFrame:
-    """See `failures`. Without a limit no passage is cut."""
     judgements = Judgements.of(collection)
     if not (n := len(judgements.queries)):
         raise InputError("no question has a relevant passage, so none fails: give relevance")
@@ -93,30 +71,8 @@ def failure_table(
     return failure
 
 
-@dataclass(frozen=True, eq=False)
-class LongerLists(RankedLists):
-    """Lists of which some hold all passages."""
-
-    searches: Mapping[int, tuple[np.ndarray, np.ndarray]]  # question -> (P,) int64 passages, (P,) float64 scores
-
-    def passages(self, query: int) -> np.ndarray:
-        return self.searches[query][0] if query in self.searches else super().passages(query)
-
-
-def _to_the_end(lens: Lens, collection: Collection, lists: RankedLists, vectors: PassageVectors) -> RankedLists:
-    """The lists, those of judged questions without a right document to the last passage."""
-    queries = [q for q in collection.judged if not collection.relevant(q).keys() & {*lists.documents(q, collection)}]
-    if not queries:
-        return lists
-    query_vectors = encoded(lens, [collection.queries[query] for query in queries], "query", progress=False)
-    table = search(query_vectors, vectors, lens.sentences.function, collection.passage_order, len(vectors))
-    return LongerLists(
-        lists.rows, lists.scores, dict(zip(queries, zip(table.rows, table.scores, strict=True), strict=True))
-    )
-
-
 def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
-    """DataFrame(kind, n, share, low, high, chance, p, p_holm, finding, answered, rule) of a table of `failures`.
+    """DataFrame(kind, n, share, low, high, chance, p, p_holm, finding, answered, rule) of a table of `failure_table`.
 
     n: failures for which the rule holds, of which more than one may; share: of all failures, low, high: its 95 %
     interval (Clopper and Pearson). chance: the share were the right passages those of another judged question, for

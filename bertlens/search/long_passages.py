@@ -15,7 +15,7 @@ def long_passages(collection: Collection, limit: ReadingLimit, failures: pd.Data
 
     words, read: how many it has, and how many of them the model reads; of a model that reads question and passage as
     one input, beside the longest question. questions: to how many judged questions its document is relevant. cut: for
-    how many of the failures, a table of `failures.failures`, it is the right passage, and words asked for stand behind
+    how many of the failures, a table of `failure_table`, it is the right passage, and words asked for stand behind
     what is read; NaN without failures. Those that cost most first. attrs: passages, how many there are in all.
     """
     room = limit.room(max(collection.queries, key=len, default=""))

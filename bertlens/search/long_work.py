@@ -11,13 +11,15 @@ from ..base.arrays_file import Autosave
 from ..base.atomic import claimed
 from ..base.interrupts import Stop, stoppable
 from ..base.progress import bar, is_watched, watched
-from ..errors import BertLensError
+from ..errors import BertLensError, ModelError
+from ..sentences.encoders import SentenceLens
 
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
 
 
 def complete(
+    lens: SentenceLens,
     answers: dict[Key, Answer],
     missing: Sequence[Key],
     work: Callable[[Sequence[Key]], Iterable[Answer]],
@@ -28,12 +30,14 @@ def complete(
     doing: str,
     progress: bool,
 ) -> None:
-    """Put into `answers` those of what is missing. work: of a window of at most `size`, in its order.
+    """Put into `answers` those of what is missing. work: of a window of at most `size`, in its order, by the lens.
 
     path: the file that `save` writes, claimed meanwhile, now and then and whatever ends the work; None where nothing is
     saved. unit, doing, progress: as of `progress.bar`. Raises BertLensError, one sentence, after Ctrl-C where there is
-    a file, KeyboardInterrupt where there is none or somebody watches; InputError where another run writes the file.
+    a file, KeyboardInterrupt where there is none or somebody watches; InputError where another run writes the file,
+    ModelError where the model changes meanwhile.
     """
+    model = lens.borrowed.fingerprint() if len(missing) > size or path is not None else None
     with ExitStack() as stack:
         stop = Stop()
         if path is not None:
@@ -53,7 +57,10 @@ def complete(
             for start in range(0, len(missing), size):
                 window, ticked = missing[start : start + size], 0.0
                 with watched(tick):
-                    answers |= zip(window, work(window), strict=True)
+                    made = [*work(window)]
+                if model is not None and (name := lens.borrowed.change(model)):
+                    raise ModelError(f"the model has changed in the middle of {doing} ({name}): begin again")
+                answers |= zip(window, made, strict=True)
                 progress_bar.update(len(window) - ticked)
                 if path is not None:
                     autosave()

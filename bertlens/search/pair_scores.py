@@ -15,7 +15,7 @@ from ..sentences.encoders import WINDOW, SentenceEncoder
 from .long_work import complete
 
 Pair = tuple[str, str]
-FILE = ArraysFile("scores of pairs of texts", 1, "delete it, or name another file")
+FILE = ArraysFile("scores of pairs of texts", 2, "delete it, or name another file")
 
 
 def pair_scores(
@@ -50,7 +50,7 @@ def pair_scores(
         return predictions.double().tolist()
 
     if missing := [digest for digest in texts if digest not in scores]:
-        complete(scores, missing, predict, WINDOW * batch_size, file, save, "pair", "second stage", progress)
+        complete(lens, scores, missing, predict, WINDOW * batch_size, file, save, "pair", "second stage", progress)
     return np.array([scores[_digest(pair)] for pair in pairs])
 
 

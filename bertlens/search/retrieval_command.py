@@ -77,10 +77,14 @@ def run(
     inputs = [corpus, queries, relevance, check]
     is_earlier = partial(table_file.begins, HEAD) if kind in (".csv", ".parquet") else None
     check_outputs("retrieval", [output], inputs, force=force, is_earlier=is_earlier)
+    others = [output, numbers]
+    for file, option in ((hard_negatives, "--hard-negatives"), (options.get("keep"), "--vectors")):
+        if isinstance(file, Path):
+            if file.resolve() in [other.resolve() for other in others]:
+                raise InputError(f"{file} is written already: name another file for {option}")
+            others.append(file)
     if hard_negatives is not None:
         negatives = check_number(negatives, "--negatives is how many of a question to take,", 1)
-        if hard_negatives in (output, numbers):
-            raise InputError(f"{hard_negatives} is written already: name another file for --hard-negatives")
         is_earlier = partial(table_file.begins, TRIPLET)
         check_outputs("retrieval", [check_ending(hard_negatives)], inputs, force=force, is_earlier=is_earlier)
     check_outputs("retrieval", [numbers], inputs, force=force)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,18 @@ from ..base.dataframes import pd
 from ..base.notes import note
 from ..base.paths import as_path
 from ..base.registered import registered
-from ..errors import ExportError, InputError, check_batch, check_lens, check_number, excerpt
+from ..errors import ExportError, InputError, ModelError, check_batch, check_lens, check_number, excerpt
 from ..export.space import SpaceSource
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
 from ..sentences.similarity_matrix import check_texts
 from ..text.plain_words import words_of
-from . import bm25, failures, hubs, long_passages, metrics, paired, slices
+from . import bm25, hubs, long_passages, metrics, paired, slices
 from .collection import Collection
 from .contrast import contrast
 from .edit_probe import EditProbe, probe
 from .edits import FILLERS
+from .failures import failure_table
 from .hard_negatives import HardNegatives, hard_negatives
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
@@ -36,6 +37,18 @@ from .stages import Stages, ranked
 from .vectors_file import mark
 
 ENDING = ".vectors.safetensors"
+
+
+def _once(table: Callable[[Retrieval], pd.DataFrame]) -> Callable[[Retrieval], pd.DataFrame]:
+    """A method whose table is made once, so that it stays that of the model that ranked."""
+
+    @wraps(table)
+    def kept(self: Retrieval) -> pd.DataFrame:
+        if (name := table.__name__) not in self._tables:
+            self._tables[name] = table(self)
+        return self._tables[name].copy()
+
+    return kept
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +63,7 @@ class Retrieval(SpaceSource):
     stages: Stages  # the ranked lists
     first_stage: Lens | None = None  # of a cross-encoder: what found the passages that it ranks
     _fingerprint: Fingerprint | None = None  # of the model as it ranked
+    _tables: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the method that made them
 
     @property
     def lists(self) -> RankedLists:
@@ -72,6 +86,7 @@ class Retrieval(SpaceSource):
         """Word, without case, -> in how many passages it stands: for `Contrast.without(frequencies=)`."""
         return dict(Counter(word for text in self.collection.passages for word in {*words_of(text)}))
 
+    @_once
     def metrics(self) -> pd.DataFrame:
         """nDCG@10 with binary and with graded gains, MRR, MAP and recall: the mean over questions with its interval,
         beside BM25 on the same questions and the paired difference. See `metrics.table`.
@@ -80,25 +95,27 @@ class Retrieval(SpaceSource):
         """
         return metrics.table(self.by_question, metrics.by_question(self.bm25_lists, self.collection))
 
+    @_once
     def slices(self) -> pd.DataFrame:
         """The measures for short and long questions and passages, cut passages, rare words. See `slices.slices`.
 
-        Raises InputError without judgements.
+        Raises InputError without judgements, ModelError where the model has changed before it was first asked for.
         """
         self._check_judged()
-        return slices.slices(self.by_question, self.collection, PassageLimit(self.lens))
+        return slices.slices(self.by_question, self.collection, self._limit)
 
+    @_once
     def failures(self) -> pd.DataFrame:
-        """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failures`.
+        """The questions for which a wrong document stands first: a row each, with kinds. See `failures.failure_table`.
 
-        Raises InputError without judgements.
+        A question whose list has no right passage is searched to the end, where the model makes vectors.
+        Raises InputError without judgements, ModelError where the model has changed before it was first asked for.
         """
         self._check_judged()
-        stages = self.stages
-        return failures.failures(
-            self.lens, self.collection, stages.lists, first_lists=stages.first_lists, vectors=stages.vectors
-        )
+        stages, texts = self.stages, self.collection
+        return failure_table(texts, stages.to_the_end(texts), stages.first_lists, self._limit)
 
+    @_once
     def hubs(self) -> pd.DataFrame:
         """How often each passage stands among ten for questions that it is not relevant to. See `hubs.hubs`."""
         return hubs.hubs(self.collection, self.lists)
@@ -152,7 +169,7 @@ class Retrieval(SpaceSource):
         since it ranked, for late interaction, and where its heads cannot be switched off.
         """
         self._check_judged()
-        self.check_model()
+        self.check_model(whole=True)
         return heads(
             self.lens,
             self.collection,
@@ -173,11 +190,12 @@ class Retrieval(SpaceSource):
         self._check_judged()
         return hard_negatives(self.collection, self.lists, n, judged)
 
+    @_once
     def long_passages(self) -> pd.DataFrame:
         """What to split: passages that are longer than what the model reads, those first that cost failures most. See
-        `long_passages.long_passages`."""
+        `long_passages.long_passages`. Raises ModelError where the model has changed before it was first asked for."""
         table = self.failures() if self.collection.judged else None
-        return long_passages.long_passages(self.collection, PassageLimit(self.lens), table)
+        return long_passages.long_passages(self.collection, self._limit, table)
 
     def ranking(self, query: str | int, k: int = 10) -> pd.DataFrame:
         """The k best passages of a question, query its id: rank, passage, document, score, grade (NaN where none was
@@ -248,8 +266,10 @@ class Retrieval(SpaceSource):
         live: instead the view of `explore`, with the model, the passages and their vectors in it: a search engine in
         one file. hosted: `path` is a folder, in which page and weights are two files for a web server. See
         `RetrievalView.to_html`.
-        Raises ExportError, InputError for probe or heads on a live page and for hosted without live.
+        Raises ExportError, InputError for probe or heads on a live page and for hosted without live; ModelError where
+        the model has changed since it ranked.
         """
+        self.check_model()
         if not live and not hosted:
             return text_file(page(self, probe, heads), path)
         if probe is not None or heads is not None:
@@ -272,10 +292,18 @@ class Retrieval(SpaceSource):
         if not self.collection.judged:
             raise InputError("no question has a relevant document: give relevance=, or ask for ranking, hubs, contrast")
 
-    def check_model(self) -> None:
-        """Raises ModelError where the model has changed since it ranked."""
-        if self._fingerprint is not None:
-            self.lens.borrowed.check(self._fingerprint)
+    def check_model(self, *, whole: bool = False) -> None:
+        """Raises ModelError where the model has changed since it ranked. whole: by every value and its tokenizer."""
+        if self._fingerprint and (name := self.lens.borrowed.change(self._fingerprint, whole=whole)):
+            raise ModelError(
+                f"the model has changed since it ranked ({name}): rank again, bl.retrieval(lens, queries, corpus)"
+            )
+
+    @property
+    def _limit(self) -> PassageLimit:
+        """What the model that ranked reads of passages. Raises as `check_model`."""
+        self.check_model(whole=True)
+        return PassageLimit(self.lens)
 
     def _query(self, name: str | int) -> int:
         return _place(self.collection.query_ids, name, "question")
@@ -342,6 +370,7 @@ def retrieval(
     check_lens(lens)
     batch_size = check_batch(batch_size)
     texts = collection(queries, corpus, relevance, column=column, document=document)
+    model = lens.borrowed.fingerprint()
     stages = ranked(
         lens,
         texts,
@@ -351,7 +380,9 @@ def retrieval(
         batch_size=batch_size,
         progress=progress,
     )
-    return Retrieval(lens, texts, stages, first_stage, lens.borrowed.fingerprint())
+    retrieval = Retrieval(lens, texts, stages, first_stage, model)
+    retrieval.check_model()
+    return retrieval
 
 
 def _file(keep: bool | str | Path, corpus: Any, lens: Any, int8: bool) -> Path | None:

@@ -47,7 +47,7 @@ class Contrast(ABC):
     @property
     @abstractmethod
     def why_not(self) -> str:
-        """Why the scores are no sums over words; "" where they are."""
+        """Why the scores are no sums over words; "" where they are. Raises ModelError where the model has changed."""
 
     @property
     @abstractmethod
@@ -239,5 +239,8 @@ class Contrast(ABC):
 
     def __repr__(self) -> str:
         scores = f"{self.scores[0]:.4f} and {self.scores[1]:.4f}, difference {self.difference:+.4f}"
-        split = f" They are no sums over words: {self.why_not}." if self.why_not else ""
+        try:
+            split = f" They are no sums over words: {self.why_not}." if self.why_not else ""
+        except ModelError as error:
+            split = f" {error}."
         return " ".join([f"Contrast({scores}.{split}", *self.notes]) + ")"

@@ -14,7 +14,7 @@ from ..lens import Lens
 from .collection import Collection
 from .exact_search import DEPTH, search
 from .pair_scores import pair_scores
-from .ranked_lists import RankedLists
+from .ranked_lists import LongerLists, RankedLists
 from .vectors import PassageVectors, encoded
 from .vectors_file import mark
 
@@ -31,6 +31,20 @@ class Stages:
     first_lists: RankedLists | None  # of the first stage, where the model is a second one
     vectors: PassageVectors | None  # of the passages, where the model makes vectors
     query_vectors: PassageVectors | None  # of the questions
+    function: str = ""  # by which the vectors are compared
+
+    def to_the_end(self, collection: Collection) -> RankedLists:
+        """The lists; with vectors those of judged questions without a right document to the last passage."""
+        lists, vectors = self.lists, self.vectors
+        queries = [
+            q for q in collection.judged if not collection.relevant(q).keys() & {*lists.documents(q, collection)}
+        ]
+        if vectors is None or self.query_vectors is None or not queries:
+            return lists
+        query_vectors = self.query_vectors.take(np.array(queries))
+        table = search(query_vectors, vectors, self.function, collection.passage_order, len(vectors))
+        searches = dict(zip(queries, zip(table.rows, table.scores, strict=True), strict=True))
+        return LongerLists(lists.rows, lists.scores, searches)
 
 
 def ranked(
@@ -76,7 +90,8 @@ def ranked(
         lens, collection.passages, "document", file=file, int8=int8, batch_size=batch_size, progress=progress
     )
     query_vectors = encoded(lens, collection.queries, "query", batch_size=batch_size, progress=progress)
-    return Stages(_first(lens, collection, query_vectors, vectors, depth), None, vectors, query_vectors)
+    function = lens.sentences.function
+    return Stages(_first(function, collection, query_vectors, vectors, depth), None, vectors, query_vectors, function)
 
 
 def _first_stage(lens: Lens | None) -> Lens:
@@ -93,9 +108,9 @@ def _first_stage(lens: Lens | None) -> Lens:
 
 
 def _first(
-    lens: Lens, collection: Collection, queries: PassageVectors, vectors: PassageVectors, depth: int
+    function: str, collection: Collection, queries: PassageVectors, vectors: PassageVectors, depth: int
 ) -> RankedLists:
-    function, order = lens.sentences.function, collection.passage_order
+    order = collection.passage_order
     lists = search(queries, vectors, function, order, depth)
     goal = min(DOCUMENTS, (depth + 1) // 2, len(set(collection.documents))) if collection.has_documents else 0
     while depth < len(vectors):

@@ -233,7 +233,7 @@ def vector_contrast(
     if of not in (None, *SPLITS):
         raise SelectionError(f"no split of {excerpt(of)}: there are {', '.join(map(repr, SPLITS))}")
     query, *passages = (
-        side or Side.of(lens, text, tasks[min(number, 1)])
+        side or Side.of(lens, text, tasks[min(number, 1)], fingerprint)
         for number, (side, text) in enumerate(zip(sides, texts, strict=True))
     )
     values = [float(encoder.similarity(_batch(query), _batch(side))[0, 0]) for side in passages]

@@ -142,7 +142,7 @@ def encoded(
 
     # long texts first, and always in this order: a run that goes on has the batches that it would have had
     order = sorted(missing, key=lambda digest: len(missing[digest]), reverse=True)
-    complete(matrices, order, encode, WINDOW * batch_size, path, save, "text", "vectors", progress)
+    complete(lens, matrices, order, encode, WINDOW * batch_size, path, save, "text", "vectors", progress)
     texts_in_order = [matrices[digest] for digest in digests]
     if path is None:
         return _joined(texts_in_order, int8, is_ragged)

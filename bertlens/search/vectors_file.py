@@ -17,8 +17,9 @@ from ..base.arrays_file import difference
 from ..base.atomic import replacing
 from ..errors import BertLensError, InputError
 from ..lens import Lens
+from ..model.identity import by_hash
 
-KIND, VERSION = "vectors of texts, by bertlens", "1"
+KIND, VERSION = "vectors of texts, by bertlens", "2"
 DIGEST = 16  # bytes
 MAPPED = 1 << 30  # bytes of vectors above which they are read from the file where they are used
 TYPES = {
@@ -33,7 +34,7 @@ REMEDY = "delete it, or name another file"
 
 def mark(lens: Lens) -> str:
     """Eight letters and digits of a model's identity: files of several models lie side by side."""
-    return hashlib.blake2b(json.dumps(lens.borrowed.identity(), sort_keys=True).encode(), digest_size=4).hexdigest()
+    return hashlib.blake2b(by_hash(lens.borrowed.identity()).encode(), digest_size=4).hexdigest()
 
 
 def write(

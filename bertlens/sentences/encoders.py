@@ -72,9 +72,18 @@ class SentenceEncoder:
             of_tokens = getattr(step, "module_input_name", "sentence_embedding") != "sentence_embedding"
             if type(step).__name__ not in TAIL or of_tokens:
                 raise unknown(module, step, "of tokens" if of_tokens else "")
-        self.tail: tuple[Any, ...] = tuple(steps[1:])
+
+    @property
+    def tail(self) -> tuple[Any, ...]:
+        """The modules behind the pooling, as they are now."""
+        return tuple(self.module)[2:]
+
+    @property
+    def modes(self) -> Modes:
+        """How tokens are pooled, as it is set now."""
+        pooling = tuple(self.module)[1:2]
         modes: Any = pooling[0].pooling_mode if pooling else ()
-        self.modes = Modes((modes,) if isinstance(modes, str) else tuple(modes))
+        return Modes((modes,) if isinstance(modes, str) else tuple(modes))
 
     @property
     def model(self) -> nn.Module:
@@ -125,16 +134,22 @@ class SentenceEncoder:
         name = self._prompt_name(task, prompt_name)
         batch = texts if isinstance(texts, str) else list(texts)
         call = {None: "encode", "query": "encode_query", "document": "encode_document"}[task]
-        with self._as_it_was(), interruptible():
+        with self.as_it_was(), interruptible():
             return getattr(self.module, call)(batch, prompt_name=name, **options)
 
     def predict(self, pairs: Sequence[tuple[str, str]], batch_size: int = 32, progress: bool = False) -> Tensor:
         """(N,), with several labels (N, labels): the scores of a cross-encoder, its activation applied."""
-        with self._as_it_was(), interruptible():
+        with self.as_it_was(), interruptible():
             scores: Tensor = self.module.predict(
                 list(pairs), batch_size=batch_size, show_progress_bar=progress, convert_to_tensor=True
             )
         return scores.clone()
+
+    def own_answer(self, text: str | tuple[str, str]) -> Tensor:
+        """Of `encode` the vector (E,) of a text, of `predict` the scores (labels,) of a pair; without a prompt."""
+        options = {"prompt": "", "show_progress_bar": False, "convert_to_tensor": True}
+        answer: Tensor = self.module.predict([text], **options) if self.crosses else self.module.encode(text, **options)
+        return answer.to_dense().flatten()
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) the object's similarity of vectors (N, E) and (M, E)."""
@@ -193,7 +208,7 @@ class SentenceEncoder:
         return next((p for p in (name, task_prompt, self.module.default_prompt_name) if p is not None), None)
 
     @contextmanager
-    def _as_it_was(self) -> Iterator[None]:
+    def as_it_was(self) -> Iterator[None]:
         """The object's own methods leave it in eval mode and the tokenizer's padding changed: both are put back."""
         with locked(private.configs(self.module)), resting_state(self.tokenizer), Loan() as loan:
             for module in self.module.modules():

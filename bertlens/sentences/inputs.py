@@ -48,10 +48,11 @@ def read_of_input(side: Side, direction: Tensor) -> Tensor:
 
 
 def why_no_input(side: Side) -> str:
-    """Why a text's vector cannot be split by what went in; "" where it can."""
+    """Why a text's vector cannot be split by what went in; "" where it can. Raises ModelError as `Side.check`."""
     try:
         requirements(side.trace)
     except BertLensError as error:
+        side.check()
         return str(error)
     return ""
 

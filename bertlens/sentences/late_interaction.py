@@ -50,7 +50,7 @@ class LateEncoder(SentenceEncoder):
     """A MultiVectorEncoder. Raises ModelError, naming the module, for one that is not known here."""
 
     def __init__(self, module: Any):
-        self.module, self.crosses, self.modes, self.tail = module, False, Modes(()), ()
+        self.module, self.crosses = module, False
         base, *steps = module
         check_first(module, base, "feature-extraction")
         for step in steps:
@@ -58,12 +58,26 @@ class LateEncoder(SentenceEncoder):
             if type(step).__name__ not in AFTER or of_text:
                 raise unknown(module, step, "of whole texts" if of_text else "", f"on its tokens, {', '.join(AFTER)}")
 
+    @property
+    def tail(self) -> tuple[Any, ...]:
+        return ()
+
+    @property
+    def modes(self) -> Modes:
+        return Modes(())
+
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
     ) -> Any:
         """(n, E) of one string, of several a list of such: a vector of each token that is scored."""
         vectors = self._output_of(texts, task, prompt_name, batch_size=batch_size, show_progress_bar=progress)
         return vectors.clone() if isinstance(texts, str) else [matrix.clone() for matrix in vectors]
+
+    def own_answer(self, text: str | tuple[str, str]) -> Tensor:
+        """(S, E) the vectors of all tokens, scored or not."""
+        features = self.module.encode(text, prompt="", show_progress_bar=False, output_value=None)
+        vectors: Tensor = features["token_embeddings"]
+        return vectors
 
     def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TokensReading:
         features = self._output_of(text, task, prompt_name, output_value=None, show_progress_bar=False)
@@ -235,14 +249,15 @@ class LateSimilarity(TextPair):
         reading = self._readings[number]
         return [name for name, is_in in zip(_tokens(self.lens, reading.all_ids), reading.scored, strict=True) if is_in]
 
-    def __repr__(self) -> str:
-        return self._words(f"{len(self._products)} tokens of the query, gap {self.gap:.0e}")
+    @property
+    def _detail(self) -> str:
+        return f"{len(self._products)} tokens of the query, gap {self.gap:.0e}"
 
 
 def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
     """See `text_similarity.similarity`. Raises ModelError where the model scores no token of a text."""
     fingerprint = lens.borrowed.fingerprint()
-    sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
+    sides = Side.of(lens, a, tasks[0], fingerprint), Side.of(lens, b, tasks[1], fingerprint)
     notes = [note for name, side in zip(SIDES, sides, strict=True) for note in late_notes(side, f"Text {name}")]
     vectors = ([side.reading.vector] for side in sides)
     value = float(lens.sentences.similarity(*vectors)[0, 0])

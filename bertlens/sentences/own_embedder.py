@@ -76,7 +76,7 @@ def tell_answers(model: Model, encoder: SentenceEncoder) -> None:
             "this cross-encoder makes its score behind the transformers model, of what it pools: lens.similarity has it"
         )
     else:
-        model.activation = encoder.module.activation_fn
+        model.has_activation = True
 
 
 MANHATTAN_SUM = "the Manhattan distance adds up absolute values: it is no sum over tokens"

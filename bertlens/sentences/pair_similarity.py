@@ -40,7 +40,7 @@ def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str 
         return late_similarity(lens, a, b, (tasks[0], tasks[1]))
     if encoder.crosses:
         raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
-    sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
+    sides = Side.of(lens, a, tasks[0], fingerprint), Side.of(lens, b, tasks[1], fingerprint)
     value = float(encoder.similarity(*(side.reading.vector for side in sides))[0, 0])
     notes = [*filter(None, [encoder.note]), *held_notes(encoder)]
     notes += [note for name, side in zip(SIDES, sides, strict=True) for note in side.notes(f"Text {name}")]

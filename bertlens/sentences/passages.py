@@ -53,6 +53,7 @@ def rank(
     explained = check_number(explained, "explained is of how many passages to name words,", 0)
     batch_size = check_batch(batch_size)
     check_texts([query], "query")
+    model = lens.borrowed.fingerprint()
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:
         note_cuts(lens, texts, query=query)
     else:
@@ -67,7 +68,7 @@ def rank(
         warnings.warn(f"interrupted: words are named of {place} passages", stacklevel=2)
     columns = {"rank": range(1, len(order) + 1), "passage": [texts[at] for at in order]}
     table = Ranking({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
-    table.lens, table.query_text = lens, query
+    table.lens, table.query_text, table.model = lens, query, model
     return table
 
 

@@ -64,10 +64,17 @@ class SparseTextEncoder(SentenceEncoder):
                 raise unknown(module, step, "", SUCCESSORS)
         if len(steps) < 2:
             raise ModelError(f"this {type(module).__name__} has no {POOLING}: its logits are no vector of a text")
-        self.module, self.crosses, self.tail = module, False, ()
-        self.modes = Modes((steps[1].pooling_strategy,))
+        self.module, self.crosses = module, False
         if steps[1].embedding_dimension is None:  # the package sets it in its first pass: before any is recorded
             steps[1].embedding_dimension = int(self.model.get_output_embeddings().weight.shape[0])  # type: ignore[operator]
+
+    @property
+    def tail(self) -> tuple[Any, ...]:
+        return ()
+
+    @property
+    def modes(self) -> Modes:
+        return Modes((tuple(self.module)[1].pooling_strategy,))
 
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool

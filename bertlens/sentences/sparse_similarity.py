@@ -186,8 +186,9 @@ class SparseSimilarity(Similarity):
             raise SelectionError(f"no side {excerpt(side)}: there are 'a' and 'b'")
         return SIDES.index(side)
 
-    def __repr__(self) -> str:
-        return self._words(self.why_not or f"{len(self.words())} words in both, gap {self.gap:.0e}")
+    @property
+    def _detail(self) -> str:
+        return self.why_not or f"{len(self.words())} words in both, gap {self.gap:.0e}"
 
 
 def _reading(side: Side) -> SparseReading:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from ..run.forward import output_of
 from ..run.interventions import Run
 from ..text.display import word_of
 from ..text.encoding import Encoding, encode
+from ..trace.checks import check_hiding
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
 from .encoders import SentenceLens, TextReading
@@ -39,15 +41,21 @@ class Side:
     reading: TextReading
     encoding: Encoding
     task: str | None = None
+    model: Fingerprint | None = None  # of the model that read it; without one there is nothing else to ask of it
 
     @classmethod
-    def of(cls, lens: SentenceLens, text: str, task: str | None) -> Side:
+    def of(cls, lens: SentenceLens, text: str, task: str | None, model: Fingerprint | None = None) -> Side:
         """Raises ModelError where the model reads other tokens than its tokenizer makes."""
         reading = lens.sentences.read(text, task)
         encoding = encode(lens.tokenizer, reading.text, limit=len(reading.input_ids), truncation=True)
         if tuple(encoding.input_ids) != reading.input_ids:
             raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
-        return cls(lens, reading, encoding, task)
+        return cls(lens, reading, encoding, task, model)
+
+    def check(self) -> None:
+        """Raises ModelError where the model has changed since it read the text."""
+        if self.model is not None:
+            self.lens.borrowed.check(self.model)
 
     @property
     def keep(self) -> Tensor:
@@ -85,12 +93,14 @@ class Side:
 
     @cached_property
     def trace(self) -> Trace:
-        """The run of this text alone."""
+        """The run of this text alone. Raises as `check`."""
+        self.check()
         return self.lens.run([self.encoding])[0]
 
     @cached_property
     def parts(self) -> Tensor:
-        """(S + 1, E) float64 of each token, and last of biases: they sum to the vector. See `split`."""
+        """(S + 1, E) float64 of each token, and last of biases: they sum to the vector. See `split`, `check`."""
+        self.check()
         return split(self.lens.sentences, self.reading, self.keep)
 
     def without_words(self) -> Iterator[Tensor]:
@@ -105,13 +115,14 @@ class Side:
     def states_without(self, sets: Sequence[Sequence[int]]) -> Iterator[tuple[Tensor, Tensor]]:
         """Batches: last hidden states (n, S, D), no head seeing each set of tokens, and (n, S) what is pooled of them.
 
-        Places stay. Raises ModelError for a model that hands out no queries and keys.
+        Places stay. Raises as `check`, and ModelError for a model that hands out no queries and keys.
         """
         trace = self.trace
         if not trace.has_neurons:
-            raise ModelError(trace.why_no_neurons)
+            check_hiding(trace)
         size = max(1, TOKENS // trace.n_tokens)
         for start in range(0, len(sets), size):
+            self.check()
             batch = sets[start : start + size]
             rows = [tuple(map(Hide, gone)) for gone in batch]
             states = trace.borrowed.states(output_of(trace.borrowed, trace.inputs(len(batch)), Run(rows)))
@@ -122,7 +133,7 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TextPair:
+class TextPair(ABC):
     """The similarity of two texts: the model's own number."""
 
     lens: SentenceLens
@@ -130,12 +141,11 @@ class TextPair:
     sides: tuple[Side, Side]  # each text with its run
     notes: tuple[str, ...]  # sentences on how the texts are read
     _fingerprint: Fingerprint
+    # cosine, dot, euclidean or manhattan; of late interaction maxsim, or meanmaxsim: divided by the query's tokens
+    function: str = field(init=False)
 
-    @property
-    def function(self) -> str:
-        """The model's similarity function: cosine, dot, euclidean or manhattan; of late interaction maxsim, or
-        meanmaxsim: divided by the number of the query's tokens."""
-        return self.lens.sentences.function
+    def __post_init__(self) -> None:
+        vars(self)["function"] = self.lens.sentences.function
 
     @property
     def traces(self) -> tuple[Trace, Trace]:
@@ -152,8 +162,10 @@ class TextPair:
         """The number beside those of all pairs of `texts`, which should be unrelated; kept for the lens.
 
         texts, column: as for `lens.encode`.
-        Texts that are like yours, in language, length and kind, tell most. Raises InputError for fewer than 8.
+        Texts that are like yours, in language, length and kind, tell most. Raises InputError for fewer than 8,
+        ModelError where the model has changed since.
         """
+        self.lens.borrowed.check(self._fingerprint)
         return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts, column)
 
     def explore(self, **selection: Any) -> Any:
@@ -170,6 +182,15 @@ class TextPair:
         """The view as a folder that any host of files takes: `LensWidget.to_space`, which takes these options."""
         return self.explore().to_space(folder, **options)
 
-    def _words(self, detail: str) -> str:
+    @property
+    @abstractmethod
+    def _detail(self) -> str:
+        """What stands behind the number in words."""
+
+    def __repr__(self) -> str:
+        try:
+            detail = self._detail
+        except ModelError as error:  # the model has changed since
+            detail = str(error)
         words = [f"{type(self).__name__}({self.function} {self.value:.4f}; {detail}.", *self.notes]
         return " ".join(words).rstrip() + ")"

@@ -195,11 +195,10 @@ class Similarity(TextPair):
         vectors = []
         for side in self.sides:
             batches = []
-            self.lens.borrowed.check(self._fingerprint)
             for batch in side.without_words():
                 batches.append(batch)
                 yield
-                self.lens.borrowed.check(self._fingerprint)
+                side.check()
             vectors.append(torch.cat(batches))
         return self._encoder.similarity(*vectors).double().cpu()
 
@@ -267,5 +266,6 @@ class Similarity(TextPair):
         a, b = (side.parts.sum(0) for side in self.sides)
         return a, b
 
-    def __repr__(self) -> str:
-        return self._words(self.why_not or f"sum of pairs, gap {self.gap:.0e}")
+    @property
+    def _detail(self) -> str:
+        return self.why_not or f"sum of pairs, gap {self.gap:.0e}"

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..errors import ModelError, check_batch
 from ..lens import Lens
 from ..model.borrowed import Model
-from ..run import forward, trust
+from ..run import forward, own_run, trust
 from ..run.attention_weights import check_precision
 from ..run.interventions import Run
 from ..text.encoding import Encoding
@@ -83,7 +83,7 @@ def _sees_padding(lens: Lens, examples: Examples, encodings: Sequence[Encoding])
 def answers_of(lens: Lens, examples: Examples, batch: Batch, run: Run | None = None) -> Tensor:
     """(B, ...) float64 on the CPU: the answers to the examples of a batch."""
     check_precision(lens.borrowed.device)
-    eagerly = "" if run is not None else trust.why_eager(lens.borrowed, batch.inputs, lens.limit)
+    eagerly = "" if run is not None else own_run.why_eager(lens.borrowed, batch.inputs, lens.limit)
     if eagerly:
         output = forward.eager_output(lens.borrowed, batch.inputs)
     else:

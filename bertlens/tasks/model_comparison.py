@@ -159,6 +159,7 @@ def _same_examples(task: Answered, other: Lens) -> Answered:
 
 
 def _trace(task: Answered, row: int) -> Trace:
+    task.check()
     return task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
 
 

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays_file import ArraysFile, Autosave
+from ..base.notes import note
 from ..base.paths import as_path
 from ..errors import ExportError, InputError
 from ..lens import Lens
 from .examples import Examples
 
-FILE = ArraysFile("answers of a task", 1, "delete it")
+FILE = ArraysFile("answers of a task", 2, "delete it")
 NAME = re.compile(r"bertlens-task-\d{19}\.npz(\.[0-9a-f]{8}\.part)?")  # also of one that was cut off
 Arrays = tuple[np.ndarray, ...]
 Key = tuple[str, tuple[int, ...]]  # what arrays are, and of which rows
@@ -57,7 +58,9 @@ class ResumeFolder:
         try:
             with FILE.open(path, self._of) as (about, arrays):
                 self.add(unpacked(about["labels"], arrays))
-        except InputError:
+        except InputError as error:
+            if "another version" in str(error):
+                note(f"the answers in {self.folder} are of another version of bertlens: they are run again")
             path.unlink()
 
     def add(self, arrays: Mapping[Key, Arrays]) -> None:

@@ -10,7 +10,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
@@ -120,6 +120,12 @@ class Encoding:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+
+def noted(encoding: Encoding, note: str) -> Encoding:
+    """With one more sentence in its report, "" for none."""
+    report = encoding.report
+    return replace(encoding, report=replace(report, notes=[*report.notes, note])) if note else encoding
 
 
 def token_limit(tokenizer: Any, base: nn.Module) -> int | None:

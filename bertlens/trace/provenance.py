@@ -12,7 +12,7 @@ from typing import Any
 from ..base.quotes import ISOLATES
 from ..model import transformers_private as private
 from ..model.borrowed import Model
-from ..model.fingerprint import releases
+from ..model.identity import releases
 from .trace import Trace
 
 _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}

@@ -40,7 +40,8 @@ class Quantities:
     @property
     def dtype(self) -> str:
         """The dtype that the model computed in, for example 'float32' or 'bfloat16'."""
-        return str(self._first_tensor.dtype).removeprefix("torch.")
+        value = self.record.layers[0].value
+        return str((self._first_tensor if value is None else value).dtype).removeprefix("torch.")
 
     @property
     def device(self) -> torch.device:
@@ -50,7 +51,12 @@ class Quantities:
     @property
     def has_neurons(self) -> bool:
         """Whether queries and keys are there, and not attention weights alone."""
-        return self.record.layers[0].query is not None
+        return all(layer.query is not None for layer in self.record.layers)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether values and contexts are there, as of an attention function of the user's too."""
+        return self.record.layers[0].value is not None
 
     @property
     def why_no_neurons(self) -> str:
@@ -67,7 +73,7 @@ class Quantities:
 
     def value(self, layer: int) -> Tensor:
         """(H, S, d), bias included. Raises ModelError without values."""
-        return attention_weights.per_head(self._give(self._neurons(layer).value), self.n_heads)
+        return attention_weights.per_head(self._give(self._values(layer).value), self.n_heads)
 
     def scaling(self, layer: int) -> float:
         """The factor on q·k that the model itself passed (1/√d in BERT; ESM scales q and passes 1)."""
@@ -155,7 +161,7 @@ class Quantities:
 
         Raises ModelError without values.
         """
-        return self._give(self._neurons(layer).context)
+        return self._give(self._values(layer).context)
 
     def head_context(self, layer: int) -> Tensor:
         """(H, S, d) `context`, head by head."""
@@ -225,6 +231,9 @@ class Quantities:
         if not self.has_neurons:
             raise ModelError(self.why_no_neurons)
         return record
+
+    def _values(self, layer: int) -> Layer:
+        return self._layer(layer) if self.has_values else self._neurons(layer)
 
     def _stream(self, layer: int, name: str) -> Tensor:
         value = getattr(self._layer(layer), name)

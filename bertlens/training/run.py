@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from ..base.paths import as_path
 from ..errors import ExportError, InputError, ModelError
 from ..model import offline_model
-from ..model.fingerprint import identity
+from ..model.identity import identity
 from ..model.loading import load
 from ..text.encoding import token_limit
 from . import differences
@@ -98,7 +98,7 @@ def train_and_save(
     model, _ = start(model_name, learned, settings.seed)
     masking, model = Masking(tokenizer), model.to(training_device())
     hashes = {path.name: sha256(path) for path in paths}
-    of = hashes | identity(model, tokenizer)
+    of = hashes | identity(model, model, tokenizer, model.dtype)
     history = History(model, tokenizer, held_out, masking, output, of | asdict(settings))
     record = train(model, learned, held_out, masking, output, settings, data=of, at_point=history)
     model = model.cpu()

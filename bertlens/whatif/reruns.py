@@ -16,7 +16,7 @@ from ..run.attention_weights import check_precision
 from ..run.changes import PARTS, Change, Dim, Mlp, Patch, Pattern, Resample, Scale
 from ..run.forward import output_of, run
 from ..run.interventions import Run
-from ..run.trust import why_eager
+from ..run.own_run import why_eager
 from ..text.given_maps import not_weights
 from ..trace.checks import check_changeable, check_rerun
 from ..trace.trace import Trace
@@ -28,7 +28,7 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
     model = trace.borrowed
     run_changes = (*trace.changes, *map(_with_vectors, changes))
     inputs = trace.inputs()
-    eagerly = "" if trace.has_neurons else why_eager(model, inputs, getattr(trace.lens, "limit", None))
+    eagerly = "" if trace.has_values else why_eager(model, inputs, getattr(trace.lens, "limit", None))
     record = run(model, inputs, eagerly, run_changes)
     return Trace(
         trace.encoding,
@@ -54,8 +54,8 @@ def check(trace: Trace, changes: Sequence[Any], whole: bool = False) -> None:
             raise InputError(
                 f"rerun takes changes of bertlens.whatif, such as whatif.off(0, 1), not {type(change).__name__}"
             )
-    if any(change.needs_attention for change in changes):
-        check_changeable(trace)
+    if attention_changes := [change for change in changes if change.needs_attention]:
+        check_changeable(trace, *attention_changes)
     for change in changes:
         _check_indices(trace, change)
         if type(change) in _CHECKS:

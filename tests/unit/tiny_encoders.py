@@ -66,6 +66,19 @@ def sparse(mode: str = "max", activation: str = "relu", **settings: Any) -> Any:
     return st.SparseEncoder(modules=modules, device="cpu", **{"prompts": PROMPTS} | settings)
 
 
+def late(*more: Any, skip: tuple[str, ...] = (".", ","), expansion: Any = None, **settings: Any) -> Any:
+    """A MultiVectorEncoder: BERT, a Dense, a mask of punctuation, a Normalize, and what follows on them."""
+    multi = pytest.importorskip("sentence_transformers.multi_vector_encoder.modules")
+    torch.manual_seed(3)
+    first = base.Transformer(folder(), query_expansion=expansion)
+    reduce = base.Dense(32, 12, bias=False, activation_function=None, module_input_name="token_embeddings")
+    mask = multi.MultiVectorMask(list(skip))
+    normal = base.Normalize(module_input_name="token_embeddings")
+    return st.MultiVectorEncoder(
+        modules=[first, reduce, mask, normal, *more], device="cpu", **{"prompts": PROMPTS} | settings
+    )
+
+
 def dense(activation: Any, width: int = 32, out: int = 24, seed: int = 1, **settings: Any) -> Any:
     """A Dense module with weights and biases that show."""
     torch.manual_seed(seed)

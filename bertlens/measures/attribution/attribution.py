@@ -96,12 +96,12 @@ class Attribution:
 def reader(trace: Trace, metric: Metric | Read) -> tuple[Read, float]:
     """The metric as a function of outputs, and what it is in this run.
 
-    Raises ModelError without queries and keys, or a model, and where the weights have changed; InputError under
+    Raises ModelError without values, or a model, and where the weights have changed; InputError under
     autocast; else like `bound`.
     """
     readout = bound(metric, trace)
     check_precision(trace.device)
-    if not trace.has_neurons:
+    if not trace.has_values:
         raise ModelError(trace.why_no_neurons)
     trace.check_unchanged()
     with torch.no_grad():

@@ -61,7 +61,7 @@ class Kind:
 
     def records(self, answers: Tensor, labels: np.ndarray) -> list[np.ndarray]:
         """What is kept of each answer; answers are float64 on the CPU."""
-        return list(answers.numpy())
+        return list(answers.detach().numpy())
 
     def prepare(self, records: Sequence[np.ndarray], labels: np.ndarray) -> None:
         """Take in what a loss needs to know of all answers of the model as it is."""

@@ -12,6 +12,7 @@ from ...base.dataframes import pd
 from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
 from ...export.still_picture import pairs_png
+from ...measures.offers import why_not
 from ...measures.rows import Here
 from ...sentences.encoders import SentenceEncoder
 from ...sentences.late_interaction import LateEncoder, LateSimilarity
@@ -161,7 +162,7 @@ def told(pair: AnySimilarity) -> Answer:
         "splits": list(pair.splits),
         "notes": list(pair.notes),
         "runs": sum(len(side.words) for side in pair.sides),
-        "removable": "" if pair.traces[0].has_neurons else pair.traces[0].why_no_neurons,
+        "removable": _why_no_removal(pair.traces[0]),
     }
     if isinstance(pair, SparseSimilarity):
         fields["vocabulary"] = words_told(pair)
@@ -232,9 +233,14 @@ def similar_without(request: Request, texts: Texts | None = None, patience: floa
     return ask_again() if numbers is None else ({}, {"without": numbers.float()})
 
 
+def _why_no_removal(trace: Trace) -> str:
+    """Why no word can be hidden, "" where it can."""
+    return "" if trace.has_neurons else why_not(trace, "whatif")
+
+
 def saved(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_without` that a page without a kernel holds."""
-    if (pair := _attributed(request)) and all(trace.has_neurons for trace in pair.traces):
+    if (pair := _attributed(request)) and not any(map(_why_no_removal, pair.traces)):
         yield {}
 
 

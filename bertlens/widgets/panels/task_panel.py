@@ -94,6 +94,7 @@ class TaskPanel(Panel):
         row = self.row_of(trace)
         if row is not None:
             return self.against.trace_before(row)
+        self.against.before.check()
         return self.against.before.lens.trace(trace.text or "", trace.text_pair, truncation=self.task.truncation)
 
     def why_not(self, trace: Trace) -> str:

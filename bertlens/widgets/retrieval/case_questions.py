@@ -180,7 +180,8 @@ class RetrievalQuestions:
         return None if places is None else (ids[places[0]], ids[places[1]])
 
     def _typed(self, text: str) -> tuple[list[int], list[float]]:
-        """The list of a question that was typed: rows of the collection, scores."""
+        """The list of a question that was typed: rows of the collection, scores. Raises ModelError as `check_model`."""
+        self.retrieval.check_model()
         if text not in self._lists:
             lists = collection_answers.typed(self.retrieval, text)
             self._lists = {text: (lists.passages(0).tolist(), lists.scores[0].tolist())}

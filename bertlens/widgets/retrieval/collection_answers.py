@@ -131,9 +131,8 @@ def typed(retrieval: Retrieval, text: str) -> RankedLists:
         raise InputError(
             "a cross-encoder scores what a first stage ranks: bl.retrieval(lens, [question], …, first_stage=…)"
         )
-    retrieval.check_model()
     vectors = encoded(lens, [text], "query", progress=False)
-    return search(vectors, stages.vectors, lens.sentences.function, retrieval.collection.passage_order)
+    return search(vectors, stages.vectors, stages.function, retrieval.collection.passage_order)
 
 
 def pair_of(retrieval: Retrieval, at: int) -> tuple[int, int] | None:

@@ -87,7 +87,7 @@ def _check(retrieval: Retrieval) -> None:
         refusal = "this model leaves its prompt out of the pooling, which a page does not"
     if refusal:
         raise ExportError(f"{refusal}, or save it without live")
-    retrieval.check_model()
+    retrieval.check_model(whole=True)
 
 
 def _about(retrieval: Retrieval, trace: Trace, pairs: Pairs, order: np.ndarray) -> dict[str, Any]:

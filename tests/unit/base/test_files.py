@@ -72,6 +72,17 @@ def test_a_new_file_has_the_rights_of_others_and_a_link_stays_one(tmp_path: Path
     assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
 
 
+def test_a_file_that_is_written_again_keeps_its_rights(tmp_path: Path) -> None:
+    """And at no moment has what is written meanwhile more."""
+    (tmp_path / "page.html").write_text("")
+    for mode in (0o600, 0o640, 0o755):
+        (tmp_path / "page.html").chmod(mode)
+        with replacing(tmp_path / "page.html") as out:
+            assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {mode}
+            out.write(b"new")
+        assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == mode
+
+
 def test_what_nothing_can_replace_is_written_to(tmp_path: Path) -> None:
     with replacing(os.devnull) as out:
         out.write(b"gone")

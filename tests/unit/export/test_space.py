@@ -223,6 +223,16 @@ def test_what_is_no_page_of_this_version_is_said(tmp_path):
         space.to_space(tmp_path / "none.html", tmp_path / "web")
 
 
+def test_a_page_is_not_published_over_the_weights_that_it_needs(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / html.INDEX).rename(tmp_path / "lesson.html")
+    before = contents(tmp_path)
+    with pytest.raises(InputError, match=r"weights\.bin is read from: name another to write to"):
+        space.to_space(tmp_path / "lesson.html", tmp_path, licence="mit", force=True)
+    assert contents(tmp_path) == before
+
+
 def test_weights_that_are_not_there_are_missed(folder, tmp_path):
     (tmp_path / html.INDEX).write_bytes((folder / html.INDEX).read_bytes())
     with pytest.raises(InputError, match=r"weights\.bin is not there"):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from transformers.masking_utils import sdpa_mask
 
 import bertlens as bl
 from bertlens import ModelError, whatif
@@ -24,6 +25,7 @@ from bertlens.widgets import widget
 from bertlens.widgets.answers import head_answers
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
+from unit.attention_functions import Function, put, window
 from unit.widgets.test_widgets import question
 
 TEXT = "the cat sat on the mat"
@@ -72,6 +74,10 @@ def broken() -> Any:
     return model
 
 
+def by_function() -> Any:
+    return put(Function(window), sdpa_mask, name="offered")
+
+
 def traces() -> dict[str, Any]:
     return {
         "plain": lambda: lens_of(tiny.bert()).trace(TEXT),
@@ -82,6 +88,7 @@ def traces() -> dict[str, Any]:
         "NaN": lambda: lens_of(broken()).trace(TEXT),
         "given": lambda: bl.Trace.from_attentions(torch.full((2, 2, 4, 4), 0.25), list("abcd")),
         "cross": lambda: bl.Trace.from_attentions(torch.full((1, 2, 2, 4), 0.25), list("ab"), list("abcd")),
+        "attention function": lambda: lens_of(by_function()).trace(TEXT),
         "eager": lambda: bl.Lens(tiny.OUTSIDE["xlm"].model(), tiny.OUTSIDE["xlm"].tokenizer()).trace(TEXT),
     }
 

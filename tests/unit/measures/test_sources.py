@@ -84,7 +84,8 @@ def test_parts_are_those_of_autograd(name: str, side: str, through_mlps: bool, m
     lens = lens_of(name)
     exact_rotation(lens.model, monkeypatch)
     trace = lens.trace(*PAIR)
-    graph = Graph(lens.model, trace, monkeypatch, opened=through_mlps)
+    with monkeypatch.context() as patch:
+        graph = Graph(lens.model, trace, patch, opened=through_mlps)
     for layer in range(trace.n_layers):
         head = layer % trace.n_heads
         query, other, key = cell(trace, layer, head)

@@ -149,7 +149,7 @@ def test_flow_through_the_rest_of_the_layer(name: str) -> None:
                 values[:, token] = -module.attention.self.v_bias.detach().unflatten(0, (trace.n_heads, -1))
         return output
 
-    (adapter.value_projection(module) if joint is None else joint).register_forward_hook(zero)
+    zeroing = (adapter.value_projection(module) if joint is None else joint).register_forward_hook(zero)
     second: Any = adapter.mlp_norm(module)
     second.register_forward_pre_hook(lambda norm, args: norm_inputs.append(args[0][0]))
     outputs: list[Tensor] = []
@@ -161,7 +161,7 @@ def test_flow_through_the_rest_of_the_layer(name: str) -> None:
         zeroed[:] = [token]
         eager(lens.model, trace)
         turned[:, token] = 1 - cosine_similarity(before, outputs[-1], dim=-1)
-    zeroed.clear()
+    zeroing.remove()  # with it the model is another
     close(flow.value_zeroing(trace, layer, progress=False), turned / turned.sum(-1, keepdim=True), 1e-8)
 
     naive = NaiveBlock(lens.model, layer, run.attentions[layer][0], run.hidden_states[layer][0])
@@ -190,7 +190,8 @@ def test_split_is_that_of_autograd(name: str, opened: bool, monkeypatch: pytest.
         split = sources.score(trace, layer, head, query, key, side, through_mlps=opened)
         assert abs(split.gap) < 1e-10
         rows[head, side, query, key] = split
-    graph = Graph(lens.model, trace, monkeypatch, opened=opened)
+    with monkeypatch.context() as patch:
+        graph = Graph(lens.model, trace, patch, opened=opened)
     for (head, side, query, key), split in rows.items():
         share = share_of(trace, layer, head, query, key, "others")
         number = graph.contrast(layer, head, query, key, share, trace.scaling(layer), side)

@@ -224,6 +224,77 @@ def test_what_changes_no_number_is_not_refused(name: str) -> None:
     torch.testing.assert_close(trace.rerun().attention(1), trace.attention(1))
 
 
+def rolled(w: torch.Tensor) -> torch.Tensor:
+    """Columns of the first two heads change places."""
+    return torch.cat([w[:, 8:16], w[:, :8], w[:, 16:]], 1)
+
+
+def negated(w: torch.Tensor) -> torch.Tensor:
+    """Two columns with the other sign."""
+    return torch.cat([w[:, :3], -w[:, 3:4], w[:, 4:5], -w[:, 5:6], w[:, 6:]], 1)
+
+
+def one_row(w: torch.Tensor) -> torch.Tensor:
+    """In one row, the last, of words that of "cat", all values stand elsewhere."""
+    at = tiny.VOCABULARY.index("cat") if len(w) == len(tiny.VOCABULARY) else len(w) - 1
+    return torch.cat([w[:at], w[at : at + 1].flip(-1), w[at + 1 :]])
+
+
+def loaded(part: nn.Module, weight: torch.Tensor, **options: bool) -> None:
+    part.load_state_dict(part.state_dict() | {"weight": weight}, **options)
+
+
+WRITTEN: dict[str, Callable[[Any, torch.Tensor], Any]] = {
+    "copied": lambda part, weight: part.weight.detach().copy_(weight),
+    "data copied": lambda part, weight: part.weight.data.copy_(weight),
+    "data set": lambda part, weight: set_(part.weight, "data", weight),
+    "numpy": lambda part, weight: np.copyto(part.weight.detach().numpy(), weight.numpy()),
+    "a parameter": lambda part, weight: set_(part, "weight", nn.Parameter(weight)),
+    "loaded": loaded,
+    "loaded in place of": lambda part, weight: loaded(part, weight, assign=True),
+    "through a view": lambda part, weight: part.weight.data.view(-1).copy_(weight.reshape(-1)),
+}
+PARTS: dict[str, Callable[[bl.Lens], Any]] = {
+    "projection": lambda lens: lens.model.encoder.layer[1].attention.output.dense,
+    "positions": lambda lens: lens.model.embeddings.position_embeddings,
+    "types": lambda lens: lens.model.embeddings.token_type_embeddings,
+    "words": lambda lens: lens.model.embeddings.word_embeddings,
+}
+
+
+@pytest.mark.parametrize("change", [rolled, negated, one_row])
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("way", WRITTEN)
+def test_values_that_stand_elsewhere_are_another_model(way: str, part: str, change: Callable[..., Any]) -> None:
+    """Rows and columns add up to the same: only places differ."""
+    lens = bert()
+    trace = lens.trace("the cat sat", "on the mat")
+    before = lens.borrowed.fingerprint()
+    place = PARTS[part](lens)
+    WRITTEN[way](place, change(place.weight.detach().clone()))
+    assert lens.borrowed.fingerprint() != before
+    with pytest.raises(ModelError, match="the model has changed since this trace"):
+        trace.rerun()
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1), (2, 1, 0), (0, 1), (1, 2), (0, 0, 2)])
+def test_layers_that_stand_elsewhere_are_another_model(order: tuple[int, ...]) -> None:
+    """Each tensor lies where it did, under another name."""
+    lens = bert()
+    layers = lens.model.encoder.layer
+    for layer in layers:
+        layer.attention.self.layer_idx = 0  # what would tell them apart beside their weights
+    trace = lens.trace(TEXT)
+    norms.attnresln_norm(trace, 1)
+    trace = lens.trace(TEXT)
+    kept = [*layers]
+    del layers[len(order) :]
+    for place, number in enumerate(order):
+        layers[place] = kept[number]
+    with pytest.raises(ModelError, match="the model has changed since this trace"):
+        norms.attnresln_norm(trace, 1)
+
+
 def test_a_measure_notices_another_adapter_before_it_computes() -> None:
     lens = peft()
     trace = lens.trace(TEXT)
@@ -239,16 +310,16 @@ def test_one_question_compares_a_model_once_whatever_texts_it_is_about(monkeypat
     lens, looks = bert(), []
     texts = [lens.trace(TEXT), lens.trace("the dog sat"), lens.trace("it was tired")]
     holds = Fingerprint.holds
-    monkeypatch.setattr(Fingerprint, "holds", lambda own, module: looks.append(module) or holds(own, module))
+    monkeypatch.setattr(Fingerprint, "holds", lambda own, *of: looks.append(of) or holds(own, *of))
     with checked_once():
         for text in texts:
             text.check_unchanged()
             text.check_unchanged(lens.borrowed.layer(0)[1])
-    assert looks == [lens.borrowed.whole]
+    assert looks == [(lens.borrowed.whole, None)]
     with checked_once():
         texts[0].rerun()  # compares every value, which is more
         texts[1].check_unchanged()
-    assert looks == [lens.borrowed.whole]
+    assert looks == [(lens.borrowed.whole, None)]
     write(output(lens).dense.weight, (0, 0), 5.0)
     for text in texts:
         with checked_once(), pytest.raises(ModelError, match="the model has changed since this trace"):
@@ -436,7 +507,7 @@ def test_a_model_is_read_ten_thousand_times_beside_passes_of_another_thread() ->
                 elif number % 100 == 2:
                     assert model.change(before) == ""
                 else:
-                    before.holds(attention)
+                    before.holds(model.whole, attention)
         finally:
             done.set()
         passes.result()

@@ -40,16 +40,20 @@ def counted() -> Any:
 def test_one_short_text_both_ways_once_per_class() -> None:
     lens = Lens(counted(), tiny.wordpiece())
     lens.trace(TEXT * 3)
-    assert [run for run in Counted.runs if run[0] == 12] == [(12, "bertlens"), (12, "eager")] and len(Counted.runs) == 3
+    assert [run for run in Counted.runs if run[0] == 12] == [(12, "bertlens"), (12, "eager")]
+    assert Counted.runs[2:] == [(24, "bertlens"), (24, "sdpa")]  # the trace, and the model's own run of this state
     lens.trace(TEXT)
     Lens(tiny.shaken(Counted(tf.BertConfig(**tiny.BERT)), seed=3), tiny.wordpiece()).trace(TEXT)
-    assert len(Counted.runs) == 5  # none for a second text, none for a second model of the class
+    assert len(Counted.runs) == 7  # no short one for a second text, none for a second model of the class
     Lens(tiny.shaken(Counted(tf.BertConfig(**tiny.BERT | {"is_decoder": True}))), tiny.wordpiece()).trace(TEXT)
-    assert len(Counted.runs) == 8  # but for another config
+    assert len(Counted.runs) == 11  # but for another config
 
 
 def test_a_class_that_means_something_else_by_a_mask_is_shown_eagerly() -> None:
-    """All tokens visible is no mask to sdpa; this class takes no mask as causal where it is not run eagerly."""
+    """All tokens visible is no mask to sdpa; this class takes no mask as causal where it is not run eagerly.
+
+    Given eagerly it is shown so; given with sdpa its own run is causal, and that is shown.
+    """
 
     class Causal(tf.BertModel):
         def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +61,7 @@ def test_a_class_that_means_something_else_by_a_mask_is_shown_eagerly() -> None:
                 layer.attention.self.is_causal = self.config._attn_implementation != "eager"
             return super().forward(*args, **kwargs)
 
-    model = tiny.shaken(Causal(tf.BertConfig(**tiny.BERT)))
+    model = tiny.shaken(Causal(tf.BertConfig(**tiny.BERT, attn_implementation="eager")))
     trace = Lens(model, tiny.wordpiece()).trace(TEXT)
     assert not trace.has_neurons and "not those of its eager run" in trace.why_no_neurons
     right = tiny.bert(attn_implementation="eager")
@@ -65,6 +69,10 @@ def test_a_class_that_means_something_else_by_a_mask_is_shown_eagerly() -> None:
     with torch.no_grad():
         output = right(trace.input_ids[None], output_attentions=True)
     torch.testing.assert_close(trace.attention(1), output.attentions[1][0])
+    model.set_attn_implementation("sdpa")
+    trace = Lens(model, tiny.wordpiece()).trace(TEXT)
+    assert trace.has_neurons and not trace.attention(1).triu(1).any()
+    torch.testing.assert_close(trace.output.last_hidden_state, model(trace.input_ids[None]).last_hidden_state)
 
 
 def test_arguments_that_change_scores_are_whatever_is_not_known_to_change_none(monkeypatch: Any) -> None:
@@ -92,12 +100,13 @@ def test_a_class_that_never_declared_sdpa_is_run_eagerly() -> None:
 
 
 def test_users_hooks_do_not_see_it() -> None:
+    """They see the trace, and once for each state of the model its own run."""
     model, seen = counted(), []
     model.register_forward_pre_hook(lambda *args: seen.append("before"))
     model.encoder.layer[0].register_forward_hook(lambda *args: seen.append("after"))
     hooks = [(dict(m._forward_hooks), dict(m._forward_pre_hooks)) for m in model.modules()]
     Lens(model, tiny.wordpiece()).trace(TEXT)
-    assert seen == ["before", "after"]
+    assert seen == ["before", "after"] * 2
     assert hooks == [(dict(m._forward_hooks), dict(m._forward_pre_hooks)) for m in model.modules()]
 
 
@@ -116,7 +125,7 @@ def test_nan_does_not_count_as_a_difference_nor_as_agreement() -> None:
     with torch.no_grad():
         model.encoder.layer[1].attention.self.key.weight[0, 0] = torch.nan
     assert Lens(model, tiny.wordpiece()).trace(TEXT).has_neurons
-    for runs in (3, 1):
+    for runs in (4, 2):
         assert Lens(counted(), tiny.wordpiece()).trace(TEXT).has_neurons
         assert len(Counted.runs) == runs
 

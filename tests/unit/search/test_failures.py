@@ -18,9 +18,11 @@ from bertlens.errors import InputError
 from bertlens.search.collection import Collection
 from bertlens.search.exact_search import search
 from bertlens.search.failure_rules import RULES
-from bertlens.search.failures import failure_kinds, failure_table, failures, failures_said
+from bertlens.search.failures import failure_kinds, failure_table, failures_said
 from bertlens.search.hubs import at_least
+from bertlens.search.passage_limits import PassageLimit
 from bertlens.search.ranked_lists import RankedLists
+from bertlens.search.stages import Stages
 from bertlens.search.vectors import encoded
 from unit.search.test_hubs import names, ranked
 from unit.tiny_encoders import encoder, words
@@ -213,7 +215,7 @@ def test_a_planted_cut_passage() -> None:
     passages[3], passages[5] = f"{filler} x y d d", f"{filler} f f f"
     heads = [[n + 1, n] if n in (3, 5, 7) else [n] for n in range(26)]
     world, lists = planted(passages, heads, [f"{letter} and what" for letter in "abcdefghijklmnopqrstuvwxyz"])
-    table = failures(lens, world, lists)
+    table = failure_table(world, lists, None, PassageLimit(lens))
     assert dict(zip(table["query"], table["cut"], strict=True)) == {"q3": True, "q5": False, "q7": False}
     assert list(table["kind"]) == ["cut", "length", "none"] and list(table["rank_right"]) == [2, 2, 2]
     kinds = failure_kinds(table).set_index("kind")
@@ -282,8 +284,9 @@ def test_a_list_without_a_right_passage_is_searched_to_its_end() -> None:
     vectors = encoded(lens, world.passages, "document", progress=False)
     queries = encoded(lens, world.queries, "query", progress=False)
     lists = search(queries, vectors, "cosine", world.passage_order, depth=3)
-    ended = failures(lens, world, lists).set_index("query")
-    table = failures(lens, world, lists, vectors=vectors).set_index("query")
+    stages = Stages(lists, None, vectors, queries, "cosine")
+    ended = failure_table(world, lists, None, None).set_index("query")
+    table = failure_table(world, stages.to_the_end(world), None, None).set_index("query")
     assert ended["rank_right"].isna().sum() >= 4 and not table["rank_right"].isna().any()
     scores = lens.model.similarity(lens.model.encode_query(world.queries), lens.model.encode_document(world.passages))
     for name, row in table.iterrows():
@@ -296,12 +299,9 @@ def test_a_list_without_a_right_passage_is_searched_to_its_end() -> None:
 
 def test_refused() -> None:
     world, lists = planted(TOPICS, [range(26)], TOPICS[:1])
-    lens = bl.Lens(encoder())
     for grades in ({}, {"q0": {"p3": 0}}, {"q0": {"nowhere": 1}}):
         with pytest.raises(InputError, match="no question has a relevant passage"):
-            failures(lens, dataclasses.replace(world, grades=grades), lists)
-    with pytest.raises(InputError, match="this is of a model"):
-        failures("lens", world, lists)  # type: ignore[arg-type]
+            failure_table(dataclasses.replace(world, grades=grades), lists, None, None)
     with pytest.raises(InputError, match="the table that failures"):
         failure_kinds(pd.DataFrame())
 

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 
 import bertlens as bl
 from bertlens.base.notes import Note
 from bertlens.errors import InputError, ModelError
+from bertlens.search import vectors
 from unit import tiny_encoders
 from unit.tiny_encoders import words
 
@@ -215,7 +217,34 @@ def test_lists_of_a_model_that_has_changed_since_are_not_explained_by_it():
     ranked = bl.retrieval(bl.Lens(encoder), QUERIES, CORPUS, RELEVANCE, progress=False)
     copy = pickle.loads(pickle.dumps(ranked))
     assert copy.contrast("q0", "p1", "p2").difference == ranked.contrast("q0", "p1", "p2").difference
+    failures = ranked.failures()
     next(encoder.parameters()).data.add_(0.1)
-    with pytest.raises(ModelError, match="the model has changed since"):
-        ranked.contrast("q0", "p1", "p2")
-    assert copy.contrast("q0", "p1", "p2").difference and len(ranked.failures())
+    for ask in (lambda: ranked.contrast("q0", "p1", "p2"), ranked.slices):
+        with pytest.raises(ModelError, match=r"changed since it ranked \(.*\): rank again, bl\.retrieval\(lens, "):
+            ask()
+    assert copy.contrast("q0", "p1", "p2").difference and ranked.failures().equals(failures)
+
+
+def test_a_table_that_was_written_into_is_not_the_one_that_is_kept():
+    search().failures()["gap"] = 0.0
+    assert search().failures()["gap"].abs().min() > 0
+
+
+def test_a_model_that_changes_while_it_ranks_ranks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of 3 windows of passages the first stays in the file."""
+    encoder, windows = tiny_encoders.encoder(), []
+    lens, path = bl.Lens(encoder), tmp_path / "vectors.safetensors"
+
+    def encode(texts: list[str], *options: object) -> object:
+        if len(windows) == 1:
+            next(encoder.parameters()).data.add_(0.1)
+        windows.append(texts)
+        return own(texts, *options)
+
+    own = lens.sentences.encode
+    monkeypatch.setattr(vectors, "WINDOW", 1)
+    monkeypatch.setattr(lens.sentences, "encode", encode)
+    with pytest.raises(ModelError, match=r"changed in the middle of vectors \(weights of .*\): begin again"):
+        bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, keep=path, batch_size=16, progress=False)
+    with safe_open(path, "numpy") as file:
+        assert len(windows) == 2 and len(file.get_tensor("digests")) == 16

@@ -329,6 +329,9 @@ def test_what_the_command_cannot_do_is_one_line(
         ("none/page.html", (), "make it first"),
         ("t.csv", ("--heads",), "--probe and --heads stand on a page: name a file that ends in .html, not t.csv"),
         ("page.html", ("--hard-negatives", "t.txt"), "triplets are written as one of .parquet, .jsonl, .csv: t.txt"),
+        ("new.json", ("--vectors", "new.json"), "new.json is written already: name another file for --vectors"),
+        ("page.html", ("--vectors", "page-numbers.json"), "page-numbers.json is written already: name another"),
+        ("page.html", ("--hard-negatives", "t.jsonl", "--vectors", "t.jsonl"), "name another file for --vectors"),
         ("page.html", ("--hard-negatives", "t.jsonl", "--negatives", "0"), "--negatives is how many of a question"),
     ):
         capsys.readouterr()

@@ -12,24 +12,13 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ModelError, SelectionError
 from bertlens.widgets.panels.similarity_panel import has_vectors
-from unit.tiny_encoders import PROMPTS, TEXTS, base, encoder, folder, parts, st, words
+from unit.tiny_encoders import PROMPTS, TEXTS, base, encoder, late, parts, words
 
 pytest.importorskip("sentence_transformers", minversion="6.2")
 from sentence_transformers.multi_vector_encoder import interpretability
 from sentence_transformers.multi_vector_encoder import modules as multi
 
 Q, D = "was the cat very warm", "the unbelievable cats sat on the mat, it was warm."
-
-
-def late(*more: Any, skip: tuple[str, ...] = (".", ","), expansion: Any = None, **settings: Any) -> Any:
-    torch.manual_seed(3)
-    first = base.Transformer(folder(), query_expansion=expansion)
-    reduce = base.Dense(32, 12, bias=False, activation_function=None, module_input_name="token_embeddings")
-    mask = multi.MultiVectorMask(list(skip))
-    normal = base.Normalize(module_input_name="token_embeddings")
-    return st.MultiVectorEncoder(
-        modules=[first, reduce, mask, normal, *more], device="cpu", **{"prompts": PROMPTS} | settings
-    )
 
 
 FIXED = {"strategy": "fixed", "attend": False, "length": 16}
