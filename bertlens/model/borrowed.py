@@ -39,7 +39,7 @@ class Model:
         self.has_activation = False  # of a cross-encoder
         self.why_no_answer = ""  # why the model has none, though its class would
         self._last: Fingerprint | None = None
-        self._identity: tuple[Fingerprint, dict[str, Any]] | None = None
+        self._identity: tuple[tuple[Fingerprint, int], dict[str, Any]] | None = None
 
     @property
     def activation(self) -> Callable[[Tensor], Tensor] | None:
@@ -125,7 +125,7 @@ class Model:
     def identity(self) -> dict[str, Any]:
         """What a file holds of the model, see `fingerprint.identity`."""
         with self.locked():
-            now = self.fingerprint()
+            now = self.fingerprint(), hash(frozenset(self.tokenizer.get_vocab().items()))
             if self._identity is None or self._identity[0] != now:
                 self._identity = now, identity(self.whole, self.runner, self.tokenizer, self.dtype)
             return self._identity[1]
