@@ -71,6 +71,8 @@ def _apart(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """How far the answers to trial texts are from each other, in words; "" where they are the same."""
     if before["tokens"] != now["tokens"]:
         return "the tokens of trial texts"
+    if len(before["numbers"]) != len(now["numbers"]):
+        return "one of them takes no texts together"
     largest = 0.0
     for pair in zip(before["numbers"], now["numbers"], strict=True):
         if None in pair:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ..text.display import TokenNames, names_of, spelling_of
+from ..text.tokenizer import pieces_of
 from ..trace.trace import Trace
 
 
@@ -45,7 +46,7 @@ def is_after_blank(trace: Trace, position: int) -> bool:
     if encoding.report.truncated_side == "left":  # the first ones may be cut off
         at += len(stretches) - 1 - len(masks)
     if at == 0 and not stretches[0]:
-        return spelling.is_after_blank("".join(tokenizer.tokenize("a")[:1]))
+        return spelling.is_after_blank("".join(pieces_of(tokenizer, "a")[:1]))
     return stretches[at][-1:].isspace() if at < len(stretches) else True
 
 

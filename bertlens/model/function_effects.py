@@ -13,7 +13,7 @@ import inspect
 import textwrap
 from collections import ChainMap
 from collections.abc import Mapping
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,8 @@ SILENT = frozenset(
     "append extend add update insert write writelines writerow debug info warning error log put record observe "
     "add_scalar add_histogram print".split()
 )
+# Methods that write to what they are of.
+WRITING = SILENT | frozenset("pop popitem clear remove discard sort reverse setdefault fill put itemset".split())
 VALUELESS = frozenset(("requires_grad_", "share_memory_"))  # methods in place that change no value
 IN_PLACE = frozenset(("setattr", "delattr", "exec", "eval"))
 
@@ -120,24 +122,28 @@ class SourceEffects:
     def _call(self, call: ast.Call) -> None:
         name = _method(call.func)
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if name in IN_PLACE or any(k.arg == "out" and self._is_given(k.value) for k in call.keywords):
+        is_in_place = any(k.arg in ("out", "inplace") for k in call.keywords) and any(map(self._is_given, arguments))
+        if name in IN_PLACE or is_in_place:
             self._write_to(True)
         elif isinstance(call.func, ast.Attribute):
             root, place = _root(call.func.value)
+            is_library = isinstance(self.names.get(root or ""), ModuleType)
             if name in VALUELESS:
                 return
+            if root in self.given and name in WRITING:
+                self._write_to(True)
             if name.endswith("_") and not name.endswith("__"):
                 if self._is_given(call.func.value) or (call.args and self._is_given(call.args[0]) and root is None):
                     self._write_to(True)
-                elif isinstance(self.names.get(root or ""), type(builtins)):  # torch.relu_(x)
+                elif is_library:  # torch.relu_(x)
                     self._write_to(any(map(self._is_given, arguments)))
                 elif root is not None:
                     self.notes.add(place)
             elif root is not None and root not in self.given and not self._is_given(call.func.value):
-                if name in SILENT and not isinstance(self.names.get(root), type(builtins)):
+                if name in SILENT and not is_library:
                     self.notes.add(place)
-                elif not isinstance(self.names.get(root), type(builtins)) and any(map(self._is_given, arguments)):
-                    self._write_to(None)  # a method of the user's
+                elif any(map(self._is_given, arguments)):
+                    self._write_to(None)  # a library's function, which may write, or a method of the user's
         elif isinstance(call.func, ast.Name):
             function = self.names.get(name, getattr(builtins, name, None))
             if any(map(self._is_given, arguments)) and not hasattr(builtins, name) and name not in self.given:

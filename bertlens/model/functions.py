@@ -22,7 +22,8 @@ from torch import Tensor, nn
 
 from .function_effects import notes_of
 
-PATHS = tuple({*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages(), "<frozen"})
+LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+PATHS = tuple({*LIBRARIES, *site.getsitepackages(), site.getusersitepackages(), "<frozen"})
 PACKAGE = __name__.partition(".")[0]
 SCALAR = (int, float, complex, str, bytes, bool, type(None), type(...), torch.dtype, torch.device, torch.Size)
 DEPTH = 12  # of what holds what
@@ -73,7 +74,7 @@ def content(value: Any, of_model: dict[int, str], opaque: Callable[[Any], str]) 
 
 
 def _texts(
-    value: Any, of_model: dict[int, str], opaque: Callable[[Any], str], memo: dict[int, int], depth: int
+    value: Any, of_model: dict[int, str], opaque: Callable[[Any], str], memo: dict[int, tuple[int, Any]], depth: int
 ) -> Iterator[str]:
     """The text of a value, piece by piece."""
 
@@ -88,9 +89,9 @@ def _texts(
         yield f"module {of_model[id(value)]}"
         return
     if id(value) in memo or depth > DEPTH:
-        yield f"see {memo.get(id(value), 'above')}"
+        yield f"see {memo.get(id(value), ('above',))[0]}"
         return
-    memo[id(value)] = len(memo)
+    memo[id(value)] = len(memo), value  # which lives on: another would have its identity
     yield type(value).__qualname__
     if isinstance(value, Tensor | np.ndarray | np.generic):
         yield numbers(value)

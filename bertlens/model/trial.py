@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from ..base.interrupts import is_of_handler
 from ..base.one_thread import one_thread_if_small
+from ..text.tokenizer import resting_state
 from . import transformers_private as private
 from .loan import Loan
 from .modules import modules_by_name
@@ -28,7 +30,7 @@ TEXTS: tuple[tuple[str, ...], ...] = (
     ("The cat sat on the mat because it was tired.",),
     ("Who sat on the mat?", "It was the cat."),
     ("Ça coûte 5 € à Zürich, ☃ NASA über İstanbul",),
-    ("Antidisestablishmentarianism electroencephalographically",),
+    ("Electroencephalographically",),
 )
 MOST = 24  # tokens of a trial text
 NUMBERS = 400  # of an answer, at most
@@ -40,57 +42,68 @@ BOUND = 1e-4  # of float32
 
 
 def answers(whole: nn.Module, runner: nn.Module, tokenizer: Any, dtype: torch.dtype) -> dict[str, Any]:
-    """What the trial texts give, JSON types: a hash of token ids, and of each answer some numbers, None where the model
-    refuses the text. whole: what the user gave; runner: the module in it that takes `input_ids`."""
-    with torch.random.fork_rng(devices=[]), in_eval(whole), torch.no_grad(), one_thread_if_small(0):
-        torch.manual_seed(0)
-        numbers = [_numbers(partial(_answer, whole, runner, tokenizer, text)) for text in TEXTS]
-    return {"tokens": _tokens(tokenizer), "numbers": numbers, "within": BOUNDS.get(dtype, BOUND)}
+    """What the trial texts give, JSON types: a hash of token ids, and some numbers of the answer to all together; where
+    the model does not take them so, of each, None where it refuses one.
+
+    whole: what the user gave; runner: the module in it that takes `input_ids`; dtype: of the weights.
+    """
+    with _borrowed(whole, tokenizer), one_thread_if_small(0):
+        torch.random.default_generator.manual_seed(0)
+        together = _numbers(partial(_answer, whole, runner, tokenizer, TEXTS), NUMBERS * len(TEXTS))
+        numbers = [together]
+        if together is None:  # no padding, or no pairs
+            numbers = [_numbers(partial(_answer, whole, runner, tokenizer, [text])) for text in TEXTS]
+        return {"tokens": _tokens(tokenizer), "numbers": numbers, "within": BOUNDS.get(dtype, BOUND)}
 
 
 @contextmanager
-def in_eval(module: nn.Module) -> Iterator[None]:
-    """The modules in eval mode, and afterwards as they were."""
-    with Loan() as loan:
-        for child in modules_by_name(module).values():
+def _borrowed(whole: nn.Module, tokenizer: Any) -> Iterator[Loan]:
+    """The modules in eval mode; afterwards they, the tokenizer and the random numbers are as they were."""
+    with torch.random.fork_rng(devices=[]), resting_state(tokenizer), torch.no_grad(), Loan() as loan:
+        for child in modules_by_name(whole).values():
             if child.training:
                 loan.set(child, "training", False)
-        yield
+        yield loan
 
 
-def _answer(whole: Any, runner: nn.Module, tokenizer: Any, text: tuple[str, ...], most: int = MOST) -> Any:
-    if hasattr(whole, "predict"):
-        return whole.predict([text if len(text) > 1 else (text[0], text[0])], show_progress_bar=False)
-    if hasattr(whole, "encode"):
-        return whole.encode([" ".join(text)], show_progress_bar=False)
-    inputs = tokenizer(*text, truncation=True, max_length=most, return_tensors="pt")
+def _answer(whole: Any, runner: nn.Module, tokenizer: Any, texts: Sequence[tuple[str, ...]], most: int = MOST) -> Any:
+    """Of texts together, a sentence encoder's by its own call."""
+    if whole is not runner and hasattr(whole, "predict"):
+        return whole.predict([(text[0], text[-1]) for text in texts], show_progress_bar=False)
+    if whole is not runner and hasattr(whole, "encode"):
+        return whole.encode([" ".join(text) for text in texts], show_progress_bar=False)
+    encodings = [tokenizer(*text, truncation=True, max_length=most) for text in texts]
     device = next((p.device for p in runner.parameters()), None)
-    return runner(**{name: x.to(device) for name, x in inputs.items()})
+    pads = {"input_ids": tokenizer.pad_token_id if len(texts) > 1 else 0}
+    inputs = {
+        name: pad_sequence([torch.tensor(e[name], device=device) for e in encodings], True, pads.get(name, 0))
+        for name in encodings[0]
+    }
+    return runner(**inputs)
 
 
-def _numbers(answer: Callable[[], Any]) -> str | None:
-    """Some numbers of an answer, at fixed places."""
+def _numbers(answer: Callable[[], Any], most: int = NUMBERS) -> str | None:
+    """Some numbers of an answer, at fixed places; None where there is none."""
     try:
-        flat = [tensor.detach().double().cpu().flatten() for tensor in floats(answer())]
+        flat = [tensor.detach().double().cpu().flatten() for tensor in _tensors(answer()) if tensor.is_floating_point()]
     except Exception as error:
         if is_of_handler(error):
             raise
         return None
     values = torch.cat(flat).numpy() if flat else np.zeros(0)
-    places = np.linspace(0, len(values) - 1, min(NUMBERS, len(values))).astype(int)
+    places = np.linspace(0, len(values) - 1, min(most, len(values))).astype(int)
     return base64.b64encode(values[places].astype(np.float32).tobytes()).decode()
 
 
-def floats(value: Any) -> list[Tensor]:
-    """The tensors with real numbers in an output, whatever holds them."""
-    if isinstance(value, np.ndarray | np.generic) and np.issubdtype(value.dtype, np.floating):
+def _tensors(value: Any) -> list[Tensor]:
+    """The tensors in an output, whatever holds them."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiub":
         return [torch.from_numpy(np.atleast_1d(value))]
     if isinstance(value, Tensor):
-        value = value.to_dense() if value.layout != torch.strided else value
-        return [value] if value.is_floating_point() else []
+        return [value.to_dense() if value.layout != torch.strided else value]
     if isinstance(value, dict):
         value = [*value.values()]
-    return [tensor for each in value for tensor in floats(each)] if isinstance(value, list | tuple) else []
+    return [tensor for each in value for tensor in _tensors(each)] if isinstance(value, list | tuple) else []
 
 
 def _tokens(tokenizer: Any) -> str:
@@ -114,35 +127,30 @@ def watch_hooks(whole: nn.Module, runner: nn.Module, tokenizer: Any) -> None:
     modules = modules_by_name(whole)
     if not unclear(modules):
         return
-    changes: dict[tuple[int, int], tuple[Any, Any, bool]] = {}
+    changes: dict[tuple[int, int], list[bool]] = {}  # of each call
 
     def watched(hook: Any, owner: Any) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
-            before = [tensor.clone() for tensor in floats(given[1:])]
+            before = [tensor.clone() for tensor in _tensors(given[1:])]
             result = hook(*given)
-            now = floats(given[1:])
-            replaced = (
-                result is not None
-                and not _are_equal(floats(result), floats(given[-1]))
-                and not _are_equal(floats(result), floats(given[1:]))
-            )
-            if replaced or not _are_equal(before, now):
-                changes[id(hook), id(owner)] = hook, owner, True
+            alike = any(_are_equal(_tensors(result), _tensors(of)) for of in (given[-1], given[1:]))
+            changed = not _are_equal(before, _tensors(given[1:])) or (result is not None and not alike)
+            changes.setdefault((id(hook), id(owner)), []).append(changed)
             return result
 
         call.__module__ = __name__
         return call
 
-    with torch.random.fork_rng(devices=[]), in_eval(whole), torch.no_grad(), Loan() as loan:
-        for _, hook, owner, (table, key) in [*hooks_on(modules)]:
-            changes[id(hook), id(owner)] = hook, owner, False
+    hooks = [*hooks_on(modules)]
+    with _borrowed(whole, tokenizer) as loan:
+        for _, hook, owner, (table, key) in hooks:
             table[key] = watched(hook, owner)
             loan.callback(table.__setitem__, key, hook)
         for text in TEXTS:
             _watched(whole, runner, tokenizer, text, MOST)
         _watched(whole, runner, tokenizer, (LENGTHY,), min(WATCHED, tokenizer.model_max_length, _positions(runner)))
-    for hook, owner, changed in changes.values():
-        tell(hook, owner, changed)
+    for _, hook, owner, _ in hooks:
+        tell(hook, owner, any(changes.get((id(hook), id(owner)), [True])))  # True for one that is never called
 
 
 def _positions(runner: nn.Module) -> int:
@@ -152,7 +160,7 @@ def _positions(runner: nn.Module) -> int:
 
 
 def _watched(whole: nn.Module, runner: nn.Module, tokenizer: Any, text: tuple[str, ...], most: int) -> None:
-    _numbers(partial(_answer, whole, runner, tokenizer, text, most))
+    _numbers(partial(_answer, whole, runner, tokenizer, [text], most))
 
 
 def _are_equal(a: list[Tensor], b: list[Tensor]) -> bool:

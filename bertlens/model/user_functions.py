@@ -13,7 +13,6 @@ from typing import Any
 
 from torch import nn
 from torch.nn.modules import module as of_torch
-from transformers import AttentionInterface
 
 from . import transformers_private as private
 from .function_effects import effect
@@ -22,6 +21,10 @@ from .loan import is_ours
 
 TABLES = ("_forward_pre_hooks", "_forward_hooks")
 OF_ALL = {"_forward_pre_hooks": "_global_forward_pre_hooks", "_forward_hooks": "_global_forward_hooks"}
+ATTENTION = {
+    "attention function": private.ALL_ATTENTION_FUNCTIONS,
+    "mask function": private.ALL_MASK_ATTENTION_FUNCTIONS,
+}
 ACCELERATE = "accelerate"
 _observers: dict[tuple[int, int], tuple[Any, bool]] = {}  # of hook and module, what a run has told; the hook lives on
 
@@ -52,9 +55,9 @@ def functions_on(modules: dict[str, nn.Module]) -> Iterator[tuple[str, Any]]:
         if is_users(kind) or is_users(kind.forward):
             yield f"class {kind.__qualname__}", kind if is_users(kind) else kind.forward
     for implementation in sorted({*map(private.attention_of, configs.values())} - {None}):  # type: ignore[type-var]
-        function = AttentionInterface().get(implementation)
-        if function is not None and is_users(function):
-            yield f"attention function {implementation}", function
+        for what, table in ATTENTION.items():
+            if is_users(function := table.get(implementation)):
+                yield f"{what} {implementation}", function
         if implementation == "eager":
             for place in {kind.__module__ for kind in kinds}:
                 if is_users(eager := getattr(sys.modules.get(place), "eager_attention_forward", None)):
@@ -88,8 +91,10 @@ def tell(hook: Any, owner: Any, changes: bool) -> None:
 
 
 def _changes(hook: Any, owner: Any) -> bool | None:
-    known = _observers.get((id(hook), id(owner)))
-    return known[1] if known is not None else effect(hook)
+    changes = effect(hook)
+    if changes is None and (known := _observers.get((id(hook), id(owner)))) is not None:
+        return known[1]
+    return changes
 
 
 def called(function: Any) -> str:

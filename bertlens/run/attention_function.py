@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, PretrainedConfig
 
+from ..base.interrupts import is_of_handler
 from ..base.quotes import quotation
 from ..errors import ModelError
 from ..model.transformers_private import (
@@ -126,8 +127,7 @@ class FunctionCall(AttentionCall):
         shape = batch, heads, tokens, self.value.shape[2]
         if isinstance(returned, Tensor) and returned.shape == shape and self._is_sum(returned):
             return returned
-        weights = self._of_unit_matrix()
-        return weights if self._is_sum(weights) else None
+        return self._unit_weights if self._is_sum(self._unit_weights) else None
 
     def alpha(self, b: int, head: int) -> Tensor:
         """(S, S), in float32 at least. Raises ModelError where there are no weights."""
@@ -143,17 +143,31 @@ class FunctionCall(AttentionCall):
     def check_hidden(self, allowed: Tensor) -> None:
         """Raises ModelError where keys that are not allowed, (B, H|1, S, S), have weights all the same."""
         with torch.no_grad():
-            weights = self._of_unit_matrix()
+            weights = self._unit_weights
         if not bool((weights.masked_fill(allowed, 0) == 0).all()):
             raise ModelError(no_mask(self.function))
 
-    def _of_unit_matrix(self) -> Tensor:
-        """(B, H, S, S), as many columns at a time as values have entries: a function may count on their shape."""
+    @functools.cached_property
+    def _unit_weights(self) -> Tensor:
+        """(B, H, S, S) the context of the unit matrix: at once, or, as a function may count on the values' shape, as
+        many columns at a time as they have entries."""
         tokens, width = self.value.shape[2:]
+        if tokens > width:
+            try:
+                weights = self._of_unit_matrix(tokens)
+                if self._is_sum(weights):
+                    return weights
+            except Exception as error:
+                if is_of_handler(error):
+                    raise
+        return self._of_unit_matrix(width)
+
+    def _of_unit_matrix(self, width: int) -> Tensor:
+        tokens = self.value.shape[2]
         blocks = []
         for start in range(0, tokens, width):
             columns = torch.arange(min(width, tokens - start), device=self.value.device)
-            unit = torch.zeros_like(self.value)
+            unit = self.value.new_zeros(*self.value.shape[:3], width)
             unit[:, :, start + columns, columns] = 1
             blocks.append(self.of_values(unit)[..., : len(columns)])
         return torch.cat(blocks, -1).transpose(1, 2)

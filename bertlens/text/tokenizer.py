@@ -179,3 +179,10 @@ def resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
                 backend.enable_truncation(**truncation)
             else:
                 backend.no_truncation()
+
+
+def pieces_of(tokenizer: Any, text: str) -> list[str]:
+    """The tokens of a text, without special ones; what the tokenizer stores stays."""
+    with resting_state(tokenizer):
+        pieces: list[str] = tokenizer.tokenize(text)
+    return pieces

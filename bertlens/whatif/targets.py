@@ -15,6 +15,7 @@ from ..measures.answer_words import word_name, word_names, word_number
 from ..measures.metrics import token_id
 from ..measures.predictions import classes, kind_of, labels_of, masked, words_of
 from ..text.display import spelling_of, unknown_id
+from ..text.tokenizer import pieces_of
 from ..trace.trace import Trace
 
 NEAR = 4  # names that are offered for one that is none
@@ -111,7 +112,7 @@ def _word(trace: Trace, text: str, position: int) -> str:
     if number is not None:
         return word_name(trace, number, position)
     tokenizer: Any = trace.borrowed.tokenizer
-    pieces = tokenizer.tokenize(f" {text}") if text else []  # as it stands behind a space, lowered where texts are
+    pieces = pieces_of(tokenizer, f" {text}") if text else []  # as it stands behind a space, lowered where texts are
     if len(pieces) == 1 and (single := tokenizer.convert_tokens_to_ids(pieces[0])) != unknown_id(tokenizer):
         return word_name(trace, single, position)
     words = [name for name in word_names(trace, position) if name[:1].lower() == text[:1].lower()]

@@ -19,6 +19,7 @@ from ...survey.intervals import count_interval, share_interval
 from ...text.display import names_of, spelling_of, unknown_id
 from ...text.encoding import Encoding
 from ...text.tables import Columns
+from ...text.tokenizer import resting_state
 from ..example_batch import Batch
 from ..labels import LabelColumn
 from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
@@ -66,7 +67,8 @@ class Words(Kind):
 
     def _token(self, place: str, word: str) -> int:
         unknown = unknown_id(self._tokenizer)
-        ids = self._tokenizer(f" {word.strip()}", add_special_tokens=False)["input_ids"]
+        with resting_state(self._tokenizer):
+            ids = self._tokenizer(f" {word.strip()}", add_special_tokens=False)["input_ids"]
         if len(ids) == 1 and ids[0] != unknown:
             return int(ids[0])
         token = names_of(self._tokenizer).number(word.strip(), True)  # as it is shown or written, such as ##s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import functools
 import logging
@@ -107,7 +108,12 @@ def last(module: Any, args: Any, output: Any) -> None:
     torch.relu_(output[0] if isinstance(output, tuple) else output)
 
 
+def rectified(module: Any, args: Any, output: Any) -> None:
+    torch.nn.functional.relu(output[0] if isinstance(output, tuple) else output, inplace=True)
+
+
 CHANGES: dict[str, Callable[[], Any]] = {
+    "a library's in place": lambda: rectified,
     "in place": lambda: in_place,
     "closure": lambda: closed(2.0),
     "from a length on": lambda: late,
@@ -173,6 +179,41 @@ def test_a_run_tells_what_the_source_does_not(monkeypatch: pytest.MonkeyPatch) -
     lens.model.encoder.layer[0].register_forward_hook(in_place)
     with pytest.raises(ModelError, match="hook in_place"):
         trace.rerun()
+
+
+def averaged(module: Any, args: Any, output: Any) -> None:
+    np.mean((output[0] if isinstance(output, tuple) else output).numpy())
+
+
+def at_places(module: Any, args: Any, output: Any) -> Any:
+    states = output[0] if isinstance(output, tuple) else output
+    if states.shape[1] < 1000:
+        return None
+    return states * 2
+
+
+def test_what_the_source_tells_no_run_untells() -> None:
+    """A hook that acts on long texts alone, beside one of which a run has to tell."""
+    lens = lens_of()
+    trace = lens.trace(TEXT)
+    lens.model.encoder.layer[0].register_forward_hook(averaged)
+    lens.model.encoder.layer[1].register_forward_hook(at_places)
+    with pytest.raises(ModelError, match="hook at_places"):
+        trace.rerun()
+
+
+def test_a_trial_leaves_tokenizer_switches_and_random_numbers_as_they_were() -> None:
+    lens = lens_of()
+    backend = lens.tokenizer.backend_tokenizer
+    backend.enable_truncation(7)
+    backend.enable_padding(length=9)
+    lens.model.train()
+    state, before = torch.get_rng_state(), (backend.truncation, backend.padding)
+    lens.borrowed.identity()
+    assert (backend.truncation, backend.padding) == before
+    assert lens.model.training
+    assert lens.model.encoder.layer[1].training
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 def patched(lens: bl.Lens, factor: float) -> None:
@@ -241,8 +282,15 @@ def test_answers_to_trial_texts_decide_within_the_noise_of_their_type() -> None:
     assert is_same(identity, near)
     assert is_same(identity, release)
     assert difference(identity, far).startswith("it answers a trial text otherwise, by ")
+    numbers = np.frombuffer(base64.b64decode(identity[TRIAL]["numbers"][0]), np.float32)
+    for share in (0.5, 2):
+        moved = numbers.copy()
+        moved[7] += share * identity[TRIAL]["within"] * np.abs(numbers).max()
+        other = copy.deepcopy(identity)
+        other[TRIAL]["numbers"] = [base64.b64encode(moved.tobytes()).decode()]
+        assert is_same(identity, other) == (share < 1)
     refusing = copy.deepcopy(identity)
-    refusing[TRIAL]["numbers"][1] = None
+    refusing[TRIAL]["numbers"][0] = None
     assert difference(identity, refusing) == "one of them refuses a trial text"
 
 

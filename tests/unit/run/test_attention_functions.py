@@ -21,7 +21,7 @@ from unit.attention_functions import KINDS, Function, Weights, plus_one, put, pu
 
 TEXT = "the cat sat on the mat, it was very warm"
 PAIR = ("the cat sat", "it was on the mat")
-LONG = "the cat sat on the mat and " * 5  # several blocks of the unit matrix
+LONG = "the cat sat on the mat and " * 5  # wider than a head
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +77,30 @@ def test_texts_of_a_padded_batch(kind: Weights, mask: Any) -> None:
     texts = [TEXT, "the", "it was warm"]
     for text, trace in zip(texts, lens.trace_batch(texts), strict=True):
         assert_same(trace, *truth(lens.model, function, text))
+
+
+def test_the_unit_matrix_goes_through_at_once_or_as_wide_as_a_function_takes_it() -> None:
+    calls: list[int] = []
+
+    class Narrow(Function):
+        widest = 10**6
+
+        def __call__(self, module: Any, query: Any, key: Any, value: Any, *arguments: Any, **options: Any) -> Any:
+            calls.append(value.shape[-1])
+            if value.shape[-1] > self.widest:
+                raise ValueError("a shape of mine")
+            return super().__call__(module, query, key, value, *arguments, **options)
+
+    function = Narrow(plus_one)
+    lens = Lens(put(function), tiny.wordpiece())
+    n_tokens = lens.trace(LONG).n_tokens
+    width = lens.model.config.hidden_size // lens.model.config.num_attention_heads
+    assert n_tokens in calls and n_tokens > width
+    function.widest = width
+    calls.clear()
+    trace = Lens(lens.model, tiny.wordpiece()).trace(LONG)
+    assert_same(trace, *truth(lens.model, function, LONG))
+    assert calls.count(width) >= n_tokens // width
 
 
 def test_one_token_and_no_template() -> None:

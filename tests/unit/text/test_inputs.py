@@ -13,6 +13,7 @@ import transformers as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bertlens as bl
 from bertlens import Trace
 from bertlens.errors import InputError
 from bertlens.text.display import Spelling
@@ -518,3 +519,22 @@ def test_tokens_of_any_kind(tokens: list[str], shown: bool) -> None:
         json.dumps(view.overview["header"], allow_nan=False)
         view.to_html().encode()
         view._repr_mimebundle_()
+
+
+def test_nothing_that_is_asked_leaves_another_padding_or_truncation_stored() -> None:
+    """A view of a masked word at the start, a target by its word, labels of a task, what a file holds of the model."""
+    tokenizer = tiny.wordpiece()
+    backend = tokenizer.backend_tokenizer
+    backend.enable_padding(length=40, pad_id=0, pad_token="[PAD]")
+    backend.enable_truncation(50)
+    stored = backend.padding, backend.truncation
+    lens = bl.Lens(tiny.shaken(tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT))), tokenizer)
+    trace = lens.trace("[MASK] sat on the mat")
+    for ask in (
+        trace.explore,
+        lambda: bl.whatif.sweep(trace, bl.whatif.probability("cat")),
+        lambda: bl.task(lens, [("the [MASK] sat", "cat"), ("the [MASK] was", "mat")], progress=False).losses,
+        lens.borrowed.identity,
+    ):
+        ask()
+        assert (backend.padding, backend.truncation) == stored
