@@ -16,7 +16,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bertlens"
 LAYERS = (
     ("errors",),
     ("base",),
-    ("model", "text"),
+    ("text",),
+    ("model",),
     ("run",),
     ("trace",),
     ("measures",),
