@@ -31,6 +31,7 @@ GROUPS = [
         "search",
         "contrast",
         "whatif",
+        "heads",
         "compare",
         "memory",
         "corpus",

@@ -27,6 +27,7 @@ LIMITS: dict[str, Limit] = {
     "at_once": Limit(128, "all layers' pictures in the first one: of longer ones on request", "a view is to be there"),
     "even": Limit(128, "what an even row gives: of longer ones next to nothing", "it is what shares are beside"),
     "compared": Limit(128, "the heads of two runs before the first picture", "it waits for them"),
+    "all_heads": Limit(128, "all heads off, one at a time: of longer ones on request", "at base size 60 runs"),
     "opening": Limit(128, "the head to open on, of all layers: of longer ones of the first", "the first picture waits"),
     "effects": Limit(192, "what a head, a cell, a token do to the answer: of longer ones on request", "one batch of 4"),
     "faithful": Limit(192, "whether an order of tokens is one of what the model uses", "it takes some 210 runs"),
@@ -52,6 +53,9 @@ LIMITS: dict[str, Limit] = {
 # 7 to 10 s on one core; BERT-base to 24 tokens, MiniLM as far as "carried" goes.
 ALONE_WORK = 2e11
 
+# Of all heads off one at a time in a view: BERT-base to 128 tokens, 10 to 20 s on one core.
+HEADS_WORK = 1e12
+
 # Of a step of runs, between which a page's other questions are answered: .3 to .5 s on one core.
 STEP_WORK = 2e10
 
@@ -64,7 +68,7 @@ PAGE_TEXT_CHARACTERS = 100_000  # that the page sends
 PATCH_TEXT_CHARACTERS = 10_000  # to patch from
 
 # What the page reads itself
-PAGE = ("carried", "by_cell", "typed", "even", "saved", "held", "effects", "attributed", "faithful")
+PAGE = ("carried", "by_cell", "typed", "even", "saved", "held", "effects", "all_heads", "attributed", "faithful")
 
 
 def within(name: str, *tokens: int) -> bool:

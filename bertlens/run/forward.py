@@ -29,6 +29,7 @@ from ..model.loan import Loan
 from ..model.modules import modules_by_name
 from ..text.given_maps import not_weights
 from . import attention_function, attention_modules
+from .answer_row import at_every_token
 from .attention_function import FunctionCall, NoWeights, name_of
 from .changes import Change
 from .interventions import Run, attend, changed
@@ -288,7 +289,8 @@ def output_of(model: Model, inputs: dict[str, Tensor], run: Run) -> Any:
     """The model's output for a batch with changes, nothing recorded. Raises ModelError like `run`."""
     with model.locked(), borrowed(model, IMPLEMENTATION) as loan, torch.no_grad(), changed(model, run):
         loan.set(_active, "recorder", None)
-        return _called(model, inputs, IMPLEMENTATION)
+        output = _called(model, inputs, IMPLEMENTATION)
+        return output if run.row is None else at_every_token(output, inputs["input_ids"].shape[1])
 
 
 def own_output(model: Model, inputs: dict[str, Tensor]) -> Any:

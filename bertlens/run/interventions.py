@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from ..errors import ModelError, check_index
 from ..model.borrowed import Model
 from ..model.loan import Loan
+from .answer_row import hook_row
 from .attention_call import AttentionCall, attention_call, attention_context
 from .attention_function import Function, FunctionCall, check_without_scores, mask_for
 from .changed_keys import (
@@ -47,7 +48,7 @@ class Run:
 
     rows: per text of the batch, what is changed, in the order in which it is done; shorter than the batch: nothing.
     start: layers before it are not computed, they give `states`: (1, S, D) or (B, S, D) per layer, in `wrappers`.
-    keep: layers whose MLP outputs are wanted.
+    keep: layers whose MLP outputs are wanted. row: the only token whose output is read, see answer_row.py.
     """
 
     rows: Sequence[Sequence[Change]] = ()
@@ -56,6 +57,7 @@ class Run:
     wrappers: Sequence[Callable[[Tensor], Any]] = ()
     watch: bool = False  # keep the layers' outputs, for `states` and `wrappers` of a later run
     keep: frozenset[int] = frozenset()
+    row: int | None = None
     # what the pass leaves
     layer: int = -1  # of the stream, the one that runs
     calls: int = -1  # of the attention function, so far
@@ -65,7 +67,7 @@ class Run:
     @property
     def needs_hooks(self) -> bool:
         changed = any(not change.needs_attention for row in self.rows for change in row)
-        return changed or bool(self.start or self.watch or self.keep)
+        return changed or self.row is not None or bool(self.start or self.watch or self.keep)
 
     @functools.cached_property
     def _layer_states(self) -> tuple[list[Tensor], list[Callable[[Tensor], Any]]]:
@@ -77,11 +79,11 @@ class Run:
             return [], []
         return [output[0] if isinstance(output, tuple) else output for output in self.outputs], wrappers
 
-    def branch(self, rows: Sequence[Sequence[Change]], layer: int) -> Run:
+    def branch(self, rows: Sequence[Sequence[Change]], layer: int, row: int | None = None) -> Run:
         """The same pass with changes of which none is before a layer: where the layers of this one were watched, those
-        before it are not computed again."""
+        before it are not computed again. row: as of `Run`."""
         states, wrappers = self._layer_states
-        return Run(rows, layer if states else 0, states, wrappers)
+        return Run(rows, layer if states else 0, states, wrappers, row=row)
 
     def in_attention(self) -> list[list[Change]]:
         """Per row, what is done in the attention call that runs."""
@@ -419,6 +421,8 @@ def _hook(model: Model, run: Run, loan: Loan) -> None:
         loan.hook(outer.register_forward_hook(replace, prepend=True))
         if run.start:
             loan.set(layer, "forward", _skipping(layer.forward, run, mine))
+    if run.row is not None:
+        hook_row(model.base, adapter, run.row, lambda layers: mine() and run.layer == layers - 1, loan)
 
 
 def _skipping(forward: Callable[..., Any], run: Run, mine: Callable[[], bool]) -> Callable[..., Any]:

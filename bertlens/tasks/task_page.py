@@ -11,7 +11,6 @@ from typing import Any
 from ..base.dataframes import pd
 from ..base.progress import page_bar
 from ..base.quotes import isolate
-from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..errors import BertLensError, ExportError
 from ..export import html, pages
@@ -47,16 +46,14 @@ def corpus_of(task: Answered) -> str:
 
 def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live: int, tables: Fields) -> str | None:
     """The page with the view of the examples above the tables; None where the model shows no attention."""
-    layer, head, needed = _first(heads)
+    place, opened = _first(heads)
     try:
-        view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, layer=layer, head=head)
+        view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, **place)
     except BertLensError:
         return None
-    remark = ", the head with the largest effect" if needed else ""
-    opened = "" if heads is None else f", opened at L{layer}·H{head}{remark}"
     fields = tables | {"live": {"texts": min(live, len(task)), "opened": opened}}
     above, below = (pages.render(template, **fields) for template in ("taskhead.jinja", "task.jinja"))
-    for layers in (None, [layer]):
+    for layers in (None, [view.layer]):
         with checked_once(), page_bar(task.progress) as bar:
             page = view.page(layers, bar)
             page = replace(page, above=above, below=below, others=_others(page, live, bar))
@@ -95,12 +92,19 @@ def _asked(task: Answered) -> str:
     return f"{len(names)} {'tags' if task.kind.name == 'tags' else 'classes'}" if names else task.kind.asks
 
 
-def _first(heads: Heads | None) -> tuple[int, int, bool]:
-    """The head that comes first by its effect, and whether something is lost without it."""
+def _first(heads: Heads | None) -> tuple[dict[str, int], str]:
+    """The head to open at, and what is said of it: the largest effect, of either sign, that is no chance. Where none
+    is, the view opens as that of any text."""
     if heads is None:
-        return 0, 0, False
-    best = heads.table[(heads.table["head"] >= 0)].iloc[0]
-    return int(best["layer"]), int(best["head"]), not is_nothing(max(0, best["effect"]))
+        return {}, ""
+    run = heads.table[(heads.table["head"] >= 0) & heads.table["effect"].notna()]
+    findings = run[run["finding"]]
+    if findings.empty:
+        return {}, f"; of the {len(run)} that were run none has an effect that can be told from chance"
+    best = findings.loc[findings["effect"].abs().idxmax()]
+    place = {"layer": int(best["layer"]), "head": int(best["head"])}
+    does = "the task loses" if best["effect"] > 0 else "the task wins"
+    return place, f", opened at {best['part']}: without it {does} most, of the {len(run)} that were run"
 
 
 def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> Fields:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from ..errors import InputError, SelectionError, check_index, check_indices, check_name
+from ..errors import BertLensError, InputError, SelectionError, check_index, check_indices, check_name
 from ..measures.gradients import gradients
 from ..measures.metrics import Metric, Read, bound, is_flat, row_of
 from ..measures.rows import visible
@@ -27,6 +27,8 @@ from ..trace.trace import Trace
 from .reruns import check
 
 KINDS = ("heads", "layers", "tokens", "cells")
+FINE = 1e-5  # types that round to more cannot tell a rounding from a difference
+ROUNDINGS = 100
 TOKENS_AT_ONCE = 768  # of a batch: so many rows times the text's length, at most
 Index = tuple[int, ...]
 T = TypeVar("T")
@@ -105,41 +107,59 @@ def steps(
     head: int | None = None,
     layers: Iterable[int] | None = None,
     heads: Iterable[Index] | None = None,
+    bases: Bases | None = None,
+    row: int | None = None,
 ) -> Iterator[list[tuple[Index, float]]]:
     """`sweep`, batch by batch as it comes in: (index in its result, change of the metric).
 
     changes, layer, head: as there. layers: of heads and layers, only these; heads: of heads, only these (layer, head).
-    Raises like `sweep`.
+    bases, row: as of `outputs`. Raises like `sweep`.
     """
     _shape(trace, changes, layer, head)
     planned_changes = planned(trace, changes, layer, head, layers, heads)
     check(trace, [change for _, change in planned_changes] or [Hide(0)])
     reader = bound(metric, trace)
-    for output_before, batch in outputs(trace, planned_changes):
+    for output_before, batch in outputs(trace, planned_changes, bases, reader, row):
         baseline = float(reader(output_before))
         if batch:
             yield [(index, float(reader(output)) - baseline) for index, output in batch]
 
 
+Bases = dict[tuple[Change, ...], "BaseRun"]
 Batch = tuple[Any, list[tuple[Index, Any]]]
 
 
-def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
+def outputs(
+    trace: Trace,
+    changes: Sequence[tuple[Index, Change]],
+    bases: Bases | None = None,
+    reader: Read | None = None,
+    row: int | None = None,
+) -> Iterator[Batch]:
     """(the output that they are compared with, [(index, the output with one change more)]), batch by batch.
 
     First the run as it is, with no changes; then each change alone on top of it, or of the run without what covers the
     change (`changes.base`). Changes of one layer that stand together share batches, which begin at that layer. They
-    were checked (`reruns.check`).
+    were checked (`reruns.check`). bases: where the runs without them are kept for the next call. reader: of the outputs
+    this number alone is read, and maybe of the token `row` alone: where that is so in the run without changes, the last
+    layer is computed of that token.
     """
     groups: dict[tuple[Change, ...], list[tuple[Index, Change]]] = {trace.changes: []}
     for index, change in changes:
         groups.setdefault(base(trace.changes, change), []).append((index, change))
     for earlier, group in groups.items():
-        yield from _on_top(trace, earlier, group)
+        if bases is None or earlier not in bases:
+            baseline = BaseRun.of(trace, earlier)
+            if group and reader is not None and row is not None:
+                baseline = baseline.narrowed(trace, reader, row)
+            if group and bases is not None:
+                bases[earlier] = baseline
+        else:
+            baseline = bases[earlier]
+        yield from _on_top(trace, baseline, group)
 
 
-def _on_top(trace: Trace, earlier: tuple[Change, ...], changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
-    baseline = BaseRun.of(trace, earlier)
+def _on_top(trace: Trace, baseline: BaseRun, changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
     yield baseline.output, []
     for _, group in groupby(changes, key=lambda planned: planned[1].first_layer):
         layer_changes = list(group)
@@ -164,11 +184,15 @@ def batches(trace: Trace, runs: Sequence[T], most: float = math.inf) -> list[Seq
 
 @dataclass(frozen=True, eq=False)
 class BaseRun:
-    """A run that others are compared with, with the states of its layers: what a later change cannot differ in."""
+    """A run that others are compared with, with the states of its layers: what a later change cannot differ in.
+
+    row: the token that alone is computed in the last layer of those, None for all.
+    """
 
     changes: tuple[Change, ...]
     output: Any
     run: Run
+    row: int | None = None
 
     @classmethod
     def of(cls, trace: Trace, changes: tuple[Change, ...]) -> BaseRun:
@@ -177,11 +201,35 @@ class BaseRun:
         run = Run([changes], watch=model.adapter is not None)
         return cls(changes, output_of(model, trace.inputs(), run), run)
 
+    def narrowed(self, trace: Trace, reader: Read, row: int) -> BaseRun:
+        """The same, with the last layer of one token, where the output that is read is then the same: it is tried."""
+        run = self.run.branch([self.changes], trace.n_layers - 1, row)
+        try:
+            output = output_of(trace.borrowed, trace.inputs(), run)
+            pairs = [(reader(self.output), reader(output)), *_read_at(self.output, output, row)]
+        except (BertLensError, RuntimeError, LookupError):
+            return self
+        eps = torch.finfo(self.output.hidden_states[-1].dtype).eps
+        return replace(self, row=row) if eps < FINE and all(_is_alike(*pair, eps) for pair in pairs) else self
+
     def outputs(self, trace: Trace, changes: Sequence[Change]) -> list[Any]:
         """The outputs with each of the changes on top, which begin at the same layer: rows of one batch."""
         rows = [(*self.changes, change) for change in changes]
-        output = output_of(trace.borrowed, trace.inputs(len(rows)), self.run.branch(rows, changes[0].first_layer))
+        run = self.run.branch(rows, changes[0].first_layer, self.row)
+        output = output_of(trace.borrowed, trace.inputs(len(rows)), run)
         return [row_of(output, row) for row in range(len(rows))]
+
+
+def _read_at(output: Any, other: Any, row: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Of two outputs what there is at a token, and of the whole text."""
+    for name, entry in output.items():
+        if isinstance(entry, Tensor):
+            yield (entry[:, row], other[name][:, row]) if entry.ndim == 3 else (entry, other[name])
+
+
+def _is_alike(a: Tensor, b: Tensor, eps: float) -> bool:
+    """Whether numbers are the same within rounding."""
+    return a.shape == b.shape and bool((a - b).abs().max() <= ROUNDINGS * eps * max(1.0, float(a.abs().max())))
 
 
 def planned(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -33,24 +33,31 @@ from ..text.pair_positions import pair_positions
 from ..trace.trace import Trace
 from .before_after import alike, answer_kind, spans
 from .reruns import check
-from .sweeps import Index, outputs, planned, slopes, steps
+from .sweeps import Bases, Index, outputs, planned, slopes, steps
 from .targets import Target, target_of
 
 Differences = list[tuple[Index, float]]
 Pair = tuple[Tensor, Tensor]  # vectors before and after
 
 
+class Exact(Protocol):
+    """What some heads do to a number; `bases`: kept from call to call by who calls, see `sweeps.outputs`."""
+
+    def __call__(self, heads: Iterable[Index], bases: dict[Any, Any] | None = None) -> Iterator[Differences]: ...
+
+
 @dataclass(frozen=True)
 class SweptNumber:
     """A number of the answer that heads are swept for. slopes: (L, H, S) as of `sweeps.slopes`, by the tokens of the
     trace; of two texts (L, H, S + 1), at last what is of tokens that they have only when each is read alone; None where
-    there is no slope. exact: of some heads, (layer, head), as `sweeps.steps` gives them; metric: what is read of each
+    there is no slope. exact: of some heads, (layer, head), as `sweeps.steps` gives them, with what it keeps between the
+    calls; metric: what is read of each
     run's output, None where it takes two texts."""
 
     label: str
     unit: str
     slopes: Callable[[], Tensor] | None
-    exact: Callable[[Iterable[Index]], Iterator[Differences]]
+    exact: Exact
     metric: Metric | Read | None = None
 
     @property
@@ -82,13 +89,13 @@ def swept_number(trace: Trace, name: str, target: str | int | None = None, posit
     return choices[name]
 
 
-def by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> SweptNumber:
-    """A number that is read of each run's output."""
+def by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str, row: int | None = None) -> SweptNumber:
+    """A number that is read of each run's output; maybe of one token's alone, see `sweeps.outputs`."""
     return SweptNumber(
         label,
         unit,
         None if is_flat(metric, trace) else lambda: slopes(trace, metric),
-        lambda heads: steps(trace, metric, heads=heads),
+        lambda heads, bases=None: steps(trace, metric, heads=heads, bases=bases, row=row),
         metric,
     )
 
@@ -168,7 +175,7 @@ def _swept_similarity(trace: Trace) -> dict[str, SweptNumber]:
             phrases.TEXTS_ALIKE,
             UNITS[embedder_of(trace).function],
             sloped,
-            lambda heads: _together(trace, list(heads)),
+            lambda heads, bases=None: _together(trace, list(heads), {} if bases is None else bases),
         )
     }
 
@@ -179,11 +186,12 @@ def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
     return lambda output: compared(other, embedding(other, states_of(other, output)), target)
 
 
-def _together(trace: Trace, heads: list[Index]) -> Iterator[Differences]:
+def _together(trace: Trace, heads: list[Index], bases: dict[Any, Any]) -> Iterator[Differences]:
     """The similarity of two texts with the same head off in both, less that without."""
     pool: tuple[dict[Index, Pair], dict[Index, Pair]] = ({}, {})
     nothing: dict[Index, Pair] = {}
-    for batches in zip_longest(*(_embeddings(text, heads) for text in texts_apart(trace)), fillvalue=nothing):
+    texts = [_embeddings(text, heads, bases.setdefault(n, {})) for n, text in enumerate(texts_apart(trace))]
+    for batches in zip_longest(*texts, fillvalue=nothing):
         for text, batch in zip(pool, batches, strict=True):
             text |= batch
         pairs = [(index, pool[0].pop(index), pool[1].pop(index)) for index in [*pool[0]] if index in pool[1]]
@@ -191,11 +199,11 @@ def _together(trace: Trace, heads: list[Index]) -> Iterator[Differences]:
             yield [(index, alike(trace, a[1], b[1]) - alike(trace, a[0], b[0])) for index, a, b in pairs]
 
 
-def _embeddings(text: Trace, heads: list[Index]) -> Iterator[dict[Index, Pair]]:
+def _embeddings(text: Trace, heads: list[Index], bases: Bases) -> Iterator[dict[Index, Pair]]:
     """A text's vector without each change and with it, batch by batch."""
     changes = planned(text, "heads", heads=heads)
     check(text, [change for _, change in changes])
-    for baseline, batch in outputs(text, changes):
+    for baseline, batch in outputs(text, changes, bases):
         rows = (baseline, *(output for _, output in batch))
         plain, *changed = (embedding(text, states_of(text, row)).detach() for row in rows)
         yield {index: (plain, vector) for (index, _), vector in zip(batch, changed, strict=True)}

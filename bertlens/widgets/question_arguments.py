@@ -162,6 +162,9 @@ ARGUMENTS: dict[str, Argument] = {
     "target": Argument(_text),
     "target_at": Argument(lambda trace, value: _index(value, "token", trace.n_tokens), "number"),
     "long": Argument(_flag("long"), "boolean"),
+    "most": Argument(
+        lambda trace, value: _index(value, "count of heads", trace.n_layers * trace.n_heads + 1), "number"
+    ),
     "row": Argument(_as_sent, "number"),
     "col": Argument(_as_sent, "number"),
     "aligned": Argument(_flag("aligned"), "boolean"),

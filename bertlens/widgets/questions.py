@@ -177,7 +177,7 @@ for _question in (
     _of_reader(
         "heads_that_matter",
         first_answer.heads_that_matter,
-        (*TARGET, "long?"),
+        (*TARGET, "long?", "most?"),
         carried=first_answer.carried,
         carried_shown=first_answer.carried_with_target,
         saved=first_answer.saved_heads,

@@ -25,12 +25,14 @@ from ..model.borrowed import checked_once
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from . import rounding
+from .answers import first_answer
 from .answers.term_arrays import term_arrays
 from .overview import overview_of, with_overview, with_pictures
 from .panels.panel import RUNS
 from .questions import QUESTIONS, Question, register_question
 from .records import Message, Reply, Selection, refusal
 from .request import Request
+from .selection import place_in
 from .tabs import PARTS, TABS
 from .view_record import ViewRecord, stream_size, stream_tokens
 
@@ -49,6 +51,9 @@ def page(
     """
     trace = view.trace
     traits = {**traits, "settings": _opened(view, traits)}
+    if place := _largest(view, traits):
+        traits |= {**place, "opened": place}
+        view = with_overview(view, view.map_name, traits["layer"], traits["head"], before=view)
     n_layers = max(maps.n_layers for maps in trace.maps.values())
     page_layers = list(range(n_layers)) if layers is None else sorted({*check_indices(layers, n_layers, "layers")})
     check_size(view, page_layers)
@@ -217,6 +222,17 @@ def _opened(view: ViewRecord, traits: Mapping[str, Any]) -> dict[str, Any]:
         if traits["view"] == "similarity" and "texts" in message and "similar_to" not in traits["settings"]:
             settings["similar_to"] = dict(zip(("a", "b", "task_a", "task_b"), message["texts"], strict=True))
     return settings
+
+
+def _largest(view: ViewRecord, traits: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the page opens instead: on the head that matters most of those that are run for it; empty where it does,
+    or its reader has chosen another."""
+    maps = view.map(view.map_name)
+    is_open = "header" in traits["parts"] and traits["map"] == view.map_name and not maps.changes
+    if not is_open or traits["opened"] != place_in(traits) or not any(True for _ in first_answer.carried(maps, ())):
+        return {}
+    place = first_answer.largest_place(maps, traits["include_layers"], traits["include_heads"])
+    return {} if (place.get("layer"), place.get("head")) == (traits["layer"], traits["head"]) else place
 
 
 def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..base.vocabulary import LAYER_MAPS, TRAITS
+from ..base.vocabulary import LAYER_MAPS, PLACE, TRAITS
 from ..errors import ModelError, SelectionError, check_index, check_name
 from ..trace.trace import Trace
 from .tabs import TABS
@@ -48,6 +48,18 @@ def heads_in(maps: Trace, selected: int, given: Sequence[Any]) -> list[list[int]
         check_index(head, maps.n_heads, "heads: head")
         pairs.append([layer, head])
     return pairs
+
+
+def heads_run(given: Any) -> str:
+    """The setting of that name. Raises SelectionError."""
+    if given in ("all", "estimate") or (type(given) is int and given > 0):
+        return str(given)
+    raise SelectionError(f'heads is "all", "estimate", how many are run, or a list of [layer, head], not {given!r}')
+
+
+def place_in(traits: Mapping[str, Any]) -> dict[str, Any]:
+    """What a view shows, of PLACE."""
+    return {name: traits[name] for name in PLACE}
 
 
 def check_included(name: str, value: int, included: list[int] | None) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from traitlets import Bool, Dict, Int, List, Unicode
 
-from ..base.vocabulary import SETTINGS, Trait
+from ..base.vocabulary import PLACE, SETTINGS, Trait
 from ..errors import SelectionError, check_name, excerpt
 
 
@@ -42,6 +42,16 @@ class HeadsTrait(List):  # type: ignore[type-arg]
         ):
             raise SelectionError("heads is a list of [layer, head], or of heads of the selected layer")
         return item if isinstance(item, int) else list(item)
+
+
+class PlaceTrait(Dict):
+    """Numbers or None of vocabulary.PLACE, or nothing. Raises SelectionError, a TraitError, for anything else."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        place: dict[str, Any] = dict(super().validate(obj, value) or {})
+        if (place and {*place} != {*PLACE}) or any(n is not None and type(n) is not int for n in place.values()):
+            raise SelectionError(f"what a view opens on has {', '.join(PLACE)}, each a number or None")
+        return place
 
 
 class SettingsTrait(Dict):
@@ -97,6 +107,7 @@ KINDS: dict[str, Callable[[Trait], Any]] = {
     "numbers": lambda trait: List(WholeNumber(), allow_none=True, default_value=None),
     "names": lambda trait: List(Unicode()),
     "heads": lambda trait: HeadsTrait(),
+    "place": lambda trait: PlaceTrait(),
     "settings": lambda trait: SettingsTrait(),
     "record": lambda trait: Dict(),
     "lesson": lambda trait: Dict(),

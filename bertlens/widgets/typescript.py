@@ -35,6 +35,7 @@ _TYPES = {
     "numbers": "number[] | null",
     "names": "string[]",
     "heads": "HeadName[]",
+    "place": "Partial<Record<(typeof PLACE)[number], number | null>>",
     "settings": "Partial<Settings>",
     "lesson": "Record<string, unknown>",
     "done": "Record<string, string | number | boolean | null>[]",
@@ -72,6 +73,8 @@ def typescript() -> str:
             "/** What the traits of a selection are where nobody chose. */",
             f"export const DEFAULTS: Partial<Traits> = {_json(_defaults())};",
             "",
+            "/** What the program may choose for a reader who has not. */",
+            f"export const PLACE = {_json(v.PLACE)} as const;",
             "/** How a page is set beside its selection. */",
             f"export const SETTINGS = {_json(v.SETTINGS)};",
             'export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };',
@@ -159,7 +162,7 @@ def _type(trait: v.Trait) -> str:
     return _CHOICES.get(trait.name) or " | ".join(map(_json, trait.choices))
 
 
-_TEXTS = ("text", "text_pair", "truncation", "settings", "lesson_done")  # of the run, or kept apart
+_TEXTS = ("text", "text_pair", "truncation", "opened", "settings", "lesson_done")  # of the run, or kept apart
 
 
 def _defaults() -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import lessons
 from ..base.dataframes import pd
+from ..base.vocabulary import PLACE
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
 from ..measures.words import strongest_word
@@ -36,11 +37,13 @@ class Explorer(LensWidget):
     """All views of a trace, linked. With `stats` (and `distances`, `relations`, `sentence`) of a survey, a tab for the
     corpus too.
 
-    Without `layer` and `head` it opens on the head that matters most to the model's answer, and without `query` and
-    `key` with the row pinned that matters in it, at the word that this row looks at most; of an encoder with one text
-    on the largest weight between two words, no neighbours, that the text's vector rests on more than evenly. Where
-    there is none of these, and of a text of more than 128 tokens in the first layer, on the largest weight from .4 to
-    .9 between two words; of more than 512 tokens on the first head. No tab is open unless `view` names one.
+    Without `layer` and `head` it opens on the head that matters most to the model's answer: at first by an estimate,
+    and once all heads have been run without each, on the largest of these, unless its reader has chosen another.
+    Without `query` and `key` the row is pinned that matters in it, at the word that this row looks at most; of an
+    encoder with one text it opens on the largest weight between two words, no neighbours, that the text's vector rests
+    on more than evenly. Where there is none of these, and of a text of more than 128 tokens in the first layer, on the
+    largest weight from .4 to .9 between two words; of more than 512 tokens on the first head. No tab is open unless
+    `view` names one.
 
     task: of `bl.task(lens, examples)`, with the same lens: a tab of the examples, which a click runs in the view.
 
@@ -256,4 +259,6 @@ def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:
         del place["query"]
     elif opened["key"] != strongest_word(maps, **place):  # else it follows head and text
         place["key"] = opened["key"]
+    if not {"query", "key"} & selection.keys():
+        place["opened"] = dict.fromkeys(PLACE) | place
     return {**place, **selection}

@@ -33,7 +33,17 @@ from .page_messages import answered
 from .panels.panel import Panel
 from .request import Request
 from .saving import corpus_of, page, page_text, still
-from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
+from .selection import (
+    SELECTABLE,
+    check_included,
+    check_selection,
+    choices_of,
+    fitted,
+    heads_in,
+    heads_run,
+    place_in,
+    same_token,
+)
 from .tabs import TABS
 from .traits import KINDS
 from .view_record import ViewRecord
@@ -45,7 +55,9 @@ if not (bundle.STATIC / "widget.js").exists():
 class LensWidget(SpaceSource, anywidget.AnyWidget):
     """A view of one trace. Every selection can be given as an argument, read, set and observed from Python.
 
-    layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...].
+    layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...]; or how
+    many are run for the head that matters most: "all" where a view can afford it, a number of those with the largest
+    estimate, or "estimate" for eight of these (the setting heads_run).
     measure: "weight" α, "norm" ‖αf(x)‖, "difference" of their shares. layer_map: "" for a head, or a map of the whole
     layer ("attn-w", "attn-n", "attnres-n", "attnresln-n", ...).
     query, key: the pinned tokens (pieces) or None. mode: "matrix", "lines" or "text". view: the open tab, or "".
@@ -78,6 +90,9 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
     ) -> None:
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
         names, record = self._parts(), ViewRecord(trace, tuple(panels))
+        if isinstance(selection.get("heads"), str | int):
+            run = heads_run(selection.pop("heads"))
+            selection["settings"] = {**(selection.get("settings") or {}), "heads_run": run}
         check_selection(record, names, selection)
         self._open: ViewRecord | None = with_overview(
             record, selection["map"], selection.get("layer", 0), selection.get("head", 0)
@@ -134,6 +149,8 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
                 "text_pair": trace.text_pair or "",
                 "overview": dict(self._record.overview),
             }
+            if self.opened == place_in(self._traits_now()):  # nobody has chosen: the next text's is the program's too
+                selection["opened"] = place_in(self._traits_now() | selection)
             with self.hold_sync(), self.hold_trait_notifications():
                 for trait, value in selection.items():
                     setattr(self, trait, value)

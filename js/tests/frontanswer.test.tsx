@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { signal } from "@preact/signals";
 import { type ComponentChildren, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { inOrder } from "../src/compute/inorder";
 import { Answer } from "../src/front/answer";
 import { type Bar, stretchesOf, trackOf } from "../src/front/answerbars";
 import { Claim } from "../src/front/claim";
@@ -709,6 +710,102 @@ describe("the front", () => {
     const chips = it.part("strip").querySelectorAll<HTMLButtonElement>("[data-strip-head]");
     chips[0]!.click();
     expect([it.view.synced.layer.value, it.view.synced.head.value]).toEqual([0, 1]);
+  });
+  const FEW = { ...HEADS, tried: 8, rows: [2, 1], limit_of_all: "", runs: 0 };
+  const heads = (...changes: [number, number, number][]) => changes;
+  const OPENED = { layer: 1, head: 2, query: 2, key: null };
+  it("says ≈ of some heads, runs all, and opens once on the largest, which is no step back", async () => {
+    const it = await front();
+    it.view.synced.put({ ...OPENED, opened: OPENED });
+    it.view.history.watch();
+    await it.wait(1200);
+    it.b.take("heads_that_matter", { most: undefined }).give({ ...FEW, heads: heads([1, 2, -0.2], [0, 1, 0.1]) });
+    await it.wait(50);
+    expect(it.text("strip")).toMatch(/^≈ Heads that matter most here of 8 run, and how dog moves without them/);
+    expect(it.text("heads-to-come")).toBe("running all 12: 0 % stop");
+    const place = () => [it.view.synced.layer.value, it.view.synced.head.value, it.view.synced.query.value];
+    it.b.take("heads_that_matter", { most: 12 }).give({ again: true, done: 0.5 });
+    await it.wait(50);
+    expect(it.text("heads-to-come")).toBe("running all 12: 50 % stop");
+    expect(place()).toEqual([1, 2, 2]);
+    const all = { ...HEADS, rows: [3, 2], heads: heads([2, 3, -0.3], [1, 2, -0.2]) };
+    it.b.take("heads_that_matter", { most: 12 }).give(all);
+    await it.wait(50);
+    expect(it.text("strip")).toMatch(/^Heads that matter most here and how dog moves without them/);
+    expect(place()).toEqual([2, 3, 3]);
+    expect(it.view.history.canUndo.value).toBe(false);
+    expect(ops(it)).not.toContain("heads_that_matter");
+    it.view.synced.put({ layer: 0, head: 0 });
+    await it.wait(50);
+    expect([place(), it.view.history.canUndo.value]).toEqual([[0, 0, 3], true]); // a reader's choice stays
+  });
+  it("leaves a head that its reader has chosen, one of a changed run, and waits for a pointer", async () => {
+    const all = { ...HEADS, rows: [3], heads: heads([2, 3, -0.3]) };
+    const touched: [(view: View) => void, number][] = [
+      [({ synced }) => synced.put({ query: 1 }), 1],
+      [({ synced }) => synced.put({ layer_map: "attn-w" }), 1],
+      [({ page }) => (page.front.word.value = [1]), 1],
+      [() => undefined, 2],
+    ];
+    for (const [touch, layer] of touched) {
+      const it = await front();
+      it.view.synced.put({ ...OPENED, opened: OPENED });
+      touch(it.view);
+      await it.wait(1200);
+      it.b.take("heads_that_matter").give(all);
+      await it.wait(50);
+      expect(it.view.synced.layer.value).toBe(layer);
+      it.view.page.front.word.value = null; // the pointer has gone
+      await it.wait(50);
+      expect(it.view.synced.layer.value).toBe(touch === touched[2]![0] ? 2 : layer);
+    }
+    const it = await front([SCALED]);
+    it.view.synced.put({ ...OPENED, opened: OPENED });
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give(all);
+    await it.wait(50);
+    expect(it.view.synced.layer.value).toBe(1);
+  });
+  it("runs as many heads as it is set to, and all on request", async () => {
+    for (const [setting, limit_of_all, most] of [
+      ["estimate", "", null],
+      ["10", "", 10],
+      ["all", "it is long", null],
+      ["nonsense", "", null],
+    ] as const) {
+      const it = await front();
+      it.view.synced.put({ ...OPENED, opened: OPENED });
+      it.view.page.headsRun.value = setting;
+      await it.wait(1200);
+      it.b.take("heads_that_matter").give({ ...FEW, limit_of_all, heads: heads([2, 1, -0.3]) });
+      await it.wait(50);
+      if (most) it.b.take("heads_that_matter", { most }).give({ ...FEW, tried: most, heads: heads([2, 1, -0.3]) });
+      await it.wait(50);
+      expect(it.text("strip")).toContain(`≈ Heads that matter most here of ${most ?? 8} run`);
+      expect(it.view.synced.layer.value).toBe(2); // the largest of those that are run
+      const button = it.part("strip").querySelector<HTMLButtonElement>(".bl-heads-to-come")!;
+      expect([button.textContent, button.title]).toEqual(["run all 12", limit_of_all]);
+      button.click();
+      await it.wait(50);
+      it.b.take("heads_that_matter", { most: 12, long: true }).give({ ...HEADS, heads: heads([0, 1, -0.5]) });
+      await it.wait(50);
+      expect(it.text("strip")).toMatch(/^Heads that matter most here/);
+      expect(it.view.synced.layer.value).toBe(0);
+    }
+  });
+  it("stops on request", async () => {
+    const it = await front();
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give({ ...FEW, heads: heads([2, 1, -0.3]) });
+    await it.wait(50);
+    it.part("heads-to-come").querySelector("button")!.click();
+    await it.wait(50);
+    expect([it.text("strip").slice(0, 2), it.view.page.headsRun.value]).toEqual(["≈ ", "estimate"]);
+  });
+  it("puts sizes that are alike in the order of layers", () => {
+    expect(inOrder([0.1, 0.3 - 9e-7, Number.NaN, 0.3, 0.3 - 5e-6], 8)).toEqual([1, 3, 4, 0]);
+    expect(inOrder([1, 2, 3], 2)).toEqual([2, 1]);
+    expect(inOrder([], 2)).toEqual([]);
   });
   it("says of a head that looks at the neighbour what the arcs do, by the rows of its words", async () => {
     const circle = (turn: number, size: number) =>

@@ -106,7 +106,9 @@ class Stage:
     def show(self, view: Any) -> None:
         """A view instead of the one before."""
         self.page.wait_for_function("() => window.mounted")  # the page may have been loaded again
+        opened, view.opened = view.opened, {}  # a saved page may open on another head
         state = view.page().state
+        state["opened"] = view.opened = opened
         state |= {"lesson": view.lesson} if state.get("lesson") else {}  # a saved page has no notes
         self.number += 1
         self.kernel = Kernel(view, state)

@@ -22,7 +22,7 @@ from .terms import (
     Word,
     register_layer_map,
 )
-from .widget_state import MODES, SETTINGS, THEMES, TRAITS, Trait
+from .widget_state import MODES, PLACE, SETTINGS, THEMES, TRAITS, Trait
 
 __all__ = [
     "CATEGORIES",
@@ -34,6 +34,7 @@ __all__ = [
     "MEASURES",
     "MODES",
     "PAIR_FILTERS",
+    "PLACE",
     "SETTINGS",
     "SOURCES",
     "TERMS",

@@ -14,9 +14,8 @@ class Trait:
     """One piece of a widget's state that kernel and page share.
 
     kind: "text", "number", "optional" (a number or None), "flag", "choice" (one of `choices`), "numbers" (a list or
-    None), "names" (a list), "heads" (a list of [layer, head]), "settings" (a dict), "done" (a list of records),
-    "lesson" or "record". selectable: readers and Python set it; the
-    others only the kernel does.
+    None), "names" (a list), "heads" (a list of [layer, head]), "place" (a dict of PLACE), "settings" (a dict), "done"
+    (a list of records), "lesson" or "record". selectable: readers and Python set it; the others only the kernel does.
     """
 
     name: str
@@ -50,6 +49,7 @@ SETTINGS: dict[str, Any] = {
     "tables": False,  # the pictures of the tabs as tables
     "text_side": "from",  # running text: what a token looks at ("from"), or who looks at it ("to")
     "explain": True,  # one line at the foot that says what is seen
+    "heads_run": "all",  # for the head that matters most: "all", "estimate" (the eight largest by it), or how many
     "target": "",  # the label or word whose change is asked, "" the model's first answer
     "target_at": -1,  # at which mask or token, -1 where nobody chose
     "aligned_only": True,  # two runs by their aligned words alone
@@ -74,6 +74,7 @@ SETTINGS: dict[str, Any] = {
     },
 }
 
+PLACE = ("layer", "head", "query", "key")  # what may be chosen for a reader who has not
 MODES = ("matrix", "lines", "text")
 THEMES = ("auto", "light", "dark")
 
@@ -86,6 +87,7 @@ TRAITS: tuple[Trait, ...] = (
     Trait("heads", "heads"),  # further heads drawn over the selected one
     Trait("query", "optional"),
     Trait("key", "optional"),
+    Trait("opened", "place"),  # what the program chose, of PLACE; where the view shows another, its reader did
     Trait("measure", "choice", "weight", tuple(MEASURES)),
     Trait("layer_map", "choice", "", ("", *LAYER_MAPS)),
     Trait("mode", "choice", "matrix", MODES),

@@ -3,58 +3,103 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from ...base.limits import BAND_WORK
+from ...base.limits import ALONE_WORK, BAND_WORK, HEADS_WORK
+from ...base.ranking import is_nothing
 from ...errors import BertLensError
 from ...measures.vector_shares import vector_shares
 from ...trace.trace import Trace
 from ...whatif import single_changes
 from ...whatif.before_after import answer_kind
-from ...whatif.strongest_heads import first_number, limit, ranking, runs
+from ...whatif.strongest_heads import (
+    RUN,
+    Asked,
+    count,
+    effects_of_runs,
+    first_number,
+    limit,
+    limit_of_all,
+    ranking,
+    runs,
+)
 from ...whatif.sweeps import work
 from ..records import Answer, Selection
 from ..turns import PATIENCE, ask_again, in_steps
+from .matter import changes_alone
 from .whatif import asked_target, carried_target
 
 ALIKE = (None, None)  # both texts are read as the view reads them, neither as a query
 
 
 def heads_that_matter(
-    trace: Trace, target: str = "", target_at: int = -1, long: bool = False, patience: float = PATIENCE
+    trace: Trace, target: str = "", target_at: int = -1, long: bool = False, most: int = RUN, patience: float = PATIENCE
 ) -> Answer:
     """The heads that move the number of the answer's first bar most: see `whatif.strongest_heads`.
 
-    Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head, change], exact, the largest
-    first; rows, of each the token whose row there moves it most, -1 where that is not known; tried, how many heads were
-    run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it is done; runs, about how many runs
-    of the whole model that takes, 0 where it is done; why_not. Array, where it is done: changes (L, H) float32, of the
-    heads tried exact, of the others to first order. Where it takes longer than `patience` (s): "again", see
-    turns.
+    most: how many are run. Fields: kind, name, position, unit, before as of `FirstNumber`; heads as [layer, head,
+    change], exact, the largest first; rows, of each the token whose row there moves it most, -1 where that is not
+    known; tried, how many heads were run; limit, a sentence where nothing was tried unasked (`long` asks), "" where it
+    is done; limit_of_all, a sentence where the others are not to be run unasked; runs, about how many runs of the whole
+    model what is limited takes; why_not. Array, where it is done: changes (L, H) float32, of the heads tried exact, of
+    the others to first order. Where it takes longer than `patience` (s): "again", see turns.
     """
+    return _heads_that_matter(trace, asked_target(target, target_at), long, most, patience, HEADS_WORK)
+
+
+def _heads_that_matter(trace: Trace, about: Asked, long: bool, most: int, patience: float, most_work: float) -> Answer:
     nothing: dict[str, Any] = {"kind": "", "name": "", "position": -1, "unit": "", "before": math.nan}
-    nothing |= {"heads": [], "rows": [], "tried": 0, "limit": "", "runs": 0, "why_not": ""}
-    about = asked_target(target, target_at)
+    nothing |= {"heads": [], "rows": [], "tried": 0, "limit": "", "limit_of_all": "", "runs": 0, "why_not": ""}
     try:
         number = first_number(trace, about)
         fields = {name: getattr(number, name) for name in ("kind", "name", "position", "unit", "before")}
-        if not long and (reason := limit(trace, number)):
-            return nothing | fields | {"limit": reason, "runs": runs(trace, number)}, {}
-        of = ("strongest heads", about)
-        strongest = in_steps(trace, of, lambda here: ranking(here, about), patience)
+        if not long and (reason := limit(trace, number, most_work)):
+            return nothing | fields | {"limit": reason, "runs": runs(trace, number, most)}, {}
+        of = ("strongest heads", about, most)
+        strongest = in_steps(trace, of, lambda here: ranking(here, about, most), patience)
     except BertLensError as error:
         return nothing | {"why_not": str(error)}, {}
     if strongest is None:
         return ask_again(trace, of)
-    heads = {"heads": [*map(list, strongest.heads)], "rows": list(strongest.rows), "tried": strongest.tried}
-    return nothing | fields | heads, {"changes": strongest.changes.float()}
+    fields |= {"heads": [*map(list, strongest.heads)], "rows": list(strongest.rows), "tried": strongest.tried}
+    if strongest.tried < count(trace) and (reason := limit_of_all(trace, most_work)):
+        fields |= {"limit_of_all": reason, "runs": runs(trace, number, count(trace))}
+    return nothing | fields, {"changes": strongest.changes.float()}
 
 
-def saved_heads(trace: Trace, target: str = "", target_at: int = -1, long: bool = False) -> Answer:
-    """`heads_that_matter` as a saved page holds it."""
-    return heads_that_matter(trace, target, target_at, long, math.inf)
+def saved_heads(trace: Trace, target: str = "", target_at: int = -1, long: bool = False, most: int = RUN) -> Answer:
+    """`heads_that_matter` as a saved page holds it: of all heads where that takes seconds, else of those run so far."""
+    about = asked_target(target, target_at)
+    if not limit_of_all(trace, ALONE_WORK):
+        most = count(trace)
+    with suppress(BertLensError, ValueError):  # which is said below; no such place
+        _take_single_changes(trace, about, target, target_at)
+    return _heads_that_matter(trace, about, long, most, math.inf, ALONE_WORK)
+
+
+def _take_single_changes(trace: Trace, about: Asked, target: str, target_at: int) -> None:
+    """What a page runs of each head for *Does it matter?* is not run once more."""
+    if single_changes.why_not(trace) or trace.changes:
+        return  # of a changed run they are about its own first answer
+    number, outcome = first_number(trace, about), changes_alone(trace, target, target_at)
+    at = [position for position, *_ in outcome.places].index(number.position)
+    rows = [(n, row[at]) for n, row in enumerate(outcome.heads) if not isinstance(row, str)]
+    sign = -1 if number.kind == "embedding" else 1  # of a cosine the view says how far it is from 1
+    changes = {divmod(n, trace.n_heads): sign * (effect.after - effect.before) for n, effect in rows}
+    effects_of_runs(trace, about).update(changes)
+
+
+def largest_place(trace: Trace, layers: Container[int] | None, heads: Container[int] | None) -> dict[str, int | None]:
+    """What a view opens on, of PLACE: the head that matters most of those that are run for a saved page, if it is of
+    these layers and heads, and the row that matters in it. Empty where none moves the answer."""
+    fields, _ = saved_heads(trace)
+    for (layer, head, change), row in zip(fields["heads"], fields["rows"], strict=True):
+        if (layers is None or layer in layers) and (heads is None or head in heads) and not is_nothing(change):
+            return {"layer": layer, "head": head, "query": None if row < 0 else row, "key": None}
+    return {}
 
 
 def _is_carried(trace: Trace) -> bool:

@@ -13,7 +13,7 @@ from ...trace.trace import Trace
 from ...whatif.before_after import answer_kind
 from ...whatif.chips import code, label
 from ...whatif.effects import Effect, Effects, Refused, effects
-from ...whatif.single_changes import single_changes, why_not
+from ...whatif.single_changes import SingleChanges, single_changes, why_not
 from ..records import Answer
 from .whatif import asked_target
 
@@ -54,6 +54,12 @@ def cell_matters(
     return fields, {}
 
 
+def changes_alone(trace: Trace, target: str, target_at: int) -> SingleChanges:
+    """Of each head and each token, made once."""
+    answer = asked_target(target, target_at)
+    return trace.kept(f"alone {target} {target_at}", lambda: single_changes(trace, *answer))
+
+
 def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     """What `cell_matters` needs of every head and token, for a page without a kernel; or why it is not there.
 
@@ -67,8 +73,7 @@ def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
         answer_kind(trace)
         if reason := why_not(trace):
             return {"why_not": f"{reason} Open the notebook."}, {}
-        answer = asked_target(target, target_at)
-        outcome = trace.kept(f"alone {target} {target_at}", lambda: single_changes(trace, *answer))
+        outcome = changes_alone(trace, target, target_at)
     except BertLensError as error:
         return {"why_not": str(error)}, {}
     rows = [*outcome.heads, *outcome.tokens]

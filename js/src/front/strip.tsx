@@ -11,11 +11,12 @@ import { Button, into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenWord } from "../parts/token";
-import { type HeadsThatMatter, useAnswers, useHeads } from "../state/frontanswers";
+import { type HeadsThatMatter, useAnswers, useHeads, useHeadsToCome } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
 import { type Piece, shownDifference } from "./claims";
+import { useOpening } from "./opening";
 import { fold, isUnfolded, isUnfoldedForGood } from "./unfolded";
 
 const CHIPS = 6;
@@ -84,6 +85,7 @@ export function Strip() {
   const heads = useHeads();
   const matter = heads.state === "answered" ? heads.value : null;
   const list = matter && !matter.why_not ? matter.heads : [];
+  useOpening();
   const sizeOf = ([, , change]: HeadsThatMatter["heads"][number]) => Math.abs(toldOf(matter!, change));
   const isInOdds = matter !== null && isSure(matter.unit, matter.before);
   const isNothing = list.length > 0 && list.every((one) => sizeOf(one) < (isInOdds ? 0.05 : 0.005));
@@ -149,7 +151,7 @@ function noneWords(
 
 /** What the numbers are of, and where the head shown stands among them. */
 function Heading({ heads }: { heads: HeadsThatMatter | null }) {
-  const { shownHead } = useView();
+  const { shownHead, overview } = useView();
   const answers = useAnswers();
   const { layer, head } = shownHead;
   const place = heads?.heads.findIndex(([l, h]) => l === layer && h === head) ?? -1;
@@ -163,23 +165,50 @@ function Heading({ heads }: { heads: HeadsThatMatter | null }) {
           ? { word: heads.name }
           : "the score moves";
   const verb = typeof word === "string" ? "" : " moves";
+  const { isComing } = useHeadsToCome();
+  const isPartial = heads !== null && heads.tried < overview.n_layers * overview.n_heads;
   return (
     <h3>
-      Heads that matter most here
+      {isPartial && "≈ "}Heads that matter most here
       {heads && (
         <span class="bl-muted">
           {" "}
-          and how <Pieces pieces={[word]} />
+          {isPartial && `of ${heads.tried} run, `}and how <Pieces pieces={[word]} />
           {verb} without them
           {isSure(heads.unit, heads.before) && ", in log-odds"}
         </span>
       )}
-      {place > 0 && (
+      {place > 0 && !isComing && (
         <span class="bl-muted bl-heads-place">
           {headLabel(layer, head)}: {ordinal(place + 1)} of {heads!.tried} that were tried
         </span>
       )}
+      <ToCome />
     </h3>
+  );
+}
+
+/** The heads that were not run: on their way, or on request. */
+function ToCome() {
+  const { overview, spent } = useView();
+  const heads = useHeads();
+  const { isComing, done, limit, ask, stop } = useHeadsToCome();
+  const all = `all ${overview.n_layers * overview.n_heads}`;
+  if (isComing)
+    return (
+      <span class="bl-muted bl-heads-to-come" data-testid="heads-to-come">
+        running {all}: {percent(done)}{" "}
+        <Button class="bl-link" onClick={stop!}>
+          stop
+        </Button>
+      </span>
+    );
+  if (!ask) return null;
+  return (
+    <Button class="bl-link bl-heads-to-come" title={limit || undefined} onClick={ask}>
+      run {all}
+      {timeWords((heads.state === "answered" && heads.value.runs) || 0, spent.value)}
+    </Button>
   );
 }
 

@@ -32,6 +32,7 @@ export interface HeadsThatMatter {
   changes?: Float32Array; // (L·H) of the heads that were run exact, of the others to first order
   rows: number[]; // of each the token whose row there moves the number most, -1 where that is not known
   limit: string; // why they are looked for on request only
+  limit_of_all?: string; // why the others are
   runs?: number; // of the whole model that this takes, about
   why_not: string;
 }
@@ -213,15 +214,56 @@ function useLoudness(): { answer: Answer<Loudness>; ask: (() => void) | null } {
   return { answer, ask: isOpen ? () => (curves.value = [...curves.value, key]) : null };
 }
 
-/** The heads that matter most to the answer; a slider that moves later changes them not. Of a long text on request. */
-function useHeadsThatMatter(): Answer<HeadsThatMatter> {
+/** Heads that are still to be run. */
+export interface HeadsToCome {
+  isComing: boolean;
+  done: number; // the share of them that is run
+  limit: string; // why they are run on request; "" where none is missing
+  ask: (() => void) | null; // runs all
+  stop: (() => void) | null;
+}
+const NONE_TO_COME: HeadsToCome = { isComing: false, done: 0, limit: "", ask: null, stop: null };
+
+/** How many heads a page is set to run, of so many. */
+const mostOf = (setting: string, count: number): number =>
+  setting === "all" ? count : Math.min(count, Math.floor(Number(setting)) || 0);
+
+/** The heads that matter most to the answer, of some by an estimate and then of all; a slider that moves later changes
+ * them not. Of a long text on request. */
+function useHeadsThatMatter(): [Answer<HeadsThatMatter>, HeadsToCome] {
   const view = useView();
-  const { overview, page } = view;
+  const { overview, page, link } = view;
+  const { sought, soughtOfAll } = page.front;
   const target = useTarget();
-  const long = page.front.sought.value === overview.subject ? { long: true } : {};
+  const long = sought.value === overview.subject ? { long: true } : {};
   const plain = overview.changes.filter(({ scale }) => !scale);
-  const [key, similar] = [overview.changes, plain].map((of) => JSON.stringify([baseKey(overview, of), target, long]));
-  return useOnce(HEADS, target && { ...target, ...long }, key!, TEXT_PAUSE, similar);
+  const keysOf = (args: object) =>
+    [overview.changes, plain].map((of) => JSON.stringify([baseKey(overview, of), target, args])) as [string, string];
+  const ask = (args: object | null, pause: number) => {
+    const [key, similar] = keysOf(args ?? {});
+    return [target && args && { ...target, ...args }, key, pause, similar] as const;
+  };
+  const first = useOnce(HEADS, ...ask(long, TEXT_PAUSE));
+  const some = first.state === "answered" && !first.value.why_not && !first.value.limit ? first.value : null;
+  const count = overview.n_layers * overview.n_heads;
+  const isAsked = soughtOfAll.value === overview.subject;
+  const most = isAsked ? count : some?.limit_of_all ? 0 : mostOf(page.headsRun.value, count);
+  const isPartial = some !== null && some.tried < count && link.kernel.value;
+  const isComing = isPartial && some.tried < most;
+  const all = useOnce(HEADS, ...ask(isComing ? { ...long, ...(isAsked ? { long: true } : {}), most } : null, 0));
+  if (!isPartial) return [first, NONE_TO_COME];
+  const runAll = () => {
+    soughtOfAll.value = overview.subject;
+  };
+  if (!isComing) return [first, { ...NONE_TO_COME, limit: some.limit_of_all ?? "", ask: runAll }];
+  if (all.state === "asking") {
+    const stop = () => {
+      [page.headsRun.value, soughtOfAll.value] = ["estimate", ""];
+    };
+    return [first, { ...NONE_TO_COME, isComing, done: all.done ?? 0, stop }];
+  }
+  if (all.state === "refused" || all.value.why_not) return [first, NONE_TO_COME];
+  return [all, all.value.tried < count ? { ...NONE_TO_COME, ask: runAll } : NONE_TO_COME];
 }
 
 /** Whether the answer is one number without a name of its own: a regression's. */
@@ -299,9 +341,10 @@ export function useUnrelated(kind: string): Unrelated | null {
 }
 
 const FrontContext = createContext<FrontAnswer | null>(null);
-const HeadsContext = createContext<Answer<HeadsThatMatter>>({ state: "asking" });
+const HeadsContext = createContext<[Answer<HeadsThatMatter>, HeadsToCome]>([{ state: "asking" }, NONE_TO_COME]);
 export const useFront = () => useContext(FrontContext);
-export const useHeads = () => useContext(HeadsContext);
+export const useHeads = () => useContext(HeadsContext)[0];
+export const useHeadsToCome = () => useContext(HeadsContext)[1];
 
 /** Asks once what several parts of the front show. */
 export const FrontAnswers = ({ children }: { children: ComponentChildren }) =>

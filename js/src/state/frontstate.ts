@@ -24,6 +24,7 @@ export interface FrontState {
   boxes: Signal<(Box | null)[]>; // where the sentence's words stand, in its stage
   preview: Signal<Preview | null>; // a head whose chip is under the pointer or the focus
   sought: Signal<string>; // the long text whose heads that matter are looked for on request
+  soughtOfAll: Signal<string>; // the text whose heads are all run on request
   curves: Signal<string[]>; // heads of long texts whose curves were asked for, by their keys
 }
 
@@ -34,5 +35,6 @@ export const createFront = (): FrontState => ({
   boxes: signal([]),
   preview: signal(null),
   sought: signal(""),
+  soughtOfAll: signal(""),
   curves: signal([]),
 });

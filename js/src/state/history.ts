@@ -12,6 +12,8 @@ export interface History {
   canRedo: { readonly value: boolean };
   undo(): void;
   redo(): void;
+  /** What the program itself has just done is no step. */
+  absorb(): void;
   /** Begin to follow; what ends it. */
   watch(): () => void;
 }
@@ -49,6 +51,9 @@ export function createHistory(now: () => State, subject: () => string, restore: 
     canRedo: computed(() => future.value.length > 0),
     undo: step(past, future),
     redo: step(future, past),
+    absorb: () => {
+      current = JSON.stringify(now());
+    },
     watch: () =>
       effect(() => {
         now();

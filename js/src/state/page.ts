@@ -63,6 +63,7 @@ export interface Page {
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
   allHeads: Signal<boolean>; // all heads and the matrix are unfolded below the answer; no step of the history
+  headsRun: Signal<string>; // "all", "estimate" or how many, see SETTINGS
   more: Signal<boolean>; // the row behind "⋯" is open
   tables: Signal<boolean>; // the pictures of the tabs as tables
   textSide: Signal<"from" | "to">; // running text: what a token looks at, or who looks at it

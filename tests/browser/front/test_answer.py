@@ -123,7 +123,7 @@ def test_another_answer_and_another_head(show: Any, masked: Trace) -> None:
     expect(seen.part("claim")).to_contain_text(
         f"Without it, cat falls from {two(chance(masked, 'cat'))} to {two(chance(without, 'cat'))}."
     )
-    expect(seen.part("strip")).to_contain_text("L2·H3: 2nd of 8 that were tried")
+    expect(seen.part("strip")).to_contain_text("L2·H3: 2nd of 72 that were tried")
     seen.part("answer").get_by_role("button", name=re.compile("^dog,")).click()
     expect(seen.part("loudness")).to_contain_text(f"dog {two(chance(masked, 'dog'))}")
     expect(seen.part("strip")).to_contain_text("and how dog moves without them")

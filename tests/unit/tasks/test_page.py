@@ -21,6 +21,7 @@ from bertlens.errors import InputError
 from bertlens.export import html
 from bertlens.tasks import labelled_task, task_page
 from bertlens.tasks.task_page import page_of
+from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets.questions import Question
 from unit.asking import answered_once
 from unit.tasks.classifier import labelled, lens_of
@@ -159,13 +160,16 @@ def test_the_heads_of_ten_texts_are_there_once_opened(task, heads, once, monkeyp
     assert "How good is " in above and "<table" not in above and "<table" in below  # the view first, tables below it
     held = dict(re.findall(r'<script type="application/json" id="([^"]*)">(.*?)</script>', page))
     data = json.loads(held["bertlens-data"])
-    first = heads.table[heads.table["head"] >= 0].iloc[0]
-    assert (data["state"]["layer"], data["state"]["head"]) == (first["layer"], first["head"])
+    run = heads.table[(heads.table["head"] >= 0) & heads.table["effect"].notna()]
+    findings = run[run["finding"]]
+    first = findings.loc[findings["effect"].abs().idxmax()]
+    at = data["state"]["layer"], data["state"]["head"]
+    assert at == (first["layer"], first["head"])
     rows = task.table.sort_values("loss", ascending=False, kind="stable")["row"].head(10).tolist()
     shown_by = [one["shown_by"] for one in (data, *data["others"])]
     assert shown_by == [html.question_name({"op": "task_open", "row": row}) for row in rows]
     for row, known in zip(rows[1:], data["others"], strict=True):
-        view = task.lens.trace(*task.examples.texts[row]).explore(layer=int(first["layer"]), head=int(first["head"]))
+        view = task.lens.trace(*task.examples.texts[row]).explore(layer=at[0], head=at[1])
         own = view.overview["header"]
         assert (known["trace"], known["text"]) == (own["trace"], task.examples.texts[row][0])
         with monkeypatch.context() as patch:
@@ -175,10 +179,20 @@ def test_the_heads_of_ten_texts_are_there_once_opened(task, heads, once, monkeyp
             name = escape(f"{known['trace']} {html.question_name(question)}")
             if question["op"] == "head" or (name in held and question["op"] == "matters"):
                 assert json.loads(held[name])["header"] == fields
-    most = ", the head with the largest effect" if first["effect"] > 0 else ""  # else nothing is lost without any head
-    assert f"opened at {first['part']}{most}." in unescape(page)
-    worse = replace(heads, table=heads.table.assign(effect=heads.table["effect"].abs() * (1 if not most else -1)))
-    assert ("largest effect" in page_of(task, worse, live=1)) != bool(most)
+    chance = replace(heads, table=heads.table.assign(finding=False))
+    said = f"; of the {len(run)} that were run none has an effect that can be told from chance."
+    state = json.loads(re.search(r'id="bertlens-data">(.*?)</script>', page_of(task, chance, live=1))[1])["state"]
+    assert said in unescape(page_of(task, chance, live=1))
+    worst = task.lens.trace(*task.examples.texts[rows[0]])
+    assert (state["layer"], state["head"]) == strongest_heads(worst).heads[0][:2]
+    largest = run.loc[run["effect"].abs().idxmax()]
+    for sign, does in ((1, "loses"), (-1, "wins")):
+        effects = heads.table["effect"].where(heads.table["part"] != largest["part"], sign * abs(largest["effect"]))
+        told = replace(heads, table=heads.table.assign(effect=effects, finding=heads.table["head"] >= 0))
+        said = f"opened at {largest['part']}: without it the task {does} most, of the {len(run)} that were run."
+        page_told = unescape(page_of(task, told, live=1))
+        state = json.loads(re.search(r'id="bertlens-data">(.*?)</script>', page_told)[1])["state"]
+        assert said in page_told and (state["layer"], state["head"]) == (largest["layer"], largest["head"])
     assert len(re.findall("script-src", page)) == 1 and len(page) < 12_000_000 and "bertlens-data" not in page_of(task)
     few = json.loads(re.search(r'id="bertlens-data">(.*?)</script>', page_of(task, live=3))[1])
     assert len(few["others"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import weakref
 from dataclasses import replace
 from functools import cache
@@ -80,11 +81,38 @@ def test_each_change_is_a_run_without_the_head(kind: str, changed: bool) -> None
         assert (1, 2) in {one[:2] for one in outcome.heads}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_is_the_largest_by_brute_force(kind: str) -> None:
+    """Every head off in a run of its own, whole."""
+    trace = lens_of(kind).trace(*KINDS[kind][1])
+    first = whatif.answers(trace).rows[0]
+    outcome = strongest_heads(trace)
+    assert outcome.tried == trace.n_layers * trace.n_heads
+    before = as_bar(kind, drawn(trace, first.name, first.position))
+    every = {
+        (layer, head): as_bar(kind, drawn(trace.rerun(whatif.off(layer, head)), first.name, first.position)) - before
+        for layer in range(trace.n_layers)
+        for head in range(trace.n_heads)
+    }
+    for head, change in every.items():
+        assert float(outcome.changes[head]) == pytest.approx(change, abs=2e-6), head
+    sizes = {head: abs(change) for head, change in every.items()}
+    assert sizes[outcome.heads[0][:2]] >= max(sizes.values()) - 3e-6
+    few = strongest_heads(lens_of(kind).trace(*KINDS[kind][1]), most=3)
+    assert few.tried == (outcome.tried if kind == "embedding" else 3)
+    assert all(float(outcome.changes[layer, head]) == pytest.approx(one, abs=2e-6) for layer, head, one in few.heads)
+
+
+def test_sizes_that_are_alike_stand_in_the_order_of_layers() -> None:
+    sizes = {(1, 0): 0.3, (0, 3): 0.3 - 9e-7, (0, 1): 0.1, (2, 2): 0.3 - 5e-6, (1, 1): -math.inf}
+    assert strongest.in_order(sizes) == [(0, 3), (1, 0), (2, 2), (0, 1), (1, 1)]
+
+
 def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_slope(language_model: Lens) -> None:
     trace = language_model.trace(TIRED)
     size = whatif.estimate(trace, whatif.probability("cat")).abs()
     largest = {divmod(n, trace.n_heads) for n in size.flatten().topk(8).indices.tolist()}
-    outcome = strongest_heads(trace)
+    outcome = strongest_heads(trace, most=8)
     assert {head[:2] for head in outcome.heads} == largest
     assert outcome.heads[0][:2] == (5, 7) and outcome.number.name == "cat"
     exact = {head[:2]: head[2] for head in outcome.heads}
@@ -95,7 +123,10 @@ def test_the_eight_are_the_largest_estimates_and_all_are_run_where_there_is_no_s
     every = -whatif.sweep(one, whatif.similarity(), progress=False)
     best = every.flatten().topk(8)
     assert [a * one.n_heads + b for a, b, _ in strongest_heads(one).heads] == best.indices.tolist()
-    assert heads_that_matter(trace, patience=60)[0]["tried"] == 8
+    fields, _ = heads_that_matter(trace, patience=60)
+    assert (fields["tried"], fields["limit_of_all"], fields["runs"]) == (8, "", 0)
+    fields, _ = heads_that_matter(trace, most=20, patience=60)
+    assert fields["tried"] == 20
     assert torch.equal(strongest_heads(one).changes, every.double())
     assert heads_that_matter(one, patience=60)[0]["tried"] == every.numel() > 8
 
@@ -104,9 +135,9 @@ def test_a_probability_near_to_1_is_told_by_its_log_odds(language_model: Lens, m
     trace = language_model.trace("Paris is the capital of [MASK].")
     number = strongest_heads(trace).number
     heads = [(0, 0, -0.01), (0, 1, 0.009), (0, 2, -0.002)]
-    steps = SimpleNamespace(slopes=None, exact=lambda run: [[(h[:2], h[2]) for h in heads if h[:2] in run]])
+    steps = SimpleNamespace(slopes=None, exact=lambda run, _bases: [[(h[:2], h[2]) for h in heads if h[:2] in run]])
     for before, order in ((0.5, [0, 1, 2]), (0.985, [1, 0, 2])):
-        trace.kept("strongest heads", dict).clear()
+        strongest.effects_of_runs(trace).clear()
         of = replace(number, unit="probability", before=before, swept=steps)
         monkeypatch.setattr(strongest, "first_number", lambda *_, of=of: of)
         outcome = strongest_heads(trace)
@@ -241,7 +272,12 @@ def test_long_texts_many_heads_and_models_without_an_answer_say_so(monkeypatch: 
     outcome = heads_that_matter(trace, long=True, patience=60)[0]
     assert outcome["heads"] and outcome["runs"] == 0
     monkeypatch.undo()
-    monkeypatch.setattr(strongest, "ALONE_WORK", 1)
+    monkeypatch.setattr(first_answer, "HEADS_WORK", 1)
+    fields, _ = heads_that_matter(trace, patience=60)
+    assert fields["tried"] == 8 and "12 heads" in fields["limit_of_all"] and fields["runs"] == 3 + 12 / 2
+    monkeypatch.setitem(LIMITS, "all_heads", LIMITS["all_heads"].__class__(4, "", ""))
+    assert "8 tokens" in heads_that_matter(trace, patience=60)[0]["limit_of_all"]
+    assert heads_that_matter(trace, most=12, patience=60)[0]["tried"] == 12
     fields, _ = heads_that_matter(lens_of("embedding").trace("the cat sat"))
     assert fields["heads"] == [] and "12 heads" in fields["limit"] and fields["runs"] == 12 / 2
     unmasked, _ = heads_that_matter(lens_of("words").trace("the cat"))
@@ -260,6 +296,26 @@ def test_a_saved_page_holds_them_of_a_short_text_with_its_target(monkeypatch: py
         chosen = Selection(((0, 0),), settings={"target": "sat"})
         assert [*question.carried_shown(trace, chosen)] == [{"target": "sat"}] * count
         assert question.saved is not None and (count == 0 or len(question.saved(trace)[0]["heads"]) == 8)
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "span"])
+def test_a_saved_page_has_the_heads_of_a_kernel_and_runs_them_once(
+    kind: str, changed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> Any:
+        trace = lens_of(kind).trace(*KINDS[kind][1])
+        return trace.rerun(whatif.off(1, 2)) if changed else trace
+
+    kernel, arrays = heads_that_matter(run(), most=12, patience=60)
+    trace = run()
+    if not changed:
+        first_answer.changes_alone(trace, "", -1)
+        monkeypatch.setattr(sweeps, "output_of", None)
+    fields, ours = first_answer.saved_heads(trace)
+    assert (fields["tried"], fields["name"], fields["position"]) == (12, kernel["name"], kernel["position"])
+    torch.testing.assert_close(torch.as_tensor(ours["changes"]), torch.as_tensor(arrays["changes"]), atol=2e-6, rtol=0)
+    assert abs(fields["heads"][0][2]) == pytest.approx(abs(kernel["heads"][0][2]), abs=2e-6)
 
 
 def test_unrelated_texts_are_read_as_the_two_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 // What the first answer rests on: the heads that matter most to it, the tokens of a text's vector. As
 // bertlens/widgets/answers/first_answer.py, but that there is no estimate here: every head is run.
+import { inOrder } from "../../compute/inorder";
 import { toldChange } from "../../compute/logodds";
 import * as phrases from "../../generated/phrases";
 import { LIMITS } from "../../generated/vocabulary";
@@ -90,7 +91,7 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   const { target = "", target_at, long } = question;
   const { pass } = shown;
   const nothing = { kind: "", name: "", position: -1, unit: "", before: Number.NaN };
-  const empty = { ...nothing, heads: [], rows: [], tried: 0, limit: "", runs: 0, why_not: "" };
+  const empty = { ...nothing, heads: [], rows: [], tried: 0, limit: "", limit_of_all: "", runs: 0, why_not: "" };
   const memo = progressOf.get(pass) ?? new Map<string, Progress>();
   progressOf.set(pass, memo);
   const name = JSON.stringify([target, target_at ?? -1]);
@@ -120,7 +121,7 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   }
   const { unit, before } = lead.fields as { unit: string; before: number };
   const size = ([, , change]: Effect) => Math.abs(toldChange(unit, before, change));
-  const strongest = [...effects].sort((a, b) => size(b) - size(a)).slice(0, SHOWN);
+  const strongest = inOrder(effects.map(size), SHOWN).map((n) => effects[n]!);
   const rows = strongest.map(() => -1);
   const changes = Float32Array.from(effects, ([, , change]) => change);
   const answer = { ...empty, ...lead.fields, heads: strongest, rows, tried: count };
