@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bertlens as bl
-from bertlens.base.vocabulary import SETTINGS, TRAITS
+from bertlens.base.vocabulary import PLACE, SETTINGS, TRAITS
 from bertlens.widgets.question_arguments import ARGUMENTS
 from bertlens.widgets.questions import QUESTIONS
 from unit.asking import replies
@@ -146,6 +146,8 @@ of_kind = {
     "numbers": st.none() | st.lists(st.integers(0, 3), max_size=3),
     "choice": st.sampled_from(["matrix", "lines", "table", "norms", ""]),
     "done": st.lists(st.dictionaries(st.sampled_from(["step", "guess", "written"]), values), max_size=3),
+    "place": st.fixed_dictionaries(dict.fromkeys(PLACE, st.none() | st.integers(-1, 8)))
+    | st.dictionaries(st.sampled_from([*PLACE, "none"]), values, max_size=4),
     "settings": st.dictionaries(st.sampled_from([*SETTINGS, "none"]), values, max_size=3)
     | st.sampled_from(list(SETTINGS.items())).map(lambda setting: dict([setting])),
 }
@@ -169,6 +171,8 @@ def consistent(view: bl.Explorer) -> None:
     """What a selection must be, whoever set it: written out again, without the code that checks it."""
     shown = view.trace.maps[view.map]
     layers, heads = range(shown.n_layers), range(shown.n_heads)
+    assert view.opened == {} or {*view.opened} == {"layer", "head", "query", "key"}
+    assert all(n is None or type(n) is int for n in view.opened.values())
     numbers = [view.layer, view.head, *(n for pair in view.heads for n in pair)]
     numbers += [
         n for n in (view.query, view.key, *(view.include_layers or ()), *(view.include_heads or ())) if n is not None
