@@ -16,7 +16,7 @@ _OWN = ("text", "text_pair", "changes")
 _CHOSEN = {
     trait.name: trait
     for trait in TRAITS
-    if trait.selectable and trait.name not in ("settings", "theme", "truncation", "lesson_done", *_OWN)
+    if trait.selectable and trait.name not in ("opened", "settings", "theme", "truncation", "lesson_done", *_OWN)
 }
 _EMPTY: dict[str, Any] = {"heads": []}
 NAMES = (*_OWN, *_CHOSEN, *SETTINGS)
