@@ -185,7 +185,7 @@ def ranking(here: Here, about: Asked, most: int) -> Generator[float, None, Stron
         yield share + (1 - share) * min(1, (len(effects) - begin) / len(missing))
     number, trace = first_number(here(), about), here()
     run = dict(effects)  # another thread may go on
-    strongest = in_order({head: size_of(number, effect) for head, effect in run.items()})[:SHOWN]
+    strongest = in_order({head: size_of(number, effect) for head, effect in run.items()})
     rows = [-1 if slopes is None else strongest_row(trace, slopes[head]) for head in strongest]
     shape = trace.n_layers, trace.n_heads
     changes = (

@@ -793,6 +793,14 @@ describe("the front", () => {
       expect(it.view.synced.layer.value).toBe(0);
     }
   });
+  it("leaves a lone vector's view on its clear link", async () => {
+    const it = await front();
+    it.view.synced.put({ ...OPENED, opened: OPENED });
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give({ ...HEADS, kind: "embedding", heads: heads([2, 3, -0.3]) });
+    await it.wait(50);
+    expect(it.view.synced.layer.value).toBe(1);
+  });
   it("stops on request", async () => {
     const it = await front();
     await it.wait(1200);

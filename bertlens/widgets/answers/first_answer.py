@@ -94,8 +94,11 @@ def _take_single_changes(trace: Trace, about: Asked, target: str, target_at: int
 
 def largest_place(trace: Trace, layers: Container[int] | None, heads: Container[int] | None) -> dict[str, int | None]:
     """What a view opens on, of PLACE: the head that matters most of those that are run for a saved page, if it is of
-    these layers and heads, and the row that matters in it. Empty where none moves the answer."""
+    these layers and heads, and the row that matters in it. Empty where none moves the answer, and of a lone vector,
+    whose view opens on a clear link between two words."""
     fields, _ = saved_heads(trace)
+    if fields["kind"] == "embedding":
+        return {}
     for (layer, head, change), row in zip(fields["heads"], fields["rows"], strict=True):
         if (layers is None or layer in layers) and (heads is None or head in heads) and not is_nothing(change):
             return {"layer": layer, "head": head, "query": None if row < 0 else row, "key": None}

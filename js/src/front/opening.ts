@@ -25,11 +25,12 @@ function isFree({ synced, overview, page }: View): boolean {
   );
 }
 
-/** The first head of those that matter which the view may show, and the row that matters in it; null where none does. */
-export function placeOf({ heads, rows }: HeadsThatMatter, layers: number[] | null, numbers: number[] | null) {
+/** The first head of those that matter which the view may show, and the row that matters in it; null where none does,
+ * and of a lone vector, whose view opens on a clear link between two words. */
+export function placeOf({ kind, heads, rows }: HeadsThatMatter, layers: number[] | null, numbers: number[] | null) {
   const n = heads.findIndex(([l, h]) => (layers?.includes(l) ?? true) && (numbers?.includes(h) ?? true));
   const [layer, head, change] = heads[n] ?? [];
-  if (layer === undefined || head === undefined || isNothing(change!)) return null;
+  if (kind === "embedding" || layer === undefined || head === undefined || isNothing(change!)) return null;
   return { layer, head, query: rows[n]! < 0 ? null : rows[n]!, key: null };
 }
 

@@ -24,6 +24,7 @@ export interface Loudness {
 
 /** What switching off a head alone changes: the largest of those that were run, the largest first. */
 export interface HeadsThatMatter {
+  kind?: string; // of the answer
   heads: [layer: number, head: number, change: number][];
   name: string;
   unit: string;
