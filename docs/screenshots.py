@@ -103,6 +103,8 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
         page.wait_for_selector('.bertlens[data-state="live"]')
         if cell == FRONT:
             page.locator("[data-strip-head]").first.wait_for()
+            page.get_by_test_id("heads-to-come").wait_for(state="detached")
+            page.wait_for_timeout(1500)  # the view may move to another head, whose arcs are drawn
             shoot(page, f"explorer-{theme}")
         else:
             shoot(page, "matrix", ".bl-head")
