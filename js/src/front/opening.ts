@@ -1,16 +1,10 @@
 // The head that a view opens on: once no more heads are run, the one that matters most of those that were, unless its
 // reader has chosen another.
-import { useEffect, useRef } from "preact/hooks";
-import { PLACE } from "../generated/vocabulary";
+import { useEffect } from "preact/hooks";
+import { isOfProgram, movedBy, placeIn } from "../kernel/opened";
 import { isNothing } from "../paint/ranked";
 import { type HeadsThatMatter, useHeads, useHeadsToCome } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
-
-/** Whether the view shows what the program chose. */
-function isOfProgram({ synced }: View): boolean {
-  const opened = synced.opened.value ?? {};
-  return Object.keys(opened).length > 0 && PLACE.every((name) => opened[name] === synced[name].value);
-}
 
 /** Whether nobody is doing anything with it either. */
 function isFree({ synced, overview, page }: View): boolean {
@@ -39,23 +33,13 @@ export function useOpening(): void {
   const heads = useHeads();
   const isComing = useHeadsToCome().isComing;
   const matter = heads.state === "answered" && !isComing ? heads.value : null;
-  const { subject } = view.overview;
-  const isOwn = isOfProgram(view);
-  const before = useRef({ subject, isOwn });
-  useEffect(() => {
-    const { synced } = view;
-    const isOther = before.current.subject !== subject; // whose words stand elsewhere: the pins go with them
-    if (isOther && before.current.isOwn && !isOwn)
-      synced.put({ opened: Object.fromEntries(PLACE.map((name) => [name, synced[name].peek()])) });
-    before.current = { subject, isOwn };
-  }, [subject, isOwn]);
-  const mayMove = isOwn && isFree(view);
+  const mayMove = isOfProgram(placeIn(view.synced)) && isFree(view);
   useEffect(() => {
     const { synced, history } = view;
     const place = matter && placeOf(matter, synced.include_layers.peek(), synced.include_heads.peek());
     if (!mayMove || !place) return;
     if (place.layer === synced.layer.peek() && place.head === synced.head.peek()) return;
-    synced.put({ ...place, opened: place });
+    synced.put(movedBy(placeIn(synced), place));
     history.absorb();
   }, [matter, mayMove]);
 }

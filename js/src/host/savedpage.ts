@@ -4,7 +4,9 @@
 import type { AnyModel } from "@anywidget/types";
 import type { connect, Reply } from "../engine/connect";
 import type { Carried } from "../engine/runs";
+import type { Traits } from "../generated/vocabulary";
 import { NEEDS_MODEL } from "../kernel/kernel";
+import { movedBy } from "../kernel/opened";
 import { carriedModel, say } from "./carriedmodel";
 import { type Answering, createModel, nameOf, readJson } from "./pagemodel";
 import { type Packed, unpack } from "./unpack";
@@ -35,7 +37,7 @@ interface Text {
 
 /** What the page starts from. */
 interface Page extends Pick<Text, "holds" | "shown_by"> {
-  state: Fields & { overview: Message };
+  state: Omit<Traits, "overview"> & { overview: Message };
   overviews: Record<string, Message>; // of other maps
   others: Text[];
   texts: [string, string][]; // that a page with its model offers
@@ -102,15 +104,21 @@ class SavedRuns {
     const { overview, query, key, measure } = this.page.state;
     const { pieces } = overview.header.queries;
     const now = header.queries.pieces;
-    const pinOf = (n: unknown) => {
-      const piece = pieces[n as number]; // at the same place, or at its only other one
-      if (n === null || piece === now[n as number]) return n;
+    const pinOf = (n: number | null) => {
+      const piece = n === null ? undefined : pieces[n]; // at the same place, or at its only other one
+      if (n === null || piece === now[n]) return n;
       const at = now.indexOf(piece!);
       return at >= 0 && at === now.lastIndexOf(piece!) ? at : null;
     };
     const pinned = { query: pinOf(query), key: pinOf(key), layer_map: "" };
-    const fallback = header.measures.includes(measure as string) ? {} : { measure: "weight" };
-    const changes = { ...pinned, ...fallback, text, text_pair, overview: { header, data } };
+    const fallback = header.measures.includes(measure) ? {} : { measure: "weight" };
+    const changes = {
+      ...movedBy(this.page.state, pinned),
+      ...fallback,
+      text,
+      text_pair,
+      overview: { header, data },
+    };
     for (const [name, value] of Object.entries(changes)) this.set(name, value);
   }
 

@@ -1,5 +1,6 @@
 // What is pinned by an arc; and through an edit it stays so, while its word stands in the text.
 import { useEffect, useRef } from "preact/hooks";
+import { movedBy, placeIn } from "../../kernel/opened";
 import { visit } from "../../state/page";
 import type { View } from "../../state/view";
 import { movedPlaces } from "./wordplaces";
@@ -26,7 +27,7 @@ export function usePins(view: View, words: Words) {
       const pinned = Object.entries(pins).filter(
         ([name, piece]) => piece !== null && synced[name as "query"].peek() !== piece,
       );
-      if (pinned.length > 0) synced.put(Object.fromEntries(pinned));
+      if (pinned.length > 0) synced.put(movedBy(placeIn(synced), Object.fromEntries(pinned)));
     }
     state.current = { overview, words, query: synced.query.value, key: synced.key.value, edited: isSame && edited };
   });
