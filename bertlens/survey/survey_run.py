@@ -106,7 +106,7 @@ def _survey(
         stats.ahead = list(start.ahead)
     if share is not None:
         stats.shard = share.record
-    total = size(corpus, limit)
+    total = size(corpus, limit) if progress else None  # lines of a file are counted for the bar alone
     if shard is not None and total is not None:
         total //= shard.of
     with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
