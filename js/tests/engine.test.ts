@@ -229,6 +229,20 @@ test("more tokens than the model reads are refused", async () => {
   );
 });
 
+test("the last layer of the token that is read alone is what it is in the whole", async () => {
+  const weights = await tinyModel();
+  const encoded = { ids: [1, 2, 3, 4, 5, 6], types: [0, 0, 0, 0, 0, 0] };
+  const pass = await run(weights, encoded, []);
+  const off: Change = { kind: "off", layer: 0, head: 1 };
+  const whole = (await run(weights, encoded, [off])).stream.at(-1)!;
+  const { width } = weights.shape;
+  for (const at of encoded.ids.keys()) {
+    const alone = await run(weights, encoded, [off], undefined, undefined, { pass, layer: 0, at });
+    const rows = [alone.stream.at(-1)!, whole].map((states) => [...states.subarray(at * width, (at + 1) * width)]);
+    for (const [n, number] of rows[1]!.entries()) expect(rows[0]![n]).toBeCloseTo(number, 6);
+  }
+});
+
 test("the heads that matter to a pair take its first passes once, and of a head's run the layers from it on", async () => {
   const weights = await tinyModel();
   const multiply = vi.spyOn(weights.product, "multiply");
@@ -254,8 +268,9 @@ test("the heads that matter to a pair take its first passes once, and of a head'
   for (; fields.again; turns++) ({ fields } = await headsThatMatter(engine, shown, {}, new AbortController().signal));
   now.mockRestore();
   expect(turns).toBeGreaterThan(2);
-  // both runs of the answer, the run shown, that without its change; two heads of layer 0, two of layer 1
-  expect(multiply.mock.calls.length / twoPasses).toBeCloseTo(2 + 1 + 1 + 2 + 2 / 2, 6);
+  // both runs of the answer, the run shown, that without its change; two heads of layer 0, two of layer 1, each without
+  // the three projections of its own layer, in two texts
+  expect(multiply.mock.calls.length).toBe((2 + 1 + 1 + 2 + 2 / 2) * twoPasses - 4 * 3 * 2);
   expect(fields.tried).toBe(4);
   for (const [layer, head, change] of fields.heads as [number, number, number][]) {
     const changes = pass.changes.filter((one) => one.kind === "off" && (one.layer !== layer || one.head !== head));

@@ -38,10 +38,12 @@ export type Look = (layer: number, head: number, weights: Float32Array, stride: 
 
 const LARGE = 0.05; // a weight whose score is summed in 64 bits
 
-/** Where a run begins: the layers before are those of another one. */
+/** Where a run begins: the layers before are those of another one. at: the one token whose last state is read, so that
+ * behind the last attention no other is computed. */
 export interface Start {
   pass: Pass;
   layer: number;
+  at?: number | undefined;
 }
 
 /** Yields after every layer, so that who drives it can serve others, or leave it. */
@@ -58,9 +60,6 @@ export function* forward(
   if (tokens < 1 || tokens > shape.positions)
     throw new Error(`${phrases.TOO_LONG({ tokens, limit: shape.positions })}: shorten the text`);
   const view = (at: number, numbers = rows * width) => new Float32Array(product.memory, at, numbers);
-  const apply = (x: number, { weight, bias }: Linear, y: number, n = width, outputs = width) =>
-    product.multiply(x, weight, bias, y, rows, n, outputs);
-
   const x = view(scratch.a); // the stream; rows behind the tokens are of nothing
   const snapshot = () => x.slice(0, tokens * width);
   const entry = start ? start.pass.entry : embed(weights, ids, types);
@@ -72,10 +71,14 @@ export function* forward(
   } else pass.stream.push(snapshot());
   for (const [layer, layerWeights] of weights.layers.entries()) {
     if (start && layer < start.layer) continue;
-    const [q, k, v] = [layerWeights.query, layerWeights.key, layerWeights.value].map((linear) => {
-      apply(scratch.a, linear, scratch.b);
+    const project = ({ weight, bias }: Linear) => {
+      product.multiply(scratch.a, weight, bias, scratch.b, rows, width, width);
       return byHead(view(scratch.b), tokens, heads, width / heads);
-    }) as [Float32Array, Float32Array, Float32Array];
+    };
+    const { q, k, v } =
+      layer === start?.layer // changes are of what its attention does
+        ? start.pass.layers[layer]!
+        : { q: project(layerWeights.query), k: project(layerWeights.key), v: project(layerWeights.value) };
     const attended: Attended = { q, k, v, lse: new Float64Array(heads * tokens), masks: [], block: x, scales: [] };
     pass.layers.push(attended);
     for (let head = 0; head < heads; head++) {
@@ -83,14 +86,19 @@ export function* forward(
       const { values, stride } = attend(weights, pass, layer, head);
       look(layer, head, values, stride);
     }
-    apply(scratch.b, layerWeights.output, scratch.c);
-    attended.scales.push(addAndNorm(x, view(scratch.c), layerWeights.attentionNorm, epsilon));
+    const isPart = start?.at !== undefined && layer === weights.layers.length - 1;
+    const [from, count] = isPart ? [Math.floor(start.at! / 4) * 4, 4] : [0, rows]; // rows of a product come in fours
+    const [a, b] = [scratch.a, scratch.b].map((address) => address + 4 * from * width) as [number, number];
+    const [states, sums] = [view(a, count * width), view(scratch.c, count * width)];
+    product.multiply(b, layerWeights.output.weight, layerWeights.output.bias, scratch.c, count, width, width);
+    attended.scales.push(addAndNorm(states, sums, layerWeights.attentionNorm, epsilon));
     attended.block = snapshot();
-    apply(scratch.a, layerWeights.grow, scratch.wide, width, inner);
-    if (shape.activation === "gelu") product.gelu(scratch.wide, rows * inner);
-    else activate(shape.activation, view(scratch.wide, rows * inner));
-    apply(scratch.wide, layerWeights.shrink, scratch.c, inner, width);
-    attended.scales.push(addAndNorm(x, view(scratch.c), layerWeights.norm, epsilon));
+    const { grow, shrink } = layerWeights;
+    product.multiply(a, grow.weight, grow.bias, scratch.wide, count, width, inner);
+    if (shape.activation === "gelu") product.gelu(scratch.wide, count * inner);
+    else activate(shape.activation, view(scratch.wide, count * inner));
+    product.multiply(scratch.wide, shrink.weight, shrink.bias, scratch.c, count, inner, width);
+    attended.scales.push(addAndNorm(states, sums, layerWeights.norm, epsilon));
     pass.stream.push(snapshot());
     yield layer;
   }

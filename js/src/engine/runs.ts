@@ -107,15 +107,16 @@ export async function runOf(
   return { texts, encoded, original: before?.original ?? pass, pass, pictures };
 }
 
-/** A run with one more change; the layers before it are those of the run. */
+/** A run with one more change; the layers before it are those of the run. `at`: see Start. */
 export const onTop = (
   weights: Weights,
   encoded: Pick<Encoded, "ids" | "types">,
   pass: Pass,
   change: Change,
   signal?: AbortSignal,
+  at?: number,
 ): Promise<Pass> => {
-  const start = { pass, layer: firstLayer(change) };
+  const start = { pass, layer: firstLayer(change), at };
   return run(weights, encoded, [...pass.changes, change], signal, undefined, start);
 };
 
@@ -125,15 +126,16 @@ export interface RunPair {
   variant: Pass;
 }
 
-/** On top of the run shown, or of what that is without what covers the change. */
+/** On top of the run shown, or of what that is without what covers the change. `at`: see Start, of the variant. */
 export async function runsOf(
   { weights }: Engine,
   { encoded, pass }: Shown,
   change: Change,
   signal: AbortSignal,
+  at?: number,
 ): Promise<RunPair> {
   const changes = baseOf(pass.changes, change);
   const isShown = changes.length === pass.changes.length;
   const base = isShown ? pass : await run(weights, encoded, changes, signal);
-  return { base, variant: await onTop(weights, encoded, base, change, signal) };
+  return { base, variant: await onTop(weights, encoded, base, change, signal, at) };
 }

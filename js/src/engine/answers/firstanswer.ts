@@ -12,7 +12,7 @@ import { type Answering, answerOf, type Engine, onTop, perHead, runsOf, type Sho
 import type { Encoded } from "../tokenizer";
 import { answersOf } from "./beforeafter";
 import { isLone } from "./metrics";
-import { best, logitsAt, numbersOf, sharesOf, vectorOf } from "./output";
+import { best, headInput, logitsFrom, numbersAt, numbersOf, sharesOf, TOGETHER, vectorOf } from "./output";
 import { targetOf } from "./targets";
 
 const PATIENCE = 100; // ms that a question may take before the others have their turn
@@ -24,7 +24,24 @@ type Effect = [layer: number, head: number, change: number];
 /** The number of the answer's first bar, and what becomes of it without a head. */
 interface FirstNumber {
   fields: Fields;
-  change(layer: number, head: number, signal: AbortSignal): Promise<number>;
+  /** Runs without it, and keeps what the change is yet to be read from. */
+  run(layer: number, head: number, signal: AbortSignal): Promise<void>;
+  waiting(): number;
+  /** The changes of the runs that wait, which then do no longer. */
+  changes(): number[];
+}
+
+/** `outcome`: what is kept of a run. `changes`: of several at once. */
+function firstNumberOf<T>(
+  fields: Fields,
+  outcome: (change: Change, signal: AbortSignal) => Promise<T>,
+  changes: (outcomes: T[]) => number[],
+): FirstNumber {
+  const outcomes: T[] = [];
+  const run: FirstNumber["run"] = async (layer, head, signal) => {
+    outcomes.push(await outcome({ kind: "off", layer, head }, signal));
+  };
+  return { fields, run, waiting: () => outcomes.length, changes: () => changes(outcomes.splice(0)) };
 }
 
 /** Heads that were run of a run, in their order, and how long that took. */
@@ -54,17 +71,16 @@ async function firstNumber(
   if (answer.why_not) throw new Error(answer.why_not);
   const { kind, unit } = answer;
   const [position, label, , value] = answer.rows[0]!;
-  const without =
-    (score: (one: Pass) => number): FirstNumber["change"] =>
-    async (layer, head, signal) => {
-      const { base, variant } = await runsOf(engine, shown, { kind: "off", layer, head }, signal);
-      return score(variant) - score(base);
-    };
+  const asTheyAre = (changes: number[]) => changes;
   if (kind === "embedding") {
     const turned = (one: Pass) =>
       one === original ? 0 : 1 - cosine(vectorOf(engine, original), vectorOf(engine, one));
     const fields = { kind, name: phrases.EMBEDDING_TURNED, position, unit: "1 − cosine", before: 1 - value };
-    return { fields, change: without(turned) };
+    const outcome = async (off: Change, signal: AbortSignal) => {
+      const { base, variant } = await runsOf(engine, shown, off, signal);
+      return turned(variant) - turned(base);
+    };
+    return firstNumberOf(fields, outcome, asTheyAre);
   }
   if (kind === "similarity") {
     const encodings = texts.map((text) => encode(text));
@@ -72,19 +88,26 @@ async function firstNumber(
       inTurn(encodings, (encoded) => run(weights, encoded, changes, signal));
     const alike = ([a, b]: Pass[]) => cosine(vectorOf(engine, a!), vectorOf(engine, b!));
     const bases = await passes(pass.changes, signal);
-    const change: FirstNumber["change"] = async (layer, head, signal) => {
-      const off: Change = { kind: "off", layer, head };
+    const outcome = async (off: Change, signal: AbortSignal) => {
       const changes = baseOf(pass.changes, off);
       const plain = changes.length === pass.changes.length ? bases : await passes(changes, signal);
       const variants = await inTurn(encodings, (encoded, n) => onTop(weights, encoded, plain[n]!, off, signal));
       return alike(variants) - alike(plain);
     };
-    return { fields: { kind, name: label, position, unit, before: value }, change };
+    return firstNumberOf({ kind, name: label, position, unit, before: value }, outcome, asTheyAre);
   }
-  const numbers = (one: Pass) => numbersOf(engine, logitsAt(engine, one, position));
-  const number = name ? targetOf(engine, shown, name, at).number : best(numbers(original), 1)[0]!;
+  const number = name ? targetOf(engine, shown, name, at).number : best(numbersAt(engine, original, position), 1)[0]!;
+  const isMean = position < 0 && engine.carried.answer.pooling !== "first";
+  const token = isMean ? undefined : Math.max(position, 0);
+  const outcome = async (off: Change, signal: AbortSignal) => {
+    const { base, variant } = await runsOf(engine, shown, off, signal, token);
+    return { before: numbersAt(engine, base, position)[number]!, input: headInput(engine, variant, position) };
+  };
   const fields = { kind, name: isLone(engine) ? "" : label, position, unit, before: value };
-  return { fields, change: without((one) => numbers(one)[number]!) };
+  return firstNumberOf(fields, outcome, (outcomes) => {
+    const inputs = outcomes.map(({ input }) => input);
+    return logitsFrom(engine, inputs).map((logits, n) => numbersOf(engine, logits)[number]! - outcomes[n]!.before);
+  });
 }
 
 export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, shown, question, signal) => {
@@ -109,15 +132,18 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   const limited = (limit: string) => ({ fields: { ...empty, ...lead.fields, limit, runs: count >> 1 } });
   if (!long && pass.tokens > LIMITS.effects) return limited(phrases.HEADS_LONG({ tokens: pass.tokens }));
   const begin = performance.now();
-  while (effects.length < count && performance.now() - begin < PATIENCE) {
+  const tried = () => effects.length + lead.waiting();
+  while (tried() < count && performance.now() - begin < PATIENCE) {
     const since = performance.now();
-    const [layer, head] = [Math.floor(effects.length / heads), effects.length % heads];
-    effects.push([layer, head, await lead.change(layer, head, signal)]);
+    await lead.run(Math.floor(tried() / heads), tried() % heads, signal);
+    if (lead.waiting() === TOGETHER || tried() === count)
+      for (const change of lead.changes())
+        effects.push([Math.floor(effects.length / heads), effects.length % heads, change]);
     progress.ms += performance.now() - since;
   }
-  if (effects.length < count) {
-    if (!long && (progress.ms / effects.length) * count > MOST) return limited(phrases.HEADS_MANY({ heads: count }));
-    return { fields: { again: true, done: effects.length / count } };
+  if (tried() < count) {
+    if (!long && (progress.ms / tried()) * count > MOST) return limited(phrases.HEADS_MANY({ heads: count }));
+    return { fields: { again: true, done: tried() / count } };
   }
   const { unit, before } = lead.fields as { unit: string; before: number };
   const size = ([, , change]: Effect) => Math.abs(toldChange(unit, before, change));

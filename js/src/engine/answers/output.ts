@@ -6,6 +6,7 @@ import { type Engine, memo, type Run } from "../runs";
 import { padded, type Stage, type Weights } from "../weights";
 
 export const WHOLE = -1; // the place of an answer that is the text's
+export const TOGETHER = 24; // runs that the model's head reads at once: its matrices, of all words, take longer than a run
 
 /** The places that are answered. Throws where no token is masked that a word could be predicted for. */
 export function placesOf({ carried, names }: Engine, { encoded }: Pick<Run, "encoded">): number[] {
@@ -32,10 +33,19 @@ export function readTogether(engine: Engine, passes: readonly Pass[], place: num
   for (const [n, pass] of others.entries()) memo(logitsByPlace, pass, place, () => logits[n]!);
 }
 
-function logitsOf(engine: Engine, passes: readonly Pass[], place: number): Float32Array[] {
-  const states = passes.map((pass) => (place < 0 ? vectorOf(engine, pass) : stateAt(pass, place)).slice());
-  return engine.weights.head.reduce<Float32Array[]>((vectors, stage) => through(engine, vectors, stage), states);
-}
+const logitsOf = (engine: Engine, passes: readonly Pass[], place: number): Float32Array[] =>
+  logitsFrom(
+    engine,
+    passes.map((pass) => headInput(engine, pass, place)),
+  );
+
+/** What the model's head reads at a place, (D): all that its logits need of a pass. */
+export const headInput = (engine: Engine, pass: Pass, place: number): Float32Array =>
+  (place < 0 ? vectorOf(engine, pass) : stateAt(pass, place)).slice();
+
+/** Logits of what the head reads, in the memory of which it computes. */
+export const logitsFrom = (engine: Engine, inputs: Float32Array[]): Float32Array[] =>
+  engine.weights.head.reduce((vectors, stage) => through(engine, vectors, stage), inputs);
 
 const numbersByPlace = new WeakMap<Pass, Map<number, Float64Array>>();
 
@@ -105,10 +115,12 @@ export function numbersOf({ carried }: Engine, logits: Float32Array): Float64Arr
 }
 
 export function softmax(logits: Float32Array): Float64Array {
-  const peak = logits.reduce((a, b) => Math.max(a, b));
-  const powers = Float64Array.from(logits, (x) => Math.exp(x - peak));
-  const sum = powers.reduce((a, b) => a + b);
-  return powers.map((one) => one / sum);
+  const powers = new Float64Array(logits.length);
+  let [peak, sum] = [Number.NEGATIVE_INFINITY, 0];
+  for (const x of logits) if (x > peak) peak = x;
+  for (let n = 0; n < powers.length; n++) sum += powers[n] = Math.exp(logits[n]! - peak);
+  for (let n = 0; n < powers.length; n++) powers[n]! /= sum;
+  return powers;
 }
 
 /** The vector of a text. */
