@@ -10,6 +10,7 @@ import base64
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -20,8 +21,10 @@ from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.vocabulary import MEASURES
 from ..base.wire import json_safe, pack
+from ..errors import ModelError
 from ..measures.byhead import even
 from ..measures.offers import offers
+from ..measures.predictions import kind_of
 from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
 from ..text.encoding import Encoding
@@ -151,10 +154,19 @@ def _overview(
         "lens": trace.lens is not None,
         "apart": reads_apart(trace),
         "made": in_python(trace),
+        "mask": _mask_of(trace),
         "head": fields,
         "arrays": index,
     } | about
     return {"header": json_safe(header), "data": data}
+
+
+def _mask_of(trace: Trace) -> str:
+    """What stands in a text for a word that the model is to guess; "" where it guesses none."""
+    with suppress(ModelError):
+        if trace.model is not None and kind_of(trace) == "words":
+            return str(getattr(trace.borrowed.tokenizer, "mask_token", None) or "")
+    return ""
 
 
 def _tab(view: ViewRecord, tab: Tab, trace: Trace) -> dict[str, Any]:

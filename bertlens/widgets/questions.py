@@ -183,6 +183,13 @@ for _question in (
         saved=first_answer.saved_heads,
     ),
     Question("shares", first_answer.shares, (), carried=saved.of_short(saved.once)),
+    _of_reader(
+        "cloze",
+        first_answer.cloze,
+        (),
+        carried=first_answer.carried_cloze,
+        saved=first_answer.saved_cloze,
+    ),
     Question("unrelated", first_answer.unrelated, (), carried=first_answer.carried_unrelated, of_original=True),
     _of_reader("which_words", which_words.which_words, ("attribution", *TARGET), "whatif"),
     _of_reader("faithful", which_words.faithful, ("attribution", *TARGET), "whatif"),

@@ -43,6 +43,7 @@ PARTS: dict[str, WidgetPart] = {
                     "heads_that_matter",
                     "loudness",
                     "shares",
+                    "cloze",
                     "unrelated",
                     "html",
                     "live_cost",

@@ -45,12 +45,12 @@ class HeadsTrait(List):  # type: ignore[type-arg]
 
 
 class PlaceTrait(Dict):
-    """Numbers or None of vocabulary.PLACE, or nothing. Raises SelectionError, a TraitError, for anything else."""
+    """Numbers or None of some of vocabulary.PLACE. Raises SelectionError, a TraitError, for anything else."""
 
     def validate(self, obj: Any, value: Any) -> Any:
         place: dict[str, Any] = dict(super().validate(obj, value) or {})
-        if (place and {*place} != {*PLACE}) or any(n is not None and type(n) is not int for n in place.values()):
-            raise SelectionError(f"what a view opens on has {', '.join(PLACE)}, each a number or None")
+        if {*place} - {*PLACE} or any(n is not None and type(n) is not int for n in place.values()):
+            raise SelectionError(f"what a view opens on is of {', '.join(PLACE)}, each a number or None")
         return place
 
 

@@ -149,6 +149,10 @@ const WITHOUT: [Partial<Effect>, string][] = [
     "The model is unsure: cat has 0.05; of 8 heads tried, L2·H3 moves it most, to 0.06.",
   ],
   [
+    { from: 0.05, to: 0.047, peak: 0.66, best: BEST },
+    "cat is a rare guess (0.05); of 8 heads tried, L2·H3 moves it most, to 0.06.",
+  ],
+  [
     { from: 0.98, to: 0.978, best: { ...BEST, change: -0.0121 } },
     "No single head matters here: cat has 0.98; of 8 heads tried, L2·H3 moves it most, to 0.97.",
   ],
@@ -252,7 +256,7 @@ describe("a claim", () => {
 
 describe("a bar", () => {
   const bar = (now: number, off: number | null, was: number | null): Bar => ({
-    ...{ name: "cat", position: 1, pieces: [], about: false, now, off, was },
+    ...{ name: "cat", position: 1, pieces: [], about: false, isAsked: true, now, off, was },
   });
   const kinds = (one: Bar) => stretchesOf(one, [0, 1]).map(({ kind, from, to }) => [kind, from, to]);
   it("is ink where it stays, accent where the head holds it, dashed where it went", () => {

@@ -149,14 +149,22 @@ class PageOf:
         self.logs: dict[Page, Log] = {}
 
     def __call__(
-        self, html: str | Path, *, theme: str = "light", width: int = 1000, height: int = 800, scripts: bool = True
+        self,
+        html: str | Path,
+        *,
+        theme: str = "light",
+        width: int = 1000,
+        height: int = 800,
+        scripts: bool = True,
+        touch: bool = False,
     ) -> Page:
-        """Open HTML text or an HTML file; `theme` is what the system asks for ("light" or "dark")."""
+        """Open HTML text or an HTML file; `theme` is what the system asks for ("light" or "dark"); touch: it has a
+        screen for fingers."""
         path = self.folder / f"page{len(self.logs)}.html" if isinstance(html, str) else html.resolve()
         if isinstance(html, str):
             path.write_text(html, encoding="utf-8")
         viewport = {"width": width, "height": height}
-        options = {"color_scheme": theme, "accept_downloads": True, "java_script_enabled": scripts}
+        options = {"color_scheme": theme, "accept_downloads": True, "java_script_enabled": scripts, "has_touch": touch}
         _, page, log = watched(self.browser, path.as_uri(), viewport=viewport, **options)
         self.logs[page] = log
         page.goto(path.as_uri())

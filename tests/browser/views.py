@@ -33,6 +33,13 @@ PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the mach
 expect.set_options(timeout=PATIENCE)
 
 
+def hold(what: Locator) -> None:
+    """A finger that stays on it."""
+    what.dispatch_event("pointerdown", {"pointerType": "touch", "bubbles": True})
+    what.page.wait_for_timeout(500)
+    what.dispatch_event("pointerup", {"pointerType": "touch", "bubbles": True})
+
+
 class Seen:
     """One view in a page."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 import bertlens as bl
-from browser.views import Seen
+from browser.views import Seen, hold
 
 TEXT = "The cat sat on the mat because it was tired."
 OWN = "The dog lay on the rug."
@@ -42,13 +42,13 @@ class Hand:
             what.click()
 
     def write(self, into: Locator, text: str, at: Locator | None = None) -> None:
-        """at: what is pressed to come into the field, where words lie over it: twice by a finger, which hits a word."""
+        """at: what is pressed to come into the field, where words lie over it: a finger stays on a word."""
         if self.way == "keys":
             self.reach(into)
+        elif at and self.way == "touch":
+            hold(at)
         else:
             self.press(at or into)
-            if at and self.way == "touch":
-                self.press(at)
         expect(into).to_be_focused()
         self.page.keyboard.press("ControlOrMeta+a")
         self.page.keyboard.type(text)
@@ -127,7 +127,8 @@ def walk(seen: Seen, way: str, lens: bl.Lens, own: bool = True) -> dict[str, Any
     expect(told).to_contain_text(f"{row[trace.tokens.index('cat')]:.2f}. Your guess: 7.")
     hand.press(onward)
     if own:
-        hand.write(seen.root.get_by_label("Sentence A"), OWN, seen.gap())
+        into = seen.root.locator(".bl-textword").first if way == "touch" else seen.gap()
+        hand.write(seen.root.get_by_label("Sentence A"), OWN, into)
         seen.page.keyboard.press("Enter")
         expect(here).to_contain_text("Not yet")
     hand.head(seen, 1, 0)

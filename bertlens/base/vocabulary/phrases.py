@@ -49,6 +49,11 @@ EVERY_TOKEN, ANY_TOKEN = "every token", "any token"
 
 NO_MASK_TOKEN = "the tokenizer of {model} has no mask token: there is no word to predict"
 NOTHING_MASKED = "no token of this text is masked: write {mask} where a word is to be predicted"
+NOTHING_HIDDEN = "Touch a word to hide it, and let the model guess."
+NOTHING_HIDDEN_SAVED = "No word of this text is hidden, so the model guesses none. The words are fixed in a saved page."
+NO_WORDS = "{model} names no words: there is none to guess"
+NO_WORD_TO_HIDE = "no word of this text can be hidden"
+WORDS_LONG = "Each of {words} words takes a run of its own: hide one of them."
 NOT_MASKED = "token {position} is not masked: choose one of {places}"
 NO_SINGLE_TOKEN = "{name} is no single token of this tokenizer: give one of its pieces, or an id"
 NO_SUCH_LABEL = "no label {name}: there are {labels}"
@@ -137,6 +142,14 @@ AGAINST_ITSELF = "key {key} against itself is 0: name another key"
 LARGEST_LOSS = "with the largest loss"
 RESAMPLED = "as it was in other texts"
 
+MASKED_EXAMPLES = (  # of a model that guesses words; in place of [MASK] its own mask
+    ("The cat did not drink the milk because the [MASK] was tired.", ""),
+    ("The cat did not drink the milk because the [MASK] was sour.", ""),
+    ("He is a doctor, and [MASK] works in a hospital.", ""),
+    ("She is a doctor, and [MASK] works in a hospital.", ""),
+    ("The bank of the [MASK] was covered with grass.", ""),
+    ("Yesterday we [MASK] to the beach.", ""),
+)
 EXAMPLES = (  # texts to choose from, a second one where there are two
     ("The cat did not drink the milk because it was sour.", ""),
     ("The trophy does not fit into the suitcase because it is too big.", ""),

@@ -8,13 +8,15 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from ...base.limits import ALONE_WORK, BAND_WORK, HEADS_WORK
+from ...base.limits import ALONE_WORK, BAND_WORK, HEADS_WORK, within
 from ...base.ranking import is_nothing
 from ...errors import BertLensError
 from ...measures.vector_shares import vector_shares
 from ...trace.trace import Trace
 from ...whatif import single_changes
 from ...whatif.before_after import answer_kind
+from ...whatif.cloze import cloze_words
+from ...whatif.cloze import why_not as why_no_cloze
 from ...whatif.strongest_heads import (
     RUN,
     Asked,
@@ -167,3 +169,31 @@ def shares(trace: Trace) -> Answer:
     except BertLensError as error:
         return {"how": "", "said": "", "why_not": str(error)}, {}
     return {"how": parts.how, "said": parts.said, "why_not": ""}, {"shares": parts.values}
+
+
+def cloze(trace: Trace, patience: float = PATIENCE) -> Answer:
+    """How surely the model finds each word again where it is hidden: see `whatif.cloze.cloze_words`.
+
+    Fields: words as [pieces, probability, guess, probability of the guess], in the order of the text; why_not, a
+    sentence where none is hidden. Where it takes longer than `patience` (s): "again", see turns.
+    """
+    try:
+        words = in_steps(trace, "cloze", cloze_words, patience)
+    except BertLensError as error:
+        return {"words": [], "why_not": str(error)}, {}
+    if words is None:
+        return ask_again(trace, "cloze")
+    return {"words": [[*asdict(word).values()] for word in words], "why_not": ""}, {}
+
+
+def saved_cloze(trace: Trace) -> Answer:
+    """`cloze` as a saved page holds it."""
+    return cloze(trace, math.inf)
+
+
+def carried_cloze(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Of a text of a masked model in which nothing is hidden, where that takes seconds."""
+    if not trace.changes and within("carried", trace.n_tokens):
+        with suppress(BertLensError):
+            if not why_no_cloze(trace) and trace.borrowed.tokenizer.mask_token_id not in trace.input_ids.tolist():
+                yield {}

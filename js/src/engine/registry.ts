@@ -5,6 +5,7 @@ import { NEEDS_PYTHON } from "../kernel/needs";
 import { cellMatters } from "./answers/ablations";
 import { answers } from "./answers/beforeafter";
 import { matters, mattersExact, movedBy } from "./answers/changeeffects";
+import { cloze } from "./answers/cloze";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
 import { headsThatMatter, shares } from "./answers/firstanswer";
 import { evidence, gates } from "./answers/gatescores";
@@ -35,6 +36,7 @@ export const QUESTIONS = {
   matters_exact: mattersExact,
   heads_that_matter: headsThatMatter,
   shares,
+  cloze,
   compared_with: comparedWith,
   compared_heads: comparedHeads,
   compared,

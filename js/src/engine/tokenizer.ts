@@ -43,6 +43,7 @@ export interface Names {
   numberOf(name: string, isAfterBlank: boolean): number | undefined; // by such a name, else as the tokenizer writes it
   pieces(text: string): string[]; // without the template's
   shown(token: string): string;
+  isAfterBlank(token: string): boolean; // by how the tokenizer writes it
   startsBlank: boolean; // whether a text's first token is written as if white space stood before it
 }
 
@@ -203,6 +204,7 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
       table(isAfterBlank).ids.get(name) ?? table(!isAfterBlank).ids.get(name) ?? idOf(name),
     pieces: (text) => tokenizer.tokenize(plain(text)),
     shown,
+    isAfterBlank: (token) => blank !== "" && token.startsWith(blank),
     startsBlank: Boolean(blank) && (tokenizer.tokenize("a")[0] ?? "").startsWith(blank),
   };
   const encode: Encode = (textA, textB) => {

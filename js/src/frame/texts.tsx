@@ -1,5 +1,5 @@
 // Texts to choose from: those that were run in this view, the one before at one click, and examples.
-import { EXAMPLES } from "../generated/phrases";
+import { EXAMPLES, MASKED_EXAMPLES } from "../generated/phrases";
 import { visibleText } from "../paint/quotes";
 import { Button, Menu } from "../parts/controls";
 import { visit } from "../state/page";
@@ -18,6 +18,8 @@ export function Texts() {
   const isGiven = ([text, pair]: Pair) => pageTexts.some((one) => one[0] === text && one[1] === pair);
   const recent = history.filter((one) => !isGiven(one));
   if (!link.kernel.value && pageTexts.length === 0) return null;
+  const { mask } = overview;
+  const examples = mask ? MASKED_EXAMPLES.map(([text, pair]): Pair => [text.replace("[MASK]", mask), pair]) : EXAMPLES;
   const words = ([text, pair]: Pair) => {
     const line = visibleText(pair ? `${text} / ${pair}` : text);
     return line.length > CHARACTERS ? `${line.slice(0, CHARACTERS)}…` : line;
@@ -41,7 +43,7 @@ export function Texts() {
       {recent.length > 0 && <p>Run before</p>}
       {list(recent)}
       {pageTexts.length === 0 && <p>Examples</p>}
-      {pageTexts.length === 0 && list(EXAMPLES)}
+      {pageTexts.length === 0 && list(examples)}
       <Button
         title="Another text, or this one without its changes, beside it: word by word and head by head"
         onClick={() => visit(view, "compare")}

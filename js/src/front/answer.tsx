@@ -1,16 +1,28 @@
 // The model's answer as bars: ink stays without the head, the accent is lost without it. A click asks about another answer.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { capital, counted, headLabel, signed } from "../paint/format";
+import { capital, counted, headLabel, ordinal, signed } from "../paint/format";
 import { Button, Unfold } from "../parts/controls";
 import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
+import { isPlain } from "../state/cloze";
 import { answersOf } from "../state/effects";
 import { type FrontAnswer, isLone, type Unrelated, useFront, useUnrelated } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
-import { answerBars, type Bar, barRows, curvesOf, type Stretch, shareBars, stretchesOf, trackOf } from "./answerbars";
+import {
+  answerBars,
+  type Bar,
+  barRows,
+  curvesOf,
+  ownPlace,
+  type Stretch,
+  shareBars,
+  stretchesOf,
+  trackOf,
+} from "./answerbars";
 import { brief, short } from "./claims";
+import { Cloze } from "./cloze";
 import { widthOf } from "./sentence/lettering";
 
 const TITLES: Record<string, string> = {
@@ -63,7 +75,8 @@ export function Answer() {
 
 /** Why there are no bars. */
 function NoAnswer() {
-  const answer = answersOf(useView());
+  const view = useView();
+  const answer = answersOf(view);
   const why = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   return (
     <section
@@ -71,7 +84,7 @@ function NoAnswer() {
       data-testid="answer"
       aria-label="The model’s answer"
     >
-      <p class="bl-muted">{why}</p>
+      {why && isPlain(view) ? <Cloze /> : <p class="bl-muted">{why}</p>}
     </section>
   );
 }
@@ -111,16 +124,18 @@ function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
   const unrelated = useUnrelated(answers.kind);
   const band = unrelated ? [unrelated.low, unrelated.high] : [];
   const track = trackOf(bars, [...curvesOf(front, bars), band], isOpenEnded(answers) ? 0 : 1);
-  const leadKinds = stretchesOf(bars[0]!, track).map(({ kind }) => kind);
+  const asked = bars.find(({ isAsked }) => isAsked) ?? bars[0]!;
+  const kinds = stretchesOf(asked, track).map(({ kind }) => kind);
   const legends = LEGENDS[factor === 1 && front.changeCount === 0 ? "head" : "change"]!;
-  const legend = leadKinds.find((kind) => legends[kind]);
+  const legend = kinds.find((kind) => legends[kind]);
+  const place = ownPlace(front);
   const longest = Math.max(...bars.map(({ name }) => tokenText(name).length));
   return (
     <div class={longest > 9 ? "bl-bars bl-long-names" : "bl-bars"}>
       {bars.map((bar, n) => (
         <OneBar
           key={`${bar.position} ${bar.name} ${bar.pieces[0]}`}
-          {...{ front, bar, track, unrelated, lead: n === 0 }}
+          {...{ front, bar, track, unrelated, lead: n === 0, isAsked: bar === asked }}
         />
       ))}
       {unrelated && <UnrelatedWords {...unrelated} />}
@@ -131,6 +146,13 @@ function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
           </>
         )}
       </p>
+      {front.own && (
+        <p class="bl-bars-legend" data-testid="own">
+          <span>
+            yours: <i>{tokenWord(front.own.name)}</i>, {place ? ordinal(place) : brief(front.own.before)}
+          </span>
+        </p>
+      )}
     </div>
   );
 }
@@ -164,10 +186,11 @@ interface OneBarProps {
   bar: Bar;
   track: [number, number];
   unrelated: Unrelated | null;
-  lead: boolean;
+  lead: boolean; // the first
+  isAsked: boolean; // whose change is told
 }
 
-function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
+function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   const view = useView();
   const { shownHead, link } = view;
   const { kind, unit } = front.answers;
@@ -197,9 +220,9 @@ function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
   });
   return (
     <Button
-      class={`bl-answer-row${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
+      class={`bl-answer-row${isAsked ? " bl-asked" : ""}${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
       aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
-      aria-pressed={isChoice && isLive ? lead : undefined}
+      aria-pressed={isChoice && isLive ? isAsked : undefined}
       disabled={!acts || !isLive}
       title={title}
       onClick={act}
@@ -210,7 +233,7 @@ function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
       <span class="bl-answer-number bl-number">{short(now)}</span>{" "}
       <span class="bl-answer-track">
         {unrelated && <span class="bl-unrelated" style={stretchStyle(unrelated.low, unrelated.high)} />}
-        {stretchesOf(bar, track, lead).map((stretch) => (
+        {stretchesOf(bar, track, isAsked).map((stretch) => (
           <span
             key={stretch.kind}
             class={`bl-stretch bl-${stretch.kind}`}
@@ -219,7 +242,7 @@ function OneBar({ front, bar, track, unrelated, lead }: OneBarProps) {
         ))}
         {was !== null && brief(was) !== brief(now) && (
           <span class="bl-was" style={{ left: place(track, was) }}>
-            {lead && <span>was {brief(was)}</span>}
+            {isAsked && <span>was {brief(was)}</span>}
           </span>
         )}
       </span>

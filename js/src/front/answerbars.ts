@@ -1,5 +1,6 @@
 // The answer as bars: which rows, how long each is, and which part of it the head holds.
 import { type TokenSide, units } from "../compute/grid";
+import { ANSWERS } from "../generated/vocabulary";
 import type { AnswerRow } from "../state/effects";
 import { between, curveAt, curveOf, type FrontAnswer, isExact, type Shares } from "../state/frontanswers";
 import { isAlike } from "./claims";
@@ -16,6 +17,7 @@ export interface Bar {
   off: number | null; // without the head, in a run that has it as it is
   was: number | null; // before the change
   about: boolean; // it lies between two runs
+  isAsked: boolean; // it is of the answer whose change is told
   markers?: boolean; // the tokens of the template together
 }
 
@@ -28,15 +30,29 @@ export const wordShares = (side: TokenSide, shares: Shares["shares"]) =>
     }))
     .sort((a, b) => b.share - a.share);
 
-/** The rows that are shown: the one that is asked about, then as the model's own run ranks them; the best now is there. */
-export function barRows({ answers, lead }: FrontAnswer): AnswerRow[] {
-  const { kind, rows } = answers;
+const isThe = (one: AnswerRow) => (row: AnswerRow) => row.name === one.name && row.position === one.position;
+
+/** Which place the word that the reader hid has among the guesses, from 1; null where it is none of the best. */
+export function ownPlace({ answers, own }: FrontAnswer): number | null {
+  if (!own) return null;
+  const place =
+    1 + answers.rows.filter(({ position, before }) => position === own.position && before > own.before).length;
+  return place <= ANSWERS ? place : null;
+}
+
+/** The rows that are shown, as the model's own run ranks them: the one that is asked about and the best now are there. */
+export function barRows({ answers, lead, own }: FrontAnswer): AnswerRow[] {
+  const { kind } = answers;
+  const rows = own && !answers.rows.some(isThe(own)) ? [...answers.rows, own] : answers.rows;
   const candidates = ["words", "tags"].includes(kind)
     ? rows.filter(({ position }) => position === lead.position)
     : rows;
-  const list = candidates.slice(0, kind === "tags" ? TAGS : ROWS);
+  const order = kind === "words" || kind === "labels" ? candidates.toSorted((a, b) => b.before - a.before) : candidates;
   const best = candidates.reduce((a, b) => (b.after > a.after ? b : a));
-  return list.includes(best) ? list : [...list.slice(0, -1), best];
+  const needed = order.filter((row) => row === best || row === lead || (own && isThe(own)(row)));
+  const room = (kind === "tags" ? TAGS : ROWS) - needed.length;
+  const others = order.filter((row) => !needed.includes(row)).slice(0, room);
+  return order.filter((row) => needed.includes(row) || others.includes(row));
 }
 
 /** The bars of an answer. While its slider is dragged they are those of its curves. */
@@ -53,6 +69,7 @@ export function answerBars(front: FrontAnswer): Bar[] {
       off: factor === 1 && changeCount === 0 ? at(0) : null,
       was: factor === 1 ? (changeCount > 0 ? row.before : null) : (at(1) ?? row.before),
       about: isDragged && !isExact(loudness!, factor),
+      isAsked: row === front.lead,
     };
   });
   return bars.filter((bar) => bar !== null);
@@ -73,6 +90,7 @@ export function shareBars(front: FrontAnswer, side: TokenSide, { shares }: Share
   const bar = (name: string, pieces: number[], markers = false): Bar => ({
     ...{ name, pieces, markers, position: -1, now: sum(now, pieces)!, off: sum(off, pieces), was: sum(was, pieces) },
     about: isDragged && !isExact(loudness!, factor),
+    isAsked: false,
   });
   const special = ranked.filter((one) => one.special).sort((a, b) => a.pieces[0]! - b.pieces[0]!);
   const names = [...new Set(special.map(({ label }) => label))].join(" ");

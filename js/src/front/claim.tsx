@@ -2,7 +2,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { grid, type Unit } from "../compute/grid";
 import { evenOf, mostWords } from "../head/cellwords";
-import { capital, headLabel } from "../paint/format";
+import { isOfHead, placeIn } from "../kernel/opened";
+import { capital, headLabel, signed } from "../paint/format";
+import { Button } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
@@ -15,6 +17,7 @@ import {
   isSureOf,
   useFront,
   useHeads,
+  useHeadsToCome,
 } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
@@ -28,8 +31,10 @@ import {
   plain,
   withoutPieces,
 } from "./claims";
+import { placeOf } from "./opening";
 import { habitOf } from "./sentence/arcs";
 import { askerOf, isLongText, type PreviewRow, previewOf, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
+import { isUnfolded } from "./unfolded";
 
 const SPOKEN_AFTER = 500; // ms
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
@@ -96,6 +101,10 @@ export function effectOf(view: View, front: FrontAnswer, best: Best | null): Eff
           ? ` at ${lead.position}`
           : "",
     from: curveAt(factors, curve!, 1),
+    peak:
+      kind === "words"
+        ? Math.max(...answers.rows.map((row) => (row.position === lead.position ? row.before : 0)))
+        : undefined,
     to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : score,
     about: isDragged && !isExact(loudness!, factor),
     sure: isSureOf(front),
@@ -156,8 +165,36 @@ export function Claim() {
           </span>
         ))}
       </p>
+      <YourHead />
       <Spoken text={isMoving || isComing ? null : lines.map((line) => plain(line ?? [])).join(" ")} />
     </>
+  );
+}
+
+/** That the head shown is one that the reader chose, and the way to the one that matters most. */
+function YourHead() {
+  const view = useView();
+  const { synced, overview, shownHead } = view;
+  const heads = useHeads();
+  const { isComing } = useHeadsToCome();
+  const place = heads.state === "answered" && !isComing ? placeOf(heads.value, null, null) : null;
+  const isFirst = place?.layer === shownHead.layer && place.head === shownHead.head;
+  if (isUnfolded(view)) return null; // the atlas tells, and an answer needs the room
+  if (!place || isFirst || shownHead.layerMap || overview.changes.length > 0 || isOfHead(placeIn(synced))) return null;
+  const [, , change] = (heads as { value: HeadsThatMatter }).value.heads.find(
+    ([l, h]) => l === place.layer && h === place.head,
+  )!;
+  return (
+    <p class="bl-your-head" data-testid="your-head">
+      <b>your head</b> · best here:{" "}
+      <Button
+        class="bl-link"
+        title="Show it; from then on the head follows the text"
+        onClick={() => synced.put({ ...place, opened: place, layer_map: "" })}
+      >
+        {headLabel(place.layer, place.head)} {signed(change, 2)} ›
+      </Button>
+    </p>
   );
 }
 

@@ -65,6 +65,7 @@ export interface Effect {
   name: string;
   where: string; // " at 6", of several masks or tokens
   from: number; // with the head as it is
+  peak?: number; // the best guess of the model, where words are guessed
   to: number; // at the factor, or without it where that is 1
   factor: number;
   about: boolean; // it lies between two runs
@@ -143,6 +144,8 @@ function nothing(effect: Effect): Piece[] | null {
   if (!best || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
   const peak: Piece[] = [{ number: String(best.tried) }, " heads tried, ", { head: best.head }, " moves it most, to "];
   const end: Piece[] = [{ number: brief(from + best.change) }, "."];
+  if (from < UNSURE && (effect.peak ?? from) >= UNSURE)
+    return [...subjectOf(effect), " is a rare guess (", { number: brief(from) }, "); of ", ...peak, ...end];
   if (["words", "span"].includes(kind) && from < UNSURE)
     return ["The model is unsure: ", ...subjectOf(effect), " has ", { number: brief(from) }, "; of ", ...peak, ...end];
   if (effect.sure) {

@@ -6,7 +6,7 @@ import { useSentences } from "../atlas/headvalues";
 import { units } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { isSure, toldChange } from "../compute/logodds";
-import { headLabel, percent, px, signed } from "../paint/format";
+import { headLabel, ordinal, percent, px, signed } from "../paint/format";
 import { Button, into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
 import { isMuch } from "../parts/phrasing";
@@ -75,8 +75,6 @@ export const shortened = (lead: string, name: string, noun: string): Piece[] => 
 
 /** A change as it is told: of a probability near to 1 that of its log-odds. */
 const toldOf = ({ unit, before }: HeadsThatMatter, change: number) => toldChange(unit, before, change);
-
-const ordinal = (n: number) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n] ?? "th"}`;
 
 export function Strip() {
   const view = useView();

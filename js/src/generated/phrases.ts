@@ -33,6 +33,11 @@ export const EVERY_TOKEN = "every token";
 export const ANY_TOKEN = "any token";
 export const NO_MASK_TOKEN = ({ model }: Filled<"model">): string => `the tokenizer of ${model} has no mask token: there is no word to predict`;
 export const NOTHING_MASKED = ({ mask }: Filled<"mask">): string => `no token of this text is masked: write ${mask} where a word is to be predicted`;
+export const NOTHING_HIDDEN = "Touch a word to hide it, and let the model guess.";
+export const NOTHING_HIDDEN_SAVED = "No word of this text is hidden, so the model guesses none. The words are fixed in a saved page.";
+export const NO_WORDS = ({ model }: Filled<"model">): string => `${model} names no words: there is none to guess`;
+export const NO_WORD_TO_HIDE = "no word of this text can be hidden";
+export const WORDS_LONG = ({ words }: Filled<"words">): string => `Each of ${words} words takes a run of its own: hide one of them.`;
 export const NOT_MASKED = ({ position, places }: Filled<"position" | "places">): string => `token ${position} is not masked: choose one of ${places}`;
 export const NO_SINGLE_TOKEN = ({ name }: Filled<"name">): string => `${name} is no single token of this tokenizer: give one of its pieces, or an id`;
 export const NO_SUCH_LABEL = ({ name, labels }: Filled<"name" | "labels">): string => `no label ${name}: there are ${labels}`;
@@ -103,4 +108,5 @@ export const NO_TYPE_SOURCE = "No type source: the model added no token type emb
 export const AGAINST_ITSELF = ({ key }: Filled<"key">): string => `key ${key} against itself is 0: name another key`;
 export const LARGEST_LOSS = "with the largest loss";
 export const RESAMPLED = "as it was in other texts";
+export const MASKED_EXAMPLES = [["The cat did not drink the milk because the [MASK] was tired.", ""], ["The cat did not drink the milk because the [MASK] was sour.", ""], ["He is a doctor, and [MASK] works in a hospital.", ""], ["She is a doctor, and [MASK] works in a hospital.", ""], ["The bank of the [MASK] was covered with grass.", ""], ["Yesterday we [MASK] to the beach.", ""]] as const;
 export const EXAMPLES = [["The cat did not drink the milk because it was sour.", ""], ["The trophy does not fit into the suitcase because it is too big.", ""], ["She gave the book to her brother, who read it twice.", ""], ["The keys that the man forgot are on the table.", ""], ["The cat sat on the mat because it was tired.", "The dog lay on the rug."], ["The bank raised its rates.", "They sat on the bank of the river."]] as const;

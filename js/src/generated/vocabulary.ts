@@ -76,6 +76,7 @@ export interface Questions {
   each_matters: { target?: string; target_at?: number };
   heads_that_matter: { target?: string; target_at?: number; long?: boolean; most?: number };
   shares: Record<never, never>;
+  cloze: Record<never, never>;
   unrelated: Record<never, never>;
   which_words: { attribution: string; target?: string; target_at?: number };
   faithful: { attribution: string; target?: string; target_at?: number };

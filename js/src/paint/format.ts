@@ -63,3 +63,7 @@ export const meanOf = (values: number[]): number => {
   const numbers = values.filter((value) => !Number.isNaN(value));
   return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 };
+
+/** 1st, 2nd, 3rd, 4th, 11th, 21st. */
+export const ordinal = (n: number): string =>
+  `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : { 1: "st", 2: "nd", 3: "rd" }[n % 10]) || "th"}`;

@@ -47,6 +47,10 @@ const pageTarget = ({ page }: View): Target => {
 
 const ofTarget = (view: View) => view.answers.get(ANSWERS, view.overview, pageTarget(view));
 
+/** The answers with one of a name at a place first; the name is of the vocabulary. */
+export const answersWith = ({ answers, overview }: View, target: string, target_at: number): Answer<Answers> =>
+  answers.get(ANSWERS, overview, { target, target_at });
+
 /** What is asked about in the run shown: the model's first answer where it has not the one that was chosen. Null while
  * that is asked. */
 export function targetOf(view: View): Target | null {

@@ -5,7 +5,8 @@ import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { isSure } from "../compute/logodds";
 import { LIMITS } from "../generated/vocabulary";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
-import { type AnswerRow, type Answers, answersOf, targetOf } from "./effects";
+import { type AnswerRow, type Answers, answersOf, answersWith, targetOf } from "./effects";
+import { textsName } from "./frontstate";
 import type { Overview } from "./overview";
 import { useView, type View } from "./view";
 
@@ -280,6 +281,7 @@ export interface FrontAnswer {
   answers: Answers;
   shares: Answer<Shares> | null; // what a vector of one text rests on
   lead: AnswerRow; // the row that is asked about
+  own: AnswerRow | null; // of the word that the reader hid
   score: number; // its number: of a vector how far it turned, 1 − cosine
   loudness: Loudness | null;
   curve: number[] | null; // of the lead at each factor
@@ -290,6 +292,15 @@ export interface FrontAnswer {
   waits: boolean;
   ask: (() => void) | null; // for the curve, of a long text
   refused: string; // why there is no curve
+}
+
+/** What the model gives the word that the reader hid; null where there is none, or it is of several tokens. */
+function ownRow(view: View): AnswerRow | null {
+  const { text, text_pair } = view.overview;
+  const { pieces, at } = view.page.front.hidden.value[textsName(text, text_pair)] ?? { pieces: [], at: -1 };
+  if (pieces.length !== 1) return null;
+  const answer = answersWith(view, pieces[0]!, at);
+  return answer.state === "answered" ? (answer.value.rows[0] ?? null) : null;
 }
 
 /** Null before there is an answer, or where there is none. */
@@ -305,6 +316,7 @@ function useFrontAnswer(): FrontAnswer | null {
   const lead = answers?.rows[0];
   if (!answers || answers.why_not || !lead) return null;
   const alone = isAlone(view);
+  const own = ownRow(view);
   const loudness = alone && answer.state === "answered" && !answer.value.why_not ? answer.value : null;
   const curve = loudness && curveOf(loudness, lead);
   const runFactor = factorOf(run, layer, head);
@@ -319,6 +331,7 @@ function useFrontAnswer(): FrontAnswer | null {
     answers,
     shares,
     lead,
+    own,
     score,
     loudness,
     curve,

@@ -15,6 +15,17 @@ export interface Preview {
   row: number; // the token that asks, -1: the one that asks now
 }
 
+/** A word that the reader hid: what stood there before. */
+export interface Hidden {
+  texts: string[]; // both
+  word: string;
+  pieces: string[]; // as the vocabulary has them
+  at: number; // the first slot
+}
+
+/** By which texts are known again. */
+export const textsName = (a: string, b: string) => JSON.stringify([a, b]);
+
 let count = 0; // of views in the document
 
 export interface FrontState {
@@ -25,6 +36,8 @@ export interface FrontState {
   preview: Signal<Preview | null>; // a head whose chip is under the pointer or the focus
   sought: Signal<string>; // the long text whose heads that matter are looked for on request
   soughtOfAll: Signal<string>; // the text whose heads are all run on request
+  toHide: Signal<number | null>; // the first token of a word that was chosen to be hidden, outside of the sentence
+  hidden: Signal<Record<string, Hidden>>; // by the texts that have a slot in its place
   curves: Signal<string[]>; // heads of long texts whose curves were asked for, by their keys
 }
 
@@ -36,5 +49,7 @@ export const createFront = (): FrontState => ({
   preview: signal(null),
   sought: signal(""),
   soughtOfAll: signal(""),
+  toHide: signal(null),
+  hidden: signal({}),
   curves: signal([]),
 });

@@ -73,6 +73,7 @@ interface Header {
   badges: Badge[];
   text: string;
   text_pair: string;
+  mask?: string; // what stands for a word that the model is to guess, "" where it guesses none
   stats: string[];
   pending: readonly number[]; // layers whose thumbnails and statistics are still to be asked for
   measures: Measure[]; // what the kernel can give of a head

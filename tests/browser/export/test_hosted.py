@@ -18,7 +18,7 @@ from bertlens.export.html import WEIGHTS
 from browser.export.test_class import TEXTS
 from browser.export.test_live import ALONE, listed, run
 from browser.harness import watched
-from browser.views import Seen
+from browser.views import Seen, hold
 
 pytestmark = pytest.mark.sampled(10, of="live pages")
 
@@ -170,10 +170,7 @@ def test_on_a_tablet(address, rounded, browser: Browser):
     seen = Seen(page)
     box = seen.root.get_by_label("Sentence A")
     expect(box).to_be_enabled()
-    last = seen.root.locator(".bl-textword").last.bounding_box()
-    assert last is not None
-    for _ in range(2):  # once is to look at it
-        page.touchscreen.tap(last["x"] + last["width"] / 2, last["y"] + last["height"] / 2)
+    hold(seen.root.locator(".bl-textword").last)
     expect(box).to_be_focused()
     box.fill("")
     page.keyboard.type("A horse ran.")  # which runs

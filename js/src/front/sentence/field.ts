@@ -21,6 +21,11 @@ function useField(shown: ReadonlySignal<string>) {
       if (running.value) edited = false; // what was typed is on its way
     };
     const hands = {
+      /** What is shown again, in place of what was typed. */
+      restore: () => {
+        edited = false;
+        value.value = shown.peek();
+      },
       onInput: ({ currentTarget }: TargetedEvent<HTMLTextAreaElement>) => {
         edited = true;
         value.value = currentTarget.value;

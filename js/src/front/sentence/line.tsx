@@ -65,11 +65,26 @@ interface LineProps {
   focus: boolean; // at once
   typed: ReturnType<typeof useTyped>;
   go: () => void; // runs what the fields hold
+  change: (word: number) => void; // selects it
   part: Place | null; // of a long text: what of it is in sight
 }
 
 /** One text: a field that is all transparent but for its caret, over words that say the same. */
-export function Line({ n, line, field, words, marks, stop, pinned, disabled, focus, typed, go, part }: LineProps) {
+export function Line({
+  n,
+  line,
+  field,
+  words,
+  marks,
+  stop,
+  pinned,
+  disabled,
+  focus,
+  typed,
+  go,
+  change,
+  part,
+}: LineProps) {
   const view = useView();
   const area = useRef<HTMLTextAreaElement>(null);
   const mirror = useRef<HTMLDivElement>(null);
@@ -84,6 +99,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
     place && place.start >= start && place.end <= end ? place : null,
   );
   const dir = directionOf(content);
+  const origin = useRef(text); // as it was before it was written in
   const edit = (at: number) => {
     taps.count++;
     area.current!.focus();
@@ -116,7 +132,7 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         data-line={n}
         onClick={({ target, clientX, clientY, detail }) => {
           const isWord = (target as Element).closest("[data-n]");
-          if (disabled || (isWord && detail < 2)) return;
+          if (disabled || (isWord && detail < 3)) return;
           edit(characterAt(mirror.current!, clientX, clientY, content.length));
         }}
         onKeyDown={(event) => {
@@ -124,7 +140,9 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
           const isLetter =
             event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
           if (disabled || !isLetter) return;
-          edit(word ? Number(word.dataset.start) + word.textContent!.length : content.length); // the letter goes there
+          if (word?.dataset.n)
+            change(Number(word.dataset.n)); // the letter takes its place
+          else edit(content.length);
         }}
       >
         {start > 0 ? "… " : chips(line.before)}
@@ -165,6 +183,9 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         dir={dir}
         spellcheck={false}
         autocomplete="off"
+        onFocus={() => {
+          origin.current = field.shown.peek();
+        }}
         onInput={(event) => {
           field.onInput(event);
           view.page.front.word.value = null; // the pointer only happens to lie there
@@ -175,6 +196,12 @@ export function Line({ n, line, field, words, marks, stop, pinned, disabled, foc
         onKeyDown={(event) => {
           if (event.key === "Escape") {
             event.preventDefault();
+            if (field.value.peek() !== origin.current) {
+              const isRun = field.shown.peek() !== origin.current;
+              field.restore();
+              if (isRun) field.value.value = origin.current;
+              if (isRun) go();
+            }
             area.current!.blur();
             mirror.current!.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
           }

@@ -1,8 +1,9 @@
 // What is pinned by an arc; and through an edit it stays so, while its word stands in the text.
 import { useEffect, useRef } from "preact/hooks";
-import { movedBy, placeIn } from "../../kernel/opened";
+import { movedBy, openedNext, placeIn } from "../../kernel/opened";
 import { visit } from "../../state/page";
 import type { View } from "../../state/view";
+import { isUnfolded } from "../unfolded";
 import { movedPlaces } from "./wordplaces";
 import type { Words } from "./wordrow";
 
@@ -34,6 +35,7 @@ export function usePins(view: View, words: Words) {
   return {
     submitted: () => {
       state.current.edited = true;
+      if (!isUnfolded(view)) synced.put(openedNext(placeIn(synced))); // else its head is being looked into
     },
     /** Of the cells between the pieces of two words the one with the most weight, and how it is computed. */
     pinCell: (asker: number, word: number) => {

@@ -2,8 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { isOfProgram, placeIn, touchedAt } from "../../kernel/opened";
 import { Button, Check, into } from "../../parts/controls";
 import { useWidth } from "../../parts/width";
+import { clozeOf } from "../../state/cloze";
 import { useView } from "../../state/view";
 import { isUnfolded } from "../unfolded";
 import { arcsOf, habitOf, type Scene } from "./arcs";
@@ -14,10 +16,13 @@ import { charactersInSight } from "./lettering";
 import { Line, taps } from "./line";
 import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
+import { VerbRow, verbsOf } from "./verbs";
 import { askerOf, isLongText, previewOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
 const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
-const TO_TYPE = isTouch ? " Tap it twice to type." : " Click between words to type.";
+const TO_TYPE = isTouch ? " Hold it to write another." : " Double-click it to write another.";
+const TWICE = 350; // ms between two taps
+const LONG_PRESS = 450; // ms of a finger
 const TAPS = 2; // touches after which nobody needs to be told
 
 export function Sentence() {
@@ -26,6 +31,9 @@ export function Sentence() {
   const stage = useRef<HTMLDivElement>(null);
   const second = useSignal(false);
   const touched = useRef(false); // the last pointer was a finger
+  const press = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const tap = useRef({ word: -1, at: 0 }); // the last of a finger
+  const letGo = () => clearTimeout(press.current);
   const pins = useRef<{ query: number | null; key: number | null }>({ query: null, key: null }); // before a click
   const words = wordsOf(overview);
   const { submitted, pinCell } = usePins(view, words);
@@ -88,6 +96,11 @@ export function Sentence() {
   const numbers = useMemo(() => arcsOf(scene).numbers, [scene]); // as the model has it: words stay as they are in a drag
   const firstBox = boxes.findIndex(Boolean);
   const numbered = new Set(numbers.map(({ word }) => word));
+  const cloze = clozeOf(view);
+  const probabilities = useMemo(() => {
+    const hidden = cloze?.state === "answered" ? cloze.value.words : [];
+    return new Map(hidden.map(({ pieces, probability }) => [pieces[0], probability]));
+  }, [cloze]);
   const marks = (word: number) => {
     const weight = row[word] ?? 0;
     const state =
@@ -100,7 +113,13 @@ export function Sentence() {
             : "";
     const isWashed = type.dense && word !== asker && weight >= 0.02 && !words.markers[word];
     const wash = `color-mix(in srgb, var(--select) ${Math.round(8 + 45 * weight)}%, transparent)`;
-    return { class: state, ...(isWashed ? { style: { background: wash } } : {}) };
+    const probability = probabilities.get(words.units[word]?.pieces[0]);
+    const isSure = probability !== undefined;
+    const style = {
+      ...(isWashed ? { backgroundColor: wash } : {}),
+      ...(isSure ? { "--probability": `${(100 * probability).toFixed(1)}%` } : {}),
+    };
+    return { class: isSure ? `${state} bl-guessable` : state, style };
   };
   const hover = (word: number) => {
     const pieces = words.rows[word]?.pieces ?? null;
@@ -110,8 +129,8 @@ export function Sentence() {
     const unit = words.rows[word];
     if (!unit) return;
     taps.count++;
-    const isPinned = word === pinned;
-    synced.put({ query: isPinned ? null : unit.pieces[0]!, key: null });
+    const isBack = word === pinned && !isOfProgram(placeIn(synced)); // a second touch
+    synced.put({ query: isBack ? null : unit.pieces[0]!, key: null, ...touchedAt(placeIn(synced)) });
   };
   const pointAt = (event: PointerEvent) => {
     const frame = stage.current!.getBoundingClientRect();
@@ -126,7 +145,18 @@ export function Sentence() {
     second.value = false;
     typed.typing.enter();
   };
+  const verbs = verbsOf(view, { stage, lines, words, fields, go });
+  const { toHide } = front;
+  useEffect(() => {
+    const word = words.units.findIndex(({ pieces }) => pieces[0] === toHide.value);
+    if (toHide.value !== null && word >= 0) verbs.hide?.(word);
+    toHide.value = null;
+  }, [toHide.value]);
   const isTyped = fields.some(({ value, shown }) => value.value !== shown.value);
+  const mayCut = (synced.truncation.value || texts.join("").length > 300) && live;
+  const mayAdd = !hasPair && !second.value && live;
+  const least = (mayAdd ? 11 : 0) + (mayCut ? 12 : 0);
+  const isVerbs = live && !isTyped && (verbs.hidden !== null || (pinned !== null && verbs.isWord(pinned)));
   return (
     <section class="bl-sentence" data-testid="sentence" aria-label="Sentence">
       <form onSubmit={(event) => event.preventDefault()}>
@@ -140,12 +170,23 @@ export function Sentence() {
           onPointerLeave={(event) => event.pointerType !== "touch" && hover(-1)}
           onPointerDown={(event) => {
             touched.current = event.pointerType === "touch";
+            const word = wordOf(event.target);
+            letGo();
+            if (touched.current && live && word >= 0) press.current = setTimeout(() => verbs.change(word), LONG_PRESS);
           }}
-          onClick={({ target, detail }) => {
+          onPointerUp={letGo}
+          onPointerCancel={letGo}
+          onClick={({ target, detail, timeStamp }) => {
             const word = wordOf(target);
             if (word < 0) return;
-            if (detail > 1 && live) {
-              if (detail === 2) synced.put(pins.current); // it was meant to type
+            const isTwice =
+              detail > 1 || (touched.current && tap.current.word === word && timeStamp - tap.current.at < TWICE);
+            tap.current = { word: isTwice ? -1 : word, at: timeStamp };
+            if (isTwice && live) {
+              if (detail > 2) return; // a caret among its letters
+              synced.put(pins.current); // it was meant to hide or to write
+              if (!touched.current) verbs.change(word);
+              else if (verbs.isWord(word)) verbs.hide?.(word);
               return;
             }
             pins.current = { query: synced.query.peek(), key: synced.key.peek() };
@@ -158,13 +199,24 @@ export function Sentence() {
           onKeyDown={(event) => {
             const word = wordOf(event.target);
             if (word < 0) return;
-            if (event.key === "Escape" && (synced.query.peek() ?? synced.key.peek()) !== null) {
+            const isPinned = (synced.query.peek() ?? synced.key.peek()) !== null;
+            if (event.key === "Escape" && verbs.hidden && live && (!isPinned || isOfProgram(placeIn(synced)))) {
+              event.preventDefault();
+              verbs.showAgain();
+            } else if (event.key === "Escape" && isPinned) {
               event.preventDefault();
               synced.put({ query: null, key: null });
             }
-            if (event.key === "Enter" || event.key === " ") {
+            if (event.key === "Enter" && live && !words.markers[word]) {
+              event.preventDefault();
+              verbs.change(word);
+            } else if (event.key === "Enter" || event.key === " ") {
               event.preventDefault();
               pick(word);
+            }
+            if (["Backspace", "Delete"].includes(event.key) && live && verbs.isWord(word)) {
+              event.preventDefault();
+              verbs.hide?.(word);
             }
             const list = [...stage.current!.querySelectorAll<HTMLElement>("[data-n]")];
             const at = list.findIndex((one) => Number(one.dataset.n) === word);
@@ -186,6 +238,7 @@ export function Sentence() {
               pinned,
               typed,
               go,
+              change: verbs.change,
               part: stretch,
               stop: boxes[asker] ? asker : firstBox,
               disabled: !live,
@@ -208,7 +261,8 @@ export function Sentence() {
           />
         )}
         <div class="bl-under">
-          {!hasPair && !second.value && live && (
+          {isVerbs && <VerbRow {...{ verbs, word: pinned }} left={boxes[pinned ?? asker]?.left ?? 0} least={least} />}
+          {mayAdd && (
             <Button
               class="bl-link"
               title={
@@ -222,7 +276,7 @@ export function Sentence() {
             </Button>
           )}
           {link.coming.value && <span class="bl-coming bl-muted bl-number">{link.coming.value}</span>}
-          {(synced.truncation.value || texts.join("").length > 300) && live && (
+          {mayCut && (
             <Check
               label="cut if too long"
               title="Cut the text to what the model takes; the view then says how much was dropped"

@@ -1,0 +1,127 @@
+// What can be done to a word of the sentence but to look at it: hide it, change it; and the way back.
+import type { RefObject } from "preact";
+import { Button } from "../../parts/controls";
+import { type Hidden, textsName } from "../../state/frontstate";
+import { useView, type View } from "../../state/view";
+import { add, toToken } from "../../whatif/doing";
+import type { Field } from "./field";
+import { movedPlaces } from "./wordplaces";
+import { MASK, type TextLine, type Words } from "./wordrow";
+
+const LETTER = /[\p{L}\p{N}]/u;
+
+interface Texts {
+  stage: RefObject<HTMLElement | null>;
+  lines: TextLine[];
+  words: Words;
+  fields: readonly Field[];
+  go: () => void; // runs what the fields hold
+}
+
+export interface Verbs {
+  hide: ((word: number) => void) | null; // null where nothing can be
+  change: (word: number) => void;
+  hidden: Hidden | null; // what the text shown has a slot for
+  showAgain: () => void;
+  isWord: (word: number) => boolean; // neither a mark nor a token of the template
+}
+
+const hidesFromHeads = ({ overview }: View) => overview.square && overview.offers.whatif === "";
+
+export function verbsOf(view: View, { stage, lines, words, fields, go }: Texts): Verbs {
+  const { overview, page } = view;
+  const { hidden } = page.front;
+  const placeOf = (word: number) => {
+    for (const [n, line] of lines.entries()) {
+      const place = movedPlaces(line.places, line.text, fields[n]!.value.value)[word];
+      if (place) return { n, ...place };
+    }
+    return null;
+  };
+  const write = (texts: string[]) => {
+    for (const [n, text] of texts.entries()) fields[n]!.value.value = text;
+    go();
+  };
+  const fieldTexts = () => fields.map(({ value }) => value.peek());
+  const hide = (word: number) => {
+    const unit = words.units[word];
+    if (!unit) return;
+    if (!overview.mask) return void add(view, toToken(view, unit.pieces)[0]!.asked);
+    const place = placeOf(word);
+    if (!place || MASK.test(unit.label)) return;
+    const texts = fieldTexts();
+    const text = texts[place.n]!;
+    const next = [...texts];
+    next[place.n] = text.slice(0, place.start) + overview.mask.repeat(unit.pieces.length) + text.slice(place.end);
+    const [a, b] = next as [string, string];
+    const pieces = unit.pieces.map((n) => overview.queries.pieces?.[n] ?? "");
+    const letters = text.slice(place.start, place.end);
+    hidden.value = { ...hidden.peek(), [textsName(a, b)]: { texts, word: letters, pieces, at: unit.pieces[0]! } };
+    view.synced.put({ query: null, key: null });
+    write(next);
+  };
+  const now = hidden.value[textsName(overview.text, overview.text_pair)] ?? null;
+  return {
+    hide: overview.mask || hidesFromHeads(view) ? hide : null,
+    change: (word) => {
+      const place = placeOf(word);
+      const area = stage.current?.querySelectorAll<HTMLTextAreaElement>("textarea")[place?.n ?? -1];
+      if (!place || !area) return;
+      area.focus();
+      area.setSelectionRange(place.start, place.end);
+    },
+    hidden: now,
+    showAgain: () => now && write(now.texts),
+    isWord: (word) => {
+      const label = words.units[word]?.label ?? "";
+      return !words.markers[word] && LETTER.test(label) && !MASK.test(label);
+    },
+  };
+}
+
+interface VerbRowProps {
+  verbs: Verbs;
+  word: number | null; // that is touched
+  left: number; // px where it begins
+  least: number; // em of what stands before them
+}
+
+/** The verbs under the word that is touched, or of the one that is hidden; null where there are none. Nothing makes room. */
+export function VerbRow({ verbs, word, left, least }: VerbRowProps) {
+  const { overview } = useView();
+  const { hide, change, hidden, showAgain, isWord } = verbs;
+  const style = { left: `max(${least}em, min(${Math.round(left)}px, 100% - 13em))` };
+  if (word !== null && isWord(word))
+    return (
+      <span class="bl-verbs" data-testid="verbs" style={style}>
+        {hide && (
+          <Button
+            class="bl-link"
+            title={`${overview.mask ? "Let the model guess it from the others" : "Run it without this word: no head sees it"} (Backspace)`}
+            onClick={() => hide(word)}
+          >
+            hide
+          </Button>
+        )}
+        <Button
+          class="bl-link"
+          title="Write another word in its place (Enter, or just letters)"
+          onClick={() => change(word)}
+        >
+          change
+        </Button>
+      </span>
+    );
+  if (!hidden) return null;
+  return (
+    <span class="bl-verbs" data-testid="verbs" style={style}>
+      <span title={hidden.pieces.length > 1 ? "As many slots as pieces: they tell its length" : undefined}>
+        was <i>{hidden.word}</i>
+        {hidden.pieces.length > 1 && `, in ${hidden.pieces.length} pieces`}
+      </span>
+      <Button class="bl-link" title="Write it in its place again (Escape)" onClick={showAgain}>
+        show again
+      </Button>
+    </span>
+  );
+}
