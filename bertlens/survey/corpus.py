@@ -151,7 +151,7 @@ def traces(
 ) -> Iterator[Trace]:
     """The traces of a corpus, window by window, with a bar of this name. Errors of `numbered` and `traces_of`."""
     texts = numbered(corpus, limit, column)
-    with tqdm(total=size(corpus, limit), unit="text", desc=name, disable=not progress) as bar:
+    with tqdm(total=size(corpus, limit) if progress else None, unit="text", desc=name, disable=not progress) as bar:
         for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
             for trace in traces_of(lens, batch, truncation):
                 yield trace

@@ -63,7 +63,9 @@ def attention_gradients(
         batch_size = 1
     total, pairs, losses, texts, blank = None, np.zeros(len(CATEGORIES)), 0.0, 0, 0
     entries = numbered(corpus, limit, column)
-    with tqdm(total=size(corpus, limit), unit="text", desc="gradients", disable=not progress) as bar:
+    with tqdm(
+        total=size(corpus, limit) if progress else None, unit="text", desc="gradients", disable=not progress
+    ) as bar:
         try:
             for batch in itertools.chain.from_iterable(windows(entries, batch_size)):
                 encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)

@@ -238,7 +238,7 @@ def decide(
     check_lens(lens)
     limit = corpus.check_limit(limit)
     correct, by_mark, words, skipped = [], [], [], 0
-    total = corpus.size(treebank, limit) if isinstance(treebank, str | Path) else limit
+    total = corpus.size(treebank, limit) if progress and isinstance(treebank, str | Path) else limit
     with tqdm(total=total, unit="sentence", desc="syntax", disable=not progress) as bar:
         for number, sentence in enumerate(read_treebank(treebank)):
             if number == limit:

@@ -34,7 +34,7 @@ export function Cloze() {
   const hardest = rows.at(-1);
   return (
     <>
-      <p class="bl-muted">{isLive ? NOTHING_HIDDEN : NOTHING_HIDDEN_SAVED}</p>
+      <p class="bl-muted">{isLive ? NOTHING_HIDDEN : link.coming.value ? "" : NOTHING_HIDDEN_SAVED}</p>
       {rows.length > 0 && (
         <>
           <h3>Would it find the word again?</h3>
