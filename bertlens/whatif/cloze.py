@@ -38,8 +38,9 @@ class ClozeWord:
 
 
 def cloze_words(here: Here) -> Generator[float, None, list[ClozeWord]]:
-    """Each word that has a letter or a digit, in the order of the text: a run of the whole model each, in batches, as
-    the run shown, changes included. Yields the share that is done. Raises ModelError as `why_not` says."""
+    """Each word that has a letter or a digit and is no unknown token, in the order of the text: a run of the whole
+    model each, in batches, as the run shown, changes included. Yields the share that is done. Raises ModelError as
+    `why_not` says."""
     if reason := why_not(here()):
         raise ModelError(reason)
     answers: list[ClozeWord] = []
@@ -63,9 +64,18 @@ def why_not(trace: Trace) -> str:
     return phrases.WORDS_LONG.format(words=len(words)) if work(trace, len(words)) > HEADS_WORK else ""
 
 
+def is_plain(trace: Trace) -> bool:
+    """Whether the model names hidden words and none of this text is hidden."""
+    if kind_of(trace) != "words":
+        return False
+    mask = getattr(trace.borrowed.tokenizer, "mask_token_id", None)
+    return mask is not None and mask not in trace.input_ids.tolist()
+
+
 def _words(trace: Trace) -> list[list[int]]:
-    mask, ids = trace.borrowed.tokenizer.mask_token_id, trace.input_ids.tolist()
-    return [pieces for pieces in lettered(trace) if all(ids[piece] != mask for piece in pieces)]
+    tokenizer, ids = trace.borrowed.tokenizer, trace.input_ids.tolist()
+    unnamed = {tokenizer.mask_token_id, tokenizer.unk_token_id}  # a token of many words is not found again
+    return [pieces for pieces in lettered(trace) if all(ids[piece] not in unnamed for piece in pieces)]
 
 
 def _answers(trace: Trace, words: Sequence[list[int]]) -> list[ClozeWord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from ..measures.vector_shares import vector_shares
 from ..measures.words import lettered, merge_map, strongest_word, units
 from ..trace.trace import Trace
 from ..whatif.before_after import answer_kind
+from ..whatif.cloze import is_plain
 from ..whatif.strongest_heads import estimated_effects, strongest_row
 from .answers.head_answers import gate_scores
 
@@ -26,6 +27,7 @@ GOOD = 0.6  # where no weight is clear, the nearest to this one
 POSITIONAL = 0.5  # of a head's weight on the word before, or on that after, or on the word itself
 NOWHERE = {"query": None, "key": None}
 Cell = dict[str, int | None]
+Rule = Callable[[Trace, Sequence[int], Sequence[int]], Cell | None]
 
 
 def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Cell:
@@ -33,7 +35,8 @@ def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[i
 
     Of a model that answers, in texts of up to 128 tokens: the head that moves the first number of the answer most, the
     token whose row there moves it most, both by one backward pass, and the strongest word of that row (None where that
-    has no more than an even share). Of an encoder with one text the largest weight between two words that are no
+    has no more than an even share). Of a masked model with nothing hidden the head in which the last word gives most to
+    one other word that is not beside it. Of an encoder with one text the largest weight between two words that are no
     neighbours and that its vector rests on more than evenly, in a head that gives less than half of its weight to any
     one of the word before, the word after and the word itself. Elsewhere, and where a text has nothing of the kind, the
     largest weight from .4 to .9 between two words, in a head that is not open or closed; of equal weights the lower
@@ -46,12 +49,18 @@ def opening(trace: Trace, layers: Sequence[int] | None = None, heads: Sequence[i
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
     if within("opening", trace.n_tokens):
         try:
-            rule = _linked if answer_kind(trace) == "embedding" else _mattering
-            if cell := rule(trace, layers, heads):
+            if cell := _rule(trace)(trace, layers, heads):
                 return cell
         except (BertLensError, RuntimeError):
             pass  # no answer, none that can be changed, or no memory for a backward pass
     return _clear(trace, layers, heads)
+
+
+def _rule(trace: Trace) -> Rule:
+    """Raises ModelError where the model has no answer to this text."""
+    if is_plain(trace):
+        return _looking
+    return _linked if answer_kind(trace) == "embedding" else _mattering
 
 
 def _mattering(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
@@ -80,10 +89,9 @@ def _linked(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell |
     apart = (inside[:, None] - inside[None]).abs() > 1
     best: tuple[float, int, int, int] | None = None
     for layer in layers if bool(apart.any()) else ():
-        groups = head_groups(trace, layer)
-        merged = [merge_map(trace, trace.attention_heads(layer, at.start, at.stop).double()) for at in groups]
+        maps = _word_maps(trace, layer)
         for head in heads:
-            weights = merged[head // groups[0].stop][head % groups[0].stop]
+            weights = maps[head]
             near = max(float(weights.diagonal(offset).sum()) for offset in (-1, 0, 1))
             if not near < POSITIONAL * float(weights.sum()):
                 continue
@@ -98,6 +106,28 @@ def _linked(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell |
     pieces = trace.attention_heads(layer, head, head + 1)[0][query][:, key]
     row, column = divmod(int(pieces.argmax()), len(key))
     return {"layer": layer, "head": head, "query": query[row], "key": key[column]}
+
+
+def _looking(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell | None:
+    words, everything = lettered(trace), units(trace)
+    at = everything.index(words[-1]) if words else 0
+    past = [n for n, pieces in enumerate(everything) if pieces in words and abs(n - at) > 1]
+    if not past:
+        return None
+    peaks = {
+        (layer, head): float(weights[at, past].max())
+        for layer in layers
+        for head, weights in enumerate(_word_maps(trace, layer))
+        if head in heads
+    }
+    layer, head = max(peaks, key=lambda head: peaks[head])
+    return {"layer": layer, "head": head, "query": words[-1][0], "key": None}
+
+
+def _word_maps(trace: Trace, layer: int) -> Tensor:
+    """(H, W, W) float64, between words and the template's tokens: of a text that is short."""
+    groups = head_groups(trace, layer)
+    return torch.cat([merge_map(trace, trace.attention_heads(layer, at.start, at.stop).double()) for at in groups])
 
 
 def _clear(trace: Trace, layers: Sequence[int], heads: Sequence[int]) -> Cell:

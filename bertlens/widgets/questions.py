@@ -182,6 +182,15 @@ for _question in (
         carried_shown=first_answer.carried_with_target,
         saved=first_answer.saved_heads,
     ),
+    _of_reader(
+        "head_sets",
+        first_answer.head_sets,
+        TARGET,
+        "whatif",
+        carried=first_answer.carried_head_sets,
+        saved=first_answer.saved_head_sets,
+        of_original=True,
+    ),
     Question("shares", first_answer.shares, (), carried=saved.of_short(saved.once)),
     _of_reader(
         "cloze",

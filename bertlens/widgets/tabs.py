@@ -42,6 +42,7 @@ PARTS: dict[str, WidgetPart] = {
                 *(
                     "heads_that_matter",
                     "loudness",
+                    "head_sets",
                     "shares",
                     "cloze",
                     "unrelated",

@@ -28,6 +28,18 @@ AXE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.
 FINDINGS = """async () => (await axe.run(".bertlens")).violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .map(({ id, nodes }) => [id, nodes.length, nodes[0].html.slice(0, 200), nodes[0].failureSummary])"""
+IDLE_SCROLLERS = """root => {
+    const around = [];
+    for (let one = root; one; one = one.parentElement) around.push(one);
+    const idle = (size, room, overflow) => /auto|scroll/.test(overflow) && size > room && size < room + 12;
+    return [...around, ...root.querySelectorAll("*")].flatMap((one) => {
+        const { overflowX, overflowY } = getComputedStyle(one);
+        const { scrollHeight, clientHeight, scrollWidth, clientWidth, className } = one;
+        const sizes = [scrollHeight, clientHeight, scrollWidth, clientWidth];
+        const is = idle(scrollHeight, clientHeight, overflowY) || idle(scrollWidth, clientWidth, overflowX);
+        return is ? [[`${className}`, ...sizes]] : [];
+    });
+}"""
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
 
 expect.set_options(timeout=PATIENCE)
@@ -55,6 +67,15 @@ class Seen:
     def unfold(self) -> None:
         """Unfold all heads, where they are not; the focus stays where it is."""
         self.root.evaluate("root => root.querySelector('.bl-open-heads[aria-expanded=false]')?.click()")
+
+    def idle_scrollers(self) -> list[list[object]]:
+        """Boxes in the view and around it that scroll by a few pixels to nothing, at three zooms."""
+        found: list[list[object]] = []
+        for zoom in (0.9, 1.25, 1):
+            self.page.evaluate("zoom => { document.body.style.zoom = zoom }", zoom)
+            self.page.wait_for_timeout(300)
+            found += [[zoom, *one] for one in self.root.evaluate(IDLE_SCROLLERS)]
+        return found
 
     # parts
 

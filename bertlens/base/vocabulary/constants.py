@@ -40,6 +40,7 @@ SCORE_TERMS = ("relative position", "content to position", "position to content"
 ANSWERS, CHOICES = 5, 20  # that are shown; words to choose from
 LOUDNESS = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2)  # of a head, at which the answer is run
 SURE = 0.97  # a probability above it changes little whatever moves it: its log-odds are told
+LITTLE = 0.02  # a change of an answer below it is none to speak of
 NAMED_ANSWERS = ("words", "labels", "span")  # kinds of answer that have a name
 
 # --- two runs beside each other ---

@@ -10,13 +10,15 @@ from typing import Any
 
 from ...base.limits import ALONE_WORK, BAND_WORK, HEADS_WORK, within
 from ...base.ranking import is_nothing
+from ...base.vocabulary.constants import LITTLE
 from ...errors import BertLensError
 from ...measures.vector_shares import vector_shares
 from ...trace.trace import Trace
 from ...whatif import single_changes
 from ...whatif.before_after import answer_kind
-from ...whatif.cloze import cloze_words
+from ...whatif.cloze import cloze_words, is_plain
 from ...whatif.cloze import why_not as why_no_cloze
+from ...whatif.head_sets import head_sets as head_sets_of
 from ...whatif.strongest_heads import (
     RUN,
     Asked,
@@ -92,6 +94,43 @@ def _take_single_changes(trace: Trace, about: Asked, target: str, target_at: int
     sign = -1 if number.kind == "embedding" else 1  # of a cosine the view says how far it is from 1
     changes = {divmod(n, trace.n_heads): sign * (effect.after - effect.before) for n, effect in rows}
     effects_of_runs(trace, about).update(changes)
+
+
+def head_sets(trace: Trace, target: str = "", target_at: int = -1, patience: float = PATIENCE) -> Answer:
+    """Heads that move the number of the answer's first bar together: see `whatif.head_sets`.
+
+    Fields: name, unit, before as of `FirstNumber`; heads as [layer, head, the number without it and those before it],
+    in the order in which they were added; tried, how many heads were candidates; why_not. Where it takes longer than
+    `patience` (s): "again", see turns.
+    """
+    about = asked_target(target, target_at)
+    of, nothing = ("head sets", about), {"name": "", "unit": "", "before": math.nan, "heads": [], "tried": 0}
+    try:
+        number = first_number(trace, about)
+        if not effects_of_runs(trace, about) and (reason := limit(trace, number)):
+            return nothing | {"why_not": reason}, {}
+        sets = in_steps(trace, of, lambda here: head_sets_of(here, about), patience)
+    except BertLensError as error:
+        return nothing | {"why_not": str(error)}, {}
+    if sets is None:
+        return ask_again(trace, of)
+    fields: dict[str, Any] = {name: getattr(sets.number, name) for name in ("name", "unit", "before")}
+    heads = [[*head, value] for head, value in zip(sets.heads, sets.values, strict=True)]
+    return fields | {"heads": heads, "tried": sets.tried, "why_not": ""}, {}
+
+
+def saved_head_sets(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
+    """`head_sets` as a saved page holds it."""
+    return head_sets(trace, target, target_at, math.inf)
+
+
+def carried_head_sets(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Of a text whose heads a page holds all, where none alone moves the answer."""
+    for arguments in carried(trace, layers):
+        fields, _ = saved_heads(trace)
+        sizes = [abs(change) for *_, change in fields["heads"]]
+        if sizes and max(sizes) < LITTLE and fields["kind"] != "embedding" and not trace.changes:
+            yield arguments
 
 
 def largest_place(trace: Trace, layers: Container[int] | None, heads: Container[int] | None) -> dict[str, int | None]:
@@ -195,5 +234,5 @@ def carried_cloze(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, An
     """Of a text of a masked model in which nothing is hidden, where that takes seconds."""
     if not trace.changes and within("carried", trace.n_tokens):
         with suppress(BertLensError):
-            if not why_no_cloze(trace) and trace.borrowed.tokenizer.mask_token_id not in trace.input_ids.tolist():
+            if is_plain(trace) and not why_no_cloze(trace):
                 yield {}

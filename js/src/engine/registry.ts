@@ -10,6 +10,7 @@ import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answer
 import { headsThatMatter, shares } from "./answers/firstanswer";
 import { evidence, gates } from "./answers/gatescores";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
+import { headSets } from "./answers/headsets";
 import { loudness } from "./answers/loudnesscurve";
 import { normView } from "./answers/normview";
 import { findTarget } from "./answers/targets";
@@ -35,6 +36,7 @@ export const QUESTIONS = {
   matters,
   matters_exact: mattersExact,
   heads_that_matter: headsThatMatter,
+  head_sets: headSets,
   shares,
   cloze,
   compared_with: comparedWith,

@@ -6,7 +6,7 @@ import { Button, Unfold } from "../parts/controls";
 import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { isPlain } from "../state/cloze";
 import { answersOf } from "../state/effects";
-import { type FrontAnswer, isLone, type Unrelated, useFront, useUnrelated } from "../state/frontanswers";
+import { type FrontAnswer, isLone, type Unrelated, useFront, useHeads, useUnrelated } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
@@ -23,6 +23,7 @@ import {
 } from "./answerbars";
 import { brief, short } from "./claims";
 import { Cloze } from "./cloze";
+import { useSets } from "./headsets";
 import { widthOf } from "./sentence/lettering";
 
 const TITLES: Record<string, string> = {
@@ -42,6 +43,8 @@ const LEGENDS: Record<string, Partial<Record<Stretch["kind"], string>>> = {
 export function Answer() {
   const view = useView();
   const front = useFront();
+  const sets = useSets();
+  const preview = usePreviewChange();
   useSlot(view, front);
   if (!front) return <NoAnswer />;
   const { kind, unit, said: note, choices } = front.answers;
@@ -59,7 +62,7 @@ export function Answer() {
         {kind === "tags" && ` ${tokenQuote(view.overview.queries.tokens[front.lead.position]!)}`}
       </h3>
       {kind !== "embedding" ? (
-        <Bars front={front} bars={answerBars(front)} />
+        <Bars front={front} bars={answerBars(front, (sets?.size ?? 0) > 0, preview)} />
       ) : share?.state !== "answered" ? (
         <p class="bl-muted">{share?.state === "refused" ? share.reason : "…"}</p>
       ) : share.value.why_not ? (
@@ -71,6 +74,17 @@ export function Answer() {
       {(kind === "words" || choices.length > barRows(front).length) && <OtherAnswer />}
     </section>
   );
+}
+
+/** What the head whose chip is pointed at does to the number that is asked about; null where it is the one shown. */
+function usePreviewChange(): number | null {
+  const { page, shownHead } = useView();
+  const heads = useHeads();
+  const preview = page.front.preview.value;
+  if (!preview || heads.state !== "answered") return null;
+  if (preview.layer === shownHead.layer && preview.head === shownHead.head) return null;
+  const [, , change] = heads.value.heads.find(([l, h]) => l === preview.layer && h === preview.head) ?? [];
+  return heads.value.kind === "embedding" ? null : (change ?? null);
 }
 
 /** Why there are no bars. */
@@ -193,6 +207,7 @@ interface OneBarProps {
 function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   const view = useView();
   const { shownHead, link } = view;
+  const without = usePreviewChange() === null ? shownHead : view.page.front.preview.value!;
   const { kind, unit } = front.answers;
   const { name, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
@@ -221,7 +236,7 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   return (
     <Button
       class={`bl-answer-row${isAsked ? " bl-asked" : ""}${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
-      aria-label={spoken({ ...bar, name: label }, headLabel(shownHead.layer, shownHead.head))}
+      aria-label={spoken({ ...bar, name: label }, headLabel(without.layer, without.head))}
       aria-pressed={isChoice && isLive ? isAsked : undefined}
       disabled={!acts || !isLive}
       title={title}

@@ -55,10 +55,12 @@ export function barRows({ answers, lead, own }: FrontAnswer): AnswerRow[] {
   return order.filter((row) => needed.includes(row) || others.includes(row));
 }
 
-/** The bars of an answer. While its slider is dragged they are those of its curves. */
-export function answerBars(front: FrontAnswer): Bar[] {
+/** The bars of an answer. While its slider is dragged they are those of its curves. isOfSet: the run is without heads that
+ * are told together, not without the one shown. preview: what another head that is pointed at does to the lead. */
+export function answerBars(front: FrontAnswer, isOfSet = false, preview: number | null = null): Bar[] {
   const { loudness, factor, isDragged, changeCount } = front;
   const rows = barRows(front);
+  const withoutPreview = (row: AnswerRow) => (row === front.lead ? row.before + preview! : null);
   const bars = rows.map((row): Bar | null => {
     const curve = loudness && curveOf(loudness, row);
     const at = (factor: number) => (curve ? curveAt(loudness!.factors, curve, factor) : null);
@@ -66,8 +68,8 @@ export function answerBars(front: FrontAnswer): Bar[] {
     if (now === null) return null; // it came in with the run that is being left
     return {
       ...{ name: row.name, position: row.position, pieces: [], now },
-      off: factor === 1 && changeCount === 0 ? at(0) : null,
-      was: factor === 1 ? (changeCount > 0 ? row.before : null) : (at(1) ?? row.before),
+      off: factor !== 1 || changeCount > 0 ? null : preview === null ? at(0) : withoutPreview(row),
+      was: isOfSet ? row.before : factor === 1 ? (changeCount > 0 ? row.before : null) : (at(1) ?? row.before),
       about: isDragged && !isExact(loudness!, factor),
       isAsked: row === front.lead,
     };

@@ -24,13 +24,16 @@ import { wordShares } from "./answerbars";
 import {
   type Best,
   type Effect,
+  joined,
   type Look,
   lookPieces,
   louderPieces,
   type Piece,
   plain,
   withoutPieces,
+  withoutSet,
 } from "./claims";
+import { useSets } from "./headsets";
 import { placeOf } from "./opening";
 import { habitOf } from "./sentence/arcs";
 import { askerOf, isLongText, type PreviewRow, previewOf, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
@@ -47,8 +50,7 @@ function neighboursOf({ overview, shownHead }: View, words: Words, step: number)
   const weights = wordWeights(shownHead.weights, words);
   const rows = words.rows.map((_, n) => weights.values.row(n));
   if (step !== habitOf(rows, words.markers)) return null;
-  const shares = rows.flatMap((row, n) => (words.markers[n] ? [] : [row[n + step] ?? 0]));
-  const share = shares.reduce((sum, weight) => sum + weight, 0) / shares.length;
+  const share = overview.statistic(shownHead.layer, shownHead.head, step < 0 ? "previous" : "next"); // as of all heads
   return { side: step < 0 ? "before" : "after", share };
 }
 
@@ -124,6 +126,7 @@ function claimOf(
   front: FrontAnswer | null,
   heads: HeadsThatMatter | null,
   preview: PreviewRow | null,
+  sets: ReturnType<typeof useSets>,
 ): (Piece[] | null)[] {
   const look = lookOf(view, wordsOf(view.overview), preview);
   const looks = typeof look === "string" ? [capital(look)] : lookPieces(look);
@@ -142,6 +145,8 @@ function claimOf(
     const numbers = { from: heads!.before, to: heads!.before + change, factor: 1, about: false };
     return [looks, withoutPieces({ ...effect, ...numbers, best: null, carrier: null })];
   }
+  if (sets && sets.size > 0 && sets.answer.state === "answered")
+    return [looks, withoutSet(effect, joined(sets.answer.value.heads.slice(0, sets.size)), front.lead)];
   if (!isOfCurve(front)) return [looks, null];
   if (front.factor === 1) return [looks, withoutPieces(effect)];
   const sentences = louderPieces(effect, typeof look === "string" ? null : look);
@@ -152,8 +157,9 @@ export function Claim() {
   const view = useView();
   const front = useFront();
   const heads = useHeads();
+  const sets = useSets();
   const preview = previewOf(view, wordsOf(view.overview));
-  const lines = claimOf(view, front, heads.state === "answered" ? heads.value : null, preview);
+  const lines = claimOf(view, front, heads.state === "answered" ? heads.value : null, preview, sets);
   const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null || preview !== null;
   const isComing = view.running.value || Boolean(front?.waits);
   return (

@@ -1,7 +1,8 @@
 // The sentences between the head and the answer, from numbers that are on the screen: pieces of text, so that words,
 // heads and numbers can look like what they are.
 import { logOdds } from "../compute/logodds";
-import { signed } from "../paint/format";
+import { LITTLE } from "../generated/vocabulary";
+import { headLabel, signed } from "../paint/format";
 import { isMuch } from "../parts/phrasing";
 
 export type Piece = string | { word: string } | { mark: string } | { head: string } | { number: string; strong?: true };
@@ -83,7 +84,6 @@ export interface Best {
   least: number; // the number without any of them is at least this
 }
 
-const LITTLE = 0.02; // a change of the answer below it is none to speak of
 const UNSURE = 0.1; // a best guess below it is none to speak of
 
 /** What the numbers are of. */
@@ -178,6 +178,17 @@ export function withoutPieces(effect: Effect): Piece[] {
   const lead = effect.changeCount > 0 ? "In this changed run, without it, " : "Without it, ";
   return [lead, ...verbPhrase(effect), ".", ...carrierClause(effect)];
 }
+
+/** "L1·H9 + L2·H11". */
+export const joined = (heads: readonly (readonly [layer: number, head: number, ...number[]])[]): Piece[] =>
+  heads.flatMap(([layer, head], n): Piece[] => [...(n > 0 ? [" + "] : []), { head: headLabel(layer, head) }]);
+
+/** What happens without some heads at once. */
+export const withoutSet = (
+  effect: Effect,
+  heads: Piece[],
+  { before, after }: { before: number; after: number },
+): Piece[] => ["Without ", ...heads, ", ", ...verbPhrase({ ...effect, from: before, to: after, about: false }), "."];
 
 /** What a head that is louder or quieter does: first the answer, then that it looks all the same. */
 export function louderPieces(effect: Effect, look: Look | null): [Piece[], Piece[]] {

@@ -1,8 +1,11 @@
 // The top of a view: the sentence with what the chosen head looks at, and beside it what the model answers.
+import { isPlain } from "../state/cloze";
 import { FrontAnswers } from "../state/frontanswers";
 import { useView } from "../state/view";
 import { Answer } from "./answer";
 import { Claim } from "./claim";
+import { Glances } from "./glances";
+import { HeadSets } from "./headsets";
 import { Loudness } from "./loudness";
 import { Sentence } from "./sentence/sentence";
 import { Strip } from "./strip";
@@ -15,15 +18,17 @@ export function Front() {
     <div class="bl-front" data-unfolded={isUnfolded(view)}>
       <Sentence />
       <FrontAnswers>
-        <div class="bl-front-row">
-          <div class="bl-front-claim">
-            <Claim />
-            <Loudness />
+        <HeadSets>
+          <div class="bl-front-row">
+            <div class="bl-front-claim">
+              <Claim />
+              <Loudness />
+            </div>
+            <Answer />
+            <Thread />
           </div>
-          <Answer />
-          <Thread />
-        </div>
-        <Strip />
+        </HeadSets>
+        {isPlain(view) ? <Glances /> : <Strip />}
       </FrontAnswers>
     </div>
   );

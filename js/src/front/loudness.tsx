@@ -2,13 +2,15 @@
 // runs are here. Let go, one exact run is.
 import { useEffect, useRef } from "preact/hooks";
 import { logOdds } from "../compute/logodds";
-import { LOUDNESS } from "../generated/vocabulary";
+import { LITTLE, LOUDNESS } from "../generated/vocabulary";
 import { counted, headLabel } from "../paint/format";
 import { Button } from "../parts/controls";
 import { tokenWord } from "../parts/token";
+import { isPlain } from "../state/cloze";
 import { answersOf } from "../state/effects";
 import {
   curveAt,
+  curveOf,
   type FrontAnswer,
   factorOf,
   isExact,
@@ -16,16 +18,23 @@ import {
   isSureOf,
   otherChanges,
   useFront,
+  useHeads,
+  useHeadsToCome,
 } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
 import { brief, short } from "./claims";
+import { ClozeClaim } from "./cloze";
+import { useSets } from "./headsets";
 import { timeWords } from "./strip";
+import { Together } from "./together";
 import { isUnfolded } from "./unfolded";
 
 const LOUDEST = 2;
 const SNAP = 0.04; // so near to 1 it is 1
 const STEP = 0.1; // of a key
+const LITTLE_ODDS = 0.1;
+const LITTLE_TURN = 0.005; // of a vector
 const KEY_PAUSE = 400; // ms after a key before the run: who holds it down asks once
 
 /** A factor where the pointer is, on a track of some px. */
@@ -52,6 +61,49 @@ async function setLoudness(view: View, factor: number): Promise<void> {
   if (!isDone) page.front.factor.value = null;
 }
 
+/** What an answer has to move, of a probability near to 1 its log-odds. */
+const leastOf = (front: FrontAnswer): number =>
+  isSureOf(front) ? LITTLE_ODDS : front.answers.kind === "embedding" ? LITTLE_TURN : LITTLE;
+
+const rangeOf = (numbers: number[]): number => Math.max(...numbers) - Math.min(...numbers);
+
+/** Whether no strength of the head moves a bar: a slider would move nothing. */
+export function isFlat(front: FrontAnswer): boolean {
+  const { answers, loudness, curve, factor, isDragged } = front;
+  if (!curve || factor !== 1 || isDragged) return false;
+  const curves = answers.rows.flatMap((row) => [curveOf(loudness!, row) ?? []]);
+  const isStill = curves.every((numbers) => rangeOf(numbers) < LITTLE);
+  return isStill && rangeOf(isSureOf(front) ? curve.map(logOdds) : curve) < leastOf(front);
+}
+
+/** What stands in place of the slider. */
+function Flat({ front }: { front: FrontAnswer }) {
+  const { shownHead, synced } = useView();
+  const heads = useHeads();
+  const { isComing } = useHeadsToCome();
+  const { kind } = front.answers;
+  const [best] = heads.state === "answered" && !isComing ? heads.value.heads : [];
+  const isBetter = kind === "embedding" && best && Math.abs(best[2]) >= LITTLE_TURN; // of other answers the claim tells
+  const subject = { embedding: "vector", similarity: "similarity" }[kind as string] ?? nameOf(front);
+  return (
+    <p class="bl-loudness bl-flat bl-muted" data-testid="flat">
+      {headLabel(shownHead.layer, shownHead.head)}, from silent to twice as loud, moves{" "}
+      {subject === front.lead.name ? <i class="bl-text-word">{tokenWord(subject)}</i> : `the ${subject}`} by less than{" "}
+      {leastOf(front)}
+      {isSureOf(front) && " in log-odds"}.
+      {isBetter && (
+        <>
+          {" "}
+          Largest here:{" "}
+          <Button class="bl-link" onClick={() => synced.put({ layer: best[0], head: best[1], layer_map: "" })}>
+            {headLabel(best[0], best[1])} {short(best[2])} ›
+          </Button>
+        </>
+      )}
+    </p>
+  );
+}
+
 const nameOf = ({ answers, lead }: FrontAnswer): string =>
   ({ similarity: "alike", embedding: "turn" })[answers.kind] ?? (isLone(answers) ? "score" : lead.name);
 
@@ -59,6 +111,7 @@ export function Loudness() {
   const view = useView();
   const { overview, shownHead, page, link } = view;
   const front = useFront();
+  const sets = useSets();
   const track = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const isHeld = useRef(false);
@@ -78,10 +131,13 @@ export function Loudness() {
     dragged.value = null;
   };
   useEffect(() => letGo, [overview.subject, layer, head, isOnScreen]);
+  if (sets && !isUnfolded(view)) return <Together />;
+  if (!front && isPlain(view)) return isUnfolded(view) ? null : <ClozeClaim />;
   if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-room" />;
   if (front?.ask) return <OnRequest ask={front.ask} />;
   if (!front || (!front.curve && !front.waits)) return null;
   const { curve, loudness, factor, runFactor } = front;
+  if (isFlat(front)) return <Flat front={front} />;
   const isLive = link.kernel.value && !overview.offers.whatif;
   const release = async () => {
     timer.current = undefined;
@@ -106,9 +162,11 @@ export function Loudness() {
   const odds = isInOdds && value !== null ? `, log-odds ${brief(logOdds(value))}` : "";
   const text =
     value === null ? `${factor.toFixed(2)}` : `${factor.toFixed(2)}: ${nameOf(front)} ${brief(value)}${odds}`;
+  const { preview } = page.front;
+  const isPreviewed = preview.value !== null && (preview.value.layer !== layer || preview.value.head !== head);
   const off = runFactor !== 1 || dragged.value !== null;
   return (
-    <div class="bl-loudness" data-testid="loudness">
+    <div class={isPreviewed ? "bl-loudness bl-of-other" : "bl-loudness"} data-testid="loudness">
       <div class="bl-loudness-head">
         <span>
           How loud is this head? {factor !== 1 && <b class="bl-number">{factor.toFixed(2)}</b>}

@@ -6,10 +6,11 @@ import { isNothing } from "../paint/ranked";
 import { type HeadsThatMatter, useHeads, useHeadsToCome } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 
-/** Whether nobody is doing anything with it either. */
-function isFree({ synced, overview, page }: View): boolean {
+/** Whether a view stands where the program opened it, and nobody is doing anything with it either. */
+export function isUntouched({ synced, overview, page }: View): boolean {
   const { factor, preview, word } = page.front;
   return (
+    isOfProgram(placeIn(synced)) &&
     synced.layer_map.value === "" &&
     page.target.value === "" &&
     overview.changes.length === 0 &&
@@ -33,11 +34,11 @@ export function useOpening(): void {
   const heads = useHeads();
   const isComing = useHeadsToCome().isComing;
   const matter = heads.state === "answered" && !isComing ? heads.value : null;
-  const mayMove = isOfProgram(placeIn(view.synced)) && isFree(view);
+  const mayMove = isUntouched(view);
   useEffect(() => {
     const { synced, history } = view;
     const place = matter && placeOf(matter, synced.include_layers.peek(), synced.include_heads.peek());
-    if (!mayMove || !place) return;
+    if (!place || !isUntouched(view)) return; // now: a key may have been pressed since it was drawn
     if (place.layer === synced.layer.peek() && place.head === synced.head.peek()) return;
     synced.put(movedBy(placeIn(synced), place));
     history.absorb();

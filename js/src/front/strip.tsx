@@ -1,6 +1,5 @@
 // The heads that matter most to the answer here, each with its picture and what it does; and the way to all of them.
 
-import { useEffect } from "preact/hooks";
 import { Thumbnail } from "../atlas/headbutton";
 import { useSentences } from "../atlas/headvalues";
 import { units } from "../compute/grid";
@@ -17,9 +16,9 @@ import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
 import { type Piece, shownDifference } from "./claims";
 import { useOpening } from "./opening";
+import { CHIPS, usePreview } from "./preview";
 import { fold, isUnfolded, isUnfoldedForGood } from "./unfolded";
 
-const CHIPS = 6;
 const BAR = 26; // px of the longest
 const MUCH = 0.5; // of a head's attention that goes to one place: that is what it does
 const NEIGHBOURS = { previous: "before", next: "after" } as const;
@@ -220,16 +219,8 @@ interface ChipProps {
 
 /** One head: a click shows it. */
 function Chip({ layer, head, change, matter, row }: ChipProps) {
-  const { overview, shownHead, synced, page } = useView();
-  const { preview } = page.front;
-  const isMine = () => preview.peek()?.layer === layer && preview.peek()?.head === head;
-  const leave = () => {
-    if (isMine()) preview.value = null;
-  };
-  const enter = () => {
-    preview.value = { layer, head, row };
-  };
-  useEffect(() => leave, []);
+  const { overview, shownHead, synced } = useView();
+  const handlers = usePreview(layer, head, row);
   const isShown = shownHead.layer === layer && shownHead.head === head && !shownHead.layerMap;
   const { before, heads } = matter;
   const told = toldOf(matter, change);
@@ -241,10 +232,7 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
       aria-pressed={isShown}
       data-strip-head={`${layer}-${head}`}
       title={`${signed(change, 4)} (${matter.unit})`}
-      onPointerEnter={({ pointerType }) => pointerType !== "touch" && enter()}
-      onPointerLeave={leave}
-      onFocus={({ currentTarget }) => currentTarget.matches(":focus-visible") && enter()}
-      onBlur={leave}
+      {...handlers}
       onClick={() => synced.put({ layer, head, layer_map: "", ...(row < 0 ? {} : { query: row, key: null }) })}
     >
       <span class="bl-head-picture">
@@ -265,8 +253,9 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
   );
 }
 
-/** The way to the atlas, with what the answer does without each head as its picture. */
-function AllHeads({ matter }: { matter: HeadsThatMatter | null }) {
+/** The way to the atlas, with what the answer does without each head as its picture. cells: another picture, how dark
+ * each head is. */
+export function AllHeads({ matter, cells }: { matter: HeadsThatMatter | null; cells?: number[] | null }) {
   const view = useView();
   const { overview, shownHead } = view;
   const isOpen = isUnfolded(view);
@@ -280,10 +269,9 @@ function AllHeads({ matter }: { matter: HeadsThatMatter | null }) {
       onClick={() => fold(view, isOpen)}
     >
       <svg viewBox={`0 0 ${n_heads} ${n_layers}`} preserveAspectRatio="none" aria-hidden="true">
-        {matter &&
-          mapCells(matter, n_heads, count).map((opacity, n) => (
-            <rect key={n} x={n % n_heads} y={Math.floor(n / n_heads)} width={1} height={1} fill-opacity={opacity} />
-          ))}
+        {(cells ?? (matter ? mapCells(matter, n_heads, count) : [])).map((opacity, n) => (
+          <rect key={n} x={n % n_heads} y={Math.floor(n / n_heads)} width={1} height={1} fill-opacity={opacity} />
+        ))}
         <rect class="bl-on" x={shownHead.head} y={shownHead.layer} width={1} height={1} />
       </svg>
       All {count} heads {isOpen ? "▾" : "▸"}

@@ -36,7 +36,7 @@ export const NOTHING_MASKED = ({ mask }: Filled<"mask">): string => `no token of
 export const NOTHING_HIDDEN = "Touch a word to hide it, and let the model guess.";
 export const NOTHING_HIDDEN_SAVED = "No word of this text is hidden, so the model guesses none. The words are fixed in a saved page.";
 export const NO_WORDS = ({ model }: Filled<"model">): string => `${model} names no words: there is none to guess`;
-export const NO_WORD_TO_HIDE = "no word of this text can be hidden";
+export const NO_WORD_TO_HIDE = "This text has no word that the model could find again.";
 export const WORDS_LONG = ({ words }: Filled<"words">): string => `Each of ${words} words takes a run of its own: hide one of them.`;
 export const NOT_MASKED = ({ position, places }: Filled<"position" | "places">): string => `token ${position} is not masked: choose one of ${places}`;
 export const NO_SINGLE_TOKEN = ({ name }: Filled<"name">): string => `${name} is no single token of this tokenizer: give one of its pieces, or an id`;

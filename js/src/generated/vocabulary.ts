@@ -75,6 +75,7 @@ export interface Questions {
   cell_matters: { layer: number; head: number; query: number; key: number; target?: string; target_at?: number };
   each_matters: { target?: string; target_at?: number };
   heads_that_matter: { target?: string; target_at?: number; long?: boolean; most?: number };
+  head_sets: { target?: string; target_at?: number };
   shares: Record<never, never>;
   cloze: Record<never, never>;
   unrelated: Record<never, never>;
@@ -153,6 +154,7 @@ export const ANSWERS = 5;
 export const CHOICES = 20;
 export const LOUDNESS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2] as const;
 export const SURE = 0.97;
+export const LITTLE = 0.02;
 export const NAMED_ANSWERS = ["words", "labels", "span"] as const;
 export const SINK = 1e-05;
 export const COMPARED_UNITS = 128;

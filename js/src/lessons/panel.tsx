@@ -6,7 +6,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { units } from "../compute/grid";
 import { Button, into } from "../parts/controls";
 import { Token } from "../parts/token";
-import { doneIn, type Lesson, lessonOf } from "../state/lesson";
+import { isPlain } from "../state/cloze";
+import { doneIn, isAboutAnswer, type Lesson, lessonOf } from "../state/lesson";
 import { useView } from "../state/view";
 import { Act } from "./acts";
 import { needsIn, withheldIn } from "./facts";
@@ -42,7 +43,13 @@ export function WithLesson({ children }: { children: ComponentChildren }) {
   }, [n, withheld]);
   if (!lesson) return <>{children}</>;
   return (
-    <div ref={frame} class="bl-lessoned" data-withheld={withheld} data-needs={needs}>
+    <div
+      ref={frame}
+      class="bl-lessoned"
+      data-withheld={withheld}
+      data-needs={needs}
+      data-answer={isAboutAnswer(lesson, n, !isPlain(view))}
+    >
       <Panel lesson={lesson} large={large} />
       <div class="bl-lesson-view">
         {children}

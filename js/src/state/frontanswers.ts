@@ -167,7 +167,7 @@ export function useAnswers(): Answers | null {
 
 /** A question that has one answer for each key, whichever run is shown: once it is here it is not asked again, nor while
  * `similar` is the key of what is here. */
-function useOnce<T, Op extends "loudness" | "heads_that_matter">(
+export function useOnce<T, Op extends "loudness" | "heads_that_matter" | "head_sets">(
   kind: Kind<T, Op>,
   args: Record<string, unknown> | null,
   key: string,
@@ -191,7 +191,7 @@ const baseKey = ({ subject, map }: Overview, changes: Overview["changes"]) =>
   [subject, map, ...changes.map(({ label }) => label)].join("\n");
 
 /** What is asked about, where the model gives an answer: null before that is known, or where it gives none. */
-function useTarget() {
+export function useTarget() {
   const view = useView();
   const answer = answersOf(view);
   const target = answer.state === "answered" && !answer.value.why_not ? targetOf(view) : null;

@@ -20,6 +20,7 @@ export interface Hidden {
   texts: string[]; // both
   word: string;
   pieces: string[]; // as the vocabulary has them
+  letters: string[]; // of each
   at: number; // the first slot
 }
 

@@ -61,5 +61,19 @@ export function lessonOf({ lesson }: Pick<Synced, "lesson">): Lesson | null {
   return trait?.steps?.length ? (trait as Lesson) : null;
 }
 
+const isOfAnswer = (tree: unknown): boolean =>
+  Array.isArray(tree) && (["answer", "changed"].includes(tree[0]) || tree.slice(1).some(isOfAnswer));
+
+const asksAnswer = ({ act, predict, tree }: Step): boolean =>
+  act === "change" || predict === "word" || isOfAnswer(tree);
+
+/** Whether the model's answer belongs beside a step: it asks about it, or nothing is to be found in it and the text has
+ * an answer that other steps ask about. */
+export const isAboutAnswer = ({ steps }: Lesson, n: number, hasAnswer: boolean): boolean => {
+  const step = steps[n];
+  if (!step || asksAnswer(step)) return true;
+  return (!step.act || step.act === "write") && hasAnswer && steps.some(asksAnswer);
+};
+
 export const doneIn = ({ lesson_done }: Pick<Synced, "lesson_done">, step: number): Done | undefined =>
   (lesson_done.value ?? []).find((one) => one.step === step + 1);

@@ -319,3 +319,19 @@ def test_only_what_a_step_needs_is_bright(show, embedded_lens):
         onward = here.get_by_role("button", name="Next step").get_attribute("class") or ""
         assert ("bl-primary" in onward) == (n == 0)  # to read: what there is to do is to go on
     expect(seen.root.get_by_role("button", name="Present")).to_have_count(1)
+
+
+def test_the_answer_stands_beside_steps_that_are_about_it(show, embedded_lens, language_model):
+    """Another number beside a guess would be taken for what is asked."""
+    beside = {}
+    for name, lens in (("row-of-weights", embedded_lens), ("who-is-it", language_model), ("heads-off", language_model)):
+        lesson = bl.Lesson.load(name)
+        seen = show(lens.trace("The cat sat.").explore(lesson=lesson), width=974)
+        here = seen.root.get_by_role("region", name="Lesson: ")
+        beside[name] = []
+        for n in range(1, len(lesson.steps) + 1):
+            here.get_by_label("all steps").select_option(index=n - 1)
+            expect(here).to_contain_text(f"step {n} of {len(lesson.steps)}")
+            if seen.part("answer").evaluate("one => getComputedStyle(one).display") != "none":
+                beside[name].append(n)
+    assert beside == {"row-of-weights": [], "who-is-it": [7, 8], "heads-off": [1, 2, 3, 4, 5, 6, 7, 8]}

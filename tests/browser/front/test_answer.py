@@ -147,3 +147,21 @@ def test_a_saved_page_has_the_curve_of_its_head(show_saved: Any, masked: Trace) 
     expect(seen.part("claim")).to_contain_text(f"With L5·H7 at 0.50, cat falls from {two(before)} to {two(half)}.")
     seen.part("loudness").get_by_role("button", name="Undo").click()
     expect(slider(seen)).to_have_attribute("aria-valuenow", "1")
+
+
+def test_a_chip_that_is_pointed_at_shows_its_own_head_everywhere(show, masked):
+    """Arcs, sentence and the bar that is asked about; the slider, which is of the head shown, steps back."""
+    seen = show(masked.explore(layer=LAYER, head=HEAD, heads="estimate"), folded=True)
+    chip = seen.part("strip").locator("[data-strip-head]").nth(1)
+    layer, head = map(int, (chip.get_attribute("data-strip-head") or "").split("-"))
+    name, before = f"L{layer}·H{head}", chance(masked, "cat")
+    without = chance(masked.rerun(whatif.off(layer, head)), "cat")
+    bar, dim = seen.answer_bar("cat"), re.compile("bl-of-other")
+    chip.hover()
+    expect(bar).to_have_accessible_name(f"cat, {two(before)}; {two(without)} without {name}")
+    expect(seen.part("claim")).to_contain_text(name)
+    expect(seen.part("claim")).to_contain_text(two(without))
+    expect(seen.part("loudness")).to_have_class(dim)
+    seen.away()
+    expect(bar).to_have_accessible_name(re.compile(rf"without L{LAYER}·H{HEAD}$"))
+    expect(seen.part("loudness")).not_to_have_class(dim)

@@ -17,6 +17,8 @@ from browser.views import Seen, hold, saved
 
 PLAIN = "The cat did not drink the milk because it was sour."
 HIDDEN = PLAIN.replace("milk", "[MASK]")
+EDGES = """all => all.map((one) => one.getBoundingClientRect()).filter(({ height }) => height > 9).reduce(
+    ([top, bottom], box) => [Math.min(top, box.top), Math.max(bottom, box.bottom)], [1e9, 0])"""
 
 
 def line(seen: Seen) -> Any:
@@ -27,7 +29,7 @@ def line(seen: Seen) -> Any:
 def test_a_hidden_word_is_guessed_and_comes_back(show: Callable[..., Seen], language_model: bl.Lens, way: str) -> None:
     view = language_model.trace(PLAIN).explore()
     seen = show(view, folded=True)
-    expect(seen.part("answer")).to_contain_text(NOTHING_HIDDEN)
+    expect(seen.part("cloze-claim")).to_contain_text(NOTHING_HIDDEN)
     word(seen, "milk").click()
     verbs = seen.part("verbs")
     expect(word(seen, "milk")).to_have_attribute("aria-pressed", "true")
@@ -37,6 +39,7 @@ def test_a_hidden_word_is_guessed_and_comes_back(show: Callable[..., Seen], lang
         seen.page.keyboard.press(way)
     expect(line(seen)).to_have_value(HIDDEN)
     expect(verbs).to_contain_text("was milk")
+    expect(word(seen, "[MASK]")).to_have_attribute("data-label", "milk")  # its letters stay, as a ghost
     assert opened(seen) == by_brute_force(language_model.trace(HIDDEN)) == (view.layer, view.head)
     best = language_model.trace(HIDDEN).predictions(k=1)["token"][0]
     expect(seen.part("answer").locator(".bl-lead")).to_contain_text(best)
@@ -73,9 +76,22 @@ def test_where_nothing_is_hidden_each_word_says_how_surely_it_is_found_again(
         line_under = word(seen, name).evaluate("one => one.style.getPropertyValue('--probability')")
         assert line_under == f"{100 * found:.1f}%"
     best = language_model.trace(text.replace("sour", "[MASK]")).predictions(k=1).iloc[0]
-    expect(seen.part("cloze").locator(".bl-answer-note")).to_contain_text(
-        f"In place of sour it guesses {best['token']} ({best['probability']:.2f})."
+    surest = alone("not")
+    expect(seen.part("cloze-claim")).to_contain_text(
+        f"It would find not again ({surest:.2f}), but not sour (less than 0.01): "
+        f"in its place it guesses {best['token']} ({best['probability']:.2f})."
     )
+    expect(seen.part("cloze")).to_contain_text("two surest, four least sure of 12")
+    trace = view.trace
+    at = trace.tokens.index("sour")
+    words = [n for n in range(1, at) if n < at - 1]
+    peaks = {(la, h): float(trace.attention(la)[h, at, words].max()) for la in range(6) for h in range(12)}
+    order = sorted(peaks, key=lambda head: -peaks[head])[:6]
+    chips = seen.part("strip").locator("[data-strip-head]")
+    expect(chips.first).to_have_attribute("aria-pressed", "true")
+    assert chips.evaluate_all("all => all.map((one) => one.dataset.stripHead)") == [f"{a}-{b}" for a, b in order]
+    expect(chips.first).to_contain_text(f"{peaks[order[0]]:.2f}")
+    assert (view.layer, view.head, view.query) == (*order[0], at)
     bar = seen.part("cloze").get_by_role("button", name="sour")
     if way == "saved":
         expect(bar).to_be_disabled()
@@ -115,11 +131,15 @@ def test_a_finger_hides_by_two_taps_and_writes_by_a_long_one(
 ) -> None:
     language_model.trace(PLAIN).explore().to_html(tmp_path / "live.html", live=True, progress=False)
     seen = Seen(page_of(tmp_path / "live.html", width=390, touch=True), folded=True)
-    expect(seen.part("answer")).to_contain_text(NOTHING_HIDDEN, timeout=60_000)
+    expect(seen.part("cloze-claim")).to_contain_text(NOTHING_HIDDEN, timeout=60_000)
+    top, bottom = seen.root.locator(".bl-title > *:visible").evaluate_all(EDGES)
+    assert bottom - top < 48  # one row
     for _ in range(2):
         word(seen, "milk").tap()
     expect(line(seen)).to_have_value(HIDDEN)
     expect(seen.part("answer").locator(".bl-lead")).to_be_visible(timeout=60_000)
+    slider = seen.root.get_by_role("slider").bounding_box()
+    assert slider and slider["y"] + slider["height"] < 700  # of the page
     hold(word(seen, "sour"))
     expect(line(seen)).to_be_focused()
     seen.page.keyboard.type("tired")
@@ -147,11 +167,16 @@ def test_a_word_of_pieces_is_as_many_slots_and_a_mark_has_no_verbs(
     seen.part("verbs").get_by_role("button", name="hide").click()
     expect(line(seen)).to_have_value(text.replace("zorblaxian", pieces * "[MASK]"))
     expect(seen.part("verbs")).to_contain_text(f"in {pieces} pieces")
+    ghosts = seen.root.locator(".bl-ghost").evaluate_all("all => all.map((one) => one.dataset.label)")
+    assert len(ghosts) == pieces and "".join(ghosts) == "zorblaxian"
+    line(seen).fill("The [MASK] cats did not drink.")  # written by the reader, it has no letters to show
+    line(seen).press("Enter")
+    expect(word(seen, "[MASK]")).to_have_attribute("data-label", "[MASK]")
 
 
 def test_a_saved_page_does_not_tell_to_write(page_of: Any, language_model: bl.Lens) -> None:
     seen = Seen(page_of(saved(language_model.trace(PLAIN).explore())), folded=True)
-    expect(seen.part("answer")).to_contain_text(NOTHING_HIDDEN_SAVED)
+    expect(seen.part("cloze-claim")).to_contain_text(NOTHING_HIDDEN_SAVED)
     word(seen, "milk").click()
     expect(seen.part("verbs")).to_have_count(0)
 

@@ -59,6 +59,13 @@ def test_run_all_leads_to_a_live_view(lab):
     assert lab.shape() == (21, 21)
 
 
+def test_nothing_scrolls_by_a_pixel(lab):
+    assert lab.idle_scrollers() == []
+    lab.root.locator(".bl-open-heads[aria-expanded=true]").click()
+    assert lab.idle_scrollers() == []
+    lab.unfold()
+
+
 def test_click_sets_python_and_python_sets_the_page(lab, notebook):
     notebook.kernel(
         "seen = []\nview.observe(lambda change: seen.append((change['name'], change['new'])), ['layer', 'head'])"
@@ -322,6 +329,7 @@ def test_notebook_7(open_notebook):
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
     says(notebook, "view.layer, view.head", "0 2")
+    assert seen.idle_scrollers() == []
     # said at once, not with the next click
     notebook.page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     expect(seen.part("problem")).to_have_text(
@@ -337,6 +345,7 @@ def test_marimo(open_marimo):
     expect(seen.root).to_have_attribute("data-state", "live")
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
+    assert seen.idle_scrollers() == []
     seen.beside_controls(".bl-title")
     seen.open_tab("Neurons")
     assert seen.numbers("alpha")

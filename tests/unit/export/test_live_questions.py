@@ -112,7 +112,7 @@ class Run:
         asked: dict[str, Any] = {"op": op, "trace": "last"}
         for name in QUESTIONS[op].arguments:
             is_free = name.endswith("?") and name != "other?"
-            of_target = ("answers", "matters_exact", "heads_that_matter", "loudness")
+            of_target = ("answers", "matters_exact", "heads_that_matter", "head_sets", "loudness")
             has_target = op in of_target and name == "target?" and self.answer["choices"]
             if not is_free or ((has_target or not name.startswith("target")) and self.rng.random() < 0.5):
                 asked[name.removesuffix("?")] = self.argument(op, name.removesuffix("?"))

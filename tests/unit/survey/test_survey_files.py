@@ -45,7 +45,7 @@ def test_a_byte_order_mark_and_line_ends_are_not_text(tmp_path: Path, name: str,
 LONG = "x" * (TEXT_CHARACTERS + 1)
 BAD: dict[str, tuple[str, bytes, str]] = {
     "no UTF-8": ("a.txt", b"one\n\ntwo\ncaf\xe9\n", "line 4 of a.txt cannot be read as a corpus in UTF-8"),
-    "no UTF-8 far on": ("a.txt", b"word\n" * 9000 + b"caf\xe9\n", "line 9001 of a.txt cannot be read"),
+    "no UTF-8 far on": ("a.txt", b"word\n" + b" \n" * 9000 + b"caf\xe9\n", "line 9002 of a.txt cannot be read"),
     "no UTF-8 in gzip": ("a.txt.gz", b"one\n\xff\n", "line 2 of a.txt.gz cannot be read"),
     "encoded surrogate": ("a.txt", b"one\n\xed\xa0\x80\n", "line 2 of a.txt cannot be read"),
     "no JSON": ("a.jsonl", b'{"text": "a"}\n\n{"text": \n', "line 3 of a.jsonl cannot be read as JSON"),

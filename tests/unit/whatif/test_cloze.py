@@ -67,8 +67,8 @@ def test_of_a_changed_run_and_beside_a_mask(lens: Lens) -> None:
 
 
 def test_refusals(lens: Lens) -> None:
-    for text in ("", "?!"):
-        with pytest.raises(ModelError, match="no word of this text can be hidden"):
+    for text in ("", "?!", "แมว", "😀 !"):  # the last two are unknown tokens
+        with pytest.raises(ModelError, match="no word that the model could find again"):
             of(lens.trace(text))
     with pytest.raises(ModelError, match="names no words: there is none to guess"):
         of(Lens(tiny.bert(), tiny.wordpiece()).trace("the cat"))

@@ -33,8 +33,11 @@ export const cloze: Answering<"cloze"> = async (engine, shown, _question, signal
     if (word === encoded.words[at - 1]) words.at(-1)!.push(at);
     else words.push([at]);
   }
+  const unnamed: (number | null)[] = [mask, vocabulary.unknown];
   const list = words.filter(
-    (pieces) => pieces.some((at) => LETTER.test(encoded.tokens[at]!)) && pieces.every((at) => encoded.ids[at] !== mask),
+    (pieces) =>
+      pieces.some((at) => LETTER.test(encoded.tokens[at]!)) &&
+      pieces.every((at) => !unnamed.includes(encoded.ids[at]!)),
   );
   if (list.length === 0) return refused(phrases.NO_WORD_TO_HIDE);
   if (encoded.ids.length > LIMITS.typed) return refused(phrases.WORDS_LONG({ words: list.length }));

@@ -22,7 +22,7 @@ const SHOWN = 8; // heads
 type Effect = [layer: number, head: number, change: number];
 
 /** The number of the answer's first bar, and what becomes of it without a head. */
-interface FirstNumber {
+export interface FirstNumber {
   fields: Fields;
   /** Runs without it, and keeps what the change is yet to be read from. */
   run(layer: number, head: number, signal: AbortSignal): Promise<void>;
@@ -52,13 +52,19 @@ interface Progress {
 }
 const progressOf = new WeakMap<Pass, Map<string, Progress>>();
 
+export const nameOf = (target = "", at = -1): string => JSON.stringify([target, at]);
+
+/** Of a run the heads that were run so far, in their order. */
+export const effectsOf = (pass: Pass, target?: string, at?: number): Effect[] =>
+  progressOf.get(pass)?.get(nameOf(target, at))?.effects ?? [];
+
 async function inTurn(encodings: readonly Encoded[], passOf: (encoded: Encoded, n: number) => Promise<Pass>) {
   const passes: Pass[] = [];
   for (const [n, encoded] of encodings.entries()) passes.push(await passOf(encoded, n));
   return passes;
 }
 
-async function firstNumber(
+export async function firstNumber(
   engine: Engine,
   shown: Shown,
   name: string,
@@ -117,7 +123,7 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
   const empty = { ...nothing, heads: [], rows: [], tried: 0, limit: "", limit_of_all: "", runs: 0, why_not: "" };
   const memo = progressOf.get(pass) ?? new Map<string, Progress>();
   progressOf.set(pass, memo);
-  const name = JSON.stringify([target, target_at ?? -1]);
+  const name = nameOf(target, target_at);
   let progress = memo.get(name);
   try {
     progress ??= { lead: await firstNumber(engine, shown, target, target_at, signal), effects: [], ms: 0 };

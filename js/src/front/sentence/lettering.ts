@@ -9,7 +9,7 @@ export interface Lettering {
   gap: number; // between two lines
 }
 
-const ONE = { least: 23, most: 46, pair: 34 }; // px
+const ONE = { least: 23, most: 36, pair: 34 }; // px
 const SMALL = { most: 28, room: 92, pair: { room: 36, gap: 42 } }; // above all heads
 const LINES = { least: 22, most: 27 };
 export const DENSE = { size: 18.5, gap: 21, room: 16 };
@@ -45,7 +45,7 @@ export function fittedType(stage: HTMLElement, texts: string[], width: number, i
   const fit = Math.min(...widths.map((one, n) => (0.995 * (width - (chips[n] ?? 0) - 2)) / one));
   const isPair = texts.length > 1;
   if (fit >= ONE.least && !texts.some((text) => text.includes("\n"))) {
-    const room = isSmall ? SMALL.room : Math.max(118, Math.min(180, 0.18 * width));
+    const room = isSmall ? SMALL.room : Math.max(118, Math.min(162, 0.14 * width));
     const size = Math.min(isSmall ? SMALL.most : isPair ? ONE.pair : ONE.most, fit);
     return {
       size: Number(size.toFixed(2)),

@@ -1,9 +1,12 @@
 // One text of the sentence: a field, and under it the same text in words that are buttons.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Unit } from "../../compute/grid";
 import { directionOf } from "../../paint/quotes";
 import { tokenText } from "../../parts/token";
-import { useView } from "../../state/view";
+import { textsName } from "../../state/frontstate";
+import { useView, type View } from "../../state/view";
 import type { Field, useTyped } from "./field";
+import { widthOf } from "./lettering";
 import { movedPlaces, type Place } from "./wordplaces";
 import { MASK, type TextLine, type Words } from "./wordrow";
 
@@ -30,6 +33,15 @@ function piecesOf(
   }
   if (cursor < text.length || text === "") pieces.push({ text: text.slice(cursor), start: cursor });
   return pieces;
+}
+
+/** The letters that stood in the slot of a hidden word, and how large they fit it. */
+function ghostOf({ page, overview }: View, slot: Unit, label: string, mirror: HTMLElement) {
+  const hidden = page.front.hidden.value[textsName(overview.text, overview.text_pair)];
+  const letters = hidden?.letters[slot.pieces[0]! - hidden.at];
+  if (letters === undefined) return null;
+  const family = getComputedStyle(mirror).fontFamily;
+  return { letters, fit: Math.min(1, widthOf(label, family) / (widthOf(letters, family) || 1)) };
 }
 
 /** The character of a text at a point, by the nearest of its mirror's words; its end where there is none. */
@@ -154,15 +166,18 @@ export function Line({
               </span>
             );
           }
-          const isMask = MASK.test(words.units[word]!.label);
+          const unit = words.units[word]!;
+          const isMask = MASK.test(unit.label);
+          const ghost = isMask && mirror.current ? ghostOf(view, unit, text, mirror.current) : null;
           const { class: name, ...rest } = wordProps(word);
           return (
             <span
               key={word}
               data-start={start}
               {...rest}
-              class={`bl-textword${isMask ? " bl-mask" : ""} ${name}`}
-              data-label={isMask ? text : undefined}
+              style={ghost ? { ...rest.style, "--fit": ghost.fit } : rest.style}
+              class={`bl-textword${isMask ? " bl-mask" : ""}${ghost ? " bl-ghost" : ""} ${name}`}
+              data-label={isMask ? (ghost?.letters ?? text) : undefined}
             >
               {seenText(text)}
             </span>

@@ -1,14 +1,14 @@
 // What can be done to a word of the sentence but to look at it: hide it, change it; and the way back.
 import type { RefObject } from "preact";
+import { bare } from "../../compute/grid";
 import { Button } from "../../parts/controls";
+import { tokenText } from "../../parts/token";
 import { type Hidden, textsName } from "../../state/frontstate";
 import { useView, type View } from "../../state/view";
 import { add, toToken } from "../../whatif/doing";
 import type { Field } from "./field";
 import { movedPlaces } from "./wordplaces";
-import { MASK, type TextLine, type Words } from "./wordrow";
-
-const LETTER = /[\p{L}\p{N}]/u;
+import { isLettered, MASK, type TextLine, type Words } from "./wordrow";
 
 interface Texts {
   stage: RefObject<HTMLElement | null>;
@@ -54,9 +54,13 @@ export function verbsOf(view: View, { stage, lines, words, fields, go }: Texts):
     const next = [...texts];
     next[place.n] = text.slice(0, place.start) + overview.mask.repeat(unit.pieces.length) + text.slice(place.end);
     const [a, b] = next as [string, string];
-    const pieces = unit.pieces.map((n) => overview.queries.pieces?.[n] ?? "");
-    const letters = text.slice(place.start, place.end);
-    hidden.value = { ...hidden.peek(), [textsName(a, b)]: { texts, word: letters, pieces, at: unit.pieces[0]! } };
+    const { tokens, pieces: names } = overview.queries;
+    const pieces = unit.pieces.map((n) => names?.[n] ?? "");
+    const spelling = text.slice(place.start, place.end);
+    const letters =
+      pieces.length > 1 ? unit.pieces.map((n) => tokenText(bare(tokens[n]!, overview.queries))) : [spelling];
+    const record = { texts, word: spelling, pieces, letters, at: unit.pieces[0]! };
+    hidden.value = { ...hidden.peek(), [textsName(a, b)]: record };
     view.synced.put({ query: null, key: null });
     write(next);
   };
@@ -73,8 +77,8 @@ export function verbsOf(view: View, { stage, lines, words, fields, go }: Texts):
     hidden: now,
     showAgain: () => now && write(now.texts),
     isWord: (word) => {
-      const label = words.units[word]?.label ?? "";
-      return !words.markers[word] && LETTER.test(label) && !MASK.test(label);
+      const unit = words.units[word];
+      return unit !== undefined && !words.markers[word] && isLettered(unit);
     },
   };
 }

@@ -84,6 +84,11 @@ export function wordsOf({ queries, keys, text, text_pair, pair }: Overview): Wor
 
 export const MASK = /^[[<]mask[\]>]$/i;
 
+const LETTER = /[\p{L}\p{N}]/u;
+
+/** Whether a unit is a word, neither punctuation nor a token of the template nor a slot. */
+export const isLettered = ({ label, special }: Unit): boolean => !special && LETTER.test(label) && !MASK.test(label);
+
 /** The word that asks, by its number: under the pointer or the focus, pinned, the mask, or that which looks clearest. */
 export function askerOf(view: View, words: Words, pointed = view.page.front.word.value): number {
   const { focus, overview, page } = view;
