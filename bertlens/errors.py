@@ -1,14 +1,47 @@
 """The errors that bertlens raises on purpose: one short message each, which names the way out."""
 
+import sys
 from collections.abc import Iterable
+from functools import partial
 from numbers import Integral
 from typing import Any
 
 from traitlets import TraitError
 
 
+def in_one_line(error: BaseException) -> list[str]:
+    """What IPython shows of an error: its sentence; where the reader asks for more by `%tb` or `%xmode`, all of it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is not None and (_is_asked() or shell.InteractiveTB.mode not in ("Context", "Minimal")):
+        whole: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__)
+        return whole
+    return [f"{type(error).__name__}: {' '.join(str(error).split())}"]
+
+
+def _is_asked() -> bool:
+    """Whether IPython's `%tb` is at work."""
+    frame = sys._getframe()
+    while back := frame.f_back:
+        if back.f_code.co_name == "tb" and back.f_globals.get("__name__", "").startswith("IPython."):
+            return True
+        frame = back
+    return False
+
+
+def stopped(error: KeyboardInterrupt, sentence: str) -> None:
+    """Let an interrupt end in one line too: the sentence of the outermost work, which comes last; not one of the user's
+    own that says something already."""
+    if not error.args or hasattr(error, "_render_traceback_"):
+        error.args = (sentence,)
+        error._render_traceback_ = partial(in_one_line, error)  # type: ignore[attr-defined]
+
+
 class BertLensError(Exception):
-    """Base of every error that bertlens raises on purpose."""
+    """Base of every error that bertlens raises on purpose. A notebook shows one line of it, and all of it by `%tb`."""
+
+    def _render_traceback_(self) -> list[str]:
+        return in_one_line(self)
 
 
 class InputError(BertLensError):
@@ -17,6 +50,10 @@ class InputError(BertLensError):
 
 class ModelError(BertLensError):
     """The model is not supported, or does not offer what was asked for."""
+
+
+class MissingError(BertLensError, AttributeError):
+    """What is asked for is there, but not of this object."""
 
 
 class CaptureError(BertLensError):

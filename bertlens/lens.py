@@ -7,16 +7,19 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
 from .base.locks import locked
+from .base.notes import note
 from .base.paths import as_path
 from .base.registered import registered
-from .errors import InputError, ModelError, check_batch, excerpt
+from .errors import InputError, MissingError, ModelError, check_batch, excerpt
 from .model import loading, offline_model
 from .model.borrowed import Model
+from .model.class_names import conflicts
+from .model.lens_arguments import check_module, check_tokenizer
 from .model.loan import at_rest, check_hooks, shared
 from .model.modules import tensors_by_name
 from .run import own_run, trust
@@ -42,10 +45,7 @@ class Lens:
     """
 
     def __init__(self, model: nn.Module, tokenizer: Any = None):
-        if isinstance(model, str | Path):
-            raise ModelError(f"Lens is given a loaded model; of a name or folder: Lens.from_pretrained({str(model)!r})")
-        if not isinstance(model, nn.Module):
-            raise ModelError(f"Lens(model, tokenizer) needs a loaded model, not {type(model).__name__}")
+        check_module(model)
         self._given = model
         self.sentences: Encoder = PlainEncoder(self)  # what makes vectors of whole texts
         if is_of_package(model):
@@ -53,12 +53,14 @@ class Lens:
             if tokenizer not in (None, self.sentences.tokenizer):
                 raise ModelError(f"a {type(model).__name__} has its own tokenizer: leave it out, Lens(model)")
             model, tokenizer = self.sentences.model, self.sentences.tokenizer
-        if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
-            raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
+        check_tokenizer(tokenizer)
         self.borrowed: Model = Model(model, tokenizer, whole=self._given)
         if isinstance(self.sentences, SentenceEncoder):
             tell_answers(self.borrowed, self.sentences)
-        self.notes: tuple[str, ...] = ()  # for the report of every trace: what loading the model left out
+        # for the report of every trace: names of classes that cannot all be meant, what loading the model left out
+        self.notes: tuple[str, ...] = tuple(conflicts(getattr(self.borrowed.base, "config", None)))
+        if self.notes:
+            note("; ".join(self.notes))
         self.made = ""  # the Python that makes this lens again, "" where the objects were given
 
     @property
@@ -117,7 +119,7 @@ class Lens:
         else:
             loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
             lens, notes = cls(loaded.module, loaded.tokenizer), loaded.notes
-        lens.notes = notes
+        lens.notes += notes
         lens.made = _loading(name, allow_pickle, revision, dtype)
         return lens
 
@@ -152,6 +154,7 @@ class Lens:
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace:
         """One forward pass over a text or a pair of texts.
 
+        A note says where the tokens are special ones alone, as of an empty text.
         Raises InputError for anything else than strings, for text without tokens, for text that is longer than the
         model takes unless `truncation` (then the cut is in the report), and under torch.autocast.
         """
@@ -161,7 +164,7 @@ class Lens:
                     f"{name} must be a string, not {type(value).__name__}: lists of words go to trace_words, "
                     "several texts to trace_batch"
                 )
-        return self.run([self.encoding(text, text_pair, truncation)])[0]
+        return self.run(_with_text([self.encoding(text, text_pair, truncation)]))[0]
 
     def trace_words(
         self, words: Sequence[str], words_pair: Sequence[str] | None = None, *, truncation: bool = False
@@ -176,7 +179,7 @@ class Lens:
             if not isinstance(value, Iterable) and not (value is None and name == "words_pair"):
                 raise InputError(f"{name} must be a list of words, not {type(value).__name__}")
         pair = list(words_pair) if words_pair else None
-        return self.run([self.encoding(list(words), pair, truncation)])[0]
+        return self.run(_with_text([self.encoding(list(words), pair, truncation)]))[0]
 
     def trace_batch(
         self,
@@ -199,7 +202,7 @@ class Lens:
             text = as_text(entry, " or list of words")
             first, second = text if isinstance(text, tuple) else (text, None)
             encodings.append(self.encoding(first, second, truncation))
-        return self.run_batches(encodings, batch_size)
+        return self.run_batches(_with_text(encodings), batch_size)
 
     def encode(
         self,
@@ -237,6 +240,15 @@ class Lens:
 
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"
+
+    if not TYPE_CHECKING:  # a lens has no other names than those declared
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises MissingError, which names the way, where a trace has what is asked of a lens."""
+            if not name.startswith("_") and hasattr(Trace, name) and not hasattr(type(self), name):
+                call = "(…)" if callable(getattr(Trace, name)) else ""
+                raise MissingError(f"a lens has no {name}, a trace has: lens.trace(text).{name}{call}")
+            return object.__getattribute__(self, name)  # Python's own sentence
 
     # A pickle and a deep copy are of the model as it is between two passes, whatever other threads do with it
 
@@ -338,6 +350,14 @@ class Lens:
             )
             for row, encoding in enumerate(encodings)
         ]
+
+
+def _with_text(encodings: Sequence[Encoding]) -> Sequence[Encoding]:
+    """The encodings; a note counts those of which no token comes from the text."""
+    if blank := sum(not encoding.report.n_pieces for encoding in encodings):
+        source = "the text" if len(encodings) == 1 else f"{blank:,} of {len(encodings):,} texts"
+        note(f"no token comes from {source}: what is traced are the tokenizer's special tokens alone; give some text")
+    return encodings
 
 
 def _loading(name: str | Path, allow_pickle: bool, revision: str | None, dtype: Any) -> str:

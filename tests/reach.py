@@ -73,18 +73,21 @@ def whole(module: str) -> list[str]:
 
 
 def imported(code: ast.AST, home: str) -> dict[str, str]:
-    """Local name -> dotted name, of all imports in a piece of code of the module `home`."""
+    """Local name -> dotted name, of all imports in a piece of code of the module `home`; the last one of a name."""
+    return dict(imports(code, home))
+
+
+def imports(code: ast.AST, home: str) -> Iterator[tuple[str, str]]:
+    """Local name and dotted name of each import: functions may give one name to several things."""
     parents = home.split(".") if is_package(home) else home.split(".")[:-1]
-    found = {}
     for node in executed(code):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                found[alias.asname or alias.name.split(".")[0]] = alias.name
+                yield alias.asname or alias.name.split(".")[0], alias.name
         elif isinstance(node, ast.ImportFrom):
             above = parents[: len(parents) - node.level + 1] if node.level else []
             for alias in node.names:
-                found[alias.asname or alias.name] = ".".join([*above, *filter(None, [node.module]), alias.name])
-    return found
+                yield alias.asname or alias.name, ".".join([*above, *filter(None, [node.module]), alias.name])
 
 
 @cache
@@ -193,7 +196,7 @@ def mentions(place: Place) -> Mentions:
             if getattr(line, "name", "") == place.fixture:
                 found.read(line, known)
         return found
-    found.modules.update(resolved(name) for name in known.values())
+    found.modules.update(resolved(name) for _, name in imports(tree(place.path), home))
     if home != "bertlens":  # its strings are those of `registered`
         found.read(tree(place.path), known)
     return found

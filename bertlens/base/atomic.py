@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import ExportError, InputError
+from ..errors import ExportError, InputError, stopped
 from .paths import as_path
 
 TRIAL = 1 << 16  # bytes
@@ -42,6 +42,9 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         finally:
             if not special:
                 draft.unlink(missing_ok=True)
+    except KeyboardInterrupt as error:
+        stopped(error, f"stopped: nothing is written to {path.name}")
+        raise
     except OSError as error:
         raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
 

@@ -33,6 +33,12 @@ def ranked(values: Sequence[float], digits: int = 3) -> list[str]:
     return [floor if values[n] and zero(n) else text(n, digits) for n in places]
 
 
+def signed(value: float, how: str) -> str:
+    """A number in a sentence, by a format such as "+.3f": with a true minus sign, and with no sign where it reads 0."""
+    text = f"{value:{how}}"
+    return text.replace("-", "−") if float(text) else text.lstrip("+-")
+
+
 def scale_end(most: float, digits: int = 3) -> float:
     """Where a scale ends: no lower than the least number that its digits can say."""
     return max(most, 10.0**-digits)

@@ -57,14 +57,28 @@ RESULTS = (
     argument("-o", "--output", type=path, required=True, metavar="CLASS.csv", help="or .parquet; and CLASS-chart.html"),
     FORCE,
 )
-HTML = (
+TEXT = (
     argument("text", help="the text to look at"),
     argument("text_pair", nargs="?", help="a second text, for a pair"),
-    argument("-o", "--output", type=path, required=True, metavar="PAGE.html", help="the file to write"),
-    MODEL,
+)
+PAGE = (
     argument("--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"),
     argument("--truncation", action="store_true", help="cut a text that is too long for the model"),
     FORCE,
+)
+LOOK = (
+    argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
+    *TEXT,
+    argument(
+        "-o", "--output", type=path, metavar="PAGE.html", help="the file to write (default: it opens in the browser)"
+    ),
+    *PAGE,
+)
+HTML = (
+    *TEXT,
+    argument("-o", "--output", type=path, required=True, metavar="PAGE.html", help="the file to write"),
+    MODEL,
+    *PAGE,
 )
 CLASSROOM = (
     argument("model", nargs="?", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)"),
@@ -217,3 +231,8 @@ TRAIN_MLM = (
     SEED,
     FORCE,
 )
+
+
+def options_given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The options among `names` that were given, or that have a default."""
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}

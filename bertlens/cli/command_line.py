@@ -1,8 +1,8 @@
-"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
-one that carries its model, `handout` lessons for print, `results` collects what a class did in a lesson, `survey` takes
-statistics of every head over a corpus, `report` says what of the papers holds on a model, `task` how good a classifier
-is on labelled data, `retrieval` how good an encoder is at search; `merge` makes one of what they leave in shards;
-`train-mlm` and `train-sars-cov-2` train models.
+"""The `bertlens` command: `demo` opens JupyterLab on the tour, `look` the Explorer on a model and a text, `html` writes
+its page, `classroom` one that carries its model, `handout` lessons for print, `results` collects what a class did in a
+lesson, `survey` takes statistics of every head over a corpus, `report` says what of the papers holds on a model, `task`
+how good a classifier is on labelled data, `retrieval` how good an encoder is at search; `merge` makes one of what they
+leave in shards; `train-mlm` and `train-sars-cov-2` train models.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -15,22 +15,21 @@ import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..base.atomic import claimed
 from ..base.notes import notes_in_lines
-from ..base.outputs import check_apart, check_outputs, print_any_letter, sign
+from ..base.outputs import check_outputs, print_any_letter, sign
 from ..errors import BertLensError
 from .command_arguments import (
     CLASSROOM,
     DEMO,
     HANDOUT,
     HTML,
+    LOOK,
     MERGE,
     REPORT,
     RESULTS,
@@ -41,38 +40,75 @@ from .command_arguments import (
     TRAIN_SARS_COV_2,
     Argument,
     Parser,
+    options_given,
 )
+from .help_text import GROUPS, grouped
+from .model_names import EMBEDDED, check_corpus, check_order, check_text
+from .page_commands import write_page
 from .sharing_commands import ABOUT_PUBLISH, ABOUT_SKILL, PUBLISH, publish, skill
+from .training_commands import train_mlm, train_sars_cov_2
 
 if TYPE_CHECKING:
     from ..lens import Lens
 
-MOST_THREADS = 1024
 TOUR = "01_tour.ipynb"
 STUDIES = "studies"
 
 
 def parser() -> argparse.ArgumentParser:
-    top = Parser(prog="bertlens", description="Look into the heads of BERT-family models.", allow_abbrev=False)
+    top = Parser(
+        prog="bertlens",
+        usage="bertlens [-h] [--version] command ...",
+        description="Look into the heads of BERT-family models.",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     top.add_argument("--version", action="version", version=f"bertlens {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    commands = top.add_subparsers(
+        dest="command", required=True, metavar="command", prog=top.prog, help=argparse.SUPPRESS
+    )
+    listed: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
 
-    def command(run: Callable[[argparse.Namespace], int | None], arguments: Sequence[Argument], **about: Any) -> None:
+    def command(
+        group: str,
+        run: Callable[[argparse.Namespace], int | None],
+        arguments: Sequence[Argument],
+        help: str,
+        **about: Any,
+    ) -> None:
         name = run.__name__.replace("_", "-")
-        its_parser = commands.add_parser(name, **{"allow_abbrev": False, **about})
+        listed[group][name] = help
+        description = f"{help[0].upper()}{help[1:]}."
+        its_parser = commands.add_parser(name, **{"allow_abbrev": False, "description": description, **about})
         for names, options in arguments:
             its_parser.add_argument(*names, **options)
         its_parser.set_defaults(run=run)
 
     command(
+        "look",
         demo,
         DEMO,
         help="open JupyterLab on the tour notebook",
         description="Copy the notebooks into a folder and open JupyterLab on the tour. "
         "Other arguments go to JupyterLab, for example --no-browser --port 9999.",
     )
-    command(html, HTML, help="write the Explorer as one page that works without a kernel or network", allow_abbrev=True)
     command(
+        "look",
+        look,
+        LOOK,
+        help="a model and a text, in the Explorer: bertlens look MODEL TEXT [PAIR]",
+        description="Trace a text, or a pair, and open the Explorer on it in the browser; -o writes the page instead. "
+        "It works without a kernel or network.",
+    )
+    command(
+        "look",
+        html,
+        HTML,
+        help="write the Explorer as one page that works without a kernel or network",
+        allow_abbrev=True,
+    )
+    command(
+        "teach",
         classroom,
         CLASSROOM,
         help="write a page that carries its model, for a class without Python",
@@ -80,14 +116,16 @@ def parser() -> argparse.ArgumentParser:
         "network. It opens on the first text and offers the others.",
     )
     command(
+        "teach",
         handout,
         HANDOUT,
         help="write lessons for print",
         description="Write a lesson as one page for print: of each step a still picture, its question and lines to "
         "write on, solutions on pages of their own. Several lessons, or none named, go into a folder, a page each.",
     )
-    command(results, RESULTS, help="collect what a class did in a lesson into one table")
+    command("teach", results, RESULTS, help="collect what a class did in a lesson into one table")
     command(
+        "measure",
         survey,
         SURVEY,
         help="statistics of every head over a corpus",
@@ -95,6 +133,7 @@ def parser() -> argparse.ArgumentParser:
         "bertlens.survey.HeadStats.load reads it. A run that is stopped keeps what it has; --resume goes on.",
     )
     command(
+        "measure",
         report,
         REPORT,
         help="what of the papers holds on a model: one page",
@@ -102,6 +141,7 @@ def parser() -> argparse.ArgumentParser:
         "number, this model's with its interval, and the verdict of a rule. Its numbers stand in a file beside it.",
     )
     command(
+        "measure",
         task,
         TASK,
         help="how good a classifier is on labelled data, and which heads it needs: one page",
@@ -109,6 +149,7 @@ def parser() -> argparse.ArgumentParser:
         "labels and guesses, the heads and MLPs that the task needs, where it is wrong and what it then rests on.",
     )
     command(
+        "measure",
         retrieval,
         RETRIEVAL,
         help="how good an encoder is at search, and why the wrong passage is first: one page",
@@ -117,6 +158,7 @@ def parser() -> argparse.ArgumentParser:
         "stand in a file beside it.",
     )
     command(
+        "measure",
         merge,
         MERGE,
         help="one file of the parts that a job in shards has left",
@@ -124,6 +166,7 @@ def parser() -> argparse.ArgumentParser:
         "that lacks, comes twice, or is of another model, corpus or setting is named.",
     )
     command(
+        "train",
         train_sars_cov_2,
         TRAIN_SARS_COV_2,
         help="train the SARS-CoV-2 case study's classifier on your own file",
@@ -133,6 +176,7 @@ def parser() -> argparse.ArgumentParser:
         "github.com/andersen-lab/HCoV-19-Genomics. A run that was cut off goes on when started again.",
     )
     command(
+        "train",
         train_mlm,
         TRAIN_MLM,
         help="make a masked language model of an encoder, with your own text",
@@ -141,8 +185,9 @@ def parser() -> argparse.ArgumentParser:
         "that was cut off goes on when started again. Files of a folder whose names begin with valid or test are left "
         "for the scores in the card.",
     )
-    command(publish, PUBLISH, **ABOUT_PUBLISH)
-    command(skill, (), **ABOUT_SKILL)
+    command("share", publish, PUBLISH, **ABOUT_PUBLISH)
+    command("share", skill, (), **ABOUT_SKILL)
+    top.epilog = grouped(listed)
     return top
 
 
@@ -182,16 +227,16 @@ def demo(arguments: argparse.Namespace) -> None:
     jupyterlab([*options, *arguments.rest])
 
 
+def look(arguments: argparse.Namespace) -> None:
+    """Write the page of a model and a text, or show it."""
+    check_order(arguments)
+    write_page(lambda: load_lens(arguments.model), arguments)
+
+
 def html(arguments: argparse.Namespace) -> None:
-    """Trace the text and write the page."""
-    page = arguments.output
-    check_outputs("html", [page], force=arguments.force)
-    trace = load_lens(arguments.model).trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
-    # A page of some layers opens on the first of them.
-    layer = arguments.layers[0] if arguments.layers else 0
-    trace.explore(layer=layer).to_html(page, layers=arguments.layers)
-    sign(page, "html")
-    print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
+    """Write the page of a text."""
+    check_text(arguments)
+    write_page(lambda: load_lens(arguments.model), arguments)
 
 
 def classroom(arguments: argparse.Namespace) -> None:
@@ -251,7 +296,7 @@ def survey(arguments: argparse.Namespace) -> None:
         resume=arguments.resume,
         force=arguments.force,
         texts=not arguments.no_texts,
-        **_given(arguments, "corpus", "output", "batch_size", "truncation", "limit", "column", "shard"),
+        **options_given(arguments, "corpus", "output", "batch_size", "truncation", "limit", "column", "shard"),
     )
 
 
@@ -298,68 +343,6 @@ def merge(arguments: argparse.Namespace) -> None:
     print(run(arguments.parts, arguments.output, force=arguments.force))
 
 
-def train_sars_cov_2(arguments: argparse.Namespace) -> None:
-    """Train, write the folder with its model card, and say how good it is."""
-    from ..training.sars_cov_2.variant_run import score_again, train_and_save
-    from ..training.sars_cov_2.variant_training import ClassifierSettings
-
-    settings = ClassifierSettings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
-    data, reference = arguments.data, arguments.reference
-    with _training_in(arguments.output) as output:
-        if arguments.score_only:
-            metrics = score_again(data, output, reference=reference)
-        else:
-            metrics = train_and_save(data, output, settings, reference=reference, force=arguments.force)
-    test = metrics["test"]
-    print(
-        f"{output}: accuracy {test['accuracy']:.2f}, macro-F1 {test['macro_f1']:.2f} on {test['n']} test "
-        f"sequences; how far that carries is in {output / 'MODEL_CARD.md'}"
-    )
-
-
-def train_mlm(arguments: argparse.Namespace) -> None:
-    """Train, write the folder with its model card, and say how good it is."""
-    import torch
-
-    from ..training.run import train_and_save
-    from ..training.train import TrainingSettings
-
-    names = ("seed", "steps", "hours", "warmup", "learning_rate", "length", "bfloat16")
-    settings = TrainingSettings(**_given(arguments, *names))
-    if not 1 <= arguments.threads <= MOST_THREADS:
-        raise BertLensError(f"--threads is a number from 1 to {MOST_THREADS}")
-    torch.set_num_threads(arguments.threads)
-    check_apart(arguments.output, [arguments.model, *arguments.corpus])
-    with _training_in(arguments.output) as output:
-        options = {"model_name": arguments.model, "score": arguments.score, "force": arguments.force}
-        metrics = train_and_save(arguments.corpus, output, settings, **options)
-    held_out = metrics["held_out"]
-    print(
-        f"{output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "
-        f"first ten, on {held_out['n']:,} held-out tokens; the rest is in {output / 'MODEL_CARD.md'}"
-    )
-
-
-def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """The options among `names` that were given, or that have a default."""
-    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
-
-
-@contextmanager
-def _training_in(folder: Path) -> Iterator[Path]:
-    """The folder, made and claimed for one run. Raises BertLensError where the run is stopped by Ctrl-C."""
-    from ..training.folder import CHECKPOINT
-
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with claimed(folder / CHECKPOINT):
-            yield folder
-    except KeyboardInterrupt:
-        if (folder / CHECKPOINT).is_file():
-            raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
-        raise BertLensError("stopped before the first checkpoint: the same command begins anew") from None
-
-
 def load_lens(model: str | None) -> Lens:
     """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
     from transformers.utils import logging
@@ -367,9 +350,9 @@ def load_lens(model: str | None) -> Lens:
     from .. import Lens
 
     logging.disable_progress_bar()  # "Loading weights" would stand before the one line
-    if model == "embedded-mlm":
+    if model == EMBEDDED[1]:
         return Lens.embedded(mlm=True)
-    return Lens.embedded() if model in (None, "embedded") else Lens.from_pretrained(str(model))
+    return Lens.embedded() if model in (None, EMBEDDED[0]) else Lens.from_pretrained(str(model))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -377,10 +360,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     print_any_letter()
     top = parser()
     arguments, unknown = top.parse_known_args(argv)
-    if unknown and arguments.command != "demo":
-        top.error(f"unknown argument {unknown[0]}")
     arguments.rest = unknown
     try:
+        if arguments.command in ("survey", "retrieval"):
+            check_corpus(arguments, unknown)
+        if unknown and arguments.command != "demo":
+            top.error(f"unknown argument {unknown[0]}")
         with notes_in_lines():
             status: int | None = arguments.run(arguments)
     except (BertLensError, OSError) as error:

@@ -104,7 +104,7 @@ def _mask(trace: Trace) -> str:
 def _at(trace: Trace, position: int) -> dict[str, float]:
     """The probability of every word at a mask."""
     chance = words_of(trace.record.output)[0, position].double().softmax(-1).tolist()
-    return dict(zip(word_names(trace, position), chance, strict=False))
+    return dict(zip(word_names(trace, position, len(chance)), chance, strict=True))
 
 
 def _labels(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:

@@ -113,11 +113,9 @@ def to_folder(page: Page, folder: str | Path) -> Path:
 
 def with_model_beside(text: str, live: Live, folder: str | Path) -> Path:
     """The text of a page and its model as two files of a folder; where the page is."""
-    with replacing(Path(folder) / WEIGHTS) as out:
-        element = _weights_file(live.about, live.parts, out)
     path = Path(folder) / INDEX
-    with replacing(path) as out:
-        out.write(text.replace(_PLACE, element).encode())
+    with replacing(path) as page, replacing(Path(folder) / WEIGHTS) as weights:  # both, or what was there before
+        page.write(text.replace(_PLACE, _weights_file(live.about, live.parts, weights)).encode())
     return path
 
 

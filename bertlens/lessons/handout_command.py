@@ -21,7 +21,7 @@ def run(lessons: Sequence[str], output: Path, load: Callable[[], Lens] | None, *
     Raises InputError for what is no lesson, for two of one name, for a lesson of a model that is not embedded, and as
     `check_outputs`.
     """
-    from tqdm.auto import tqdm
+    from ..base.progress import Progress
 
     names, is_page = list(lessons) or list(SHIPPED), output.suffix == ".html" or output.is_file()
     stems = [Path(name).name.removesuffix(".lesson.json") for name in names]
@@ -41,7 +41,7 @@ def run(lessons: Sequence[str], output: Path, load: Callable[[], Lens] | None, *
         )
     if not is_page:
         output.mkdir(parents=True, exist_ok=True)
-    for plan, page, lens in tqdm([*zip(plans, pages, lenses, strict=True)], desc="lessons", delay=2, leave=False):
+    for plan, page, lens in Progress([*zip(plans, pages, lenses, strict=True)], desc="lessons", delay=2, leave=False):
         plan.to_paper(page, lens, solutions)
         sign(page, "handout")
-        tqdm.write(f"{page}: {plan.title}, {len(plan.steps)} steps, {page.stat().st_size:,} bytes")
+        Progress.write(f"{page}: {plan.title}, {len(plan.steps)} steps, {page.stat().st_size:,} bytes")

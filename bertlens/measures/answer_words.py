@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ..base.vocabulary import phrases
 from ..text.display import TokenNames, names_of, spelling_of
 from ..text.tokenizer import pieces_of
 from ..trace.trace import Trace
@@ -20,9 +21,10 @@ def word_name(trace: Trace, number: int, position: int) -> str:
     return namer(trace, position)(number)
 
 
-def word_names(trace: Trace, position: int) -> list[str]:
-    """Of the whole vocabulary, by id; no two the same."""
-    return _names(trace).by_id(is_after_blank(trace, position))
+def word_names(trace: Trace, position: int, count: int) -> list[str]:
+    """Of the first `count` rows of the answer, by id; no two the same."""
+    names = _names(trace).by_id(is_after_blank(trace, position))[:count]
+    return names + [phrases.NAMELESS.format(number=number) for number in range(len(names), count)]
 
 
 def word_number(trace: Trace, name: str, position: int) -> int | None:

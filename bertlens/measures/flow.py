@@ -249,9 +249,9 @@ def _chunks(size: int, step: int) -> list[slice]:
 
 def _progress(items: Sequence[Any], name: str, shown: bool = True) -> Iterator[Any]:
     """The items, with a bar once they have taken two seconds."""
-    from tqdm.auto import tqdm
+    from ..base.progress import Progress
 
-    return iter(tqdm(items, desc=name, delay=2, leave=False, disable=not shown))
+    return iter(Progress(items, desc=name, delay=2, leave=False, disable=not shown))
 
 
 def _rows_of(measure: Callable[[Trace, int], Tensor]) -> Callable[[Trace, int], Tensor]:

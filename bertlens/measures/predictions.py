@@ -19,6 +19,7 @@ from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..errors import ModelError, SelectionError, check_index
+from ..model.class_names import class_names
 from ..model.embedding import SIMILARITIES, Embedder
 from ..run.changes import Change, Cut, Dim, Hide
 from ..run.forward import output_of
@@ -89,9 +90,7 @@ def words_of(output: Any) -> Any:
 def labels_of(trace: Trace) -> list[str]:
     """The names of the classes, in the order of the logits."""
     config: Any = trace.borrowed.base.config
-    count = int(trace.record.output.logits.shape[-1])
-    names = config.id2label or {}
-    return [str(names.get(n, n)) for n in range(count)]
+    return class_names(config, int(trace.record.output.logits.shape[-1]))
 
 
 def is_lone(trace: Trace) -> bool:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ..base.arrays_file import difference
 from . import transformers_private as private
 from .functions import content, is_users, numbers
-from .modules import modules_by_name, tensors_by_name
+from .modules import is_wrapper, modules_by_name, plain_tensors, tensors_by_name
 from .user_functions import digests
 
 PLACES = 4093  # a prime, no divisor of a width: neighbours in a row, column or head are in sums of their own
@@ -32,7 +32,8 @@ IDLE = frozenset(
     "name_or_path gradient_checkpointing all_tied_weights_keys kernel_config loss_type max_seq_len_cached kwargs "
     "module_kwargs trust_remote_code backend warnings_issued is_hpu_graph_enabled model_forward_params "
     "transformers_version architectures output_hidden_states return_dict dtype torch_dtype id2label label2id "
-    "forward problem_type model_type use_cache tokenizer_class initializer_range auto_map task_specific_params".split()
+    "forward problem_type model_type use_cache tokenizer_class initializer_range auto_map task_specific_params "
+    "extra_repr".split()
 )
 OF_MODULE = IDLE | OF_TORCH
 # Of peft, of sentence-transformers: what counts though it is private there.
@@ -149,8 +150,9 @@ def tensors_and_components(root: nn.Module, modules: dict[str, nn.Module]) -> tu
         for name, value in vars(module).copy().items()
         if type(value) is Tensor
     }
+    weights = {f"weights of {name}": tensor for name, tensor in tensors_by_name(root, modules=modules).items()}
     return (
-        {f"weights of {name}": tensor for name, tensor in tensors_by_name(root, modules=modules).items()} | attributes,
+        {name: plain for key, tensor in weights.items() for name, plain in plain_tensors(key, tensor)} | attributes,
         {name or "the model": module for name, module in modules.items()} | configs_by_name,
     )
 
@@ -281,7 +283,7 @@ def _sums(p: Tensor) -> Tensor:
 
 def _bits(table: Tensor, ids: Tensor | None) -> bytes:
     """The sums of the word embeddings of these tokens, or of all."""
-    if table.is_meta:
+    if table.is_meta or is_wrapper(table):  # what a wrapper holds is among the other tensors, whole
         return b""
     sums = _sums(table if ids is None else _values(table)[ids])
     return hashlib.blake2b(sums.cpu().numpy().tobytes()).digest()

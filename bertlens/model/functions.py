@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from .function_effects import notes_of
+from .modules import plain_tensors
 
 LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 PATHS = tuple({*LIBRARIES, *site.getsitepackages(), site.getusersitepackages(), "<frozen"})
@@ -191,6 +192,9 @@ def numbers(value: Any) -> str:
         of = f"{tuple(value.shape)} {value.dtype}"
         if value.is_meta:
             return of
+        held = [*plain_tensors("its numbers", value)]
+        if len(held) > 1 or held[0][1] is not value:
+            return " ".join([of, *(f"{name} {numbers(tensor)}" for name, tensor in held)])
         tensor = value.detach()
         tensor = tensor.to_dense() if tensor.layout != torch.strided else tensor
         tensor = tensor.dequantize() if tensor.is_quantized else tensor

@@ -22,7 +22,7 @@ from ..base.arrays_file import RELEASES, TRIAL
 from ..base.notes import note
 from .fingerprint import USERS, settings_of, tensors_and_components, tokenizer_settings
 from .functions import Opaque, numbers
-from .modules import modules_by_name, tensors_by_name
+from .modules import modules_by_name, plain_tensors, tensors_by_name
 from .trial import answers
 from .user_functions import digests
 
@@ -37,7 +37,8 @@ def identity(root: nn.Module, runner: nn.Module, tokenizer: Any, dtype: torch.dt
     settings = dict[str, dict[str, None]]()
     modules = modules_by_name(root)
     tensors, components = tensors_and_components(root, modules)
-    plain = {f"weights of {name}" for name in tensors_by_name(root, modules=modules)}
+    weights = {f"weights of {name}": tensor for name, tensor in tensors_by_name(root, modules=modules).items()}
+    plain = {name for key, tensor in weights.items() for name, _ in plain_tensors(key, tensor)}
     for name, component in components.items():
         kind = name if not isinstance(component, nn.Module) else type(component).__qualname__
         for setting, value in settings_of(component):

@@ -3,7 +3,13 @@ and theirs pass every module through a generator for each level above it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import torch
 from torch import Tensor, nn
+
+from ..errors import ModelError
 
 
 def modules_by_name(root: nn.Module) -> dict[str, nn.Module]:
@@ -33,3 +39,35 @@ def tensors_by_name(
                     seen.add(id(tensor))
                     tensors[f"{above}.{name}" if above else name] = tensor
     return tensors
+
+
+def is_wrapper(tensor: Tensor) -> bool:
+    """Whether a tensor holds others, as quantised ones do (torchao): torch's own protocol of such classes."""
+    return hasattr(tensor, "__tensor_flatten__")
+
+
+def plain_tensors(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """A tensor by its name; of a wrapper those that it holds, by theirs.
+
+    Raises ModelError for a tensor of a class of its own whose numbers cannot be read.
+    """
+    if not is_wrapper(tensor):
+        if type(tensor) not in (Tensor, nn.Parameter):
+            _check_readable(name, tensor)
+        yield name, tensor
+        return
+    wrapper: Any = tensor
+    for part in wrapper.__tensor_flatten__()[0]:
+        yield from plain_tensors(f"{name}.{part}", getattr(wrapper, part))
+
+
+def _check_readable(name: str, tensor: Tensor) -> None:
+    try:
+        if tensor.layout == torch.strided:
+            tensor.detach().contiguous().view(-1)
+    except (NotImplementedError, RuntimeError, TypeError) as error:
+        reason = [*str(error).strip().splitlines(), type(error).__name__][0][:120]
+        raise ModelError(
+            f"{name} are of a class whose numbers cannot be read, {type(tensor).__name__} ({reason}): dequantise the "
+            "model first, or load it without"
+        ) from error

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import ModelError
+from .modules import is_wrapper
 
 
 class NotPlain(ModelError):
@@ -46,6 +47,9 @@ def check_plain(module: Any) -> None:
             raise NotPlain("adapted by more than LoRA adds: merge it first (model.merge_and_unload())")  # as DoRA does
     elif type(module) is not nn.Linear and type(module).__name__ != "Conv1D":
         raise NotPlain(f"a {type(module).__name__}, not a plain projection: merge or dequantise the model first")
+    elif is_wrapper(module.weight):
+        kind = type(module.weight).__name__
+        raise NotPlain(f"a {type(module).__name__} of quantised weights ({kind}): dequantise the model first")
 
 
 def affine(module: Any, part: int | None = None) -> tuple[Tensor, Tensor | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.colors import GROUPS
 from ..base.dataframes import pd
 from ..base.quotes import is_right_to_left
@@ -45,7 +46,7 @@ def layer_profiles(
             axes.plot(stats.values(name, "norm", average).mean(1), linestyle="--", **look | {"alpha": 0.7})
     layers_on_axis(axes.xaxis, range(stats.shape[0]), fontsize=8)
     axes.set(ylabel="mean over heads", ylim=(0, None))
-    axes.set_title(f"{stats.n_texts} texts; full: weight{', dashed: norm' if with_norms else ''}", fontsize=9)
+    axes.set_title(f"{amount(stats.n_texts, 'text')}; full: weight{', dashed: norm' if with_norms else ''}", fontsize=9)
     legend(axes)
     quiet(axes)
     return axes

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..base.amounts import shortage, verb
 from ..errors import InputError, ModelError
 from ..lens import Lens
 from ..survey.coreference import resolve
@@ -104,7 +105,9 @@ def syntax(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | None)
     table = table[table["relation"].isin(RELATIONS)]
     if len(table) < FEWEST_RELATIONS:
         return Measured(
-            n=len(table), units="relations", why=f"{len(table)} of the relations have {FEWEST_WORDS} words: too few"
+            n=len(table),
+            units="relations",
+            why=f"{len(table)} of the relations {verb(len(table), 'has', 'have')} {FEWEST_WORDS} words: too few",
         )
     hits = int((table["low"] > table["offset_accuracy"]).sum())
     ends = count_interval(hits, len(table))
@@ -143,7 +146,7 @@ def coreference(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | 
     n = int(row["documents"])
     accuracy, baseline, same_word = (said(row[name], "share") for name in ("accuracy", "nearest", "same_word"))
     note = f"{accuracy} beside {baseline}, {int(row['n'])} mentions; the same word finds {same_word}."
-    why = f"{n} documents are too few" if n < FEWEST_TEXTS // 2 else ""
+    why = f"{shortage(n, 'document')}" if n < FEWEST_TEXTS // 2 else ""
     return Measured(
         *(float(row["accuracy"]) - nearest, float(row["gain_low"]), float(row["gain_high"]), n, "documents"),
         chance=0.0,
@@ -172,7 +175,7 @@ def probe(lens: Lens, texts: list[Item], g: TextNumbers, treebank: Path | None) 
     value = float(gain.sum()) / words
     residuals = (gain - value * table["words"].to_numpy(float)) / (words / len(table))
     _, low, high = (float(end) for end in mean_interval(residuals))
-    why = f"{len(table)} sentences are too few" if len(table) < FEWEST_TEXTS else ""
+    why = f"{shortage(len(table), 'sentence')}" if len(table) < FEWEST_TEXTS else ""
     return Measured(
         *(value, value + low, value + high, len(table), "sentences"),
         chance=0.0,

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..base.amounts import amount
 from ..base.atomic import text_or_path
 from ..base.dataframes import pd
 from ..errors import BertLensError, SelectionError
@@ -196,7 +197,7 @@ class ReportRecord:
         return text_or_path(text, path)
 
     def __repr__(self) -> str:
-        return f"Report({self.facts['model']['model']}, {self.facts['corpus']['texts']} texts: {self.said})"
+        return f"Report({self.facts['model']['model']}, {amount(self.facts['corpus']['texts'], 'text')}: {self.said})"
 
 
 def _verdicts(cards: Sequence[Card]) -> dict[str, int]:

@@ -71,7 +71,11 @@ def interval(values: np.ndarray, share: bool = False) -> dict[str, Any]:
     value = float(values.mean()) if len(values) else math.nan
     low, high = NONE
     if len(values) > 1:
-        low, high = share_interval(values, np.ones(len(values))) if share else map(float, mean_interval(values)[1:])
+        low, high = (
+            share_interval(values, np.ones(len(values)), smooth=True)
+            if share
+            else map(float, mean_interval(values)[1:])
+        )
     return {"value": value, "low": low, "high": high, "n": len(values), "each": numbers}
 
 

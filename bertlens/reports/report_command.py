@@ -12,9 +12,10 @@ from ..base.shards import Shard
 from ..errors import InputError
 from ..lens import Lens
 from .report_comparison import changes, read
-from .report_run import claims_of, draw, page_bytes, report
+from .report_run import claims_of, draw, page_bytes, report, undecided
 from .report_shards import run_shard
 from .resume_file import texts_in
+from .rules import FEWEST_TEXTS
 
 
 def run(
@@ -59,7 +60,16 @@ def run(
     if kind not in (".html", ".json"):
         raise InputError(f"a report is a page (.html) or its numbers (.json): {output.name} is neither")
     files = [output] if kind == ".json" else [output, output.with_name(f"{output.stem}-numbers.json")]
-    claims_of(claims)
+    selection = claims_of(claims)
+    alone = labels is None and search is None  # no other cards
+
+    def check_number_of_texts(number: int) -> None:
+        decided, sentence = undecided(selection, number, corpus)
+        if alone and not decided:
+            raise InputError(f"{sentence} (--texts {FEWEST_TEXTS}, or a larger corpus)")
+
+    if texts is not None:
+        check_number_of_texts(texts)
     numbers_against, earlier = (None if path is None else read(path) for path in (against, check))
     inputs = [corpus, labels, search, against, check]
     check_outputs("report", files, inputs, force=force)
@@ -70,6 +80,7 @@ def run(
     texts = texts or texts_in(resume_file)
     lens = load()
     plan = draw(lens, corpus, minutes, texts, seed, column)
+    check_number_of_texts(len(plan.texts))
     print(
         f"{len(plan.texts)} of {plan.of:,} texts (--texts {len(plan.texts)}), about {plan.seconds / 60:.1f} minutes; "
         f"a page of about {page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",

@@ -36,7 +36,7 @@ from .excerpt_pairs import NAME, pairs, singles
 from .registry import FEW_MEASURES, MEASURES, layer_count, middle
 from .report_page import LIMIT, Report
 from .resume_file import PLACES, ResumeFile
-from .rules import Measured, verdict
+from .rules import Measured, too_few, verdict
 from .search_claims import SearchNumbers
 from .text_numbers import TextNumbers, gather
 
@@ -93,6 +93,8 @@ def report(
     treebank = _treebank(corpus)
     labelled = None if labels is None else task(lens, labels, progress=progress)
     plan = draw(lens, corpus, minutes, texts, seed, column)
+    if sentence := undecided(selection, len(plan.texts), corpus)[1]:
+        note(sentence)
     entries = list(plan.texts)
     start, model = time.monotonic(), lens.borrowed.fingerprint()
     file = None if resume is None else ResumeFile(as_path(resume), report_identity(lens, plan, seed))
@@ -256,6 +258,11 @@ def page_bytes(lens: Lens) -> int:
 def _shape(lens: Lens) -> tuple[int, int]:
     config: Any = lens.borrowed.base.config.get_text_config()
     return int(config.num_hidden_layers), int(config.hidden_size)
+
+
+def undecided(claims: Sequence[Claim], texts: int, corpus: Corpus | None) -> tuple[int, str]:
+    """How many of the claims so many texts of a corpus may decide, and why not all: see `rules.too_few`."""
+    return too_few([claim.name for claim in claims], texts, _treebank(corpus) is not None)
 
 
 def _treebank(corpus: Corpus | None) -> Path | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from ..base.amounts import shortage
 
 HOLDS, DIFFERS, CANNOT = "holds", "differs", "cannot be told"
 MANY = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
@@ -13,6 +15,8 @@ COUNTS = ("heads", "kinds", "layers")
 FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the model
 FACTOR = 1.5  # times as far as a bound of ours, or as near: would the verdict be another one?
 CENSUS = "counted, not estimated"
+OF_ANY_TEXTS = ("bonino-direction", "bonino-subspaces", "health-cut", "health-unknown")  # of weights, or counted
+OF_TREEBANKS = ("clark-syntax", "clark-probe", "clark-coreference")  # by words and documents
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
     if measured.why:
         return CANNOT, measured.why
     if measured.units == "texts" and measured.n < FEWEST_TEXTS and measured.ends != CENSUS:
-        return CANNOT, f"{measured.n} texts are too few: at least {FEWEST_TEXTS}"
+        return CANNOT, f"{shortage(measured.n, 'text')}: at least {FEWEST_TEXTS}"
     low, high = measured.low, measured.high
     if not (math.isfinite(low) and math.isfinite(high)):
         return CANNOT, "the number has no interval"
@@ -99,6 +103,18 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
     if measured.ends:  # which more texts need not narrow
         return CANNOT, f"the bound lies inside ({ends})"
     return CANNOT, f"{measured.n} {measured.units} are too few to say ({ends})"
+
+
+def too_few(names: Sequence[str], texts: int, is_treebank: bool) -> tuple[int, str]:
+    """(how many of these claims so many texts may decide; a sentence where that is not all of them).
+
+    Known before any of them is run. is_treebank: whether the texts are one, of which some claims count words.
+    """
+    if texts >= FEWEST_TEXTS:
+        return len(names), ""
+    count = len({*names} & {*OF_ANY_TEXTS, *(OF_TREEBANKS if is_treebank else ())})
+    which = f"all but {count} of {len(names)} claims" if count else "any of these claims"
+    return count, f"{texts} {'text is' if texts == 1 else 'texts are'} too few for {which}: at least {FEWEST_TEXTS}"
 
 
 def turn(rule: Rule, measured: Measured) -> str:

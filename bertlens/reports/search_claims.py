@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import shortage
 from ..errors import BertLensError
 from ..search import EditProbe, Retrieval
 from ..survey.intervals import count_interval
@@ -110,7 +111,7 @@ class SearchNumbers:
             self._probe = self._search.probe(seed=self._seed, progress=self._progress)
         row: Any = self._probe.table.set_index("kind").loc[kind]
         if not np.isfinite(row["share"]):
-            return Measured(why=f"{row['n']} texts are too few to edit", n=int(row["n"]))
+            return Measured(why=f"{shortage(row['n'], 'text')} to edit", n=int(row["n"]))
         note = f"The edit moves it by {row['moved']:.3f}, the filler by {row['filler']:.3f} (medians). {row['rule']}"
         return Measured(
             float(row["share"]), float(row["low"]), float(row["high"]), int(row["n"]), "edits", 0.5, note=note

@@ -69,6 +69,8 @@ def bm25(collection: Collection, depth: int = 200) -> RankedLists:
     lists = []
     for start in range(0, len(collection.queries), block):
         scores = (queries[start : start + block] @ weights).toarray()
+        for at in range(len(scores)):
+            scores[at, [*collection.namesakes.get(start + at, ())]] = 0  # the question itself
         lists += [(rows, row[rows]) for row in scores for rows in [_best(row, collection, depth)]]
     longest = max((len(rows) for rows, _ in lists), default=0)
     ranked = RankedLists(np.full((len(lists), longest), -1), np.full((len(lists), longest), np.nan))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,11 +28,18 @@ class Collection:
     documents: tuple[str, ...]  # (P,) the id of each passage's document; its own where there are no documents
     grades: Mapping[str, Mapping[str, int]]  # question -> document -> grade; relevant above 0. Empty: no judgements
     notes: tuple[str, ...] = ()  # sentences on what was read
+    # question -> the passages, by place, that are the question itself: no list of it holds them
+    namesakes: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def passage_order(self) -> np.ndarray:
         """(P,) see `id_order`: how passages of one score stand."""
         return id_order(self.passage_ids)
+
+    @cached_property
+    def longest_namesake(self) -> int:
+        """How many passages a list may lose to `namesakes`."""
+        return max(map(len, self.namesakes.values()), default=0)
 
     @cached_property
     def has_documents(self) -> bool:

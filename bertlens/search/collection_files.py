@@ -16,12 +16,14 @@ from ..text.table_files import RECORDS, kind_of_file
 
 Record: TypeAlias = tuple[str, dict[str, str]]  # its place, as errors name it, and its cells under BEIR's names
 Judgement: TypeAlias = tuple[str, str, str, Any]  # its place; question, document, grade
+ENDINGS = (".jsonl", ".jsonl.gz", ".parquet", "")  # of what a folder holds
 HEAD = 10  # lines that are looked at for marks and tags
 _NUMBER = re.compile(r"\.I\s+(\S+)\s*")
 _MARK = re.compile(r"\.([A-Z])\s*")
 _ROOT = re.compile(r"^\s*<(top|doc)>", re.IGNORECASE | re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^<>]*>")
 _LABEL = re.compile(r"^(Number|Topic|Description):\s*")
+_SPLIT = re.compile(r"(-\d+-of-\d+)?\.(tsv|parquet)(\.gz)?$")
 _TITLES = ("title", "headline", "head")
 
 
@@ -99,16 +101,22 @@ def _place(lines: Lines, path: Path) -> str:
 
 
 def trec_judgements(path: Path) -> Iterator[Judgement] | None:
-    """The judgements of a file with `question 0 document grade` a line; None for a file of another kind.
+    """The judgements of a file with `question 0 document grade` a line, with tabs or, where they hold no blanks, blanks
+    between; None for a file of another kind.
 
     Raises InputError that names a line of another number of fields.
     """
     if kind_of_file(path) in ("parquet", *RECORDS):
         return None
-    lines = [(number, line.split()) for number, line in enumerate(text_of(path).split("\n"), 1) if line.strip()]
+    lines = [(number, _fields(line)) for number, line in enumerate(text_of(path).split("\n"), 1) if line.strip()]
     if not lines or len(lines[0][1]) != 4 or not re.fullmatch(r"-?\d+", lines[0][1][3]):
         return None
     return (_judgement(f"line {number} of {path.name}", fields) for number, fields in lines)
+
+
+def _fields(line: str) -> list[str]:
+    by_tabs = [cell.strip() for cell in line.split("\t")]
+    return by_tabs if len(by_tabs) == 4 else line.split()
 
 
 def _judgement(place: str, fields: list[str]) -> Judgement:
@@ -117,21 +125,28 @@ def _judgement(place: str, fields: list[str]) -> Judgement:
     return place, fields[0], fields[2], fields[3]
 
 
-def folder_files(folder: Path) -> tuple[Path, Path, Path | None]:
-    """The files of questions, passages and judgements of a folder as BEIR has them; None without judgements.
+def folder_file(folder: Path, stem: str) -> Path:
+    """Where the questions ("queries") or passages ("corpus") of a folder stand: as BEIR has them, or in Parquet, as
+    MTEB has them, also a folder of files. Raises InputError where there is none, and where there are two."""
+    paths = [path for ending in ENDINGS if (path := folder / f"{stem}{ending}").exists()]
+    if not paths:
+        raise InputError(
+            f"no {stem}.jsonl in {folder}: a folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv, or the same "
+            "in Parquet"
+        )
+    if len(paths) > 1:
+        raise InputError(f"{folder} has {' and '.join(path.name for path in paths)}: leave one of them there")
+    return paths[0]
 
-    Judgements are qrels/test.tsv, or the only file there. Raises InputError for a folder that lacks a file, and for
-    several files of judgements, none of them the test's.
+
+def folder_judgements(folder: Path) -> Path | None:
+    """qrels/test.tsv (or .parquet) of a folder, or the only file there; None without one.
+
+    Raises InputError for several files of judgements, none of them the test's.
     """
-    paths = []
-    for name in ("queries.jsonl", "corpus.jsonl"):
-        files = [file for ending in ("", ".gz") if (file := folder / f"{name}{ending}").is_file()]
-        if not files:
-            raise InputError(f"no {name} in {folder}: a folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv")
-        paths.append(files[0])
-    splits = sorted((folder / "qrels").glob("*.tsv"))
-    test = [file for file in splits if file.name == "test.tsv" or len(splits) == 1]
-    if splits and not test:
+    splits = sorted(path for path in (folder / "qrels").glob("*") if kind_of_file(path) in ("tsv", "parquet"))
+    test = [file for file in splits if _SPLIT.sub("", file.name) == "test" or len(splits) == 1]
+    if len(test) != bool(splits):
         listing = ", ".join(f"qrels/{file.name}" for file in splits)
         raise InputError(f"{folder} has the judgements {listing}: name one by relevance=")
-    return paths[0], paths[1], test[0] if test else None
+    return test[0] if test else None

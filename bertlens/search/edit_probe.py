@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import amount, shortage
 from ..base.dataframes import pd
+from ..base.quotes import isolate
 from ..base.ranking import is_nothing
 from ..errors import InputError, check_lens, check_number, check_seed, excerpt
 from ..lens import Lens
@@ -26,6 +28,7 @@ from .vectors import encoded
 FEWEST = 30  # pairs of a kind, of which nothing is told below
 SAMPLE = 5000  # texts that sentences and names are looked for in
 FOUND = 0.05
+NAMES = 3  # that a sentence lists of those that were replaced
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,18 +51,37 @@ class EditProbe:
     @property
     def said(self) -> str:
         """What each kind shows, a sentence each."""
-        return " ".join(map(_sentence, self.table.itertuples())) or "There is no text that an edit could be made of."
+        return (
+            " ".join(_sentence(row, self.pairs) for row in self.table.itertuples())
+            or "There is no text that an edit could be made of."
+        )
 
     def __repr__(self) -> str:
         return f"EditProbe({self.said})"
 
 
-def _sentence(row: Any) -> str:
+def _names(pairs: pd.DataFrame) -> str:
+    """What was taken for a name, so that who reads sees whether they are some: " (for Kutta, Prandtl, …)"."""
+    edits = pairs[pairs["kind"] == NAME] if len(pairs) else pd.DataFrame(columns=["text", "edit"])
+    gone = (
+        word.strip(".,;:!?()")
+        for text, edit in zip(edits["text"], edits["edit"], strict=True)
+        for word in text.split()
+        if word not in edit.split()
+    )
+    names = [*dict.fromkeys(gone)]
+    listed = ", ".join([*map(isolate, names[:NAMES]), *(["…"] if len(names) > NAMES else [])])
+    return f" (for {listed})" if names else ""
+
+
+def _sentence(row: Any, pairs: pd.DataFrame) -> str:
     name = {NOT: "“not”", NUMBER: "another number", NAME: "another name", ROLES: "exchanged roles",
             PARAPHRASE: "a paraphrase"}[row.kind]  # fmt: skip
+    if row.kind == NAME:
+        name += _names(pairs)
     if math.isnan(row.share):
-        return f"Of {name} nothing is told: {row.n:,} texts are too few, at least {FEWEST} are needed."
-    count = f"{row.less:,} of {row.n:,} texts {name} moves the score less than a filler of equal length does"
+        return f"Of {name} nothing is told: {shortage(row.n, 'text')}, at least {FEWEST} are needed."
+    count = f"{row.less:,} of {amount(row.n, 'text')} {name} moves the score less than a filler of equal length does"
     ends = f"({100 * row.share:.0f} %, {100 * row.low:.0f} to {100 * row.high:.0f})"
     if row.kind == ROLES:
         count = count.replace("roles moves", "roles move")

@@ -114,7 +114,7 @@ class Editor:
         """None where the text has no name of these, and where they have no other one."""
         place = next((place for place in _NAME.finditer(text) if place[0] in names), None)
         others = [name for name in names if name not in text]
-        if place is None or not others or not _ENGLISH.search(text):
+        if place is None or not others or not _ENGLISH.search(text) or not _is_prose(text):
             return None
         name = others[int(self._generator.integers(len(others)))]
         return self.beside(NAME, text, text[: place.start()] + name + text[place.end() :], len(self.tokens(f" {name}")))
@@ -160,9 +160,9 @@ def names_of(texts: Sequence[str]) -> list[str]:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether capitals are the exception."""
-    words = [word for word in text.split() if word[0].isalpha()]
-    return 2 * sum(word[0].isupper() for word in words) < len(words)
+    """Whether capitals are the exception, fewer than a third behind the first word: a title is none."""
+    words = [word for word in text.split()[1:] if word[0].isalpha()]
+    return 3 * sum(word[0].isupper() for word in words) < len(words)
 
 
 def exchanged(sentence: Sentence) -> tuple[str, str] | None:

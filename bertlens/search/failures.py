@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.ranking import ranked
 from ..errors import InputError
@@ -79,9 +80,10 @@ def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
     which what stands first is wrong too: its mean over those, up to OTHERS. p: that n or more come so were each
     failure's right passages drawn of these and its own together (exact Poisson binomial). Of "hub", which asks nothing
     of the right passage, chance is the share of all judged questions that have a hub first, and p Fisher's exact test,
-    one-sided. p_holm: adjusted for all rules; finding: p_holm ≤ .05. answered: of "cut" and "no_word", in which share
-    of the questions with a right document first the rule holds for its passage, NaN without such: a right passage
-    shares words with its question that one drawn at random does not, so what cutting costs is told by this one.
+    one-sided; NaN where all of them fail. p_holm: adjusted for all rules; finding: p_holm ≤ .05. answered: of "cut" and
+    "no_word", in which share of the questions with a right document first the rule holds for its passage, NaN without
+    such: a right passage shares words with its question that one drawn at random does not, so what cutting costs is
+    told by this one.
     Raises InputError for a table that `failures` did not give.
     """
     if "kinds" not in table.attrs:
@@ -97,7 +99,8 @@ def failure_kinds(table: pd.DataFrame) -> pd.DataFrame:
 def failures_said(table: pd.DataFrame) -> str:
     """How many questions fail, and which kinds are more frequent than chance has them, in a few sentences."""
     kinds, n = failure_kinds(table), len(table)
-    total = f"{n:,} of {table.attrs['judged']:,} judged questions have a wrong document first."
+    have = verb(n, "has", "have")
+    total = f"{n:,} of {amount(table.attrs['judged'], 'judged question')} {have} a wrong document first."
     if not n:
         return total
     hits = kinds[kinds["finding"]]
@@ -109,6 +112,8 @@ def failures_said(table: pd.DataFrame) -> str:
     second += " (exact tests, Holm, 5 %)"
     if kinds.loc[kinds["kind"] != "hub", "p"].isna().all():
         second = "What chance brings is not known: it takes right passages of other questions"
+    elif n == table.attrs["judged"] and table["hub"].any():
+        second += "; of hubs it cannot be told where every question fails"
     without = int((table["kind"] == NONE).sum())
     return f"{total} {second}. For {without:,} no rule holds."
 
@@ -127,8 +132,9 @@ def _beside_chance(holds: np.ndarray, failed: Cases) -> dict[str, Any]:
 def _among_all(is_hub: np.ndarray, fails: np.ndarray) -> dict[str, Any]:
     """The numbers of hubs: how many of the failures among all judged questions with one first, (Q,) bool each."""
     n, total, count, size = (int(x) for x in (is_hub[fails].sum(), len(fails), is_hub.sum(), fails.sum()))
-    p = _drawn_together(n, count, size, total)
-    return _counts(is_hub[fails]) | {"chance": _share(is_hub), "p": p}
+    if size == total:  # all fail: their own share is no chance
+        return _counts(is_hub[fails]) | {"chance": math.nan, "p": math.nan}
+    return _counts(is_hub[fails]) | {"chance": _share(is_hub), "p": _drawn_together(n, count, size, total)}
 
 
 def _drawn_together(n: int, count: int, size: int, total: int) -> float:

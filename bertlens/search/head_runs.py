@@ -19,6 +19,7 @@ from ..run.interventions import Run
 from ..run.masks import mask_slopes
 from ..sentences.encoders import PlainEncoder, SentenceEncoder
 from ..sentences.late_interaction import LateEncoder
+from ..sentences.no_vectors import no_vectors
 from ..sentences.sparse_encoder import SparseTextEncoder
 from ..text.encoding import Encoding
 from ..whatif.reruns import check
@@ -156,7 +157,7 @@ class VectorRuns(HeadRuns):
 
     def _read(self, output: Any, inputs: dict[str, Tensor], batch: Sequence[Input]) -> Tensor:
         if "last_hidden_state" not in output:
-            raise ModelError(f"{self._lens.model_name} answers with something else than vectors: give Lens its encoder")
+            raise no_vectors(self._lens.model_name, output)
         keep = inputs["attention_mask"].bool().clone()
         for row, source in zip(keep, batch, strict=True):
             row[: self._left_out[_task(source)]] = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..errors import InputError, check_number, check_seed
@@ -83,16 +84,22 @@ def hubs(collection: Collection, lists: RankedLists, *, draws: int = 1000, seed:
 def hubs_said(table: pd.DataFrame, names: int = 3) -> str:
     """How many hubs there are and the first of them, in a sentence or two."""
     it, they = (f" that {name} not relevant to" if table.attrs["judged"] else "" for name in ("it is", "they are"))
-    total = f"{table.attrs['questions']:,} questions"
-    family = f"{len(table):,} passages that are among the {NEAREST} nearest of a question{they} ({total})"
+    total = amount(table.attrs["questions"], "question")
+    place = f"among the {NEAREST} nearest of a question"
+    if not len(table):
+        return f"No passage is {place}{it} ({total})."
+    family = f"the {len(table):,} passages that are {place}{they} ({total})"
     hits = table[table["hub"]]
     if not len(hits):
-        return f"None of the {family} is a hub."
+        return f"None of {family} is a hub." if len(table) > 1 else f"The one passage {place}{it} ({total}) is no hub."
     named = "; ".join(
-        f"{isolate(row.passage)} is among the first {TEN} for {row.times:,} questions{it}, {row.chance:.1f} by chance"
+        f"{isolate(row.passage)} is among the first {TEN} for {amount(row.times, 'question')}{it}, {row.chance:.1f} by "
+        "chance"
         for row in hits.head(names).itertuples()
     )
-    return f"{len(hits):,} of the {family} {'is a hub' if len(hits) == 1 else 'are hubs'}: {named}."
+    if len(table) == 1:
+        return f"The one passage {place}{it} ({total}) is a hub: {named}."
+    return f"{len(hits):,} of {family} {verb(len(hits), 'is a hub', 'are hubs')}: {named}."
 
 
 def _relevance(collection: Collection, queries: np.ndarray, nearest: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..text.plain_words import words_of
 from .collection import Collection
@@ -47,8 +48,8 @@ def sentence(table: pd.DataFrame) -> str:
     """How many there are, and how many of them matter to failures."""
     total = table.attrs["passages"]
     if not len(table):
-        return f"The model reads all of each of the {total:,} passages."
-    clause = f"Of {len(table):,} of {total:,} passages the model reads no more than a part"
+        return f"The model reads all of {'the passage' if total == 1 else f'each of the {total:,} passages'}."
+    clause = f"Of {len(table):,} of {amount(total, 'passage')} the model reads no more than a part"
     count = int((table["cut"] > 0).sum())
     if not count:
         return f"{clause}."

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..errors import InputError
 from ..survey.intervals import difference_interval, share_interval
@@ -130,8 +131,8 @@ def sentence(means: pd.DataFrame) -> str:
     row, counts = means.set_index("measure").loc["nDCG@10"], means.attrs
     n = int(row["n"])
     clause = (
-        f"For {counts['first']:,} of {n:,} questions a relevant document is first, for {n - counts['ten']:,} none is "
-        f"among the first ten; nDCG@10 is {row['mean']:.3f}{_ends(row['low'], row['high'])}"
+        f"For {counts['first']:,} of {amount(n, 'question')} a relevant document is first, for {n - counts['ten']:,} "
+        f"none is among the first ten; nDCG@10 is {row['mean']:.3f}{_ends(row['low'], row['high'])}"
     )
     if "bm25" not in row:
         return f"{clause}."

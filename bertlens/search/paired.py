@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.atomic import replacing
 from ..base.dataframes import pd
 from ..base.outputs import signature
 from ..base.paths import as_path
+from ..base.ranking import signed
 from ..base.textfile import json_of
 from ..errors import InputError
 from ..survey.findings import holm_intervals
@@ -60,13 +62,13 @@ def sentence(table: pd.DataFrame) -> str:
             numbers = (f"{r.measure} {_signed(r.difference)} ({_signed(r.low)} to {_signed(r.high)})"
                        for r in moved.itertuples())  # fmt: skip
             clauses.append(f"{len(moved)} {word}: {', '.join(numbers)}")
-    n, questions = len(table), f"{table['n'].iloc[0]:,} questions"
+    n, questions = amount(len(table), "measure"), amount(int(table["n"].iloc[0]), "question")
     movement = "; ".join(clauses) or "none fell and none rose by more than chance gives"
-    return f"Of {n} measures on {questions}, {movement} (paired, Holm, 5 %)."
+    return f"Of {n} on {questions}, {movement} (paired, Holm, 5 %)."
 
 
 def _signed(number: float) -> str:
-    return f"{number:+.3f}".replace("-", "−")
+    return signed(number, "+.3f")
 
 
 def to_json(path: str | Path, questions: pd.DataFrame, collection: Collection, model: str) -> Path:
@@ -125,7 +127,10 @@ def digests(collection: Collection) -> dict[str, str]:
     """What a comparison needs to be the same."""
     judged = collection.judged
     grades = {collection.query_ids[query]: collection.relevant(query) for query in judged}
-    return {
+    ids = collection.query_ids, collection.passage_ids
+    namesakes = [(ids[0][query], *(ids[1][row] for row in rows)) for query, rows in collection.namesakes.items()]
+    left_out = {"passages that are their own question": _digest(namesakes)} if namesakes else {}
+    return left_out | {
         "questions": _digest((collection.query_ids[query], collection.queries[query]) for query in judged),
         "judgements": _digest((query, *sorted(of.items())) for query, of in grades.items()),
         "documents": _digest((document,) for document in set(collection.documents)),

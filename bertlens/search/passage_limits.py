@@ -20,7 +20,10 @@ class PassageLimit:
         self._tokenizer, self.crosses = lens.tokenizer, encoder.crosses
         self._prompt = "" if self.crosses else encoder.prompt(DOCUMENT, None)
         module: Any = getattr(encoder, "module", None)
-        limits = [lens.limit, None if module is None or self.crosses else getattr(module[0], "document_length", None)]
+        limits = [
+            encoder.limit,
+            None if module is None or self.crosses else getattr(module[0], "document_length", None),
+        ]
         self._tokens: dict[str, list[tuple[int, int]]] = {}
         self._limit = min((limit for limit in limits if limit is not None), default=None)
 

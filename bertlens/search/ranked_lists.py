@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,16 @@ class RankedLists:
     def documents(self, query: int, collection: Collection) -> list[str]:
         """The documents of one question, each at the place of its best passage."""
         return [*dict.fromkeys(collection.documents[row] for row in self.passages(query))]
+
+    def without(self, passages: Mapping[int, Sequence[int]], depth: int) -> RankedLists:
+        """The `depth` best of each question, by place, but for these passages of it."""
+        rows, scores = self.rows[:, :depth].copy(), self.scores[:, :depth].copy()
+        for query, places in passages.items():
+            stays = ~np.isin(self.rows[query], places)
+            rows[query], scores[query] = -1, np.nan
+            n = min(depth, int(stays.sum()))
+            rows[query, :n], scores[query, :n] = self.rows[query, stays][:n], self.scores[query, stays][:n]
+        return RankedLists(rows, scores)
 
 
 @dataclass(frozen=True, eq=False)

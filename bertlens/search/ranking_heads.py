@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.progress import bar, is_watched, say
+from ..base.ranking import signed
 from ..errors import InputError, check_batch, check_lens, check_number, check_seed
 from ..lens import Lens
 from ..survey.findings import holm_intervals
@@ -83,9 +85,10 @@ class RankingHeads:
         return " ".join(
             [
                 *(sentences or ["No head can be told from chance."]),
-                f"{run} of {len(self.table)} heads, each switched off, on {self.questions:,} questions that had no "
-                f"part in the choice, the first {self.depth} passages of each ranked anew; {self.failures:,} of them "
-                f"fail (Holm, 5 %, over {self.tests} tests).",
+                f"{run} of {amount(len(self.table), 'head')}, each switched off, on "
+                f"{amount(self.questions, 'question')} that had no part in the choice, the first {self.depth} passages "
+                f"of each ranked anew; {self.failures:,} of them {verb(self.failures, 'fails', 'fail')} (Holm, 5 %, "
+                f"over {amount(self.tests, 'test')}).",
                 *([] if self.is_whole else ["It was stopped: numbers are of the questions that were done."]),
             ]
         )
@@ -102,7 +105,7 @@ def _clauses(row: Any) -> Iterator[str]:
             verb, low, high = "falls", -high, -low
         yield f"{MEASURE} {verb} by {abs(row.ndcg):.3f} ({low:.3f} to {high:.3f})"
     if row.gap_p <= FOUND:
-        gain, low, high = (f"{x:+.3f}".replace("-", "−") for x in (row.gap - row.beside, row.gap_low, row.gap_high))
+        gain, low, high = (signed(x, "+.3f") for x in (row.gap - row.beside, row.gap_low, row.gap_high))
         yield f"the gap of failures gains {gain} ({low} to {high}) over that to the right passage’s neighbour"
 
 
@@ -128,9 +131,10 @@ def heads(
     judged = [query for query in collection.judged if len(lists.passages(query))]
     cases = {case.query: case for case in cases_of(collection, lists, judged, generator)}
     if len(cases) < FEWEST:
+        are = verb(len(cases), "is", "are")
         raise InputError(
-            f"{len(cases)} questions with a right and a wrong passage in their lists are too few to tell which heads "
-            f"matter: at least {FEWEST}"
+            f"{amount(len(cases), 'question')} with a right and a wrong passage in their lists {are} too few to tell "
+            f"which heads matter: at least {FEWEST}"
         )
     order = generator.permutation(judged).tolist()
     choice = [cases[query] for query in order[::2] if query in cases]

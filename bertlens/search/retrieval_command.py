@@ -11,7 +11,7 @@ from typing import Any
 from ..base.arrays_file import about_of
 from ..base.atomic import text_file
 from ..base.dataframes import pd
-from ..base.outputs import check_outputs, sign
+from ..base.outputs import check_apart, check_outputs, sign
 from ..base.shards import Shard
 from ..errors import InputError, check_number
 from ..export import table_file
@@ -19,6 +19,7 @@ from ..lens import Lens
 from ..trace.provenance import model_provenance, short_provenance
 from . import metrics, paired, vector_shards
 from .hard_negatives import check_ending
+from .ranking_heads import FEWEST
 from .reading import collection, texts
 from .retrieval_run import Retrieval, retrieval
 from .search_page import page
@@ -82,6 +83,7 @@ def run(
         if isinstance(file, Path):
             if file.resolve() in [other.resolve() for other in others]:
                 raise InputError(f"{file} is written already: name another file for {option}")
+            check_apart(file, inputs)
             others.append(file)
     if hard_negatives is not None:
         negatives = check_number(negatives, "--negatives is how many of a question to take,", 1)
@@ -91,6 +93,11 @@ def run(
     if check is not None:
         paired.record_of(check)
     questions = texts(queries) if in_order else queries
+    if heads:
+        names = {name: options.get(name) for name in ("column", "document")}
+        judged = len(collection(questions, corpus, relevance, **names).judged)
+        if judged < FEWEST:
+            raise InputError(f"{judged} judged questions are too few for --heads: at least {FEWEST}; leave --heads out")
     first_stage = None if load_first is None else load_first()
     search = retrieval(load(), questions, corpus, relevance, first_stage=first_stage, **options)
     if kind != ".html":

@@ -9,12 +9,13 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
-from ..base.atomic import check_writable, text_file
+from ..base.amounts import amount
+from ..base.atomic import text_file
 from ..base.dataframes import pd
-from ..base.notes import note
+from ..base.outputs import check_apart
 from ..base.paths import as_path
 from ..base.registered import registered
-from ..errors import ExportError, InputError, ModelError, check_batch, check_lens, check_number, excerpt
+from ..errors import InputError, ModelError, check_batch, check_lens, check_number, excerpt
 from ..export.space import SpaceSource
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
@@ -27,16 +28,17 @@ from .edit_probe import EditProbe, probe
 from .edits import FILLERS
 from .failures import failure_table
 from .hard_negatives import HardNegatives, hard_negatives
+from .judgements import examples
 from .passage_limits import PassageLimit
 from .ranked_lists import RankedLists
 from .ranking_heads import RankingHeads, heads
-from .reading import as_id, collection, examples
+from .reading import collection
 from .score_difference import Contrast
 from .search_page import PASSAGES, page
+from .source_records import as_id, id_among
 from .stages import Stages, ranked
-from .vectors_file import mark
-
-ENDING = ".vectors.safetensors"
+from .two_towers import check_one_model
+from .vectors_file import file_of
 
 
 def _once(table: Callable[[Retrieval], pd.DataFrame]) -> Callable[[Retrieval], pd.DataFrame]:
@@ -62,7 +64,8 @@ class Retrieval(SpaceSource):
     collection: Collection
     stages: Stages  # the ranked lists
     first_stage: Lens | None = None  # of a cross-encoder: what found the passages that it ranks
-    _fingerprint: Fingerprint | None = None  # of the model as it ranked
+    query_lens: Lens | None = None  # what encodes questions, where it is another model than that of passages
+    _fingerprints: tuple[Fingerprint, ...] = ()  # of the model, and of `query_lens`, as they ranked
     _tables: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)  # by the method that made them
 
     @property
@@ -139,8 +142,10 @@ class Retrieval(SpaceSource):
         objects change places; or pairs of a text and its edit. paraphrases: pairs of a text and the same in other
         words, beside which edits are counted. n: texts of a kind, drawn by `seed`; of a kind with fewer than 30 nothing
         is told. fillers: words that change nothing.
-        Raises InputError for pairs that are none, ModelError where the model has changed since it ranked.
+        Raises InputError for pairs that are none and with a query_lens, ModelError where the model has changed since it
+        ranked.
         """
+        check_one_model(self.query_lens, self.lens, "probe")
         self.check_model()
         return probe(
             self.lens,
@@ -165,10 +170,11 @@ class Retrieval(SpaceSource):
         Intervals and p by Holm over all tests. What it will take is said before; Ctrl-C ends it, and what was done
         counts. A head that is switched off leaves runs that training never made: it is an experiment on this model.
 
-        Raises InputError without judgements and for fewer than 20 questions, ModelError where the model has changed
-        since it ranked, for late interaction, and where its heads cannot be switched off.
+        Raises InputError without judgements, for fewer than 20 questions and with a query_lens, ModelError where the
+        model has changed since it ranked, for late interaction, and where its heads cannot be switched off.
         """
         self._check_judged()
+        check_one_model(self.query_lens, self.lens, "heads")
         self.check_model(whole=True)
         return heads(
             self.lens,
@@ -219,9 +225,10 @@ class Retrieval(SpaceSource):
         """Why one passage stands before another for a question: the difference of their scores as exact sums.
 
         query, wrong, right: ids. wrong: else the first passage; right: else the best of those that are relevant.
-        Raises InputError for an id that is not there, and where no relevant passage can be told; ModelError where the
-        model has changed since it ranked, or has no contrast.
+        Raises InputError for an id that is not there, where no relevant passage can be told, and with a query_lens;
+        ModelError where the model has changed since it ranked, or has no contrast.
         """
+        check_one_model(self.query_lens, self.lens, "contrast")
         self.check_model()
         at = self._query(query)
         first = self._passage(wrong) if wrong is not None else int(self.lists.passages(at)[0])
@@ -294,10 +301,11 @@ class Retrieval(SpaceSource):
 
     def check_model(self, *, whole: bool = False) -> None:
         """Raises ModelError where the model has changed since it ranked. whole: by every value and its tokenizer."""
-        if self._fingerprint and (name := self.lens.borrowed.change(self._fingerprint, whole=whole)):
-            raise ModelError(
-                f"the model has changed since it ranked ({name}): rank again, bl.retrieval(lens, queries, corpus)"
-            )
+        for lens, before in zip((self.lens, self.query_lens), self._fingerprints, strict=False):
+            if lens is not None and (name := lens.borrowed.change(before, whole=whole)):
+                raise ModelError(
+                    f"the model has changed since it ranked ({name}): rank again, bl.retrieval(lens, queries, corpus)"
+                )
 
     @property
     def _limit(self) -> PassageLimit:
@@ -323,17 +331,18 @@ class Retrieval(SpaceSource):
         return place
 
     def __repr__(self) -> str:
-        size = f"{len(self.collection.queries):,} questions, {len(self.collection.passages):,} passages"
+        size = f"{amount(len(self.collection.queries), 'question')}, {amount(len(self.collection.passages), 'passage')}"
         if not self.collection.judged:
             return f"Retrieval({self.lens.model_name}: {size}, without judgements)"
         mean = float(self.by_question["nDCG@10"].mean())
-        return f"Retrieval({self.lens.model_name}: {size}; nDCG@10 {mean:.3f} over {len(self.by_question):,} questions)"
+        over = amount(len(self.by_question), "question")
+        return f"Retrieval({self.lens.model_name}: {size}; nDCG@10 {mean:.3f} over {over})"
 
 
 def _place(ids: tuple[str, ...], name: str | int, what: str) -> int:
     """Where an id stands. Raises InputError, with examples, for one that is not there."""
     try:
-        return ids.index(as_id(name))
+        return ids.index(id_among(as_id(name), ids))
     except ValueError:
         raise InputError(f"no {what} {excerpt(name)} in this collection: there are {examples(ids)}") from None
 
@@ -345,6 +354,7 @@ def retrieval(
     relevance: Any = None,
     *,
     first_stage: Lens | None = None,
+    query_lens: Lens | None = None,
     column: str | None = None,
     document: str | None = None,
     keep: bool | str | Path = True,
@@ -364,42 +374,32 @@ def retrieval(
     After Ctrl-C the same call goes on. progress: a bar after two seconds.
     The 200 best of each question are listed, by score, then by id; scores are the model's own similarity, in float64.
 
-    Raises InputError for ids that do not fit each other and for texts that cannot be read, ModelError for a
-    cross-encoder without a first stage, or of several labels.
+    query_lens: what encodes questions, where that is another model than that of passages (DPR, MedCPT, the routes of a
+    Router); lens, or first_stage, is of passages. What is asked of the runs of one model, as contrast, is refused then.
+
+    Raises InputError for ids that do not fit each other, for texts that cannot be read and for a query_lens whose
+    vectors cannot be compared, ModelError for a cross-encoder without a first stage, or of several labels.
     """
     check_lens(lens)
     batch_size = check_batch(batch_size)
     texts = collection(queries, corpus, relevance, column=column, document=document)
-    model = lens.borrowed.fingerprint()
+    file = file_of(keep, corpus, lens if first_stage is None else first_stage, int8)
+    if file is not None:
+        check_apart(file, [source for source in (queries, corpus, relevance) if isinstance(source, str | Path)])
+    query_lens = None if query_lens in (lens, first_stage) else query_lens
+    if query_lens is not None:
+        check_lens(query_lens)
+    models = [lens.borrowed.fingerprint(), *([] if query_lens is None else [query_lens.borrowed.fingerprint()])]
     stages = ranked(
         lens,
         texts,
         first_stage=first_stage,
-        file=_file(keep, corpus, lens if first_stage is None else first_stage, int8),
+        query_lens=query_lens,
+        file=file,
         int8=int8,
         batch_size=batch_size,
         progress=progress,
     )
-    retrieval = Retrieval(lens, texts, stages, first_stage, model)
+    retrieval = Retrieval(lens, texts, stages, first_stage, query_lens, tuple(models))
     retrieval.check_model()
     return retrieval
-
-
-def _file(keep: bool | str | Path, corpus: Any, lens: Any, int8: bool) -> Path | None:
-    """Where vectors are kept: beside a corpus that is a file, in one that is a folder; nowhere, with a note, where
-    nothing can be written there."""
-    if not isinstance(keep, bool):
-        return as_path(keep)
-    if not keep or not isinstance(corpus, str | Path):
-        return None
-    path = as_path(corpus)
-    check_lens(lens)
-    ending = f".{mark(lens)}{'.int8' if int8 else ''}{ENDING}"
-    file = path / f"bertlens{ending}" if path.is_dir() else path.with_name(path.name + ending)
-    try:
-        if not file.is_file():
-            check_writable(file)
-    except ExportError as error:
-        note(f"the vectors are not kept: {error}; keep= names a file elsewhere")
-        return None
-    return file

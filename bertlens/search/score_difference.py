@@ -137,12 +137,14 @@ class Contrast(ABC):
             return ""
         words = self.words("wrong")
         name = quotation(words.names[words.by_key[key][0]])
-        other = phrases.LACKING
-        numbers = ranked([wrong[key], *([right[key]] if key in right else [])])
-        if key in right:
-            other = phrases.IN_RIGHT.format(number=numbers[1])
+        number, *rest = ranked([wrong[key], *([right[key]] if key in right else [])])
+        is_most = wrong[key] == max(wrong.values()) and wrong[key] > 0
+        if not is_most:  # another word answers more, and does in the right one too
+            lead = phrases.LEAD.format(name=name, number=number, right=rest[0]) if rest else ""
+            return lead or phrases.LEAD_ALONE.format(name=name, number=number)
         does = f"answers {'it' if len(keys) == 1 else 'them'} most" if parts else "puts in most"
-        return f"in that passage {name} {does} ({numbers[0]}), {other}"
+        other = phrases.IN_RIGHT.format(number=rest[0]) if rest else phrases.LACKING
+        return phrases.ANSWER.format(name=name, does=does, number=number, other=other)
 
     def _gains(self, text: str) -> dict[str, float]:
         """By how much each word of a text, wherever it stands, speaks for what `named_in` says."""

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..errors import InputError, check_name
@@ -69,7 +70,7 @@ def sentence(table: pd.DataFrame) -> str:
     named = "; ".join(
         f"{row.kind}, {isolate(row.slice)}: {row.mean:.3f}, else {row.outside:.3f}" for row in findings.itertuples()
     )
-    clause = f"{len(findings)} of {len(table)} slices" if len(findings) else f"none of {len(table)} slices"
+    clause = f"{len(findings) or 'none'} of {amount(len(table), 'slice')}"
     return f"In {clause} {measure} differs from that of the other questions{named and ': '}{named} (Holm, 5 %)."
 
 

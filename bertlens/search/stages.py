@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from .collection import Collection
 from .exact_search import DEPTH, search
 from .pair_scores import pair_scores
 from .ranked_lists import LongerLists, RankedLists
+from .two_towers import check_towers
 from .vectors import PassageVectors, encoded
 from .vectors_file import mark
 
@@ -41,9 +43,10 @@ class Stages:
         ]
         if vectors is None or self.query_vectors is None or not queries:
             return lists
-        query_vectors = self.query_vectors.take(np.array(queries))
-        table = search(query_vectors, vectors, self.function, collection.passage_order, len(vectors))
-        searches = dict(zip(queries, zip(table.rows, table.scores, strict=True), strict=True))
+        table = _search(self.function, collection, self.query_vectors, vectors, len(vectors), queries)
+        lengths = (table.rows >= 0).sum(1)
+        pairs = zip(table.rows, table.scores, lengths, strict=True)
+        searches = {query: (rows[:n], scores[:n]) for query, (rows, scores, n) in zip(queries, pairs, strict=True)}
         return LongerLists(lists.rows, lists.scores, searches)
 
 
@@ -52,27 +55,32 @@ def ranked(
     collection: Collection,
     *,
     first_stage: Lens | None = None,
+    query_lens: Lens | None = None,
     file: str | Path | None = None,
     int8: bool = False,
     depth: int = DEPTH,
     batch_size: int = 32,
     progress: bool = True,
 ) -> Stages:
-    """The `depth` best passages of each question by the model's own similarity; of one score by id.
+    """The `depth` best passages of each question by the model's own similarity; of one score by id, of a cross-encoder
+    by the logit before.
 
     Questions are encoded as "query", passages as "document". file, int8: see `vectors.encoded`. Where passages are
     parts of documents, a list goes deeper until it holds half as many documents as `depth`, 100 at most, or all.
     first_stage: of a cross-encoder, the model whose first 100 passages it scores; its lists hold these alone. Its
     scores are kept beside `file`, in a file of each cross-encoder that ends in .pairs.npz.
 
+    query_lens: what encodes questions, where it is another model; of a cross-encoder that of its first stage.
+
     Raises InputError for a cross-encoder without a first stage and a first stage for another model; as
-    `vectors.encoded`; ModelError for a cross-encoder of several labels.
+    `vectors.encoded` and `check_towers`; ModelError for a cross-encoder of several labels.
     """
     check_lens(lens)
     depth, batch_size = check_number(depth, "depth is how many passages to rank,", 1), check_batch(batch_size)
     if lens.sentences.crosses:
         first_stage = _first_stage(first_stage)
         options: dict[str, Any] = {
+            "query_lens": query_lens,
             "file": file,
             "int8": int8,
             "depth": depth,
@@ -83,13 +91,16 @@ def ranked(
         pairs_file = None if file is None else as_path(f"{file}.{mark(lens)}.pairs.npz")
         return Stages(_second(lens, collection, first.lists, pairs_file, batch_size, progress), first.lists, None, None)
     if first_stage is not None:
+        lens.sentences.read("a", "document")  # of what makes no vectors that is what is wrong
         raise InputError(
             "first_stage is the model that a cross-encoder comes behind: this one searches the whole collection itself"
         )
+    if query_lens is not None:
+        check_towers(query_lens, lens)
     vectors = encoded(
         lens, collection.passages, "document", file=file, int8=int8, batch_size=batch_size, progress=progress
     )
-    query_vectors = encoded(lens, collection.queries, "query", batch_size=batch_size, progress=progress)
+    query_vectors = encoded(query_lens or lens, collection.queries, "query", batch_size=batch_size, progress=progress)
     function = lens.sentences.function
     return Stages(_first(function, collection, query_vectors, vectors, depth), None, vectors, query_vectors, function)
 
@@ -110,15 +121,14 @@ def _first_stage(lens: Lens | None) -> Lens:
 def _first(
     function: str, collection: Collection, queries: PassageVectors, vectors: PassageVectors, depth: int
 ) -> RankedLists:
-    order = collection.passage_order
-    lists = search(queries, vectors, function, order, depth)
+    lists = _search(function, collection, queries, vectors, depth, range(len(queries)))
     goal = min(DOCUMENTS, (depth + 1) // 2, len(set(collection.documents))) if collection.has_documents else 0
     while depth < len(vectors):
         short = [number for number in range(len(queries)) if len(lists.documents(number, collection)) < goal]
         if not short:
             break
         depth = min(DEEPER * depth, len(vectors))
-        deeper = search(queries.take(np.array(short)), vectors, function, order, depth)
+        deeper = _search(function, collection, queries, vectors, depth, short)
         rows = np.full((len(queries), depth), -1, dtype=np.int64)
         scores = np.full(rows.shape, np.nan)
         width = lists.rows.shape[1]
@@ -128,17 +138,34 @@ def _first(
     return lists
 
 
+def _search(
+    function: str,
+    collection: Collection,
+    queries: PassageVectors,
+    vectors: PassageVectors,
+    depth: int,
+    numbers: Sequence[int],
+) -> RankedLists:
+    """The lists of these questions, by place; none holds a passage that is the question itself."""
+    questions = queries.take(np.array(numbers, dtype=np.int64))
+    deeper = depth + collection.longest_namesake
+    lists = search(questions, vectors, function, collection.passage_order, deeper)
+    namesakes = collection.namesakes
+    return lists.without({at: namesakes[query] for at, query in enumerate(numbers) if query in namesakes}, depth)
+
+
 def _second(
     lens: Lens, collection: Collection, lists: RankedLists, file: Path | None, batch_size: int, progress: bool
 ) -> RankedLists:
-    """The first passages of each list in the order of the cross-encoder's scores."""
+    """The first passages of each list in the order of the cross-encoder's scores; of one score by the logit under it,
+    which a sigmoid may have rounded to 1, then by id."""
     rows = lists.rows[:, :SECOND]
-    scores = np.full(rows.shape, np.nan)
+    scores, logits = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
     questions, columns = np.nonzero(rows >= 0)
     pairs = [
         (collection.queries[question], collection.passages[rows[question, column]])
         for question, column in zip(questions.tolist(), columns.tolist(), strict=True)
     ]
-    scores[questions, columns] = pair_scores(lens, pairs, file, batch_size, progress)
-    order = np.lexsort((collection.passage_order[rows], -scores))  # NaN, where a list has ended, is last
+    scores[questions, columns], logits[questions, columns] = pair_scores(lens, pairs, file, batch_size, progress).T
+    order = np.lexsort((collection.passage_order[rows], -logits, -scores))  # NaN, where a list has ended, is last
     return RankedLists(np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +14,14 @@ from ..base.vocabulary import phrases
 from ..errors import InputError, SelectionError, excerpt
 from ..text.display import BLANK
 from ..text.encoding import check_text
+from ..text.tokenizer import normalised
 
 TEXTS = ("query", "wrong", "right")
 
 
 def key_of(name: str) -> str:
-    """What two occurrences of a word have in common: its letters and digits, small ones; "" of a mark."""
+    """What two occurrences of a word have in common: its letters and digits, case folded as Unicode does; "" of a mark.
+    `keyOf` of js/src/search/live/reading.ts is the same, tests/wire/word_keys.json the cases of both."""
     return name.casefold().strip(f"▁Ġ{BLANK} ") if any(letter.isalnum() for letter in name) else ""
 
 
@@ -54,6 +58,15 @@ class TextWords:
                 rows.setdefault(key, []).append(row)
         return rows
 
+    def key(self, word: str, tokenizer: Any) -> str:
+        """The key of a word as somebody writes it: as it stands, as the tokenizer's normaliser has it (which may strip
+        accents), or with its accents put together otherwise; "" of a word that the text has not."""
+        by_key, writings = self.by_key, [word, normalised(tokenizer, word)]
+        if key := next((key for key in map(key_of, writings) if key in by_key), ""):
+            return key
+        composed = unicodedata.normalize("NFC", key_of(word))
+        return next((key for key in by_key if unicodedata.normalize("NFC", key) == composed), "")
+
     def tokens(self, key: str) -> list[int]:
         """The tokens of a word, wherever it stands."""
         return [at for row in self.by_key[key] for at in self.units[row]]
@@ -65,7 +78,10 @@ class TextWords:
 
 def signed(numbers: Sequence[float]) -> list[str]:
     """Numbers with their signs, and with the decimals that tell them from 0."""
-    return [("+" if number > 0 else "") + ranked([number])[0] for number in numbers]
+    texts = [ranked([number])[0] for number in numbers]
+    return [
+        f"+{text}" if number > 0 and text[0].isdigit() else text for number, text in zip(numbers, texts, strict=True)
+    ]
 
 
 def subject(text: str) -> str:

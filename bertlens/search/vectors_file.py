@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays_file import difference
-from ..base.atomic import replacing
-from ..errors import BertLensError, InputError
+from ..base.atomic import check_writable, replacing
+from ..base.notes import note
+from ..base.paths import as_path
+from ..errors import BertLensError, ExportError, InputError, check_lens
 from ..lens import Lens
 from ..model.identity import by_hash
 
@@ -29,6 +31,7 @@ TYPES = {
     "float32": "F32",
     "int64": "I64",
 }  # numpy's names to those of the format
+ENDING = ".vectors.safetensors"
 REMEDY = "delete it, or name another file"
 
 
@@ -109,3 +112,23 @@ def _mapped(path: Path, size: int, dtype: np.dtype[Any], shape: list[int]) -> np
     """The last array of a file, whose parts are read when they are used."""
     array = np.memmap(path, dtype, "r", offset=path.stat().st_size - size, shape=tuple(shape))
     return array.view(np.ndarray)
+
+
+def file_of(keep: bool | str | Path, corpus: Any, lens: Any, int8: bool) -> Path | None:
+    """Where vectors are kept: beside a corpus that is a file, in one that is a folder; nowhere, with a note, where
+    nothing can be written there."""
+    if not isinstance(keep, bool):
+        return as_path(keep)
+    if not keep or not isinstance(corpus, str | Path):
+        return None
+    path = as_path(corpus)
+    check_lens(lens)
+    ending = f".{mark(lens)}{'.int8' if int8 else ''}{ENDING}"
+    file = path / f"bertlens{ending}" if path.is_dir() else path.with_name(path.name + ending)
+    try:
+        if not file.is_file():
+            check_writable(file)
+    except ExportError as error:
+        note(f"the vectors are not kept: {error}; keep= names a file elsewhere")
+        return None
+    return file

@@ -89,12 +89,18 @@ def without(
         }
     )
     table["difference"] = table["wrong"] - table["right"]
-    orders = [
-        0 if is_nothing(gap, max(map(abs, contrast.scores))) else math.copysign(1, gap) for gap in table["difference"]
-    ]
-    table["turned"] = [order * orders[0] < 0 for order in orders]
+    scale, first = max(map(abs, contrast.scores)), table["difference"].iloc[0]
+    table["turned"] = [order_after(first, gap, scale) == phrases.TURNS for gap in table["difference"]]
     table.attrs["said"] = sentence(table, side, how)
     return table
+
+
+def order_after(before: float, after: float, beside: float) -> str:
+    """What becomes of an order by two differences of scores, of scores as large as `beside`: one of the phrases."""
+    orders = [0.0 if is_nothing(gap, beside) else math.copysign(1, gap) for gap in (before, after)]
+    if not all(orders):
+        return phrases.BEGINS if orders[1] else phrases.TIES
+    return phrases.TURNS if orders[0] != orders[1] else phrases.STAYS
 
 
 def sentence(table: pd.DataFrame, text: str, how: str) -> str:
@@ -102,10 +108,10 @@ def sentence(table: pd.DataFrame, text: str, how: str) -> str:
     word, (before, after) = table["word"].iloc[1], table["difference"].iloc[:2]
     if is_nothing(before, float(table[["wrong", "right"]].iloc[0].abs().max())):
         return phrases.NO_ORDER
-    verb = "turns" if table["turned"].iloc[1] else "stays"
+    order = order_after(before, after, float(table[["wrong", "right"]].iloc[0].abs().max()))
     numbers = " → ".join(signed([before, after]))
     place = subject(text)[0].lower() + subject(text)[1:]
-    said = f"With {quotation(word)} {how} in {place} the order {verb} ({numbers})"
+    said = f"With {quotation(word)} {how} in {place} {order} ({numbers})"
     counts = []
     for draw, name in ((RANDOM, "a random word"), (FREQUENT, "one nearest in frequency")):
         rows = table[table["draw"] == draw]
@@ -148,8 +154,8 @@ def draws(
 def _key(contrast: Scored, words: TextWords, word: str | None, text: str) -> str:
     if word is None:
         return key_of(contrast.named_in(text))
-    key = key_of(word) if isinstance(word, str) else ""
-    if key not in words.by_key:
+    key = words.key(word, contrast.lens.tokenizer) if isinstance(word, str) else ""
+    if not key:
         some = ", ".join(isolate(name) for name in [*words.by_key][:8])
         raise InputError(f"{subject(text)} has no word {isolate(excerpt(word))} as it is read; it has {some} …")
     return key

@@ -7,7 +7,7 @@ object's own methods; it comes back as it was.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -25,7 +25,10 @@ from ..model.loan import Loan
 from ..text.encoding import Encoding
 from ..text.tokenizer import resting_state
 from ..trace.trace import Trace, Tracer
+from .no_vectors import no_vectors
 from .pooling import Modes
+from .position_limit import within_positions
+from .routes import check_routes
 
 PACKAGE = "sentence_transformers"
 TASKS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # task -> names of its prompt, first first
@@ -61,6 +64,7 @@ class SentenceEncoder:
                 f"{type(module).__name__} is not read here: Lens takes a SentenceTransformer, a CrossEncoder, a "
                 "MultiVectorEncoder, a SparseEncoder, or a transformers model with its tokenizer"
             )
+        check_routes(module)
         base, *steps = module
         check_first(module, base, "sequence-classification" if self.crosses and not steps else "feature-extraction")
         pooling = steps[:1]
@@ -137,11 +141,11 @@ class SentenceEncoder:
         with self.as_it_was(), interruptible():
             return getattr(self.module, call)(batch, prompt_name=name, **options)
 
-    def predict(self, pairs: Sequence[tuple[str, str]], batch_size: int = 32, progress: bool = False) -> Tensor:
+    def predict(self, pairs: Sequence[tuple[str, str]], batch_size: int = 32, **options: Any) -> Tensor:
         """(N,), with several labels (N, labels): the scores of a cross-encoder, its activation applied."""
         with self.as_it_was(), interruptible():
             scores: Tensor = self.module.predict(
-                list(pairs), batch_size=batch_size, show_progress_bar=progress, convert_to_tensor=True
+                list(pairs), batch_size=batch_size, show_progress_bar=False, convert_to_tensor=True, **options
             )
         return scores.clone()
 
@@ -209,12 +213,16 @@ class SentenceEncoder:
 
     @contextmanager
     def as_it_was(self) -> Iterator[None]:
-        """The object's own methods leave it in eval mode and the tokenizer's padding changed: both are put back."""
+        """The object's own methods leave it in eval mode and the tokenizer's padding changed: both are put back.
+
+        Raises as `within_positions`.
+        """
         with locked(private.configs(self.module)), resting_state(self.tokenizer), Loan() as loan:
             for module in self.module.modules():
                 if module.training:
                     loan.set(module, "training", False)
-            yield
+            with within_positions(self.module):
+                yield
 
 
 class SentenceLens(Tracer, Protocol):
@@ -254,13 +262,26 @@ class SentenceLens(Tracer, Protocol):
 
 
 class PlainEncoder:
-    """A transformers encoder as a Lens has it, read like the sentence encoders of sentence-transformers."""
+    """A transformers encoder as a Lens has it, read like the sentence encoders of sentence-transformers.
+
+    prompts: what stands before a text, by task; nothing for one that is not there.
+    """
 
     crosses, function, truncate_dim = False, COSINE, None
     modes, tail = Modes(("mean",)), ()
 
-    def __init__(self, lens: SentenceLens):
-        self._lens = lens
+    def __init__(self, lens: SentenceLens, prompts: Mapping[str | None, str] | None = None):
+        self._lens, self._prompts = lens, dict(prompts or {})
+
+    @property
+    def default_prompt(self) -> str:
+        """What stands before a text without a task."""
+        return self.prompt(None, None)
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens that it reads; it cuts what is longer."""
+        return self._lens.limit
 
     @property
     def note(self) -> str:
@@ -272,9 +293,9 @@ class PlainEncoder:
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
     ) -> Tensor:
-        """(N, D), of one string (D,). Prompts there are none; a text beyond the limit is cut."""
-        _check_task(task, prompt_name)
-        batch = [texts] if isinstance(texts, str) else list(texts)
+        """(N, D), of one string (D,). A text beyond the limit is cut."""
+        prompt = self.prompt(task, prompt_name)
+        batch = [prompt + text for text in ([texts] if isinstance(texts, str) else texts)]
         vectors: list[Tensor] = []
         with bar(len(batch), "text", "vectors", progress) as progress_bar:
             for start in range(0, len(batch), WINDOW * batch_size):
@@ -289,9 +310,10 @@ class PlainEncoder:
         return vectors[0] if isinstance(texts, str) else torch.stack(vectors)
 
     def prompt(self, task: str | None, prompt_name: str | None) -> str:
-        """None. Raises InputError for a task that no encoder has, and for the name of a prompt."""
+        """What `encode` puts before each text. Raises InputError for a task that no encoder has, and for the name of
+        a prompt."""
         _check_task(task, prompt_name)
-        return ""
+        return self._prompts.get(task, "")
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) cosines of vectors (N, D) and (M, D)."""
@@ -301,10 +323,10 @@ class PlainEncoder:
 
     def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TextReading:
         """One text as the model reads it."""
-        _check_task(task, prompt_name)
-        trace = self._lens.trace(text, truncation=True)
+        prompt = self.prompt(task, prompt_name)
+        trace = self._lens.trace(prompt + text, truncation=True)
         states = _states(trace)
-        return TextReading("", text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
+        return TextReading(prompt, prompt + text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
 
     def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
         """(N, D) of states (N, S, D), the mean over the tokens that `keep` (N, S) says."""
@@ -322,7 +344,7 @@ def _states(trace: Trace) -> Tensor:
     """(S, D) the last hidden states of an encoder. Raises ModelError for a model that answers with something else."""
     output = trace.output
     if "last_hidden_state" not in output:
-        raise ModelError(f"{trace.model_name} answers with something else than vectors: give Lens its encoder")
+        raise no_vectors(trace.model_name, output)
     return output.last_hidden_state[0]
 
 

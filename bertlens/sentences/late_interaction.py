@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..errors import ModelError, SelectionError
 from ..measures.sources import Reading, Stream
@@ -22,6 +23,7 @@ from ..trace.checks import check_finite
 from .encoders import SentenceEncoder, SentenceLens, TextReading, check_first, unknown
 from .inputs import check_by, read_parts
 from .pooling import Modes
+from .routes import check_routes
 from .text_pair import SIDES, Side, TextPair
 from .token_parts import grouped_sums, read_by
 
@@ -51,6 +53,7 @@ class LateEncoder(SentenceEncoder):
 
     def __init__(self, module: Any):
         self.module, self.crosses = module, False
+        check_routes(module)
         base, *steps = module
         check_first(module, base, "feature-extraction")
         for step in steps:
@@ -277,9 +280,9 @@ def late_notes(side: Side, subject: str) -> Iterator[str]:
         raise ModelError(f"{side.lens.model_name} scores no token of {inside}: all of them are on its skip-list")
     yield from side.notes(subject)
     if count := sum(reading.added):
-        yield f"{count} tokens are added to {inside}, and scored."
+        yield f"{amount(count, 'token')} {verb(count, 'is', 'are')} added to {inside}, and scored."
     if count := len(reading.scored) - sum(reading.scored):
-        yield f"{count} tokens of {inside} are not scored."
+        yield f"{amount(count, 'token')} of {inside} {verb(count, 'is', 'are')} not scored."
 
 
 def _token_reading(side: Side, directions: Tensor) -> Reading:

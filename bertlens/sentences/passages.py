@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..base.progress import bar
 from ..base.ranking import is_nothing
-from ..errors import ModelError, check_batch, check_lens, check_number
+from ..errors import check_batch, check_lens, check_number
+from .cross_scores import CrossScores, check_finite_scores, cross_scores
 from .encoders import WINDOW, SentenceEncoder, SentenceLens
 from .late_interaction import LateSimilarity
 from .pair_similarity import similarity
@@ -44,7 +46,9 @@ def rank(
     cross-encoder reads each pair as one input. words: of the first `explained` passages the words that put most into
     the score, by the split that its pooling has (see `Similarity.of`); "" where it has none.
     rank counts from 1, the index is the passage's place in what was given; `.explore()` is the list as a view.
-    Raises ModelError for a cross-encoder of several labels, InputError like `lens.encode`.
+    Of one score of a cross-encoder the larger logit is first.
+    Raises ModelError for a cross-encoder of several labels and for scores that are no numbers, InputError like
+    `lens.encode`.
     """
     from .ranking_table import Ranking
 
@@ -58,8 +62,8 @@ def rank(
         note_cuts(lens, texts, query=query)
     else:
         note_cuts(lens, texts, TASKS[1])
-    scores = _scores(lens, query, texts, batch_size, progress)
-    order = scores.argsort(descending=True, stable=True).tolist()
+    scores, logits = _scores(lens, query, texts, batch_size, progress)
+    order = np.lexsort([-x.double().cpu().numpy() for x in (logits, scores)]).tolist()
     words = [""] * len(order)
     try:
         for place, at in enumerate(order[:explained]):
@@ -72,32 +76,32 @@ def rank(
     return table
 
 
-def _scores(lens: SentenceLens, query: str, texts: list[str], batch_size: int, progress: bool) -> Tensor:
-    """(N,) the score of each passage; of the first ones alone, with a warning, where Ctrl-C came before the end."""
+def _scores(lens: SentenceLens, query: str, texts: list[str], batch_size: int, progress: bool) -> tuple[Tensor, Tensor]:
+    """(N,) the score of each passage, and of a cross-encoder its logit, else the score again; of the first ones alone,
+    with a warning, where Ctrl-C came before the end."""
     encoder = lens.sentences
     crosses = isinstance(encoder, SentenceEncoder) and encoder.crosses
     vector = None if crosses else lens.encode([query], TASKS[0])
-    scores: list[Tensor] = []
+    scores: list[CrossScores] = []
     with bar(len(texts), "passage", "passages", progress) as progress_bar:
         try:
             for start in range(0, len(texts), WINDOW * batch_size):
                 passages = texts[start : start + WINDOW * batch_size]
                 if isinstance(encoder, SentenceEncoder) and crosses:
-                    of_pairs = encoder.predict([(query, passage) for passage in passages], batch_size)
-                    if of_pairs.ndim > 1:
-                        labels = of_pairs.shape[1]
-                        raise ModelError(f"{lens.model_name} gives {labels} labels to a pair, not one score to rank by")
-                    scores.append(of_pairs)
+                    pairs = [(query, passage) for passage in passages]
+                    scores.append(cross_scores(encoder, pairs, batch_size, lens.model_name))
                 else:
                     vectors = encoder.encode(passages, TASKS[1], None, batch_size, False)
-                    scores.append(encoder.similarity(vector, vectors)[0])
+                    similarities = encoder.similarity(vector, vectors)[0]
+                    check_finite_scores(similarities, lens.model_name)
+                    scores.append(CrossScores(similarities, similarities))
                 progress_bar.update(len(passages))
         except KeyboardInterrupt:
             if not scores:
                 raise
-            done = sum(map(len, scores))
+            done = sum(len(window.scores) for window in scores)
             warnings.warn(f"interrupted: ranked are the first {done:,} of {len(texts):,} passages", stacklevel=3)
-    return torch.cat(scores)
+    return torch.cat([window.scores for window in scores]), torch.cat([window.logits for window in scores])
 
 
 def _words(lens: SentenceLens, query: str, passage: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..base.amounts import amount, verb
 from ..base.notes import note
 from ..errors import InputError
 from ..text.encoding import check_text
@@ -30,7 +31,7 @@ def note_cuts(
     lens: SentenceLens, texts: Sequence[str], task: str | None = None, prompt_name: str | None = None, query: str = ""
 ) -> None:
     """Say how many texts are longer than what the model reads, which cuts them. query: read with each, as one input."""
-    limit, prompt = lens.limit, lens.sentences.prompt(task, prompt_name)
+    limit, prompt = lens.sentences.limit, lens.sentences.prompt(task, prompt_name)
     inputs = [prompt + text for text in texts]
     # tokens are bytes at most; with those that the template adds
     inputs = [text for text in inputs if limit is not None and len((query + text).encode()) + TEMPLATE > limit]
@@ -42,7 +43,8 @@ def note_cuts(
         rows = lens.tokenizer(sides, **pair, truncation=False, padding=False, verbose=False)["input_ids"]
     if count := sum(len(row) > limit for row in rows):
         note(
-            f"{count:,} of {len(texts):,} texts are longer than the {limit:,} tokens that the model reads: it cuts them"
+            f"{count:,} of {amount(len(texts), 'text')} {verb(count, 'is', 'are')} longer than the {limit:,} tokens "
+            f"that the model reads: it cuts {verb(count, 'it', 'them')}"
         )
 
 

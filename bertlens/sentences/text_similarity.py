@@ -174,9 +174,9 @@ class Similarity(TextPair):
 
     def _by_input(self, progress: bool) -> Tensor:
         """(S_a + 1, S_b + 1) float64, the last row and column of biases."""
-        from tqdm.auto import tqdm
+        from ..base.progress import Progress
 
-        with tqdm(total=100, desc="input tokens", unit="%", delay=2, leave=False, disable=not progress) as bar:
+        with Progress(total=100, desc="input tokens", unit="%", delay=2, leave=False, disable=not progress) as bar:
             for share in self.steps():
                 bar.update(round(100 * share) - bar.n)
         a, b = (self._inputs[number] for number in range(2))

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
+from ..base.progress import Progress
 from ..errors import InputError, excerpt
 from ..lens import Lens
 from ..text.encoding import Encoding
@@ -161,7 +162,7 @@ def resolve(
     _check_window(window)
     resolutions: list[dict[str, Any]] = []
     mentions = count = skipped = 0
-    with tqdm(unit="sentence", desc="coreference", disable=not progress) as bar:
+    with Progress(unit="sentence", desc="coreference", disable=not progress) as bar:
         for number, document in enumerate(read_documents(corpus)):
             for pair in windows(lens, document, number, window):
                 if pair is None:
@@ -177,7 +178,9 @@ def resolve(
     if not resolutions:
         raise InputError(f"no mention of the corpus has another one of its entity in its window ({window})")
     if skipped:
-        warnings.warn(f"{skipped} sentences were too long for the model and are left out", stacklevel=2)
+        warnings.warn(
+            f"{amount(skipped, 'sentence')} too long for the model {verb(skipped, 'is', 'are')} left out", stacklevel=2
+        )
     columns = {name: np.stack([row[name] for row in resolutions]) for name in resolutions[0]}
     return Resolutions(**columns, mentions=mentions, windows=count, window=window, skipped=skipped)
 

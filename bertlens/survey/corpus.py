@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tqdm.auto import tqdm
-
+from ..base.progress import Progress
 from ..errors import BertLensError, InputError, ModelError, check_batch, check_lens, check_number
 from ..lens import Lens
 from ..model.fingerprint import Fingerprint
@@ -151,7 +150,7 @@ def traces(
 ) -> Iterator[Trace]:
     """The traces of a corpus, window by window, with a bar of this name. Errors of `numbered` and `traces_of`."""
     texts = numbered(corpus, limit, column)
-    with tqdm(total=size(corpus, limit) if progress else None, unit="text", desc=name, disable=not progress) as bar:
+    with Progress(total=size(corpus, limit) if progress else None, unit="text", desc=name, disable=not progress) as bar:
         for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
             for trace in traces_of(lens, batch, truncation):
                 yield trace

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.arrays_file import difference
 from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
@@ -387,4 +388,4 @@ class HeadStats:
     def __repr__(self) -> str:
         model = self.provenance.get("model")
         by = "weight and norm" if self.has_norms else "weight"
-        return f"HeadStats({model}, {self.n_texts} texts, {self.n_tokens} tokens, by {by})"
+        return f"HeadStats({model}, {amount(self.n_texts, 'text')}, {amount(self.n_tokens, 'token')}, by {by})"

@@ -1,8 +1,9 @@
 """Every interval of the package: of counts, of shares that come by text, of means, of differences, of F1, of one more
 text.
 
-`count_interval` is for yes or no, each independent of the others; `share_interval` for what comes by text, sentence or
-document. tests/unit/survey/test_survey_intervals.py simulates how often they cover.
+`count_interval` is for yes or no, each independent of the others; `share_interval` for what comes by text, sentence,
+question or document: of fractions as if the next one could be 0 or 1.
+tests/unit/survey/test_survey_intervals.py simulates how often they cover.
 """
 
 from __future__ import annotations
@@ -58,17 +59,24 @@ def _texts_of(terms: np.ndarray) -> float:
     return float(terms.sum()) ** 2 / float(terms @ terms) if terms.any() else 0.0
 
 
-def share_interval(right: ArrayLike, words: ArrayLike, level: float = LEVEL) -> tuple[float, float]:
+def share_interval(
+    right: ArrayLike, words: ArrayLike, level: float = LEVEL, smooth: bool = False
+) -> tuple[float, float]:
     """(low, high) in [0, 1] of Σ right / Σ words over texts, sentences or documents, drawn independently.
 
     right, words: (m,) of each one; texts without words are left out. words of 1 make it the mean of one share a text.
-    `count_interval` with n divided by the `design_effect`, and by the square of Student's t over texts ÷ over words
-    (Korn and Graubard 1998). NaN for fewer than two texts.
+    Of counts it is `count_interval` with n divided by the `design_effect`, and by the square of Student's t over texts
+    ÷ over words (Korn and Graubard 1998). Of fractions it is that of `_with_one_more`: the next text could be 0 or 1,
+    whatever these are. smooth: each is itself a mean of so much that none is far from the others, as of a text's
+    attention: then they are taken as counts are, unless half of them or more have a value that another one has too.
+    NaN for fewer than two texts.
     """
     right, words = (np.asarray(array, dtype=float) for array in (right, words))
     right, words = right[words > 0], words[words > 0]
     if len(words) < 2:
         return NONE
+    if not (right == np.round(right)).all() and not (smooth and _differ(right / words)):
+        return _with_one_more(right / words, words, level)
     n = float(words.sum())
     texts = n * n / float(words @ words)
     independent = n / max(design_effect(right, words), 1e-12)  # independent words that tell as much
@@ -76,16 +84,51 @@ def share_interval(right: ArrayLike, words: ArrayLike, level: float = LEVEL) -> 
     return count_interval(independent * float(right.sum()) / n, independent, level)
 
 
-def difference_interval(differences: ArrayLike, most: float = 1, level: float = LEVEL) -> tuple[float, float]:
+def _differ(shares: np.ndarray) -> bool:
+    """Whether more than half of them have a value of their own, up to rounding."""
+    return 2 * int((np.unique(shares.round(9), return_counts=True)[1] == 1).sum()) > len(shares)
+
+
+def _with_one_more(shares: np.ndarray, words: np.ndarray, level: float) -> tuple[float, float]:
+    """(low, high) of the mean of shares (m,) in [0, 1] with weights words (m,), whatever they are drawn from.
+
+    Gaffke 2005: high is the quantile of Σ w·share, w uniform among weights of these texts and of one more that is 1;
+    low the same with one that is 0. That sum is taken as a beta between the least share and 1, by its mean and
+    variance: exact for 0s and 1s, where it is Clopper and Pearson's, and where all shares are equal.
+    """
+    shares = shares.clip(0, 1)
+    mean = float(np.average(shares, weights=words))
+    low, high = 1 - _highest(1 - shares, words, level), _highest(shares, words, level)
+    return min(low, mean), max(high, mean)
+
+
+def _highest(shares: np.ndarray, words: np.ndarray, level: float) -> float:
+    from scipy.special import betaincinv
+
+    least = float(shares.min())
+    if least == 1:
+        return 1.0
+    n, more = float(words.sum()), float(words @ words) / float(words.sum())  # the size of one more text
+    weights, heights = np.append(words, more) / (n + more), np.append((shares - least) / (1 - least), 1)
+    mean = float(weights @ heights)
+    variance = (float(weights @ heights**2) - mean * mean) / (n / more + 2)
+    size = mean * (1 - mean) / variance - 1
+    tail = (1 - level) / 2
+    return least + (1 - least) * float(betaincinv(mean * size, (1 - mean) * size, 1 - tail))
+
+
+def difference_interval(
+    differences: ArrayLike, most: float = 1, level: float = LEVEL, smooth: bool = False
+) -> tuple[float, float]:
     """(low, high) in [−most, most] of the mean of one difference a text, (m,), each in that range.
 
     Where most texts do not differ, the `share_interval` of what is gained and that of what is lost, put together by how
     far their ends lie from their means (Zou and Donner 2008): where none differs, the ends are not 0. Else that of (1 +
-    difference) / 2. NaN for fewer than two texts.
+    difference) / 2. smooth: as `share_interval` has it. NaN for fewer than two texts.
     """
     changes = np.asarray(differences, dtype=float) / most
     if 2 * (changes != 0).sum() > len(changes):
-        low, high = share_interval((1 + changes) / 2, np.ones(len(changes)), level)
+        low, high = share_interval((1 + changes) / 2, np.ones(len(changes)), level, smooth)
         return (2 * low - 1) * most, (2 * high - 1) * most
     gains, losses = (np.maximum(sign * changes, 0) for sign in (1, -1))
     gain, loss = float(gains.mean()), float(losses.mean())

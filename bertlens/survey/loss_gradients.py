@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.notes import note
+from ..base.progress import Progress
 from ..errors import InputError, ModelError, check_index, check_lens, excerpt
 from ..lens import Lens
 from ..measures import categories
@@ -63,7 +64,7 @@ def attention_gradients(
         batch_size = 1
     total, pairs, losses, texts, blank = None, np.zeros(len(CATEGORIES)), 0.0, 0, 0
     entries = numbered(corpus, limit, column)
-    with tqdm(
+    with Progress(
         total=size(corpus, limit) if progress else None, unit="text", desc="gradients", disable=not progress
     ) as bar:
         try:
@@ -81,7 +82,8 @@ def attention_gradients(
     if total is None:
         raise InputError("the corpus holds no texts with anything to guess")
     if blank:
-        note(f"{blank:,} texts of special tokens alone are left out: there is nothing to guess")
+        are = verb(blank, "is", "are")
+        note(f"{amount(blank, 'text')} of special tokens alone {are} left out: there is nothing to guess")
     with np.errstate(invalid="ignore"):
         means = total.numpy() / pairs
     layer, head = np.indices(means.shape[:2]).reshape(2, -1)

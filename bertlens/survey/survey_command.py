@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..base.amounts import amount
 from ..base.outputs import FORCE, check_apart
 from ..base.shards import Shard
 from ..errors import BertLensError
@@ -35,7 +36,8 @@ def run(
         warnings.simplefilter("always", UserWarning)
         stats = head_stats(lens, corpus, resume=earlier, save=output, **options)
     share = "" if stats.shard is None else f"shard {stats.shard['number']}/{stats.shard['of']}, "
-    print(f"{output}: {share}{stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
+    size = f"{amount(stats.n_texts, 'text')}, {amount(stats.n_tokens, 'token')}"
+    print(f"{output}: {share}{size}, {stats.provenance['model']}")
     for warning in stopped:
         warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
     if any("interrupted" in str(warning.message) for warning in stopped):

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tqdm.auto import tqdm
-
+from ..base.progress import Progress
 from ..base.shards import Shard
 from ..errors import ClusterError, InputError, check_lens
 from ..lens import Lens
@@ -109,7 +108,7 @@ def _survey(
     total = size(corpus, limit) if progress else None  # lines of a file are counted for the bar alone
     if shard is not None and total is not None:
         total //= shard.of
-    with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
+    with Progress(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
             tick = partial(bar.update, 0)
             parts = window_sums(client, lens, stats.provenance, texts, batch_size, truncation, tick)

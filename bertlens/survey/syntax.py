@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.limits import TEXT_CHARACTERS
+from ..base.progress import Progress
 from ..errors import InputError, SelectionError, check_lens, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..trace.trace import Trace
@@ -239,7 +240,7 @@ def decide(
     limit = corpus.check_limit(limit)
     correct, by_mark, words, skipped = [], [], [], 0
     total = corpus.size(treebank, limit) if progress and isinstance(treebank, str | Path) else limit
-    with tqdm(total=total, unit="sentence", desc="syntax", disable=not progress) as bar:
+    with Progress(total=total, unit="sentence", desc="syntax", disable=not progress) as bar:
         for number, sentence in enumerate(read_treebank(treebank)):
             if number == limit:
                 break
@@ -258,7 +259,9 @@ def decide(
     if not words:
         raise InputError("the treebank holds no sentences that the model can take")
     if skipped:
-        warnings.warn(f"{skipped} sentences were too long for the model and are left out", stacklevel=2)
+        warnings.warn(
+            f"{amount(skipped, 'sentence')} too long for the model {verb(skipped, 'is', 'are')} left out", stacklevel=2
+        )
     return Decisions(
         correct=np.concatenate(correct),
         by_mark=np.concatenate(by_mark),

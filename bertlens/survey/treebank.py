@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeAlias, cast
 from ..base.paths import as_path
 from ..base.text_lines import Lines, opened
 from ..errors import InputError, excerpt
+from ..text.word_lines import check_forms
 
 ROOT = -1
 
@@ -73,6 +74,7 @@ def trees(lines: Lines) -> Iterator[tuple[Any, Sentence]]:
             name = tree.metadata.get("sent_id", str(number))
             if not words or any(word.get("head") not in index_of or not word.get("deprel") for word in words):
                 raise InputError(f"sentence {name!r} has words without head or relation: is it an annotated treebank?")
+            check_forms([word["form"] for word in words], f"sentence {name!r}")
             heads = [index_of[word["head"]] for word in words]
             yield tree, Sentence([word["form"] for word in words], heads, [word["deprel"] for word in words], name)
     except (conllu.exceptions.ParseException, KeyError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..survey.findings import holm, paired
 from .ablations import ABLATIONS
@@ -39,7 +40,7 @@ class Turned:
         unit = "nats of the loss" if self.after.measure == "loss" else "accuracy"
         return (
             f"{len(self.table)} of {self.after.family} heads and MLPs, each {ABLATIONS[self.after.ablation]} in both "
-            f"models, on {self.texts:,} texts that had no part in the choice; effects in {unit}. "
+            f"models, on {amount(self.texts, 'text')} that had no part in the choice; effects in {unit}. "
             f"{'; '.join(turns) or 'No difference can be told from chance'} (Holm, 5 %, over all {self.after.family})."
         )
 

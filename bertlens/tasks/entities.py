@@ -1,6 +1,7 @@
 """Named spans of a text that its tags spell out, read strictly in the scheme that they are written in, and counted.
 
-The schemes are read as seqeval does in strict mode (`seqeval.scheme`): IOB1, IOB2, IOE2, IOBES, BILOU. A tag may be
+The schemes are read as seqeval does in strict mode (`seqeval.scheme`): IOB1, IOB2, IOE2, IOBES, BILOU; BMES as IOBES
+with M- for I-. IOE1, which has E- only before another entity of its type, seqeval does not finish: it is told. A tag is
 written B-x or B_x; B and I alone are tags of the type "_".
 """
 
@@ -17,10 +18,11 @@ Entity = tuple[str, int, int]  # type, first word, the word behind its last
 Tag = tuple[str, str]  # prefix, type
 
 OUTSIDE: Tag = ("O", "")
-SCHEMES = {"IOB": "BI", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU"}  # prefixes; IOB is IOB1 or IOB2
-LIKE_IOBES = str.maketrans("LU", "ES")
+SCHEMES = {"IOB": "BI", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU", "BMES": "BMES"}  # prefixes; IOB is IOB1 or IOB2
+LIKE_IOBES = str.maketrans("LUM", "ESI")
 LIKE_BILOU = str.maketrans("ES", "LU")
-WRITTEN = re.compile(r"([BIESLU])[-_](.+)|([BI])", re.DOTALL)
+LIKE_BMES = str.maketrans("I", "M")
+WRITTEN = re.compile(r"([BIESLUM])[-_](.+)|([BI])", re.DOTALL)
 
 
 @cache
@@ -56,8 +58,12 @@ def starts(texts: Iterable[Sequence[str]]) -> tuple[int, int]:
 
 
 def scheme_in(texts: Sequence[Sequence[str]]) -> str:
-    """The scheme that texts are written in; "" of none. B- and I- are IOB1 where no entity begins with B-."""
+    """The scheme that texts are written in; "" of none. B- and I- are IOB1 where no entity begins with B-, I- and E-
+    are IOE1 where none ends with E-, though entities of another type or none lie behind."""
     scheme = scheme_of({tag for text in texts for tag in text})
+    if scheme == "IOE2":
+        inside, at_e = starts([["-".join(tag) if tag[1] else "O" for tag in _mirrored(_tags(text))] for text in texts])
+        return "IOE1" if inside and not at_e else scheme
     if scheme not in ("IOB", "IOB1"):
         return scheme
     inside, at_b = starts(texts)
@@ -82,11 +88,11 @@ def entities(names: Sequence[str], scheme: str = "IOB2") -> list[Entity]:
     """The entities of one text, strictly: what is not written as the scheme has it is none."""
     tags = _tags(names)
     if scheme == "IOE2":
-        tags = [("B" if prefix == "E" else prefix, kind) for prefix, kind in reversed(tags)]
+        tags = _mirrored(tags)
         return [(kind, len(tags) - end, len(tags) - start) for kind, start, end in reversed(_spans(tags))]
     if scheme == "IOB1":
         return _spans(_as_iob2(tags))
-    if scheme in ("IOBES", "BILOU"):
+    if scheme in ("IOBES", "BILOU", "BMES"):
         return _spans([(prefix.translate(LIKE_IOBES), kind) for prefix, kind in tags], closed=True)
     return _spans(tags)
 
@@ -118,6 +124,11 @@ def _as_iob2(tags: Sequence[Tag]) -> list[Tag]:
     return changed
 
 
+def _mirrored(tags: Sequence[Tag]) -> list[Tag]:
+    """From the last to the first, ends as beginnings."""
+    return [("B" if prefix == "E" else prefix, kind) for prefix, kind in reversed(tags)]
+
+
 def _tags(names: Sequence[str]) -> list[Tag]:
     return [tag_of(name) or OUTSIDE for name in names]
 
@@ -134,10 +145,12 @@ def rewritten(names: Sequence[str], scheme: str, target: str) -> list[Tag]:
             prefixes[0] = "I"
         elif target == "IOE2":
             prefixes = [*prefixes[1:], "E"]
-        elif target in ("IOBES", "BILOU"):
+        elif target in ("IOBES", "BILOU", "BMES"):
             prefixes[-1] = "E" if len(prefixes) > 1 else "S"
         if target == "BILOU":
             prefixes = [prefix.translate(LIKE_BILOU) for prefix in prefixes]
+        elif target == "BMES":
+            prefixes = [prefix.translate(LIKE_BMES) for prefix in prefixes]
         tags[start:end] = [(prefix, kind) for prefix in prefixes]
         end_before = kind, end
     return tags

@@ -11,6 +11,7 @@ import numpy as np
 from ..base.notes import note
 from ..errors import InputError, check_lens, excerpt
 from ..lens import Lens
+from ..model.class_names import conflicts
 from ..survey.corpus import check_limit
 from ..text.encoding import Encoding
 from ..text.tables import Columns
@@ -83,4 +84,5 @@ def examples_of(
     numbers = kind.labels(column, texts)
     if column.is_ambiguous:
         note("; ".join(column.notes))
-    return Examples(texts, numbers, kind, table, text, column.notes)
+    remarks = conflicts(lens.borrowed.base.config) if kind.names else []
+    return Examples(texts, numbers, kind, table, text, [*remarks, *column.notes])

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import amount, shortage
 from ..base.dataframes import pd
 from ..base.progress import Bar, bar, is_watched, say
+from ..base.ranking import signed
 from ..errors import BertLensError, InputError, check_name, check_number, check_seed, excerpt
 from ..run.interventions import Run
 from ..survey.findings import holm, paired, rank_correlation
@@ -66,12 +68,14 @@ class Heads:
         unit = "nats of the loss" if self.measure == "loss" else "accuracy"
         needed = most(above, "is needed", "are needed") if above else ""
         worse = most(below[::-1], "stands in the way", "stand in the way") if below else ""
+        halves = self.agreement["halves"]  # NaN where all estimates are alike
+        order = f" Order of the estimates in one half and the other: ρ = {signed(halves, '.2f')}."
+        order = "" if math.isnan(halves) else order
         findings = "; ".join(filter(None, (needed, worse))) or "No part can be told from chance"
         return (
             f"{findings}. {run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on "
-            f"{len(self.second):,} texts that had no part in the choice; effects in {unit} (Holm, 5 %, over all "
-            f"{self.family}). Order of the estimates in one half and the other: "
-            f"ρ = {signed(self.agreement['halves'], '.2f')}."
+            f"{amount(len(self.second), 'text')} that had no part in the choice; effects in {unit} (Holm, 5 %, over "
+            f"all {self.family}).{order}"
         )
 
     def pruning(self, points: int = 12, orders: tuple[str, ...] = ("estimate", "random")) -> pd.DataFrame:
@@ -92,11 +96,6 @@ class Heads:
 
     def __repr__(self) -> str:
         return f"Heads({self.said})"
-
-
-def signed(value: float, how: str) -> str:
-    """A number in a sentence."""
-    return f"{value:{how}}".replace("-", "−")
 
 
 def most(sites: list[str], one: str, several: str) -> str:
@@ -170,7 +169,7 @@ class Choice:
 def halves(task: Answered, seed: int) -> tuple[list[int], list[int]]:
     """Rows to choose on, and rows to measure on. Raises InputError where there are too few."""
     if len(task) < FEWEST_EXAMPLES:
-        raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
+        raise InputError(f"{shortage(len(task), 'example')} to tell what matters: at least {FEWEST_EXAMPLES}")
     order = np.random.default_rng(check_seed(seed)).permutation(len(task)).tolist()
     return order[: len(task) // 2], order[len(task) // 2 :]
 
@@ -202,7 +201,7 @@ def expected(task: Answered, chosen: int = 10, ablation: str = "zero", models: i
     models: how many do the same, as before and after a fine-tuning.
     """
     if len(task) < FEWEST_EXAMPLES:
-        raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
+        raise InputError(f"{shortage(len(task), 'example')} to tell what matters: at least {FEWEST_EXAMPLES}")
     sites, n_layers = sites_of(task, 0)
     draws = FEWEST_DRAWS if ablation == "resample" else 1
     run, half = min(len(sites), 2 * chosen), len(task) - len(task) // 2

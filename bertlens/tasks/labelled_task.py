@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.atomic import text_file
 from ..base.dataframes import pd
 from ..base.registered import registered
@@ -86,11 +87,11 @@ class Task(SpaceSource, Answered):
         Of numbers: Pearson's and Spearman's correlations (200 examples; no interval of Pearson's where guesses or
         labels are skewed by more than 2), the mean squared and absolute error; of scores in another unit than the
         labels the correlations alone. Of masked words: accuracy, the share with the word among the first five, the mean
-        reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities, in IOB1, IOB2, IOE2, IOBES
-        or BILOU (B-x or B_x), precision, recall and F1 of entities, of all and of each type, as seqeval's strict mode
-        reads them: both ends and the type; else macro-F1 and the scores of each tag. Their intervals are over texts
-        (`survey.intervals.share_interval`). `note` says why a score is NaN. Raises InputError where scikit-learn is not
-        installed, and where no word has a token.
+        reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities, in IOB1, IOB2, IOE2,
+        IOBES, BILOU or BMES (B-x or B_x), precision, recall and F1 of entities, of all and of each type, as seqeval's
+        strict mode reads them: both ends and the type; else macro-F1 and the scores of each tag. Their intervals are
+        over texts (`survey.intervals.share_interval`). `note` says why a score is NaN. Raises InputError where
+        scikit-learn is not installed, and where no word has a token.
         """
         self._scored()
         return self.kind.metrics(self.records, self.labels)
@@ -211,4 +212,4 @@ class Task(SpaceSource, Answered):
 
     def __repr__(self) -> str:
         what = f"{len(self.names)} classes" if self.names else self.kind.asks
-        return f"Task({self.lens.model_name}, {len(self):,} examples, {what})"
+        return f"Task({self.lens.model_name}, {amount(len(self), 'example')}, {what})"

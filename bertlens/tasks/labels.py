@@ -86,6 +86,7 @@ class ClassReader:
         self._aliases = {writing(scalar(label)): target for label, target in column.aliases.items()}
         self._places: dict[tuple[bool, str], int] = {}
         self._ways: dict[str, tuple[str, int]] = {}  # label -> how it was read, and as which class
+        self._first: dict[str, tuple[str, str]] = {}  # how -> the first label that was read so, and where it stands
 
     def of(self, row: int, cell: Any, suffix: str = "") -> int:
         """The class of a label. Raises InputError that names the row; suffix: what else is said of the place."""
@@ -113,10 +114,24 @@ class ClassReader:
             if way is None and self._column.own_names and isinstance(cell, Real) and are_unnamed(self.names):
                 way = ("place", int(float(cell))) if cell < len(self.names) else None
             if way is not None:
-                self._ways[label if way[0] == "name" else writing(cell)] = way
+                written = label if way[0] == "name" else writing(cell)
+                self._ways[written] = way
+                self._first.setdefault(way[0], (written, place()))
+                self._check_one_reading()
         if way is None:
             raise InputError(f"{place()}: {self._refusal(label if self._column.own_names else cell)}")
         return way[1]
+
+    def _check_one_reading(self) -> None:
+        """Raises InputError where one label of the column is a name and another a place in the model's list."""
+        if "name" not in self._first or "place" not in self._first or are_unnamed(self.names):
+            return
+        (name, row), (number, other_row) = self._first["name"], self._first["place"]
+        raise InputError(
+            f"{other_row}: {excerpt(number)} is no name of a class, and {excerpt(name)} ({row}) is one: as a place in "
+            f"the model's list it would be {self.names[self._ways[number][1]]}; write the name that is meant, or say "
+            "which is which by labels={'yours': 'the model’s'}"
+        )
 
     def _way(self, label: str) -> tuple[str, int] | None:
         """How a label is read, by "name", "number" or "place", and its class."""
@@ -136,8 +151,12 @@ class ClassReader:
     def _refusal(self, label: Any) -> str:
         names, own_names = self.names, self._column.own_names
         labels = dict.fromkeys(writing(scalar(cell)) for cell in self._cells if not missing(cell))
+        alike = [name for name in names if re.fullmatch(re.escape(writing(label)) + r" \(\d+\)", name)]
         guesses = get_close_matches(writing(label)[:200], names, 1)
         way = f"did you mean {guesses[0]!r}?" if guesses else "say which is which by labels={'yours': 'the model’s'}"
+        if len(alike) > 1:
+            times = "twice" if len(alike) == 2 else f"{len(alike)} times"
+            way = f"config.id2label has this name {times}: give each class a name of its own there"
         places = "" if self._numbers else f" (0 to {len(names) - 1})"
         source = f"the data set {listed(own_names)}" if own_names else f"the column {listed([*labels])}"
         return f"no label {excerpt(label)}, the model has {listed(names)}{places}, {source}; {way}"

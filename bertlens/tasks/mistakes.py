@@ -11,9 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.limits import within
 from ..base.progress import bar
+from ..base.quotes import quotation
 from ..base.ranking import is_nothing, ranked
 from ..errors import BertLensError, check_number
 from ..measures.attribution import faithfulness, gradient_input, occlusion
@@ -53,8 +55,8 @@ class Errors:
     def said(self) -> str:
         """How much is wrong, and where, in a few sentences."""
         twins = len(self.duplicates)
-        duplicates = "1 pair of near-duplicates has" if twins == 1 else f"{twins:,} pairs of near-duplicates have"
-        wrong = f"{self.wrong:,} of {self.n:,} examples are {self.wrong_is}."
+        duplicates = f"{amount(twins, 'pair')} of near-duplicates {verb(twins, 'has', 'have')}"
+        wrong = f"{self.wrong:,} of {amount(self.n, 'example')} {verb(self.wrong, 'is', 'are')} {self.wrong_is}."
         return f"{wrong} {slices_said(self.slices, 5)} {duplicates} different labels."
 
     def __repr__(self) -> str:
@@ -128,9 +130,16 @@ def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
 
 def _named(words: pd.DataFrame) -> str:
     best = words.sort_values("value", ascending=False, kind="stable").head(WORDS).to_dict("records")
-    named = [(row["word"].replace(" ##", ""), row["value"]) for row in best if not is_nothing(max(0, row["value"]))]
+    named = [(_word(row["word"]), row["value"]) for row in best if not is_nothing(max(0, row["value"]))]
     texts = ranked([value for _, value in named], 2)
-    return ", ".join(f"{word} (+{text})" for (word, _), text in zip(named, texts, strict=True))
+    rows = zip(named, texts, strict=True)
+    return ", ".join(f"{word} (+{text})" for (word, _), text in rows if text[0].isdigit())  # not "less than 0.01"
+
+
+def _word(word: str) -> str:
+    """In a list with commas a mark stands in quotation marks."""
+    word = word.replace(" ##", "")
+    return word if any(map(str.isalnum, word)) else quotation(word)
 
 
 def _nearest(task: Answered, rows: list[int]) -> list[tuple[int, float]]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from ..base.amounts import amount
 from ..base.dataframes import pd
-from ..base.ranking import is_nothing
+from ..base.progress import Progress
+from ..base.ranking import is_nothing, signed
 from ..base.registered import registered
 from ..comparison import Comparison, compare
 from ..errors import InputError, ModelError, check_number, check_seed, excerpt
@@ -21,7 +22,7 @@ from ..survey.intervals import positive_mean_interval
 from ..trace.trace import Trace
 from .ablations import FEWEST_DRAWS, Site
 from .effect_changes import Turned, turned
-from .importance import heads, signed
+from .importance import heads
 from .kinds import kind_of, one_each
 from .task_answers import Answered
 
@@ -62,14 +63,14 @@ class Against:
         counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
         turned = [site for site, nats in self.heads[["part", "distance"]].to_numpy()[:5] if not is_nothing(nats)]
         sentence = (
-            f"Turned most, over {self.texts} texts: {', '.join(turned)}"
+            f"Turned most, over {amount(self.texts, 'text')}: {', '.join(turned)}"
             if turned
-            else f"No head turned, over {self.texts} texts"
+            else f"No head turned, over {amount(self.texts, 'text')}"
         )
         heads = f" {sentence}." if len(self.heads) else ""
         chance = "p < .001" if p < 0.001 else f"p = {p:.3f}"
         accuracy = f"Accuracy {signed(mean, '+.3f')} ({signed(low, '+.3f')} to {signed(high, '+.3f')}), {chance}."
-        return f"Of {len(self.table):,} examples: {counts}. {accuracy}{heads}"
+        return f"Of {amount(len(self.table), 'example')}: {counts}. {accuracy}{heads}"
 
     def trace_before(self, row: int) -> Trace:
         """The run of an example by the other model."""
@@ -167,7 +168,7 @@ def _distances(before: Answered, after: Answered, rows: Sequence[int]) -> tuple[
     """(texts, L, H) how far apart each head's attention is; none, and why, where heads are not the same ones."""
     distances = []
     note = ""
-    with tqdm(total=len(rows), unit="text", desc="attention", delay=2, disable=not after.progress) as bar:
+    with Progress(total=len(rows), unit="text", desc="attention", delay=2, disable=not after.progress) as bar:
         for row in rows:
             pair = compare(_trace(before, row), _trace(after, row))
             note = pair.note

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..survey.findings import holm
@@ -38,9 +39,8 @@ def slices_said(table: pd.DataFrame, names: int = 0) -> str:
         return f"No slice has {FEWEST} examples inside and {FEWEST} outside."
     hits = table[table["finding"]]
     worse = ", ".join(f"{kind} {isolate(name)}" for kind, name in hits[["kind", "slice"]].to_numpy()[:names])
-    clause = (
-        f"In {len(hits)} of {len(table)} slices more is" if len(hits) else f"In none of {len(table)} slices is more"
-    )
+    of = amount(len(table), "slice")
+    clause = f"In {len(hits)} of {of} more is" if len(hits) else f"In none of {of} is more"
     than = f"than chance would make it{worse and ': '}{worse}"
     return f"{clause} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
 

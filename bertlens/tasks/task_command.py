@@ -15,7 +15,7 @@ from ..errors import BertLensError, InputError
 from ..lens import Lens
 from ..text.folders import is_hub
 from . import task_shards
-from .importance import Heads
+from .importance import FEWEST_EXAMPLES, Heads
 from .labelled_task import Task, task
 
 
@@ -57,6 +57,11 @@ def run(
     settings = {"heads": heads, "ablation": ablation, "seed": seed}
     with claimed(output), stoppable():
         work = task(load(), examples, keep=output.with_name(f"{output.name}.kept"), **options)
+        if heads and len(work) < FEWEST_EXAMPLES:
+            raise InputError(
+                f"{len(work)} examples are too few to tell which heads matter: at least {FEWEST_EXAMPLES}; --heads 0 "
+                "writes the page without"
+            )
         if len(work.kept):
             print("going on from what was kept", flush=True)
         task_shards.read(work, parts, settings)

@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..base.memo import Memo
+from ..base.vocabulary import phrases
 
 BLANK = "␣"  # a token that is white space and nothing else
 
@@ -130,7 +131,9 @@ class TokenNames:
     def __init__(self, tokenizer: Any):
         spelling = spelling_of(tokenizer)
         tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-        self.tokens = [f"[{n}]" if token is None else str(token) for n, token in enumerate(tokens)]
+        self.tokens = [
+            phrases.NAMELESS.format(number=n) if token is None else str(token) for n, token in enumerate(tokens)
+        ]
         self.labels = [spelling.display(token) for token in self.tokens]
         self._after_blank = [spelling.is_after_blank(token) for token in self.tokens]
         self._memo = Memo()
@@ -141,7 +144,7 @@ class TokenNames:
 
     def name(self, number: int, after_blank: bool) -> str:
         names = self.by_id(after_blank)
-        return names[number] if number < len(names) else f"[{number}]"  # a row of the model that is no token
+        return names[number] if number < len(names) else phrases.NAMELESS.format(number=number)
 
     def number(self, name: str, after_blank: bool) -> int | None:
         """By such a name, else as the tokenizer writes it; None where there is no such token."""

@@ -133,17 +133,26 @@ def token_limit(tokenizer: Any, base: nn.Module) -> int | None:
     limits = []
     if tokenizer.model_max_length < 10**6:  # tokenizers without a limit store 10^30
         limits.append(int(tokenizer.model_max_length))
-    positions = getattr(base.config, "max_position_embeddings", None)
-    if positions is not None and positions > 0:
-        for name, module in base.named_modules():
-            # RoBERTa and its kin count positions from padding_idx + 1
-            if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-                positions = module.num_embeddings
-                if module.padding_idx is not None:
-                    positions -= module.padding_idx + 1
-                break
+    if (positions := position_limit(base)) is not None:
         limits.append(positions)
     return min(limits, default=None)
+
+
+def position_limit(base: nn.Module) -> int | None:
+    """The most tokens that a model has positions for, or says that it was trained on; None where nothing says."""
+    positions: int | None = getattr(base.config, "max_position_embeddings", None)
+    if positions is None or positions <= 0:
+        return None
+    if (table := position_table(base)) is None:
+        return positions
+    size, padding = getattr(table, "num_embeddings", None) or len(table.weight), getattr(table, "padding_idx", None)
+    return size - (0 if padding is None else padding + 1)  # RoBERTa and its kin count from padding_idx + 1
+
+
+def position_table(base: nn.Module) -> Any:
+    """The embeddings of positions, which end; None for a model that has none, as with rotary ones."""
+    modules = (x for name, x in base.named_modules() if name.endswith(("position_embeddings", "wpe")))
+    return next((module for module in modules if hasattr(module, "weight")), None)
 
 
 def encode(

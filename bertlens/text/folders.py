@@ -37,11 +37,11 @@ def files_of(folder: Path) -> list[Path]:
     return files
 
 
-def tables_in(files: Sequence[Path], hints: Sequence[Sequence[Any]]) -> Iterator[Table]:
+def tables_in(files: Sequence[Path], hints: Sequence[Sequence[Any]], headless: Sequence[str] = ()) -> Iterator[Table]:
     """The tables of files. Raises InputError, which names the file, for one that has other columns than the first."""
     header: Table | None = None
     for file in files:
-        table = table_file(file, hints)
+        table = table_file(file, hints, headless)
         assert isinstance(table, Table)
         header = header or table
         if odd := sorted({*map(str, table.names)} ^ {*map(str, header.names)}):
@@ -50,17 +50,17 @@ def tables_in(files: Sequence[Path], hints: Sequence[Sequence[Any]]) -> Iterator
         yield table
 
 
-def folder_table(folder: Path, hints: Sequence[Sequence[Any]]) -> Table | Records | None:
+def folder_table(folder: Path, hints: Sequence[Sequence[Any]], headless: Sequence[str] = ()) -> Table | Records | None:
     """As `table_file`, of all files of a folder. Of Parquet all columns are compared before anything is read."""
     files = files_of(folder)
     kind = kind_of_file(files[0])
     if kind not in TABLES:
         return None if kind not in RECORDS else ((None, row) for file in files for row in _rows_of(file, hints))
-    header = next(tables_in(files, hints))
-    size = sum(table.size or 0 for table in tables_in(files, hints)) if kind == "parquet" else None
+    header = next(tables_in(files, hints, headless))
+    size = sum(table.size or 0 for table in tables_in(files, hints, headless)) if kind == "parquet" else None
 
     def rows(names: Sequence[Any]) -> Iterator[Row]:
-        for table in tables_in(files, hints):
+        for table in tables_in(files, hints, headless):
             yield from ((None, cells) for _, cells in table.rows(names))
 
     return Table(header.names, rows, folder.name, size, header.classes)

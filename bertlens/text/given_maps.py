@@ -15,17 +15,22 @@ from .encoding import Encoding, InputReport
 from .patches import Patches, check_extra, patches_of
 
 # Names of template tokens, for maps that come with tokens and nothing else
-_SPECIAL = set("[CLS] [SEP] [DIST] <s> </s> <cls> <sep> <eos> <bos> [BOS] [EOS] <|endoftext|>".split())
+_PADDING = {"[PAD]", "<pad>", "<PAD>", "<|pad|>"}
+_SPECIAL = set("[CLS] [SEP] [DIST] <s> </s> <cls> <sep> <eos> <bos> [BOS] [EOS] <|endoftext|>".split()) | _PADDING
 _GIVEN = ("the tokens were given: every piece stands for itself",)
 _SEPARATORS = {"[SEP]", "</s>", "<sep>"}
 
 
 def named_tokens(
-    tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None, notes: Sequence[str] = _GIVEN
+    tokens: Sequence[str],
+    special: Sequence[bool] | None,
+    segments: Sequence[int] | None,
+    attention_mask: Sequence[int] | None = None,
+    notes: Sequence[str] = _GIVEN,
 ) -> Encoding:
     """An encoding of tokens alone; what they are is guessed from their names where it is not said.
 
-    notes: what the report says of them.
+    attention_mask: 0 of padding, which is no piece of the text. notes: what the report says of them.
     """
     tokens = list(tokens) if isinstance(tokens, Iterable) else []
     if not tokens or not all(isinstance(token, str) for token in tokens):
@@ -35,12 +40,13 @@ def named_tokens(
         special = [token in _SPECIAL for token in tokens]
         if any(special):
             guessed.append("special tokens are guessed from their names: pass special_mask to say which they are")
+    is_text = [1] * len(tokens) if attention_mask is None else attention_mask
+    _check_sizes(tokens, special_mask=special, attention_mask=is_text)
+    special = [bool(s) or not m for s, m in zip(special, is_text, strict=True)]
     if segments is None:
         segments = _guess_segments(tokens, special)
-    for entries, name in ((special, "special_mask"), (segments, "segments")):
-        if len(entries) != len(tokens):
-            raise InputError(f"{name} has {len(entries)} entries for {len(tokens)} tokens")
-    special, segments = [bool(s) for s in special], [int(s) for s in segments]
+    _check_sizes(tokens, segments=segments)
+    segments = [int(s) for s in segments]
     numbers, spelling = iter(range(len(tokens))), spelling_in(tokens)
     report = InputReport(
         n_tokens=len(tokens),
@@ -68,6 +74,12 @@ def named_tokens(
     )
 
 
+def _check_sizes(tokens: list[str], **rows: Sequence[int]) -> None:
+    for name, entries in rows.items():
+        if len(entries) != len(tokens):
+            raise InputError(f"{name} has {len(entries)} entries for {len(tokens)} tokens")
+
+
 NO_MAPS = (
     'the model gave no attention weights (None): load it with attn_implementation="eager" and call it with '
     "output_attentions=True, or let bertlens.Lens(model, tokenizer) run it"
@@ -82,6 +94,7 @@ def named_patches(
     tokens: Sequence[str] | None,
     special: Sequence[bool] | None,
     segments: Sequence[int] | None,
+    attention_mask: Sequence[int] | None,
 ) -> tuple[Encoding, Patches]:
     """An encoding of `size` tokens, some of which are patches, and these. See Trace.from_attentions."""
     patches = patches_of(grid, positions, size, image)
@@ -93,7 +106,7 @@ def named_patches(
                 check_extra(patches, size)
             of_image = set(patches.tokens)
             special = [at not in of_image for at in range(size)]
-    encoding = named_tokens(tokens, special, segments, notes)
+    encoding = named_tokens(tokens, special, segments, attention_mask, notes)
     if positions is None:
         patches.check_special(encoding.special)
     return encoding, patches

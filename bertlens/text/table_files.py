@@ -14,7 +14,7 @@ from ..base.limits import TEXT_CHARACTERS
 from ..base.text_lines import opened
 from ..base.textfile import lines_of, text_of
 from ..errors import InputError
-from .tables import Row, Table, arrow_classes, lists_of, of_columns, place_of, table_of
+from .tables import Row, Table, arrow_classes, lists_of, looks_numeric, of_columns, place_of, table_of
 
 SEPARATORS = ",;\t|"  # what Excel writes depends on the country that it is set to
 TABLES, RECORDS = ("csv", "tsv", "parquet"), ("jsonl", "json")
@@ -35,10 +35,11 @@ def kind_of_file(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").rpartition(".")[2] if "." in path.name else ""
 
 
-def table_file(path: Path, hints: Sequence[Sequence[Any]]) -> Table | Records | None:
+def table_file(path: Path, hints: Sequence[Sequence[Any]], headless: Sequence[str] = ()) -> Table | Records | None:
     """The rows of a file: a table, or objects of JSON each with its line. None for a file of another kind.
 
-    hints: columns that are looked for, by which the separator is told. Raises InputError for what cannot be read.
+    hints: columns that are looked for, by which the separator is told. headless: see `separated`. Raises InputError for
+    what cannot be read.
     """
     kind = kind_of_file(path)
     if kind in WORKBOOKS:
@@ -46,9 +47,9 @@ def table_file(path: Path, hints: Sequence[Sequence[Any]]) -> Table | Records | 
     if kind == "parquet":
         return _parquet(path)
     if kind in ("csv", "tsv"):
-        return separated(path, hints)
+        return separated(path, hints, headless)
     if kind == "json":
-        return _json(path)
+        return json_rows(path, json_content(path))
     return json_lines(path) if kind == "jsonl" else None
 
 
@@ -63,12 +64,16 @@ def json_lines(path: Path) -> Records:
                     raise lines.error(f"cannot be read as JSON: {str(error)[:100]}") from None
 
 
-def _json(path: Path) -> Table | Records:
-    """A list of rows, or columns by name; also as the one list in an object, as data sets are published."""
+def json_content(path: Path) -> Any:
+    """What a file of JSON holds. Raises InputError for what is none."""
     try:
-        content = json.loads(text_of(path))
+        return json.loads(text_of(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path.name} cannot be read as JSON: {str(error)[:100]}; a row a line is .jsonl") from None
+
+
+def json_rows(path: Path, content: Any) -> Table | Records:
+    """A list of rows, or columns by name; also as the one list in an object, as data sets are published."""
     if isinstance(content, dict) and len(content) == 1 and all(_is_records(rows) for rows in content.values()):
         [content] = content.values()
     if isinstance(content, dict):
@@ -111,9 +116,10 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(f"{path.name} cannot be read as Parquet: {why[:150]}")
 
 
-def separated(path: Path, hints: Sequence[Sequence[Any]]) -> Table:
+def separated(path: Path, hints: Sequence[Sequence[Any]], headless: Sequence[str] = ()) -> Table:
     """The table in a file of text, whose first line names the columns: its separator and its dialect are found.
 
+    headless: the names of two columns, an id and a text, of a file whose first line is such a row, with a tab between.
     Rows are read block by block. Raises InputError that names the row and the line for one of another number of cells.
     """
     source = path.name
@@ -123,6 +129,9 @@ def separated(path: Path, hints: Sequence[Sequence[Any]]) -> Table:
         separator, skipped = head[0][4:5].strip("\n\r") or ",", 1
     if not any(line.strip() for line in islice(_lines(path), skipped, None)):
         raise InputError(f"{source} is empty: its first line is to name the columns")
+    is_row = bool(headless) and not separator and _is_row(head[0].rstrip("\r\n").split("\t"), headless, hints)
+    if is_row:
+        separator = "\t"
     if not separator:
         headers = {mark: next(csv.reader(head[:1], delimiter=mark), []) for mark in SEPARATORS}
         # the one that finds columns that are looked for; else the one that finds most, for the error
@@ -130,12 +139,13 @@ def separated(path: Path, hints: Sequence[Sequence[Any]]) -> Table:
             SEPARATORS,
             key=lambda mark: (any(all(n in headers[mark] for n in names) for names in hints), len(headers[mark])),
         )
-    names = [name.strip() for name in next(_blocks(path, separator, skipped)).header]
+    header = [*headless] if is_row else []
+    names = [name.strip() for name in next(_blocks(path, separator, skipped, header)).header]
 
     def rows(wanted: Sequence[Any]) -> Iterator[Row]:
         places = [names.index(name) for name in wanted]
         lists: set[int] | None = None  # columns of lists as they print: the first rows tell
-        for block in _blocks(path, separator, skipped):
+        for block in _blocks(path, separator, skipped, header):
             columns = [[row[place] for row in block.rows] for place in places]
             read = [lists_of(column) for column in columns]
             now = {n for n, column in enumerate(columns) if column and read[n] is not column}
@@ -148,6 +158,17 @@ def separated(path: Path, hints: Sequence[Sequence[Any]]) -> Table:
             yield from zip(block.lines, zip(*cells, strict=True), strict=True)
 
     return Table(names, rows, source)
+
+
+def _is_row(cells: Sequence[str], headless: Sequence[str], hints: Sequence[Sequence[Any]]) -> bool:
+    """Whether a first line is an id and a text rather than names: a number, or a word with a digit before a text of
+    several words."""
+    if len(cells) != len(headless) or any(all(name in cells for name in names) for names in hints):
+        return False
+    name, text = (cell.strip() for cell in cells)
+    if not text or looks_numeric(text) or len(name.split()) != 1:
+        return False
+    return looks_numeric(name) or (any(map(str.isdigit, name)) and len(text.split()) > 1)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -169,14 +190,14 @@ class RowBlock:
     end: int
 
 
-def _blocks(path: Path, separator: str, skipped: int) -> Iterator[RowBlock]:
+def _blocks(path: Path, separator: str, skipped: int, header: Sequence[str]) -> Iterator[RowBlock]:
     """The rows of a file, in the dialect that its first quote or backslash tells, and a block of lines behind it.
 
-    Lines before that are the same rows in each dialect.
+    header: none where the first line is it. Lines before that are the same rows in each dialect.
     """
     lines = islice(_lines(path), skipped, None)
     dialect: dict[str, Any] | None = None
-    block = RowBlock([], 0, [], [], 1 + skipped)
+    block = RowBlock([*header], 0, [], [], 1 + skipped)
     unread: list[str] = []  # lines, of a row that goes on
     goes_on = True
     while goes_on:
@@ -254,8 +275,8 @@ def _in_dialect(
             if row:
                 if len(row) != len(header):
                     raise InputError(
-                        f"{place_of(first + len(rows), start, source)} has {len(row)} fields, the first line names "
-                        f"{len(header)} columns: a text that holds {separator!r} or a quote is to be quoted"
+                        f"{place_of(first + len(rows), start, source)} has {len(row)} fields, the first line has "
+                        f"{len(header)}: a text that holds {separator!r} or a quote is to be quoted"
                     )
                 rows.append(row)
                 starts.append(start)

@@ -18,6 +18,8 @@ _PLAIN = (str, int, float, bytes, Mapping, type(None))
 _CELL = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|-?(?:0|[1-9]\d*)(?:\.\d*)?"
 _WRITTEN_LIST = re.compile(rf"\s*\[\s*(?:(?:{_CELL})(?:[\s,]+(?:{_CELL}))*)?[\s,]*\]\s*")
 _WRITTEN_CELL = re.compile(_CELL)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_SEPARATED = re.compile(r"\.(?:csv|tsv|txt)(?:\.gz)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,16 @@ def check_names(names: Sequence[Any], needed: Sequence[Any], source: str, way: s
     """Raises InputError, which names all columns and the way out, where a needed one is not there exactly once."""
     for name in needed:
         if (count := list(names).count(name)) != 1:
+            if not count and _SEPARATED.search(source) and any(looks_numeric(str(column)) for column in names):
+                way = f"if its first line is a row, put one above it that names the columns, else {way}"
             listing = ", ".join(map(repr, names[:NAMED])) + (", …" if len(names) > NAMED else "")
             what = "no column" if not count else f"{count} columns"
             raise InputError(f"{what} {name!r}{f' in {source}' if source else ''}: there are {listing}; {way}")
+
+
+def looks_numeric(cell: str) -> bool:
+    """Whether a cell of a file of text is a number, which hardly a column is called."""
+    return bool(_NUMBER.fullmatch(cell.strip()))
 
 
 def table_of(source: Any) -> Table | None:
@@ -90,7 +99,9 @@ def table_of(source: Any) -> Table | None:
         names = source.columns
     if isinstance(source, Mapping):
         names = list(source)
-        if not names or any(isinstance(column, str) or not hasattr(column, "__len__") for column in source.values()):
+        if not names:
+            raise InputError("the dictionary is empty: a table of columns is {'text': [text, text]}")
+        if any(isinstance(column, str) or not hasattr(column, "__len__") for column in source.values()):
             raise InputError(
                 "a dictionary is a table of columns, as {'text': [text, text]}: an example goes in a list of them"
             )

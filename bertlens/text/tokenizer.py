@@ -45,6 +45,12 @@ class Pieces:
     offsets: list[tuple[int, int]] | None
 
 
+def normalised(tokenizer: Any, text: str) -> str:
+    """A text as the tokenizer's own normaliser has it, which may fold case and strip accents; as it is without one."""
+    normaliser = getattr(getattr(tokenizer, "backend_tokenizer", None), "normalizer", None)
+    return text if normaliser is None else str(normaliser.normalize_str(text))
+
+
 def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Pieces:
     """Pieces of one text or a pair, cut to `max_length` tokens where given: the longer text first, on `cut_side`.
 

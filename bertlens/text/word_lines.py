@@ -18,6 +18,15 @@ START = "-DOCSTART-"  # stands for the beginning of a document
 WordLine: TypeAlias = tuple[int, list[str]]  # the line, from 1, and its fields
 
 
+def check_forms(words: Sequence[str], place: str) -> None:
+    """Raises InputError for a sentence of CoNLL-U without its words, as where a text may not be passed on."""
+    if len(words) > 1 and set(words) == {"_"}:
+        raise InputError(
+            f"{place}: each of the {len(words)} words is '_': this treebank comes without its text; fill in its FORM "
+            "column as its README says, or give another treebank"
+        )
+
+
 def sentences(path: Path) -> Iterator[list[WordLine]]:
     """The sentences of a file, each word with its line and its fields. Comments and marks of documents are left out.
 
@@ -33,6 +42,7 @@ def sentences(path: Path) -> Iterator[list[WordLine]]:
                     if len(fields) < 2 or not fields[0].replace("-", "").replace(".", "").isdecimal():
                         raise InputError(f"line {number} of {path.name} is not of a CoNLL-U file: {fields!r:.100}")
                 words = [(number, fields) for number, fields in words if fields[0].isdecimal()]
+                check_forms([fields[1] for _, fields in words], f"line {block[0][0]} of {path.name}")
             if words := [(number, fields) for number, fields in words if not fields[0].startswith(START)]:
                 yield words
 

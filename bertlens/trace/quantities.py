@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import copy
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property, wraps
+from numbers import Integral
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from ..errors import ModelError, check_index
+from ..errors import InputError, ModelError, check_index
 from ..model.families import families
 from ..run import attention_weights
 from ..run.record import Layer, Pass
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def by_head(method: Method) -> Method:
+    """A quantity of all heads of a layer: who asks for one head's is told how it is written. Raises InputError."""
+    name = {"context": "head_context"}.get(method.__name__, method.__name__)
+
+    @wraps(method)
+    def checked(self: Quantities, layer: int, *further: Any, **options: Any) -> Any:
+        place = [options[key] for key in ("head", "heads") if key in options] or list(further)
+        if place and isinstance(place[0], Integral):
+            check_index(layer, self.n_layers, "layer")
+            check_index(place[0], self.n_heads, "head")
+            head = ", ".join(map(str, place))
+            raise InputError(
+                f"{method.__name__} takes a layer and gives all of its heads: write {name}({layer})[{head}]"
+            )
+        return method(self, layer, *further, **options)
+
+    return checked  # type: ignore[return-value]
 
 
 class Quantities:
@@ -63,14 +86,17 @@ class Quantities:
         """One sentence, empty where `has_neurons`."""
         return "" if self.has_neurons else self.record.why_no_neurons
 
+    @by_head
     def query(self, layer: int) -> Tensor:
         """(H, S, d), as the model multiplies them: after rotary, bias included. Raises ModelError without queries."""
         return self._give(self._neurons(layer).query)
 
+    @by_head
     def key(self, layer: int) -> Tensor:
         """(H, S, d), like `query`; where heads share a key head it is repeated for each."""
         return attention_weights.per_head(self._give(self._neurons(layer).key), self.n_heads)
 
+    @by_head
     def value(self, layer: int) -> Tensor:
         """(H, S, d), bias included. Raises ModelError without values."""
         return attention_weights.per_head(self._give(self._values(layer).value), self.n_heads)
@@ -98,6 +124,7 @@ class Quantities:
         """`mask` as a tensor: float (S, S) or (H, S, S), -inf hides; None where every query sees every key."""
         return attention_weights.dense_mask(self._neurons(layer))
 
+    @by_head
     def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another one, say torch.float64.
 
@@ -125,6 +152,7 @@ class Quantities:
         check_index(head, self.n_heads, "head")
         return attention_weights.log_sum_exp(self._neurons(layer), head, of)
 
+    @by_head
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given.
 
@@ -152,10 +180,12 @@ class Quantities:
         """The part of `scores` of these heads and queries, and of all keys. Raises ModelError without queries."""
         return attention_weights.scores_part(self._neurons(layer), heads, queries)
 
+    @by_head
     def sink(self, layer: int) -> Tensor:
         """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
         return (1 - self.attention(layer).sum(-1)).clamp_min(0)
 
+    @by_head
     def context(self, layer: int) -> Tensor:
         """(S, H·d) Σ_j α_ij v_j, or what a change has put in its place, the heads concatenated, before W_O.
 
@@ -163,6 +193,7 @@ class Quantities:
         """
         return self._give(self._values(layer).context)
 
+    @by_head
     def head_context(self, layer: int) -> Tensor:
         """(H, S, d) `context`, head by head."""
         return self.context(layer).unflatten(-1, (self.n_heads, -1)).transpose(0, 1)

@@ -38,6 +38,10 @@ class Tracer(Protocol):
 
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace: ...
 
+    def encoding(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding: ...
+
+    def run(self, encodings: Sequence[Encoding]) -> list[Trace]: ...
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Quantities, Sides):
@@ -172,6 +176,7 @@ class Trace(Quantities, Sides):
         *,
         special_mask: Sequence[bool] | None = None,
         segments: Sequence[int] | None = None,
+        attention_mask: Sequence[int] | None = None,
         grid: tuple[int, int] | None = None,
         patches: Sequence[int] | None = None,
         image: Any = None,
@@ -182,6 +187,8 @@ class Trace(Quantities, Sides):
         attentions: one (H, S, K) or (1, H, S, K) tensor or array per layer, or one (L, H, S, K) array; any float dtype.
         tokens: S strings; key_tokens: K strings for cross-attention, default `tokens`.
         special_mask, segments: (S,), where not given guessed from the tokens' names ([CLS], [SEP], <s>, </s>, ...).
+        attention_mask: (S,), 0 of padding, as the tokenizer made it: no piece of the text, as special tokens are none.
+            Without it padding is known by its name alone ([PAD], <pad>).
         grid: (h, w) where tokens are the patches of an image, for example (14, 14) of a vision transformer's
             (1, H, 197, 197): the head view then draws what a token attends to as an image of h x w too. The patches are
             the last h·w tokens, row by row, and all tokens but the special ones; or, in any sequence, those at the
@@ -197,11 +204,13 @@ class Trace(Quantities, Sides):
             if key_tokens is not None:
                 raise InputError("a grid is of one sequence of tokens: leave key_tokens")
             size = n_keys(attentions) if tokens is None else len(tokens)
-            encoding, of_image = named_patches(grid, patches, image, size, tokens, special_mask, segments)
+            encoding, of_image = named_patches(
+                grid, patches, image, size, tokens, special_mask, segments, attention_mask
+            )
         elif tokens is None or patches is not None or image is not None:
             raise InputError("give the tokens, or for the patches of an image their grid=(rows, columns)")
         else:
-            encoding = named_tokens(tokens, special_mask, segments)
+            encoding = named_tokens(tokens, special_mask, segments, attention_mask)
         keys = None if key_tokens is None else named_tokens(key_tokens, None, None)
         maps = checked_maps(attentions, len(encoding), len(encoding if keys is None else keys))
         return cls(

@@ -78,7 +78,7 @@ class TrainingRun:
         eps: float = 1e-8,
         quiet: bool = False,
     ):
-        from transformers.utils.logging import tqdm
+        from ..base.progress import Progress
 
         self.model, self.settings, self.folder = model, settings, folder
         self.device = next(model.parameters()).device
@@ -91,15 +91,15 @@ class TrainingRun:
         if (folder / CHECKPOINT).is_file():
             self._load()
         self.started = time.monotonic() - self.state["seconds"]
-        self.progress = tqdm(
+        self.progress = Progress(
             total=settings.steps, initial=self.step, unit="step", disable=quiet, file=sys.stderr, mininterval=1
         )
 
     def __enter__(self) -> TrainingRun:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.progress.close()
+    def __exit__(self, *error: Any) -> None:
+        self.progress.__exit__(*error)
 
     @property
     def step(self) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.amounts import shortage
 from ..base.interrupts import interruptible
 from ..base.paths import as_path
 from ..errors import InputError
@@ -116,7 +117,7 @@ def prepare(texts: Iterable[str], tokenizer: Any, length: int) -> tuple[Passages
             split[number % HELD_OUT == HELD_OUT - 1] += rows
         count += len(chunk)
     if not all(split):
-        raise InputError(f"{count} texts are too few: every {HELD_OUT}th is held out, the others are trained on")
+        raise InputError(f"{shortage(count, 'text')}: every {HELD_OUT}th is held out, the others are trained on")
     return Passages.of(split[0]), Passages.of(split[1])
 
 

@@ -56,9 +56,9 @@ def sweep(
     shape = _shape(trace, changes, layer, head)
     effects = torch.full(shape, torch.nan, dtype=torch.float64, device="cpu")
     total = len(planned(trace, changes, layer, head))
-    from tqdm.auto import tqdm
+    from ..base.progress import Progress
 
-    with tqdm(total=total, desc=f"changes of {changes}", delay=2, leave=False, disable=not progress) as bar:
+    with Progress(total=total, desc=f"changes of {changes}", delay=2, leave=False, disable=not progress) as bar:
         for batch in steps(trace, metric, changes, layer=layer, head=head):
             for index, effect in batch:
                 effects[index] = effect

@@ -115,7 +115,11 @@ def _word(trace: Trace, text: str, position: int) -> str:
     pieces = pieces_of(tokenizer, f" {text}") if text else []  # as it stands behind a space, lowered where texts are
     if len(pieces) == 1 and (single := tokenizer.convert_tokens_to_ids(pieces[0])) != unknown_id(tokenizer):
         return word_name(trace, single, position)
-    words = [name for name in word_names(trace, position) if name[:1].lower() == text[:1].lower()]
+    words = [
+        name
+        for name in word_names(trace, position, trace.borrowed.vocabulary_size)
+        if name[:1].lower() == text[:1].lower()
+    ]
     why = phrases.NO_TOKEN
     if len(pieces) > 1:
         shown = map(spelling_of(tokenizer).display, pieces[:6])

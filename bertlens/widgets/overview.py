@@ -15,10 +15,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
+from ..base.progress import Progress
 from ..base.vocabulary import MEASURES
 from ..base.wire import json_safe, pack
 from ..errors import ModelError
@@ -63,7 +62,7 @@ def with_overview(view: ViewRecord, name: str, layer: int, head: int, before: Vi
     return replace(view, id=identity, changes=changes, subject=subject, overview=_named(overview, names))
 
 
-def with_pictures(view: ViewRecord, layers: Iterable[int] | None = None, bar: tqdm[Any] | None = None) -> ViewRecord:
+def with_pictures(view: ViewRecord, layers: Iterable[int] | None = None, bar: Progress | None = None) -> ViewRecord:
     """The record with the pictures of these layers (default: all) in its overview; itself where they are there.
 
     bar: is told of each layer.

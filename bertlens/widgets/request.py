@@ -41,7 +41,7 @@ class Request:
         if len(text) + len(text_pair or "") > PAGE_TEXT_CHARACTERS:
             raise InputError(f"the text is longer than {PAGE_TEXT_CHARACTERS:,} characters: use lens.trace in a cell")
         try:
-            return lens.trace(text, text_pair or None, truncation=truncation)
+            return lens.run([lens.encoding(text, text_pair or None, truncation)])[0]  # the view says what is odd in it
         except InputError as error:
             raise InputError(str(error).replace(CUT, "tick “cut if too long”")) from error
 

@@ -8,11 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from tqdm.auto import tqdm
-
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
-from ..base.progress import page_bar
+from ..base.progress import Progress, page_bar
 from ..base.wire import pack, unpack
 from ..errors import BertLensError, ExportError, InputError, ModelError, check_indices
 from ..export import bundle, html
@@ -43,7 +41,7 @@ def page(
     view: ViewRecord,
     traits: Mapping[str, Any],
     layers: list[int] | None = None,
-    bar: tqdm[Any] | None = None,
+    bar: Progress | None = None,
 ) -> html.Page:
     """The page of a view: its traits, and what a page without a kernel is asked for, answered when it is read.
 
@@ -104,7 +102,7 @@ def corpus_of(view: ViewRecord) -> str:
     return ", ".join(filter(None, (panel.corpus for panel in view.panels)))
 
 
-def _runs(view: ViewRecord, traits: Mapping[str, Any], layers: list[int], bar: tqdm[Any] | None) -> Iterator[html.Page]:
+def _runs(view: ViewRecord, traits: Mapping[str, Any], layers: list[int], bar: Progress | None) -> Iterator[html.Page]:
     """The pages of the runs that panels carry: of all these layers, or where that is too much of the selected one."""
     for panel in view.panels:
         names = [name for name in traits["parts"] if name not in panel.parts]
@@ -259,7 +257,7 @@ def _refuse(_trace: Trace) -> None:
     raise InputError("a page without a kernel shows one trace")
 
 
-def _answered(trace: Trace, steps: Iterable[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
+def _answered(trace: Trace, steps: Iterable[Step], bar: Progress | None) -> Iterator[tuple[Message, Reply]]:
     """The answers; raises ModelError where the model is another after the last one than before the first."""
     fingerprint = trace.model and trace.model.fingerprint()
     for message, answer in steps:

@@ -16,17 +16,18 @@ from typing import Any, ClassVar
 import anywidget
 import ipywidgets
 import traitlets
-from tqdm.auto import tqdm
 from traitlets import TraitError
 
 from ..base.atomic import text_or_path
 from ..base.limits import within
+from ..base.progress import Progress
 from ..base.vocabulary import TRAITS
 from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
 from ..export import bundle
 from ..export.html import Page
 from ..export.space import SpaceSource
 from ..trace.trace import Trace
+from .closed import while_open
 from .host import CELLS, Bundle, sent, shared_bundle
 from .overview import with_overview, with_pictures
 from .page_messages import answered
@@ -162,6 +163,11 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
             raise InputError("this view is closed: trace.explore() makes another one")
         return self._open
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called: such a view still takes values of its traits, from a link, and does nothing."""
+        return self._open is None
+
     def close(self) -> None:
         """Take the view out of its pages, and let go of its trace. A cell that runs again closes its old views."""
         super().close()
@@ -208,6 +214,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
                 self.send_state(list(selection))
 
     @traitlets.validate("layer", "head", "query", "key")
+    @while_open
     def _valid_index(self, proposal: Any) -> Any:
         name, value, maps = proposal["trait"].name, proposal["value"], self._map
         sizes = {"layer": maps.n_layers, "head": maps.n_heads}
@@ -223,6 +230,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
         return value
 
     @traitlets.validate("include_layers", "include_heads")
+    @while_open
     def _valid_include(self, proposal: Any) -> list[int] | None:
         name, value = proposal["trait"].name, proposal["value"]
         if value is None:
@@ -233,10 +241,12 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
         return included
 
     @traitlets.validate("heads")
+    @while_open
     def _valid_heads(self, proposal: Any) -> list[list[int]]:
         return heads_in(self._map, self.layer, proposal["value"])
 
     @traitlets.validate("map")
+    @while_open
     def _valid_map(self, proposal: Any) -> str:
         self._record.map(proposal["value"])
         if proposal["value"] != self._record.map_name and (reason := self._record.reason("no_map")):
@@ -244,6 +254,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
         return str(proposal["value"])
 
     @traitlets.validate(*(trait.name for trait in TRAITS if trait.kind == "choice"))
+    @while_open
     def _valid_choice(self, proposal: Any) -> str:
         name, value = proposal["trait"].name, proposal["value"]
         if value not in choices_of(name):
@@ -252,6 +263,8 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
 
     def _new_map(self, _change: Any) -> None:
         """Tokens of one map are not those of another: pins go, unless they were set together with the map."""
+        if self.is_closed:
+            return
         changes = fitted(self, self._map)
         pins = {name: (self.map, getattr(self, name)) for name in ("query", "key")}
         changes |= {name: None for name, pin in pins.items() if self._pinned.get(name) != pin}
@@ -306,7 +319,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
     def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
         return self._record.trace.lens, corpus_of(self._record), bool(page.get("live"))
 
-    def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
+    def page(self, layers: list[int] | None = None, bar: Progress | None = None) -> Page:
         """What `to_html` writes of layers (None: all): the traits, and the answers that a page without a kernel needs.
 
         Those are computed when they are read. bar: is told of each layer's pictures and of each answer.

@@ -3,12 +3,15 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { expect, test } from "vitest";
+import words from "../../tests/wire/word_keys.json";
 import type { Case, CaseText, Overview, Questions } from "../src/search/answers";
 import { largestArc, linksOf, pathOf, spread, within } from "../src/search/arcs";
-import { Sentence, turnedWords, unjudged } from "../src/search/claim";
+import { Sentence, turnedWords } from "../src/search/claim";
 import { barsOf, questionsCsv } from "../src/search/files";
 import { groundsOf, peakOf } from "../src/search/grounds";
+import { unjudged } from "../src/search/judgement";
 import { type Filter, inSight, listed } from "../src/search/listfilter";
+import { keyOf } from "../src/search/live/reading";
 import { answerOf } from "../src/search/page";
 import { digitsOf } from "../src/search/scores";
 import { answering } from "../src/search/state";
@@ -229,4 +232,9 @@ test("a refusal is asked once while somebody looks, and again when somebody else
   end();
   look()();
   expect(sent.length).toBe(2);
+});
+
+test("a page folds words as Python does: the keys of both are the same ones", () => {
+  for (const [word, key] of Object.entries(words)) expect([word, keyOf(word)]).toEqual([word, key]);
+  expect(Object.keys(words).length).toBeGreaterThan(30);
 });

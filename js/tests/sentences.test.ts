@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { sentences } from "../src/atlas/headvalues";
 import { heldCells } from "../src/compute/windows";
 import type { HeadName, Measure } from "../src/generated/vocabulary";
-import { nounOf, plural, separatorNames, specialNames } from "../src/parts/nouns";
+import { plural } from "../src/paint/format";
+import { nounOf, separatorNames, specialNames } from "../src/parts/nouns";
 import { describeAll, describe as sentenceOf, sentenceText, statistics } from "../src/parts/phrasing";
 import { decodeOverview, type Overview } from "../src/state/overview";
 import { createView } from "../src/state/view";
@@ -76,7 +77,7 @@ describe("where a head looks", () => {
       "12 % goes to the previous word",
       "entropy 1.2 nats",
       "by weight, mean over all rows",
-      "named is what gets 10 % or more, and twice what even rows would give",
+      "named is what gets 10 % or more, and twice what even rows would give, or that and half of the rest",
     ]);
   });
   it.each([
@@ -154,7 +155,7 @@ describe("beside what the length gives", () => {
     expect(of(short, {})).toBe("L1·H2 spreads over about 3 words.");
     expect(of(short, { separator: 0.6, k90: 2.4 })).toBe("L1·H2 spreads over about 2 words.");
     expect(of(short, { separator: 0.7, k90: 2 })).toBe("L1·H2 rests on [SEP] (70 %).");
-    expect(of(["[CLS]", "[SEP]"], { first: 0.9, separator: 0.1, k90: 1 })).toBe("L1·H2 picks about 1 word at a time.");
+    expect(of(["[CLS]", "[SEP]"], { first: 0.9, separator: 0.1, k90: 1 })).toBe("L1·H2 rests on [CLS] (90 %).");
     expect(of(["[CLS]", "[SEP]"], { first: 1, separator: 0, k90: 1 })).toBe("L1·H2 rests on [CLS] (100 %).");
   });
   it("rows that do not look ahead give the first word more", () => {

@@ -236,7 +236,7 @@ def test_what_differs_by_host_stands_in_its_own_files():
     sources = texts([*(ROOT / "bertlens").rglob("*.py"), *(ROOT / "js" / "src").rglob("*.ts*")])
     found = {path.relative_to(ROOT).as_posix() for path, text in sources.items() if host.search(text)}
     in_page = {f"js/src/host/{name}.ts" for name in ("comm", "savedpage", "theme")}
-    assert found == {"bertlens/widgets/host.py", "bertlens/base/lazy.py", *in_page}
+    assert found == {"bertlens/widgets/host.py", "bertlens/base/lazy.py", "bertlens/errors.py", *in_page}
     recipe = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("### A host\n")[1].split("###")[0]
     assert "`bertlens/widgets/host.py`" in recipe and "`comm.ts`" in recipe and "`theme.ts`" in recipe
-    assert "`savedpage.ts`" in recipe and "`bertlens/base/lazy.py`" in recipe
+    assert "`savedpage.ts`" in recipe and "`bertlens/base/lazy.py`" in recipe and "`bertlens/errors.py`" in recipe

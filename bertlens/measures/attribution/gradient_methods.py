@@ -66,10 +66,10 @@ def integrated_gradients(
         f"A straight path of word embeddings from {named} to the text, positions, types and LayerNorms inside; "
         "template tokens and masked ones stay.",
     )
-    from tqdm.auto import tqdm
+    from ...base.progress import Progress
 
     count = steps or FEWEST_STEPS
-    with tqdm(desc="integrated gradients", unit="step", delay=2, leave=False, disable=not progress) as bar:
+    with Progress(desc="integrated gradients", unit="step", delay=2, leave=False, disable=not progress) as bar:
         while True:
             values = _integral(trace, readout, start, words, count, bar.update)
             attribution = Attribution(

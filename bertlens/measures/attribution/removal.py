@@ -69,9 +69,11 @@ class Without:
         removals = [frozenset(removal) for removal in sets]
         gaps = [removal for removal in dict.fromkeys(removals) if removal not in self._known]
         if gaps:
-            from tqdm.auto import tqdm
+            from ...base.progress import Progress
 
-            with tqdm(total=len(gaps), desc="texts without tokens", delay=2, leave=False, disable=not progress) as bar:
+            with Progress(
+                total=len(gaps), desc="texts without tokens", delay=2, leave=False, disable=not progress
+            ) as bar:
                 for batch in self._batches(gaps):
                     self._known.update(zip(batch, self._run(batch), strict=True))
                     bar.update(len(batch))

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 
 from ...base.quotes import isolate, quotation
 from ...errors import ModelError, SelectionError, check_index
+from ...model.class_names import class_names
 from ...trace.checks import check_finite
 from ...trace.trace import Trace
 from ..answer_words import word_name, word_number
@@ -149,8 +150,9 @@ def label(
         raise SelectionError(f"{type(outer).__name__} classifies {how}")
     tokens, share = _pooled(stream, config, position, any(name == "score" for name, _ in outer.named_children()))
     row = logits[0] if position is None else logits[0, position]
-    ids = [_label_id(config, name, len(row)) for name in (label, against) if name is not None]
-    names = [config.id2label.get(i, str(i)) for i in ids]
+    classes = class_names(config, len(row))
+    ids = [_label_id(classes, name) for name in (label, against) if name is not None]
+    names = [classes[i] for i in ids]
     title = f"logit of class {isolate(names[0])}" + (f" less that of {isolate(names[1])}" if len(names) > 1 else "")
     return _split(stream, outer, LABEL_HEADS, row, ids, tokens, share, title, through_mlps)
 
@@ -293,12 +295,10 @@ def _token_id(trace: Trace, token: int | str, position: int, size: int) -> int:
     return number
 
 
-def _label_id(config: Any, label: int | str, size: int) -> int:
+def _label_id(names: list[str], label: int | str) -> int:
     if isinstance(label, str):
-        if label not in config.label2id:
-            raise SelectionError(
-                f"no class {isolate(repr(label))}: there are {', '.join(map(isolate, config.label2id))}"
-            )
-        return int(config.label2id[label])
-    check_index(label, size, "class")
+        if label not in names:
+            raise SelectionError(f"no class {isolate(repr(label))}: there are {', '.join(map(isolate, names))}")
+        return names.index(label)
+    check_index(label, len(names), "class")
     return label

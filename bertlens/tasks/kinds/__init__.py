@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ...measures.predictions import KINDS
+from ...model.class_names import class_names
 from .classes import Classes
 from .kind import Kind, one_each
 from .masked_words import Words
@@ -39,8 +40,7 @@ def kind_of(lens: Lens) -> Kind:
             raise ModelError(f"{name} has no head that is read here: {READ}")
         return BiEncoder(lens)
     count = int(getattr(runner.config if hasattr(runner, "config") else config, "num_labels", 0))
-    names = getattr(config, "id2label", None) or {}
-    classes = [str(names.get(n, n)) for n in range(count)]
+    classes = class_names(config, count)
     if kind == "tags":
         return Tags(classes)
     problem = getattr(config, "problem_type", None)

@@ -54,7 +54,17 @@ class Regression(Kind):
         if n > 1 and labels.min() == labels.max():
             raise InputError(f"all {n:,} examples have the label {labels[0]:g}: there is nothing to tell apart")
         self._range = float(np.ptp(labels))
+        if set(labels) == {0.0, 1.0} and (line := self._between()) is not None:
+            column.note(
+                "the labels are 0 and 1 alone, as of two classes, and the model gives one number: it is measured as a "
+                f"number; as classes: ((task.table['guess'] > {line:g}) == task.table['label']).mean() is the accuracy",
+                is_ambiguous=True,
+            )
         return labels
+
+    def _between(self) -> float | None:
+        """The guess that would lie between two classes: where a logit is 0. None where nothing says."""
+        return 0.0
 
     def read(self, output: Any, batch: Batch) -> Tensor:
         logits = getattr(output, "logits", None)
@@ -126,6 +136,9 @@ class CrossEncoder(PairScores):
         super().__init__()
         self._activation = activation
 
+    def _between(self) -> float:
+        return float(self._activation(torch.zeros(1, 1)).reshape(()))
+
     def texts(self, columns: Columns, names: Sequence[str], n: int) -> list[Text]:
         return in_pairs(super().texts(columns, names, n), "a cross-encoder")
 
@@ -148,6 +161,9 @@ class BiEncoder(PairScores):
         pooling = getattr(lens.sentences, "module", [None, None])[1]
         if self._prompt and not getattr(pooling, "include_prompt", True):
             raise ModelError("this encoder leaves its prompt out of the vectors: a task of it is not read here")
+
+    def _between(self) -> None:
+        return None
 
     def texts(self, columns: Columns, names: Sequence[str], n: int) -> list[Text]:
         return in_pairs(super().texts(columns, names, n), "an encoder")

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.amounts import amount, verb
 from ...base.dataframes import pd
 from ...errors import InputError, ModelError, excerpt
 from ...lens import Lens
@@ -27,7 +28,7 @@ from .kind import Kind, Text, one_each
 
 NO_WORD = -100  # where a batch is padded
 NO_ANSWER = "–"  # the guess at a word without a token
-SCHEMES = "IOB1, IOB2, IOE2, IOBES, BILOU"
+SCHEMES = "IOB1, IOB2, IOE2, IOBES, BILOU, BMES"
 
 
 class Tags(Kind):
@@ -59,6 +60,11 @@ class Tags(Kind):
             for row, tags in enumerate(rows)
         ]
         scheme, target = scheme_in(names), scheme_of(self.names)
+        if scheme == "IOE1":
+            raise InputError(
+                f"column {column.name!r} is written in IOE1, with E- only before another entity of its type, which is "
+                f"not read: write its tags in IOE2 or IOB2"
+            )
         is_direct = all(reader.class_named(tag) is not None for tag in {tag for tags in names for tag in tags})
         if not scheme or not target or (is_direct and target in ("IOB", scheme)):
             return None
@@ -193,7 +199,9 @@ class Tags(Kind):
         total, answered = sum(map(len, labels)), sum(len(tags) for _, tags in pairs)
         notes = []
         if lost := total - answered:
-            notes.append(f"{lost:,} of {total:,} words have no token in what the model reads: they have no answer")
+            have, they = verb(lost, "has", "have"), verb(lost, "it has", "they have")
+            share = f"{lost:,} of {amount(total, 'word')}"
+            notes.append(f"{share} {have} no token in what the model reads: {they} no answer")
         names = self._names_of(pairs)
         of = schemes(self.names, *names)
         if of[0] != of[1]:
@@ -202,7 +210,9 @@ class Tags(Kind):
             notes.append(f"entities are read as seqeval does in strict mode, in {' and '.join(dict.fromkeys(of))}")
             spoilt = starts(names[0])[0] if of[0] == "IOB2" else 0
             if spoilt:
-                notes.append(f"{spoilt:,} labels I- begin without B-: no entities in IOB2")
+                notes.append(
+                    f"{amount(spoilt, 'label')} I- {verb(spoilt, 'begins', 'begin')} without B-: no entity in IOB2"
+                )
         elif any(tag_of(name) not in (None, OUTSIDE) for name in self.names):
             odd = [name for name in self.names if tag_of(name) is None] or self.names
             notes.append(f"no entities are counted: looked for the schemes {SCHEMES}, and found {listed(odd)}")

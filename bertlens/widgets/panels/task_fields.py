@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...base.dataframes import pd
+from ...base.ranking import signed
 from ...errors import BertLensError
 from ...tasks import Against, Errors, Heads, Task, Turned
-from ...tasks.importance import listed, signed
+from ...tasks.importance import listed
 from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
 from ..records import Answer

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ...base.amounts import amount
 from ...base.dataframes import pd
 from ...base.jobs import Stopped
 from ...base.progress import bar
@@ -50,10 +52,13 @@ def sentence(rows: list[dict[str, Any]], failures: int) -> str:
     """How often the order turns without the named word, and without others."""
     n, count = len(rows), sum(row["turned"] for row in rows)
     low, high = count_interval(count, n)
-    random, frequent = (float(np.nanmean([row[name] for row in rows])) for name in ("random", "frequent"))
-    tried = f"{n:,} failures" if n == failures else f"{n:,} of {failures:,} failures"
+    tried = amount(n, "failure") if n == failures else f"the {amount(n, 'failure')} of {failures:,} that could be tried"
+    beside = [
+        f"without {name} in {np.mean(shares):.2f} of them"
+        for draw, name in (("random", "a random word of the same passage"), ("frequent", "one nearest in frequency"))
+        if (shares := [row[draw] for row in rows if not math.isnan(row[draw])])  # none of passages of one word
+    ]
     return (
         f"Without the word that the split names the order turns in {count:,} of {tried} ({count / n:.2f}, "
-        f"{low:.2f} to {high:.2f}), without a random word of the same passage in {random:.2f} of them, without one "
-        f"as frequent in {frequent:.2f}."
+        f"{low:.2f} to {high:.2f}){', ' if beside else ''}{', '.join(beside)}."
     )

@@ -16,6 +16,7 @@ from ...errors import ModelError
 from ...search.score_difference import Contrast
 from ...search.text_words import TEXTS, check_text_name, signed, subject
 from ...search.vector_contrast import LateContrast, VectorContrast
+from ...search.word_runs import order_after
 from ...whatif import off
 from .case_texts import pieces_of
 
@@ -154,19 +155,20 @@ def gains_of(contrast: Contrast, side: str) -> dict[str, float]:
     return {key: gain + passage_sums.get(key, 0.0) for key, gain in sums.items()}
 
 
-def is_turned(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Whether the other passage has the larger score then, by more than rounding."""
-    scale = max(map(abs, before))
-    orders = [0.0 if is_nothing(w - r, scale) else math.copysign(1, w - r) for w, r in (before, after)]
-    return orders[0] * orders[1] < 0
+def order_of(before: Sequence[float], after: Sequence[float]) -> str:
+    """What becomes of the order of two scores, by more than rounding: see `order_after`."""
+    return order_after(before[0] - before[1], after[0] - after[1], max(map(abs, before)))
 
 
 def _after(contrast: Contrast, after: Sequence[float], experiment: str) -> Fields:
     """What became of both scores and their order; said: the sentence."""
-    before, turned = contrast.scores, is_turned(contrast.scores, after)
+    before, order = contrast.scores, order_of(contrast.scores, after)
     numbers = " → ".join(signed([before[0] - before[1], after[0] - after[1]]))
-    sentence = f"{experiment} the order {'turns' if turned else 'stays'} ({numbers})."
-    return {"after": _rounded(after), "turned": turned, "said": sentence}
+    return {
+        "after": _rounded(after),
+        "turned": order == phrases.TURNS,
+        "said": f"{experiment} {order} ({numbers}).",
+    }
 
 
 def _strip(contrast: Contrast, rows: list[Fields]) -> Fields:

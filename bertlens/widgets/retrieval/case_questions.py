@@ -189,9 +189,18 @@ class RetrievalQuestions:
 
     def _ids(self, case: Mapping[str, Any]) -> tuple[str, str, str]:
         """Of the question, the wrong and the right passage of a case; the text of a question that was typed. Raises
-        InputError for one that is not there."""
+        InputError for one that is not there, and for what is no case."""
+        if not all(isinstance(case.get(name), str | None) for name in ("query", *TEXTS[1:])):
+            raise InputError("a case names a question, a wrong and a right passage by their ids")
+        texts = case.get("texts")
+        if texts is not None and (
+            not isinstance(texts, list | tuple)
+            or len(texts) != len(TEXTS)
+            or not all(isinstance(text, str | None) for text in texts)
+        ):
+            raise InputError("a case has three texts: a question, a wrong and a right passage")
         if case.get("query") is None:
-            query = str((case.get("texts") or [""])[0])
+            query = (texts or [None])[0] or ""
             names = [self.retrieval.collection.passage_ids[row] for row in self._typed(query)[0][:2]]
             if len(names) < len(TEXTS[1:]):
                 raise InputError(phrases.ONE_PASSAGE)
@@ -210,8 +219,6 @@ class RetrievalQuestions:
     def _contrast(self, case: Mapping[str, Any]) -> Contrast:
         """The contrast of a case, made where it is not held."""
         ids, texts = self._ids(case), case.get("texts")
-        if texts is not None and (len(texts) != len(TEXTS) or not all(isinstance(text, str | None) for text in texts)):
-            raise InputError("a case has three texts: a question, a wrong and a right passage")
         if case.get("query") is None:
             passages = [self.retrieval.collection.passages[self._places[1][name]] for name in ids[1:]]
             contrast = self._held(repr(ids), lambda: contrast_of(self.retrieval.lens, ids[0], passages[0], passages[1]))

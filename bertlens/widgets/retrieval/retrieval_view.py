@@ -8,11 +8,11 @@ from typing import Any
 
 import anywidget
 import traitlets
-from tqdm.auto import tqdm
 
+from ...base.amounts import amount
 from ...base.atomic import text_or_path
 from ...base.paths import as_path
-from ...base.progress import page_bar
+from ...base.progress import Progress, page_bar
 from ...base.wire import json_safe, messages
 from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
 from ...export import bundle, pages
@@ -20,7 +20,9 @@ from ...export.html import check_folder, question_name, search_page, with_model,
 from ...export.space import SpaceSource
 from ...search.retrieval_run import Retrieval
 from ...search.search_page import PASSAGES
+from ...search.two_towers import check_one_model
 from ...trace.provenance import made_with, visible
+from ..closed import while_open
 from ..host import CELLS
 from .case_questions import RetrievalQuestions
 from .search_engine import search_engine
@@ -58,6 +60,7 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
     ) -> None:
         if not isinstance(retrieval, Retrieval):
             raise InputError(f"a RetrievalView shows what bl.retrieval(…) gives, not {type(retrieval).__name__}")
+        check_one_model(retrieval.query_lens, retrieval.lens, "explore")
         if before is not None:
             retrieval.against(before)  # another collection is refused here, not in the page
         self._questions = RetrievalQuestions(retrieval, before)
@@ -68,16 +71,23 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         self.on_msg(self._answer)
 
     @traitlets.validate("theme")
+    @while_open
     def _valid_theme(self, proposal: Any) -> str:
         if proposal["value"] not in THEMES:
             raise SelectionError(f"no theme {excerpt(proposal['value'])}: there are {', '.join(map(repr, THEMES))}")
         return str(proposal["value"])
 
     @traitlets.validate("query")
+    @while_open
     def _valid_query(self, proposal: Any) -> str:
         if proposal["value"] not in self._open.questions["query"]:
             raise InputError(f"no question {excerpt(proposal['value'])} in this view: it shows those that are judged")
         return str(proposal["value"])
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called: such a view still takes values of its traits, from a link, and does nothing."""
+        return self._questions is None
 
     @property
     def _open(self) -> RetrievalQuestions:
@@ -143,7 +153,7 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
             pairs = {name: self._open.pair(name) for name in questions if live}
             model = search_engine(retrieval, pairs, hosted) if live else None
             answers = {question_name(question): fields for question, fields in self._answers(contrasts, bar)}
-        facts = [f"{len(size.queries):,} questions", f"{len(size.passages):,} passages", f"cases of {contrasts}"]
+        facts = [amount(len(size.queries), "question"), amount(len(size.passages), "passage"), f"cases of {contrasts}"]
         versions = [f"{name} {number}" for name, number in made_with()["versions"].items()]
         footer = " · ".join([visible(lens.model_name), *facts, *versions, made_with()["date"]])
         state = {"query": self.query, "theme": self.theme}
@@ -157,7 +167,7 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
     def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
         return self._open.retrieval.lens, PASSAGES, bool(page.get("live"))
 
-    def _answers(self, contrasts: int, bar: tqdm[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    def _answers(self, contrasts: int, bar: Progress) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """What the page is asked, with its answers: of a case its texts, words, heads, and the word that is named."""
         names = self._open.questions["query"]
         queries = [*dict.fromkeys([self.query, *names])][:contrasts]

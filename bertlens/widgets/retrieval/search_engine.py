@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.amounts import verb
 from ...errors import ExportError
 from ...export import page_arithmetic, page_heads, page_weights
 from ...export.accuracy import upwards
@@ -103,7 +104,8 @@ def _about(retrieval: Retrieval, trace: Trace, pairs: Pairs, order: np.ndarray) 
     place_of = {collection.passage_ids[row]: int(place[row]) for row in order}
     for name, pair in pairs.items():
         relevant = sorted(row for document in collection.relevant(queries[name]) for row in rows_of.get(document, ()))
-        cases.append([pair and [place_of[passage] for passage in pair], relevant])
+        itself = [int(place[row]) for row in collection.namesakes.get(queries[name], ())]
+        cases.append([pair and [place_of[passage] for passage in pair], relevant, itself])
     limits = [page_weights.shape(trace.borrowed)["positions"], lens.limit]
     return {
         "limit": min(limit for limit in limits if limit is not None),
@@ -147,7 +149,9 @@ class Digits:
             bits, passage = f"8 bits, of the first {FIRST} passages 16", "such a passage"
             listed = f"; the {TEN} that are first are among the {FIRST} that are scored again"
         if self.missing:
-            listed = f"; {self.missing} of the first {TEN} are not among the {FIRST} that are scored again"
+            are, each = verb(self.missing, "is", "are"), "" if self.questions == 1 else f", {TEN} of each question,"
+            first = f"the first {TEN * self.questions}{each}"
+            listed = f"; {self.missing} of {first} {are} not among the {FIRST} that are scored again"
         return (
             f"{subject} of this collection the rounding of the model (16 bits) and of vectors ({bits}) moves the score "
             f"of {passage} by at most {upwards(self.largest)}{listed}."

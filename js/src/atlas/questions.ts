@@ -1,8 +1,9 @@
 // What heads can be found by: each question in words, the field's term beside it, and the order or filter that answers it.
 
 import { GATES, STATISTICS } from "../generated/vocabulary";
+import { plural } from "../paint/format";
 import { quotation } from "../paint/quotes";
-import { nounOf, plural, separatorNames } from "../parts/nouns";
+import { nounOf, separatorNames } from "../parts/nouns";
 import { statistics } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
 import { metricOf } from "../state/effects";

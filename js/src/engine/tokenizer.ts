@@ -2,6 +2,7 @@
 // the library does not say: found by marks on the pieces.
 
 import { Tokenizer } from "@huggingface/tokenizers";
+import { NAMELESS } from "../generated/phrases";
 import { quotation } from "../paint/quotes";
 import { textWords } from "./wordnumbers";
 
@@ -191,7 +192,7 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
         for (const [id, [token]] of (model.vocab as [string][]).entries()) list[id] = token;
       else for (const [token, id] of Object.entries(model.vocab as Record<string, number>)) list[id] = token;
       for (const [token, id] of added) list[id] = token;
-      return Array.from(list, (token, id) => token ?? `[${id}]`);
+      return Array.from(list, (token, id) => token ?? NAMELESS({ number: id }));
     };
     const entry = tables.get(isAfterBlank) ?? tableOf(tokens(), shown, blank, isAfterBlank);
     tables.set(isAfterBlank, entry);
@@ -199,7 +200,7 @@ export function createReader(files: TokenizerFiles): { encode: Encode; names: Na
   };
   const names: Names = {
     idOf,
-    nameOf: (id, isAfterBlank) => table(isAfterBlank).names.get(id) ?? `[${id}]`,
+    nameOf: (id, isAfterBlank) => table(isAfterBlank).names.get(id) ?? NAMELESS({ number: id }),
     numberOf: (name, isAfterBlank) =>
       table(isAfterBlank).ids.get(name) ?? table(!isAfterBlank).ids.get(name) ?? idOf(name),
     pieces: (text) => tokenizer.tokenize(plain(text)),

@@ -21,7 +21,7 @@ import {
   stretchesOf,
   trackOf,
 } from "./answerbars";
-import { brief, short } from "./claims";
+import { brief, isAlike, short } from "./claims";
 import { Cloze } from "./cloze";
 import { useSets } from "./headsets";
 import { widthOf } from "./sentence/lettering";
@@ -177,7 +177,7 @@ const isOpenEnded = ({ kind, unit }: FrontAnswer["answers"]): boolean =>
 
 /** What a bar says to who cannot see it: first what it shows, in the same words. */
 function spoken({ name, now, off, was }: Bar, head: string): string {
-  const before = was !== null && brief(was) !== brief(now) ? `; was ${brief(was)}` : "";
+  const before = was !== null && !isAlike(was, now) ? `; was ${brief(was)}` : "";
   const without = off !== null ? `; ${brief(off)} without ${head}` : "";
   return `${tokenWord(name)}, ${short(now)}${before}${without}`;
 }
@@ -255,7 +255,7 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
             style={{ left: percent(stretch.from), width: percent(stretch.to - stretch.from) }}
           />
         ))}
-        {was !== null && brief(was) !== brief(now) && (
+        {was !== null && !isAlike(was, now) && (
           <span class="bl-was" style={{ left: place(track, was) }}>
             {isAsked && <span>was {brief(was)}</span>}
           </span>

@@ -2,7 +2,7 @@
 // heads and numbers can look like what they are.
 import { logOdds } from "../compute/logodds";
 import { LITTLE } from "../generated/vocabulary";
-import { headLabel, signed } from "../paint/format";
+import { headLabel, plural, signed } from "../paint/format";
 import { isMuch } from "../parts/phrasing";
 
 export type Piece = string | { word: string } | { mark: string } | { head: string } | { number: string; strong?: true };
@@ -48,9 +48,10 @@ export function lookPieces(look: Look): Piece[] {
   const head: Piece = { head: look.head };
   const [query, key] = [named(look.query), named(look.key)];
   const at: Piece[] = [" (", { number: brief(value) }, ")."];
+  if (Number.isNaN(value)) return ["In ", head, ", the weights of ", query, " are no numbers."];
   if (neighbours && !hovered) {
     const share: Piece = { number: brief(neighbours.share) };
-    return [head, ` lets ${noun}s look at the ${noun} ${neighbours.side} (mean `, share, ")."];
+    return [head, ` lets ${plural(noun)} look at the ${noun} ${neighbours.side} (mean `, share, ")."];
   }
   if (!isMuch(value, even)) return ["In ", head, ", ", query, ` looks at no ${noun} much; at `, key, " most", ...at];
   const [does, rests] = hovered ? [" looks at ", " rests on "] : [" look at ", " rest on "];
@@ -95,19 +96,20 @@ function subjectOf({ kind, lone, name, where }: Effect): Piece[] {
 }
 
 /** Whether two numbers are the same as they are shown. */
-export const isAlike = (from: number, to: number): boolean => brief(from) === brief(to);
+export const isAlike = (from: number, to: number): boolean => signed(from, 2) === signed(to, 2);
 
 /** "falls from 0.66 to 0.27". */
 function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to" | "about">, areMany = false): Piece[] {
   const s = areMany ? "" : "s";
   const [start, end] = [brief(from), brief(to)];
   const guess = about ? "≈ " : "";
-  if (start === end)
-    return [
-      ...subject,
-      start.startsWith("less") ? ` stay${s} below ` : ` stay${s} at ${guess}`,
-      { number: start.replace("less than ", "") },
-    ];
+  if (Number.isNaN(from) || Number.isNaN(to)) return [...subject, areMany ? " are no numbers" : " is not a number"];
+  if (isAlike(from, to)) {
+    const bound = [start, end].find((text) => text.startsWith("less"));
+    return bound
+      ? [...subject, ` stay${s} below `, { number: bound.replace("less than ", "") }]
+      : [...subject, ` stay${s} at ${guess}`, { number: start }];
+  }
   return [
     ...subject,
     to < from ? ` fall${s} from ` : ` rise${s} from `,
@@ -119,7 +121,7 @@ function moves(subject: Piece[], { from, to, about }: Pick<Effect, "from" | "to"
 
 /** "the vector turns by 0.08", from none. */
 function turns(effect: Effect): Piece[] {
-  if (!isAlike(effect.from, 0) && effect.from > 0) return moves(subjectOf(effect), effect);
+  if (Number.isNaN(effect.to) || (!isAlike(effect.from, 0) && effect.from > 0)) return moves(subjectOf(effect), effect);
   return [`the vector turns by ${effect.about ? "≈ " : ""}`, { number: brief(effect.to), strong: true }];
 }
 
@@ -136,13 +138,16 @@ const verbPhrase = (effect: Effect): Piece[] =>
   effect.kind === "embedding" ? turns(effect) : [...moves(subjectOf(effect), effect), ...oddsClause(effect)];
 
 const carrierClause = ({ carrier }: Effect): Piece[] =>
-  carrier ? [" ", { word: carrier.word }, " carries ", { number: brief(carrier.share) }, " of it."] : [];
+  carrier && carrier.share > 0
+    ? [" ", { word: carrier.word }, " carries ", { number: brief(carrier.share) }, " of it."]
+    : [];
 
 /** That no head matters here, by those that were run; null where one does. */
 function nothing(effect: Effect): Piece[] | null {
   const { from, to, best, kind } = effect;
-  if (!best || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
-  const peak: Piece[] = [{ number: String(best.tried) }, " heads tried, ", { head: best.head }, " moves it most, to "];
+  if (!best || Number.isNaN(to - from) || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
+  const heads = ` ${plural("head", best.tried)} tried, `;
+  const peak: Piece[] = [{ number: String(best.tried) }, heads, { head: best.head }, " moves it most, to "];
   const end: Piece[] = [{ number: brief(from + best.change) }, "."];
   if (from < UNSURE && (effect.peak ?? from) >= UNSURE)
     return [...subjectOf(effect), " is a rare guess (", { number: brief(from) }, "); of ", ...peak, ...end];
@@ -163,7 +168,7 @@ function nothing(effect: Effect): Piece[] | null {
   return [
     "No single head matters here: ",
     ...subjectOf(effect),
-    " has ",
+    kind === "similarity" || effect.lone ? " is " : " has ",
     { number: brief(from) },
     "; of ",
     ...peak,
@@ -199,7 +204,8 @@ export function louderPieces(effect: Effect, look: Look | null): [Piece[], Piece
     ? [run, { head: effect.head }, " silent, "]
     : [run, { head: effect.head }, " at ", { number: factor.toFixed(2) }, ", "];
   const answer = [...lead, ...verbPhrase(effect), "."];
-  if (!silent) return [answer, [`It passes on ${factor < 1 ? "less" : "more"} than the model lets it.`]];
+  const much = isAlike(factor, 1) ? "about what" : factor < 1 ? "less than" : "more than";
+  if (!silent) return [answer, [`It passes on ${much} the model lets it.`]];
   const still: Piece[] =
     look && isMuch(look.value, look.even) && !look.neighbours && !look.itself
       ? ["It still ", look.key.special ? "rests on " : "looks at ", named(look.key), ", but passes nothing on."]

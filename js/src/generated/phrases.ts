@@ -42,6 +42,7 @@ export const NOT_MASKED = ({ position, places }: Filled<"position" | "places">):
 export const NO_SINGLE_TOKEN = ({ name }: Filled<"name">): string => `${name} is no single token of this tokenizer: give one of its pieces, or an id`;
 export const NO_SUCH_LABEL = ({ name, labels }: Filled<"name" | "labels">): string => `no label ${name}: there are ${labels}`;
 export const NO_WORD = ({ text, why }: Filled<"text" | "why">): string => `${text} cannot be asked about: ${why} of this model.`;
+export const NAMELESS = ({ number }: Filled<"number">): string => `(row ${number}, no token)`;
 export const SEVERAL_TOKENS = ({ count, pieces }: Filled<"count" | "pieces">): string => `it is ${count} tokens (${pieces}), not one`;
 export const NO_TOKEN = "it is no token";
 export const NO_LABEL = ({ text }: Filled<"text">): string => `${text} is no label of this model.`;
@@ -92,6 +93,13 @@ export const PREFERENCE = ({ words, prefer, total }: Filled<"words" | "prefer" |
 export const NO_PREFERENCE = "No word of the question prefers the wrong passage.";
 export const LACKING = "which the right one lacks";
 export const IN_RIGHT = ({ number }: Filled<"number">): string => `in the right one ${number}`;
+export const ANSWER = ({ name, does, number, other }: Filled<"name" | "does" | "number" | "other">): string => `in that passage ${name} ${does} (${number}), ${other}`;
+export const LEAD = ({ name, number, right }: Filled<"name" | "number" | "right">): string => `in that passage ${name} leads most over the right one (${number} against ${right})`;
+export const LEAD_ALONE = ({ name, number }: Filled<"name" | "number">): string => `in that passage ${name} leads most (${number}), which the right one lacks`;
+export const TURNS = "the order turns";
+export const STAYS = "the order stays";
+export const TIES = "both scores are equal";
+export const BEGINS = "one is ahead";
 export const NO_NAMED_WORD = ({ why }: Filled<"why">): string => `no word can be named: ${why}`;
 export const NO_ORDER = "Both scores are equal: there is no order that a word could turn.";
 export const NOTHING_LEFT = ({ word, place }: Filled<"word" | "place">): string => `without ${word} nothing is left of ${place}`;

@@ -1,8 +1,7 @@
 // Below the list beside the head: what it leaves out, what of a row is not shown, and what is to be known of norms.
 import { strongestKey } from "../compute/attention";
 import type { Item } from "../compute/grid";
-import { counted, share } from "../paint/format";
-import { plural } from "../parts/nouns";
+import { counted, plural, share } from "../paint/format";
 import { More } from "../parts/term";
 import { tokenQuote } from "../parts/token";
 import { renormalized } from "../state/headgrid";

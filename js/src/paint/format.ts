@@ -39,8 +39,12 @@ export function counted(count: number, digits = 0): string {
   return format.format(count);
 }
 
+/** One of them, or several: "word", "patches". */
+export const plural = (noun: string, count = 2): string =>
+  count === 1 ? noun : noun.endsWith("ch") ? `${noun}es` : `${noun}s`;
+
 /** So many of something: "1 passage", "1,398 passages". */
-export const amount = (count: number, noun: string): string => `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
+export const amount = (count: number, noun: string): string => `${counted(count)} ${plural(noun, count)}`;
 const formats = new Map<number, Intl.NumberFormat>(); // each takes longer to make than a hundred numbers
 
 /** A number for a table; a dash for none. */

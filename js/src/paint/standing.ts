@@ -78,7 +78,9 @@ export function useStanding(isOpen: unknown, list: RefObject<HTMLElement | null>
     if (!isOpen || !box) return;
     box.showPopover?.();
     const life = new AbortController();
-    const follow = ({ target }: Pick<Event, "target">) => box.contains(target as Node | null) || stand(box, at());
+    const follow = ({ target }: Pick<Event, "target">) => {
+      if (!(target instanceof Node && box.contains(target))) stand(box, at()); // a window that is resized is no node
+    };
     const size = new ResizeObserver(() => stand(box, at()));
     size.observe(box);
     stand(box, at());

@@ -13,10 +13,6 @@ export function nounOf({ queries, keyside, spans, patches }: Sides): Noun {
   return isSplit || spans.length > 0 ? "token" : "word";
 }
 
-/** One of them, or several: "1 word", "patches". */
-export const plural = (noun: string, count = 2): string =>
-  count === 1 ? noun : noun.endsWith("ch") ? `${noun}es` : `${noun}s`;
-
 /** The special tokens of a text by their own names, each once: "[CLS], [SEP]"; "" where it has none. */
 export function specialNames({ queries, keyside }: Pick<Sides, "queries" | "keyside">): string {
   const names = [queries, keyside].flatMap(({ tokens, special }) => tokens.filter((_, n) => special[n]));

@@ -3,13 +3,13 @@
 import { columnMeans } from "../compute/grid";
 import type { Cells } from "../compute/windows";
 import { type HeadName, MENTION_EVEN, MENTION_SHARE, STATISTICS } from "../generated/vocabulary";
-import { capital, counted, headLabel, meanOf, percent, share, upTo } from "../paint/format";
+import { capital, counted, headLabel, meanOf, percent, plural, share, upTo } from "../paint/format";
 import { quotation } from "../paint/quotes";
 import type { Overview } from "../state/overview";
-import { type Noun, nounOf, plural, separatorNames, specialNames } from "./nouns";
+import { type Noun, nounOf, separatorNames, specialNames } from "./nouns";
 import { tokenQuote, tokenWord } from "./token";
 
-const RULE = `named is what gets ${percent(MENTION_SHARE)} or more, and twice what even rows would give`;
+const RULE = `named is what gets ${percent(MENTION_SHARE)} or more, and twice what even rows would give, or that and half of the rest`;
 const MOST_PLACES = 3; // that are named, two of them in the sentence itself
 const FEW = 5; // words that hold 90 % of a row: fewer are picked, more are spread over
 
@@ -37,8 +37,11 @@ export interface Sentence {
   more: string[]; // for who asks: further shares, entropy
 }
 
-/** Whether a share is well above what an even row gives: not what the length of the text gives alone. */
-export const isMuch = (share: number, even: number): boolean => share >= MENTION_EVEN * even;
+/**
+ * Whether a share is well above what an even row gives: not what the length of the text gives alone. Where twice of it
+ * is near 1 or above, halfway from it to 1.
+ */
+export const isMuch = (share: number, even: number): boolean => share >= Math.min(MENTION_EVEN * even, (1 + even) / 2);
 
 /** What follows the lead, to its full stop. */
 export const restOf = ({ share, next }: Pick<Sentence, "share" | "next">): string => `${share}${next && `; ${next}`}.`;
@@ -182,7 +185,7 @@ function spreadWords(k90: number, even: number, noun: Noun, by: By): Pick<Senten
   const lead =
     by === "norm"
       ? `takes from about ${about} at a time`
-      : k90 < FEW && !(MENTION_EVEN * k90 > even && even > 0)
+      : Math.round(k90) === 1 || (k90 < FEW && !(MENTION_EVEN * k90 > even && even > 0))
         ? `picks about ${about} at a time`
         : `spreads over about ${about}`;
   return { lead, share: "" };

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { px } from "../paint/format";
 import { besides, inSight } from "../paint/standing";
 import { useView, type View } from "../state/view";
+import { useWidth } from "./width";
 
 const STILL = 6; // px that a pointer moves while it clicks
 const NOWHERE = { x: Number.NaN, y: Number.NaN };
@@ -30,7 +31,8 @@ export function Tooltip() {
     const frame = root.current.getBoundingClientRect();
     Object.assign(style, { left: px(spot.left - frame.left), top: px(spot.top - frame.top) });
   }, [balloon]);
-  useEffect(() => hideTip(view), [overview]); // what it stood at may have moved
+  const width = useWidth(root);
+  useEffect(() => hideTip(view), [overview, width]); // what it stood at may have moved
   useEffect(() => {
     const answered = ({ clientX, clientY }: MouseEvent) => {
       clicked = { x: clientX, y: clientY };

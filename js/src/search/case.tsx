@@ -1,8 +1,9 @@
 // One question: why the wrong passage is first, and what if.
 import type { Case } from "./answers";
 import { Claim, StripOf } from "./claim";
-import { caseOf, questionOf, useLatest, useSearch } from "./state";
-import { Triptych } from "./triptych";
+import { byJudgement } from "./judgement";
+import { caseOf, questionOf, type Search, useLatest, useSearch } from "./state";
+import { SIDES, Triptych } from "./triptych";
 
 /** The case that is open; while another text of it is read, the last one stays. */
 export function useCase() {
@@ -29,7 +30,7 @@ export function OpenCase() {
   return (
     <section
       class={waits ? "bl-case bl-waits" : "bl-case"}
-      aria-label="Why is the wrong passage first?"
+      aria-label={byJudgement(of, "Why is the wrong passage first?")}
       aria-busy={waits}
     >
       <Claim of={of} />
@@ -44,15 +45,15 @@ export function OpenCase() {
       <StripOf of={of} kind="head" />
       <details class="bl-notes">
         <summary>How this is counted</summary>
-        {!of.why_not && <p>{of.crosses ? CROSSED : SPLIT}</p>}
+        {!of.why_not && <p>{byJudgement(of, of.crosses ? CROSSED : SPLIT)}</p>}
         {of.gap !== undefined && <p>What rounding leaves of the sum: {of.gap.toExponential(1)}.</p>}
         {of.notes.map((note) => (
-          <p key={note}>{note}</p>
+          <p key={note}>{byJudgement(of, note)}</p>
         ))}
         {!of.crosses && !of.why_not && (
           <p>
-            The score of the wrong passage in the Explorer, with every head:{" "}
-            <code>{inExplorer(search.query.value, of)}</code>
+            {byJudgement(of, "The score of the wrong passage")} in the Explorer, with every head:{" "}
+            <code>{inExplorer(search, of)}</code>
           </p>
         )}
       </details>
@@ -60,11 +61,14 @@ export function OpenCase() {
   );
 }
 
-/** The line of Python that opens the Explorer on the question and the wrong passage. */
-const inExplorer = (query: string, { wrong, right }: Case): string => {
-  const ids = [query, wrong, right].map((id) => JSON.stringify(id));
-  return `r.contrast(${ids.join(", ")}).pairs[0].explore()`;
-};
+/** The line of Python that opens the Explorer on the question and the wrong passage, as they are read here. */
+export function inExplorer(search: Search, { wrong, right }: Pick<Case, "wrong" | "right">): string {
+  const ids = [search.query.value, wrong, right].map((id) => JSON.stringify(id));
+  const texts = { ...search.texts.value, query: search.texts.value.query ?? search.typed.value };
+  const versions = SIDES.flatMap((side) => (texts[side] === null ? [] : [`${side}=${JSON.stringify(texts[side])}`]));
+  const rewritten = versions.length > 0 ? `.rewritten(${versions.join(", ")})` : "";
+  return `r.contrast(${ids.join(", ")})${rewritten}.pairs[0].explore()`;
+}
 
 const SPLIT =
   "The question’s words sum to the difference of the two scores, with its template and biases. So do the words of the " +

@@ -1,9 +1,12 @@
 // What the contrast says in a sentence, what became of it without a word or a head, and both scores.
 import { useRef, useState } from "preact/hooks";
 import { counted, signed } from "../paint/format";
+import { quotation } from "../paint/quotes";
 import { Button, Segmented } from "../parts/controls";
 import { useWidth } from "../parts/width";
 import type { Case, Pair, Strip, StripRow, Without } from "./answers";
+import { byJudgement } from "./judgement";
+import { orderAfter } from "./order";
 import { digitsOf, Scores } from "./scores";
 import { caseOf, type Experiment, type Search, useLatest, useSearch } from "./state";
 import { takeOut } from "./triptych";
@@ -76,11 +79,11 @@ export function Claim({ of }: { of: Case }) {
     <div class="bl-claim-row">
       <div class="bl-claim" data-testid="claim">
         <p>
-          <Sentence text={of.judged ? of.said : unjudged(of.said)} />
+          <Sentence text={byJudgement(of, of.said)} />
         </p>
         <p class="bl-outcome" aria-live="polite" data-testid="outcome">
           {experiment && !answer && (outcome.reason || "…")}
-          {answer && <Sentence text={of.judged ? answer.said : unjudged(answer.said)} />}
+          {answer && <Sentence text={byJudgement(of, answer.said)} />}
           {!experiment && was && turnedWords(was, of.scores)}
         </p>
         <div class="bl-controls">
@@ -88,6 +91,9 @@ export function Claim({ of }: { of: Case }) {
             <Button class="bl-button bl-primary" onClick={() => takeOut(search, "wrong", of.named, name!)}>
               What if <i class="bl-text-word">{name}</i> were not there?
             </Button>
+          )}
+          {!experiment && of.named && !of.said.includes(`passage ${quotation(name!)} `) && (
+            <span class="bl-muted">It puts most into the whole difference.</span>
           )}
           {of.named && failures > 1 && search.typed.value === null && (
             <Button
@@ -140,7 +146,8 @@ export function Claim({ of }: { of: Case }) {
   );
 }
 
-const plus = (number: number, digits: number): string => `${number > 0 ? "+" : ""}${signed(number, digits)}`;
+const plus = (number: number, digits: number): string =>
+  (number > 0 && Number(number.toFixed(digits)) ? "+" : "") + signed(number, digits);
 
 const gapText = (pair: Pair): string => {
   const gap = pair[0] - pair[1];
@@ -149,16 +156,8 @@ const gapText = (pair: Pair): string => {
 
 /** What a rewriting did to the order. */
 export function turnedWords(was: Pair, now: Pair): string {
-  const turns = Math.sign(was[0] - was[1]) * Math.sign(now[0] - now[1]) < 0;
-  return `Rewritten so, the order ${turns ? "turns" : "stays"} (${gapText(was)} → ${gapText(now)}).`;
+  return `Rewritten so, ${orderAfter(was, now)} (${gapText(was)} → ${gapText(now)}).`;
 }
-
-/** Where nobody has judged, neither passage is wrong or right. */
-export const unjudged = (said: string): string =>
-  said
-    .replaceAll("the wrong passage", "the one passage")
-    .replaceAll("the right passage", "the other passage")
-    .replaceAll("the right one", "the other one");
 
 /** Both passages in a word. */
 export const sidesOf = ({ judged }: Case): [string, string] => (judged ? ["wrong", "right"] : ["one", "the other"]);
@@ -197,7 +196,7 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
             key={`${row.side}-${row.key}-${row.name}`}
             class="bl-strip-row"
             aria-pressed={isChosen(row)}
-            title={of.judged ? row.said : unjudged(row.said)}
+            title={byJudgement(of, row.said)}
             onClick={() => choose(row)}
           >
             <b class={row.key ? "bl-text-word" : ""}>{row.name}</b>

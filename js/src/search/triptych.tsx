@@ -8,6 +8,7 @@ import { Button } from "../parts/controls";
 import type { Case, Side } from "./answers";
 import { type Box, type Link, largestArc, linksOf, pathOf, spread, within } from "./arcs";
 import { type Ground, groundsOf, peakOf } from "./grounds";
+import { byJudgement } from "./judgement";
 import { Rewrite } from "./rewrite";
 import { type Experiment, type Search, useSearch } from "./state";
 
@@ -200,7 +201,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
   const direction = directionOf(pieces.map(([text]) => text).join(""));
   const rows = pieces.flatMap(([, row]) => (keys[row] ? [row] : []));
   const spotRow = spot.value?.side === side ? spot.value.row : -1;
-  const about = (row: number) => wordAbout(names[row]!, grounds[row]!);
+  const about = (row: number) => byJudgement(of, wordAbout(names[row]!, grounds[row]!));
   const isOut = (row: number) => {
     const current = experiment.value as Experiment | null;
     return current?.kind === "word" && current.side === side && current.key === keys[row];

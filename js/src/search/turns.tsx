@@ -1,7 +1,7 @@
 // Does the word that is named matter, over all failures? Work of minutes, which can be stopped.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { counted, percent } from "../paint/format";
+import { amount, counted, percent } from "../paint/format";
 import { Button } from "../parts/controls";
 import type { Row } from "./answers";
 import { useSearch } from "./state";
@@ -19,7 +19,7 @@ interface Turns {
 
 const ABOUT =
   "The word of the wrong passage that puts most into the difference is hidden, wherever it stands; beside it eight random " +
-  "words of the passage, and eight that stand in it as often. Shares of these are of the words without which the order turns.";
+  "words of the passage, and the eight nearest in how often they stand there. Shares of these are of the words without which the order turns.";
 
 export function AllFailures({ failures }: { failures: number }) {
   const { ask, kernel } = useSearch();
@@ -51,8 +51,8 @@ export function AllFailures({ failures }: { failures: number }) {
       <p class="bl-sheet-said">Does the word that is named matter, over all failures?</p>
       {again ? (
         <p class="bl-controls" role="status">
-          <progress value={done} aria-label="failures that were tried" /> {percent(done)} of {counted(failures)}{" "}
-          failures
+          <progress value={done} aria-label="failures that were tried" /> {percent(done)} of{" "}
+          {amount(failures, "failure")}
           <Button class="bl-button" onClick={() => ask("search_turns", { act: "stop" })}>
             Stop
           </Button>
@@ -61,10 +61,10 @@ export function AllFailures({ failures }: { failures: number }) {
         <Button
           class="bl-button bl-primary"
           disabled={!kernel.value}
-          title="Seventeen runs of the wrong passage of each failure"
+          title="Up to 18 runs of the wrong passage of each failure"
           onClick={() => follow("start")}
         >
-          Take it out of all {counted(failures)} failures
+          Take it out of {failures === 1 ? "the one failure" : `all ${counted(failures)} failures`}
         </Button>
       )}
       <p class="bl-muted">{problem.value || ABOUT}</p>

@@ -2,9 +2,9 @@
 
 import { cellFacts } from "../compute/neuronsheet";
 import type { HeadName } from "../generated/vocabulary";
-import { headLabel } from "../paint/format";
+import { headLabel, plural } from "../paint/format";
 import { quotation } from "../paint/quotes";
-import { nounOf, plural } from "../parts/nouns";
+import { nounOf } from "../parts/nouns";
 import { tokenText } from "../parts/token";
 import { change } from "../state/changequeue";
 import type { Change } from "../state/overview";

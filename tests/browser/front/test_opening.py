@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import whatif
+from browser.front.test_sentence import word
 from browser.views import Seen
 
 SOLD = "He sold his [MASK], and then he bought it back."  # by the estimate another head is first
@@ -85,3 +86,47 @@ def test_a_live_page_opens_on_it(page_of: Any, language_model: bl.Lens, tmp_path
     line.press("Enter")
     expect(seen.part("claim")).to_contain_text("L1·H8", timeout=60_000)
     assert opened(seen) == by_brute_force(language_model.trace(ONE))
+
+
+PLAIN = "The cat did not drink the milk because it was sour."
+
+
+def furthest(trace: bl.Trace, asker: str) -> list[tuple[str, str, str]]:
+    """The heads in which a word gives most to one word that is not beside it: head, weight and that word."""
+    at = trace.tokens.index(asker)
+    rows = []
+    for layer in range(trace.n_layers):
+        for head, row in enumerate(trace.attention(layer)[:, at].double().tolist()):
+            far = [n for n, token in enumerate(trace.tokens) if token.isalpha() and abs(n - at) > 1]
+            to = max(far, key=row.__getitem__)
+            rows.append((row[to], f"{layer}-{head}", trace.tokens[to]))
+    return [(name, f"{weight:.2f}", word) for weight, name, word in sorted(rows, reverse=True)]
+
+
+@pytest.mark.parametrize("host", ["kernel", "live", "saved"])
+def test_of_a_plain_sentence_the_heads_in_which_a_word_looks_furthest(
+    show: Callable[..., Seen], page_of: Any, language_model: bl.Lens, tmp_path: Path, host: str
+) -> None:
+    """Each word of this sentence is one token of letters, so the weights are the model's own."""
+    view = language_model.trace(PLAIN).explore()
+    if host == "kernel":
+        seen = show(view, folded=True)
+    else:
+        view.to_html(tmp_path / "page.html", live=host == "live", progress=False)
+        seen = Seen(page_of(tmp_path / "page.html"), folded=True)
+    trace = language_model.trace(PLAIN)
+    chips = seen.part("strip").locator("[data-strip-head]")
+    expect(chips.first).to_have_attribute("aria-pressed", "true", timeout=60_000)
+
+    def shown() -> list[tuple[str, str, str]]:
+        names = chips.evaluate_all("all => all.map(one => one.dataset.stripHead)")
+        return [
+            (name, chip.locator(".bl-number").inner_text(), chip.locator(".bl-text-word").inner_text())
+            for name, chip in zip(names, chips.all(), strict=True)
+        ]
+
+    assert shown() == furthest(trace, "sour")[: chips.count()]
+    assert chips.count() >= 5
+    word(seen, "milk").click()
+    expect(seen.part("strip").locator("h3")).to_contain_text("Where milk looks")
+    assert shown() == furthest(trace, "milk")[: chips.count()]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import contextmanager
+
 import pytest
 from playwright.sync_api import expect
 
@@ -19,22 +22,56 @@ def notebook(open_shared):
     )
 
 
-def test_saved_notebook_without_its_kernel(notebook, browser, jupyter):
-    """Reopened, JupyterLab says that the widget is gone and shows no other form of the output; nothing of ours runs.
+@contextmanager
+def reopened(browser, jupyter, text):
+    """The notebook's text as another file, in a page of its own, with a new kernel."""
+    again = jupyter.notebooks / "reopened.ipynb"
+    again.write_text(text)
+    context, page, log = watched(browser, jupyter.url, viewport={"width": 1200, "height": 900})
+    jupyter.open(page, log, again)
+    yield page
+    context.close()
+    jupyter.end_kernels({again.name})
 
-    The still picture is for hosts that choose another form: GitHub, nbviewer, nbconvert.
+
+def test_saved_notebook_without_its_kernel(notebook, browser, jupyter):
+    """Reopened where it was run, JupyterLab says that the widget is gone and shows no other form of the output; nothing
+    of ours runs: it takes a widget before a picture. The still picture is for hosts that choose another form: GitHub,
+    nbviewer, nbconvert.
     """
     expect(notebook.page.locator(".bertlens")).to_be_visible()
     notebook.save()
-    again = jupyter.notebooks / "reopened.ipynb"
-    again.write_text(notebook.path.read_text())
-    context, page, log = watched(browser, jupyter.url, viewport={"width": 1200, "height": 900})
-    jupyter.open(page, log, again)
-    gone = page.locator(".jp-OutputArea-output", has_text="model not found")  # beside the blank line of "loading torch"
-    expect(gone).to_be_visible(timeout=PATIENCE)
-    assert page.locator(".bertlens, .jp-OutputArea-output script").count() == 0
-    context.close()
-    jupyter.end_kernels({again.name})
+    with reopened(browser, jupyter, notebook.path.read_text()) as page:
+        gone = page.locator(".jp-OutputArea-output", has_text="model not found")  # beside the line of "loading torch"
+        expect(gone).to_be_visible(timeout=PATIENCE)
+        assert page.locator(".bertlens, .jp-OutputArea-output script").count() == 0
+
+
+def test_a_notebook_of_somebody_else_shows_the_picture(notebook, browser, jupyter):
+    """JupyterLab trusts what it has run itself; of others it shows no widget, but the picture."""
+    notebook.save()
+    content = json.loads(notebook.path.read_text())
+    content["cells"][0]["source"] = "# came by mail\n" + "".join(content["cells"][0]["source"])
+    with reopened(browser, jupyter, json.dumps(content)) as page:
+        picture = page.locator(".jp-OutputArea-output img")
+        expect(picture).to_be_visible(timeout=PATIENCE)
+        assert picture.evaluate("one => one.naturalWidth > 500")
+        assert page.locator(".jp-OutputArea-output", has_text="model not found").count() == 0
+
+
+def test_a_notebook_saved_with_the_state_of_its_widgets_shows_the_view(notebook, browser, jupyter):
+    """Settings, "Save Widget State Automatically"."""
+    toggle = "() => jupyterapp.commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState')"
+    notebook.page.evaluate(toggle)
+    try:
+        notebook.save()
+        with reopened(browser, jupyter, notebook.path.read_text()) as page:
+            seen = Seen(page)
+            seen.title("L1·H8")
+            assert seen.shape() == (21, 21)
+    finally:
+        notebook.page.evaluate(toggle)
+        notebook.save()
 
 
 def test_dead_kernel_says_what_is_shown(notebook):

@@ -168,6 +168,23 @@ def test_it_fits_and_has_no_grave_fault_of_access(tab_of: Any, width: int, theme
     assert page.evaluate(FINDINGS) == []
 
 
+def test_ids_of_200_letters_wrap(tab_of: Any, tmp_path: Path) -> None:
+    """On the page of tables, where hubs and notes name them, and in a case with its line of Python."""
+    long = {name: f"{name}{'x' * 200}" for name in [*CORPUS, *QUERIES]}
+    queries = {long[name]: text for name, text in [*QUERIES.items()][:30]}
+    judged = {long[name]: [long[document] for document in RELEVANCE[name]] for name in [*QUERIES][:29]}
+    corpus = {long[name]: text for name, text in CORPUS.items()}
+    r = bl.retrieval(search().lens, queries, corpus, judged, progress=False)
+    assert any("x" * 30 in note for note in r.collection.notes)
+    page = tab_of(r.to_html(tmp_path / "tables.html").read_text(encoding="utf-8"), width=1200)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 1200
+    page = tab_of(r.explore().to_html(contrasts=1, progress=False), width=950)
+    page.get_by_text("How this is counted").click()
+    expect(page.get_by_text("r.contrast(")).to_be_visible()
+    wide = "() => [...document.querySelectorAll('p, code')].filter((one) => one.scrollWidth > innerWidth).length"
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 950 and page.evaluate(wide) == 0
+
+
 def test_tables_and_figures_are_files(tab_of: Any, tmp_path: Path) -> None:
     page = tab_of(saved(), width=950)
     page.get_by_role("tab", name="How good?").click()

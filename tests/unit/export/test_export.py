@@ -526,7 +526,7 @@ def test_a_page_that_takes_long_shows_how_far_it_is(embedded_lens, monkeypatch):
         def update(self, n=1):
             self.done += n
 
-    monkeypatch.setattr("bertlens.base.progress.tqdm", Bar)
+    monkeypatch.setattr("bertlens.base.progress.Progress", Bar)
     view = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 15).explore()
     assert len(view.overview["header"]["pending"]) == 6
     page = Page(view.to_html())

@@ -54,7 +54,7 @@ def check(report: Any, name: str, values: np.ndarray) -> None:
 
 def shared(values: Any) -> list[float]:
     """The mean of one share a text, and its interval."""
-    return [float(np.mean(values)), *share_interval(values, np.ones(len(values)))]
+    return [float(np.mean(values)), *share_interval(values, np.ones(len(values)), smooth=True)]
 
 
 def lower_median(values: list[float]) -> float:

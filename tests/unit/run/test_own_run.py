@@ -199,3 +199,24 @@ def test_logits_too() -> None:
     )
     with pytest.raises(ModelError, match=r"\(logits\)"):
         Lens(model, tiny.wordpiece()).trace(TEXT)
+
+
+@pytest.mark.parametrize("implementation", ["sdpa", "eager"])
+@pytest.mark.parametrize("kind", ["BertModel", "BertForSequenceClassification", "BertForMaskedLM"])
+def test_a_config_that_asks_for_attentions_changes_nothing_and_stays(kind: str, implementation: str) -> None:
+    """transformers refuses `config.output_attentions = True` beside sdpa, but takes it with the model."""
+    plain = tiny.shaken(getattr(tf, kind)(tf.BertConfig(**tiny.BERT)))
+    config = tf.BertConfig(**tiny.BERT, output_attentions=True)
+    model = tiny.shaken(getattr(tf, kind)(config))
+    for each in (plain, model):
+        each.config._attn_implementation = implementation
+    before = dict(vars(model.config))
+    ours, theirs = (Lens(each, tiny.wordpiece()).trace(TEXT) for each in (model, plain))
+    torch.testing.assert_close(ours.attention(1), theirs.attention(1), rtol=0, atol=0)
+    first, other = (next(iter(trace.output.values())) for trace in (ours, theirs))
+    torch.testing.assert_close(first, other, rtol=0, atol=0)
+    assert ours.has_neurons and not ours.report.notes
+    assert vars(model.config) == before and model.config.output_attentions is True
+    with torch.no_grad():
+        attentions = model.eval()(**tiny.wordpiece()(TEXT, return_tensors="pt")).attentions
+    assert len(attentions or ()) == (3 if implementation == "eager" else 0)

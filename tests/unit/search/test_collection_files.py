@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bertlens import InputError
-from bertlens.search.collection_files import folder_files, marked_records, trec_judgements
+from bertlens.search.collection_files import folder_file, folder_judgements, marked_records, trec_judgements
 
 MARKED = """.I 1
 .T
@@ -128,6 +128,9 @@ def test_judgements_of_trec(tmp_path: Path) -> None:
     path.write_text("\n1 0 d7 2\n\n1\tQ0\td8\t-1\n")
     lines = [("line 2 of qrels.tsv", "1", "d7", "2"), ("line 4 of qrels.tsv", "1", "d8", "-1")]
     assert [*(trec_judgements(path) or ())] == lines
+    path.write_text("1\t0\td 7#1\t2\n2 b\t0\td 8\t1\n1 0\td9 1\n")
+    lines = [("1", "d 7#1", "2"), ("2 b", "d 8", "1"), ("1", "d9", "1")]
+    assert [judgement[1:] for judgement in trec_judgements(path) or ()] == lines
     path.write_text("1 0 d7 2\n1 0 d8\n")
     with pytest.raises(InputError, match=r"^line 2 of qrels.tsv has 3 fields: a judgement is `question 0 doc"):
         [*(trec_judgements(path) or ())]
@@ -136,21 +139,27 @@ def test_judgements_of_trec(tmp_path: Path) -> None:
         assert trec_judgements(path) is None
 
 
-def test_folders_have_one_file_of_judgements(tmp_path: Path) -> None:
+def test_folders_have_one_file_of_each(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^no queries.jsonl in .*: a folder holds corpus.jsonl, queries.jsonl and"):
-        folder_files(tmp_path)
-    queries, corpus, qrels = tmp_path / "queries.jsonl", tmp_path / "corpus.jsonl.gz", tmp_path / "qrels"
-    queries.touch()
+        folder_file(tmp_path, "queries")
+    corpus, qrels = tmp_path / "corpus.jsonl.gz", tmp_path / "qrels"
     corpus.touch()
-    assert folder_files(tmp_path) == (queries, corpus, None)
+    assert folder_file(tmp_path, "corpus") == corpus
+    (tmp_path / "corpus").mkdir()
+    with pytest.raises(InputError, match=r"has corpus.jsonl.gz and corpus: leave one of them there$"):
+        folder_file(tmp_path, "corpus")
+    assert folder_judgements(tmp_path) is None
     qrels.mkdir()
     (qrels / "dev.tsv").touch()
-    assert folder_files(tmp_path)[2] == qrels / "dev.tsv"
-    (qrels / "train.tsv").touch()
-    with pytest.raises(InputError, match=r"has the judgements qrels/dev.tsv, qrels/train.tsv: name one by relevance="):
-        folder_files(tmp_path)
+    assert folder_judgements(tmp_path) == qrels / "dev.tsv"
+    (qrels / "train-00000-of-00001.parquet").touch()
+    with pytest.raises(InputError, match=r"qrels/dev.tsv, qrels/train-00000-of-00001.parquet: name one by relevance="):
+        folder_judgements(tmp_path)
     (qrels / "test.tsv").touch()
-    assert folder_files(tmp_path)[2] == qrels / "test.tsv"
+    assert folder_judgements(tmp_path) == qrels / "test.tsv"
+    (qrels / "test-00000-of-00001.parquet").touch()
+    with pytest.raises(InputError, match=r"name one by relevance="):
+        folder_judgements(tmp_path)
 
 
 @pytest.mark.long

@@ -198,12 +198,15 @@ def test_the_sentence_says_what_the_lists_say() -> None:
             answers.append(parts.groupby(level=0).sum())
         gains = answers[0] - answers[1].reindex(answers[0].index).fillna(0)
         word = gains.idxmax()
-        assert (
-            f": in that passage “{word}” answers {'it' if len(best) == 1 else 'them'} most ({answers[0][word]:.3f}), "
-            in said
-        )
+        is_most = answers[0][word] == answers[0].max()
+        does = f"answers {'it' if len(best) == 1 else 'them'} most"
+        leads = f"leads most{' over the right one' if word in answers[1] else ''}"
+        assert f": in that passage “{word}” {does if is_most else leads} ({answers[0][word]:.3f}" in said
         lacks += said.endswith(", which the right one lacks.") and word not in answers[1]
-        has += word in answers[1] and said.endswith(f", in the right one {answers[1][word]:.3f}.".replace("-", "−"))
+        right = f"{answers[1].get(word, 0):.3f}".replace("-", "−")
+        has += word in answers[1] and said.endswith(
+            f", in the right one {right}." if is_most else f" against {right})."
+        )
     assert (lacks, has, none) == (1, 1, 1)
     _, alike = sentence(lens, Q, W, W)
     assert alike == "Both passages have the same text: no word tells them apart."

@@ -211,6 +211,8 @@ def test_another_name_comes_from_the_texts() -> None:
     assert names == ["Berlin", "Dover"]
     edit = editor().with_name(texts[0], names)
     assert edit is not None and edit.edit == texts[0].replace("Berlin", "Dover")
+    title = "The Flow of Air in the Berlin Wind Tunnel"
+    assert names_of([*texts, title]) == names and editor().with_name(title, names) is None
     assert editor().with_name(texts[1], names) is None and editor().with_name(texts[0], ["Berlin"]) is None
 
 

@@ -176,7 +176,7 @@ def test_one_failure_beside_one_other_question_tells_nothing() -> None:
     alone = dataclasses.replace(world, grades={"a": {"2": 1}})
     said = failures_said(failure_table(alone, lists, None, FirstWords()))
     assert said == (
-        "1 of 1 judged questions have a wrong document first. What chance brings is not known: it takes right passages "
+        "1 of 1 judged question has a wrong document first. What chance brings is not known: it takes right passages "
         "of other questions. For 0 no rule holds."
     )
 
@@ -272,7 +272,7 @@ def test_the_best_passage_of_a_document_counts() -> None:
     assert row["gap"] == pytest.approx(0.4)
     rows = np.array([[0, 2, 3, 1, 4, 5]])
     table = failure_table(world, RankedLists(rows, lists.scores), None, None)
-    assert len(table) == 0 and failures_said(table) == "0 of 1 judged questions have a wrong document first."
+    assert len(table) == 0 and failures_said(table) == "0 of 1 judged question have a wrong document first."
     assert np.isnan(failure_kinds(table)["share"]).all()
 
 

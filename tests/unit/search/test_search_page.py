@@ -226,7 +226,7 @@ def test_the_first_sentence_says_whether_bm25_is_worse() -> None:
     assert metrics.sentence(metrics.table(lower, questions)).endswith(f"), 0.375 {ends} less than the 0.750 of BM25.")
     one = metrics.sentence(metrics.table(questions.iloc[:1]))
     assert one == (
-        "For 1 of 1 questions a relevant document is first, for 0 none is among the first ten; nDCG@10 is 1.000."
+        "For 1 of 1 question a relevant document is first, for 0 none is among the first ten; nDCG@10 is 1.000."
     )
 
 
@@ -237,6 +237,7 @@ def test_the_first_sentence_says_whether_bm25_is_worse() -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(cli, "load_lens", lambda model: SimpleNamespace(model_name=model))
     monkeypatch.setattr(retrieval_command, "retrieval", lambda *_, **__: searched())
+    monkeypatch.setattr(retrieval_command, "collection", lambda *_, **__: searched().collection)
     (tmp_path / "corpus").mkdir()
     return tmp_path
 
@@ -332,6 +333,7 @@ def test_what_the_command_cannot_do_is_one_line(
         ("new.json", ("--vectors", "new.json"), "new.json is written already: name another file for --vectors"),
         ("page.html", ("--vectors", "page-numbers.json"), "page-numbers.json is written already: name another"),
         ("page.html", ("--hard-negatives", "t.jsonl", "--vectors", "t.jsonl"), "name another file for --vectors"),
+        ("page.html", ("--vectors", "old.json", "--check", "old.json"), "old.json is read from: name another to"),
         ("page.html", ("--hard-negatives", "t.jsonl", "--negatives", "0"), "--negatives is how many of a question"),
     ):
         capsys.readouterr()

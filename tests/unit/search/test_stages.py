@@ -103,12 +103,28 @@ def test_equal_pairs_have_equal_scores_and_stand_by_id() -> None:
         assert [place for place in row if place in (3, 6, 7, 8, 9, 10)] == [10, 9, 8, 7, 6, 3]
 
 
-def test_pairs_of_one_score_stand_by_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    cross = bl.Lens(crossed())
-    monkeypatch.setattr(cross.sentences, "predict", lambda pairs, batch_size: torch.zeros(len(pairs)))
-    made = ranked(cross, collection(), first_stage=bl.Lens(encoder()), depth=10, **QUIET)
-    assert made.lists.rows.tolist() == [sorted(row, reverse=True) for row in made.first_lists.rows.tolist()]
-    assert made.lists.rows.tolist() != made.first_lists.rows.tolist()
+@pytest.mark.parametrize("shift", [17.5, 0.0])
+def test_scores_that_a_sigmoid_rounds_to_one_stand_by_their_logits(shift: float) -> None:
+    cross = crossed()
+    with torch.no_grad():
+        cross.model.classifier.weight.mul_(2)
+        cross.model.classifier.bias.fill_(shift)
+    made = ranked(bl.Lens(cross), collection(), first_stage=bl.Lens(encoder()), depth=30, **QUIET).lists
+    for query, rows, scores in zip(QUERIES, made.rows, made.scores, strict=True):
+        pairs = [(query, text) for text in PASSAGES]
+        logits = cross.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False)
+        np.testing.assert_allclose(scores, cross.predict(pairs, show_progress_bar=False)[rows], atol=1e-6)
+        assert len(set(scores)) < 28 if shift else len(set(scores)) == 28  # of 28 different passages
+        assert (np.diff(logits[rows]) <= 1e-5).all()
+        table = bl.rank(bl.Lens(cross), query, PASSAGES, **QUIET)
+        assert (np.diff(logits[table.index]) <= 1e-5).all()
+    constant = crossed(activation_fn=torch.ones_like)
+    made = ranked(bl.Lens(constant), collection(), first_stage=bl.Lens(encoder()), depth=30, **QUIET).lists
+    assert (made.scores == 1).all()
+    order = constant.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False)[made.rows[-1]]
+    assert (np.diff(order) <= 1e-5).all() and np.ptp(order) > 0.01
+    for row in made.rows.tolist():  # equal passages by id
+        assert [place for place in row if place in (4, 13, 21)] == [21, 13, 4]
 
 
 def test_a_second_stage_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,11 +133,11 @@ def test_a_second_stage_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pyte
     through = ranked(cross, collection(), **given | {"file": None})
     predict, windows = cross.sentences.predict, []
 
-    def stopped(pairs: Any, batch_size: int) -> Any:
+    def stopped(pairs: Any, batch_size: int, **options: Any) -> Any:
         windows.append(len(pairs))
         if len(windows) == 3:
             raise KeyboardInterrupt
-        return predict(pairs, batch_size)
+        return predict(pairs, batch_size, **options)
 
     monkeypatch.setattr(cross.sentences, "predict", stopped)
     kept = tmp_path / f"corpus.safetensors.{mark(cross)}.pairs.npz"

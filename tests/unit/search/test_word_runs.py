@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +17,11 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import BertLensError, InputError, SelectionError
 from bertlens.search.contrast import contrast
+from bertlens.search.text_words import TextWords, key_of
+from unit import tiny
 from unit.tiny_encoders import crossed, dense, encoder
 
+KEYS = Path(__file__).parents[2] / "wire" / "word_keys.json"
 Q = "was the cat very warm."
 W = "the unbelievable cats sat on the mat, the cat sat. warm cat"
 R = "it was very warm, the cat. unbelievable mat"
@@ -222,3 +228,30 @@ def test_other_texts_and_frequencies_are_checked_like_the_first(model: Any) -> N
     ):
         with pytest.raises(InputError, match=sentence):
             ask()
+
+
+def test_words_are_folded_as_the_page_folds_them() -> None:
+    """Unicode's CaseFolding.txt; `keyOf` of the page is tested with the same ones."""
+    keys = json.loads(KEYS.read_text(encoding="utf-8"))
+    assert {word: key_of(word) for word in keys} == keys
+
+
+@pytest.mark.parametrize("word", ["café", "CAFÉ", unicodedata.normalize("NFD", "café"), "cafe", "İstanbul", "Straße"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_word_is_asked_for_as_the_passage_writes_it(word: str, form: str) -> None:
+    """The tokenizer strips accents: it reads "cafe"."""
+    wrong = unicodedata.normalize(form, "İstanbul has a café in the Straße")
+    made = contrast(bl.Lens.embedded(), "where is the café", wrong, "a mat")
+    table = made.without(word, "wrong", "deleted", n_random=0)
+    left = {"c": "İstanbul has a in the Straße", "i": "has a café in the Straße", "s": "İstanbul has a café in the"}
+    own = made.scores_of("wrong", [unicodedata.normalize(form, left[key_of(word)[0]])])
+    assert table["times"][1] == 1 and table["wrong"][1] == pytest.approx(float(own[0, 0]), abs=1e-6)
+
+
+def test_a_word_is_found_whichever_way_its_accents_are_put_together() -> None:
+    """The tokenizer has no normaliser: it reads what is there."""
+    words = TextWords.of(["Cafe\u0301", "Mat"], [[0], [1]], [True, True], False)
+    tokenizer = tiny.byte_level(template=True)
+    tokenizer.backend_tokenizer.normalizer = None
+    assert words.key("CAFÉ", tokenizer) == words.key("cafe\u0301", tokenizer) == "cafe\u0301"
+    assert words.key("cafe", tokenizer) == "" and words.key("mat", tokenizer) == "mat"

@@ -256,10 +256,10 @@ def test_a_ranking_that_is_stopped_is_of_what_was_done(made: Any, monkeypatch: p
     scoring = "predict" if made is crossed else "encode"
     score = getattr(type(lens.sentences), scoring)
 
-    def interrupted(self: Any, texts: Any, *rest: Any) -> Any:
+    def interrupted(self: Any, texts: Any, *rest: Any, **options: Any) -> Any:
         if not isinstance(texts, str) and passages[8] in (texts[0], texts[0][-1]):
             raise KeyboardInterrupt
-        return score(self, texts, *rest)
+        return score(self, texts, *rest, **options)
 
     monkeypatch.setattr(type(lens.sentences), scoring, interrupted)
     with pytest.warns(UserWarning, match="interrupted: ranked are the first 8 of 20 passages") as warned:

@@ -78,7 +78,17 @@ def test_a_table_is_read_by_its_columns(tmp_path: Path, capsys: pytest.CaptureFi
         expected = survey_run.head_stats(lens, texts, progress=False)
         np.testing.assert_array_equal(HeadStats.load(output).values("entropy"), expected.values("entropy"))
         page = tmp_path / f"{len(options)}.json"
-        arguments = ["report", "any", str(tmp_path / "a.csv"), "-o", str(page), "--claims", "vig-next", "--texts", "2"]
+        arguments = [
+            "report",
+            "any",
+            str(tmp_path / "a.csv"),
+            "-o",
+            str(page),
+            "--claims",
+            "health-cut",
+            "--texts",
+            "2",
+        ]
         assert cli.main([*arguments, *options]) == 0
         assert capsys.readouterr().err.count(note) == (not options)
         assert f'"hash": "{expected.corpus:016x}"' in page.read_text()

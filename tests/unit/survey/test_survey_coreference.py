@@ -313,7 +313,7 @@ def test_bad_input(small: Lens, written: Path, tmp_path: Path) -> None:
 def test_a_sentence_that_is_too_long_is_left_out_and_counted(small: Lens, tmp_path: Path) -> None:
     words = "".join(f"{k}\tcat\tcat\tNOUN\t_\t_\t{k - 1}\tdep\t_\t_\n" for k in range(1, 80))
     (tmp_path / "long.conllu").write_text(f"# newdoc id = long\n{words}\n{FILE}", encoding="utf-8")
-    with pytest.warns(UserWarning, match="1 sentences were too long"):
+    with pytest.warns(UserWarning, match="1 sentence too long"):
         table = coreference_scores(small, tmp_path / "long.conllu", progress=False)
     assert table.attrs["too_long"] == 1 and table.attrs["mentions"] == 13
 

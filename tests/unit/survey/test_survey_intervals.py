@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -126,21 +127,113 @@ SHARES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] 
 }
 
 
+@pytest.mark.parametrize("smooth", [False, True])
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("m", [8, 50])
-def test_coverage_of_the_mean_of_shares(name: str, m: int) -> None:
+def test_coverage_of_the_mean_of_shares(name: str, m: int, smooth: bool) -> None:
     """Mean ± t·s/√m covers .20 of the rarest, .85 of the skewed ones at m = 8, and leaves [0, 1]."""
     random = np.random.default_rng(1)
     truth = SHARES[name](random, (1_000_000,)).mean()
-    ends = np.array([share_interval(values, np.ones(m)) for values in SHARES[name](random, (600, m))])
+    ends = np.array([share_interval(values, np.ones(m), smooth=smooth) for values in SHARES[name](random, (600, m))])
     assert ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean() >= 0.91
     assert (ends >= 0).all() and (ends <= 1).all()
 
 
-def test_shares_far_from_0_and_1_have_about_the_interval_of_a_mean() -> None:
+def drawn_of(*values: float, rates: tuple[float, ...]) -> Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]:
+    return lambda random, size: random.choice(values, p=rates, size=size)
+
+
+# what most questions have alike, beside what few have
+MIXTURES = {
+    "half, rarely all": drawn_of(0.5, 1, rates=(0.97, 0.03)),
+    ".63, rarely 0": drawn_of(0.63, 0, rates=(0.95, 0.05)),
+    "two places, rarely 0": drawn_of(0.63, 0.61, 0, rates=(0.48, 0.47, 0.05)),
+    "half, rarely 0 or 1": drawn_of(0.5, 1, 0, rates=(0.94, 0.03, 0.03)),
+    "thirds": drawn_of(1 / 3, 2 / 3, 1, rates=(0.9, 0.05, 0.05)),
+    "about .63, rarely 0": lambda random, size: random.normal(0.63, 0.01, size) * (random.random(size) < 0.95),
+    "many values, rarely 0": lambda random, size: random.beta(20, 5, size) * (random.random(size) < 0.95),
+    "four documents": lambda random, size: random.binomial(4, 0.5, size) / 4,
+    "reciprocal ranks": lambda random, size: 1 / random.geometric(0.3, size),
+}
+CHANGES = {
+    "a little more, rarely much less": drawn_of(0.1, -0.6, rates=(0.92, 0.08)),
+    "a little either way, rarely lost": drawn_of(0.02, -0.02, -1, rates=(0.6, 0.37, 0.03)),
+    "half move, rarely far": drawn_of(0, 0.1, -0.6, rates=(0.45, 0.5, 0.05)),
+    "most stay": drawn_of(0, 0.05, -0.5, rates=(0.6, 0.37, 0.03)),
+    "few move": drawn_of(0, 0.3, -0.2, rates=(0.9, 0.06, 0.04)),
+    "reciprocal ranks": lambda random, size: 1 / random.geometric(0.6, size) - 1 / random.geometric(0.5, size),
+}
+
+
+def coverage(
+    draw: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray],
+    interval: Callable[[np.ndarray], tuple[float, float]],
+    n: int,
+    draws: int,
+) -> float:
+    """How often the interval of n drawn values holds their mean; each has ends, finite ones with the mean between."""
+    random = np.random.default_rng(n)
+    truth, sets = draw(random, (1_000_000,)).mean(), draw(random, (draws, n))
+    ends = np.array([interval(values) for values in sets])
+    means = sets.mean(1)
+    assert np.isfinite(ends).all() and (ends[:, 0] < means + 1e-9).all() and (means - 1e-9 < ends[:, 1]).all()
+    assert (ends[:, 1] - ends[:, 0] > 1e-3).all()
+    return float(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean())
+
+
+DRAWS = pytest.mark.parametrize("draws", [250, pytest.param(3000, marks=pytest.mark.long)])
+
+
+@DRAWS
+@pytest.mark.parametrize("name", MIXTURES)
+def test_coverage_where_most_questions_have_one_fraction(name: str, draws: int) -> None:
+    """The spread alone covers .47 of the first at n = 20: the next question may be 0 or 1."""
+    held = [coverage(MIXTURES[name], lambda x: share_interval(x, np.ones(len(x))), n, draws) for n in (8, 20, 50, 225)]
+    assert min(held) >= 0.92 and np.mean(held) >= 0.95
+
+
+@DRAWS
+@pytest.mark.parametrize("name", CHANGES)
+def test_coverage_where_most_questions_change_by_one_fraction(name: str, draws: int) -> None:
+    held = [coverage(CHANGES[name], difference_interval, n, draws) for n in (8, 20, 50, 225)]
+    assert min(held) >= 0.92 and np.mean(held) >= 0.95
+
+
+@pytest.mark.parametrize("n", [2, 20, 400])
+@pytest.mark.parametrize("share", [0.1, 0.431, 0.5, 1 / 3])
+def test_one_fraction_has_the_interval_of_one_more_that_is_0_or_1(share: float, n: int) -> None:
+    """Exactly: what no question of n has shown may be as frequent as `count_interval` of 0 of n has it."""
+    rare = count_interval(0, n)[1]
+    expected = share * (1 - rare), share + (1 - share) * rare
+    for smooth in (False, True):
+        assert share_interval([share] * n, np.ones(n), smooth=smooth) == pytest.approx(expected)
+    low, high = difference_interval([share] * n)
+    assert (low, high) == pytest.approx((share - (1 + share) * rare, share + (1 - share) * rare))
+    low, high = group_interval([share] * n, [share] * n)
+    assert low == pytest.approx(-high) and high > rare * max(share, 1 - share)
+
+
+def test_one_more_text_is_as_large_as_these() -> None:
+    assert share_interval([0.5, 1, 0.25] * 5, np.ones(15)) == pytest.approx(
+        share_interval([1.5, 3, 0.75] * 5, np.full(15, 3))
+    )
+    low, high = share_interval([0.5, 5.0], [1, 10])  # nearly one text
+    assert low < 0.05 and high > 0.95
+
+
+def test_an_interval_grows_with_its_level() -> None:
+    for values in ([0.5] * 9, [0.3, 0.3, 0.7, 1.0, 0.0, 0.5], [0.01, 0.02, 0.03, 1.0]):
+        ends = [
+            share_interval(values, np.ones(len(values)), level) for level in (1e-6, 0.5, 0.9, 0.95, 0.999, 1 - 1e-9)
+        ]
+        for (low, high), (lower, higher) in pairwise(ends):
+            assert 0 <= lower <= low <= np.mean(values) <= high <= higher <= 1
+
+
+def test_smooth_shares_far_from_0_and_1_have_about_the_interval_of_a_mean() -> None:
     values = np.random.default_rng(0).beta(30, 20, 60)
     _, low, high = mean_interval(values)
-    assert share_interval(values, np.ones(60)) == pytest.approx((low, high), abs=0.003)
+    assert share_interval(values, np.ones(60), smooth=True) == pytest.approx((low, high), abs=0.003)
 
 
 # --- differences ---
@@ -170,7 +263,9 @@ def test_a_difference_has_the_interval_of_its_range() -> None:
     low, high = difference_interval(np.zeros(50))
     assert low == -high < -0.05
     values = np.random.default_rng(0).normal(0.02, 0.1, 40)  # of texts that all differ about that of a mean
-    assert difference_interval(values) == pytest.approx([float(end) for end in mean_interval(values)[1:]], abs=0.004)
+    assert difference_interval(values, smooth=True) == pytest.approx(
+        [float(end) for end in mean_interval(values)[1:]], abs=0.004
+    )
 
 
 @pytest.mark.parametrize(("n", "m"), [(12, 12), (15, 200), (60, 60)])

@@ -369,6 +369,21 @@ def test_treebank(tmp_path: Path) -> None:
             Sentence(words, heads, ["root"] * len(heads), "x")
 
 
+def test_a_treebank_without_its_text_is_refused(tmp_path: Path) -> None:
+    """As those come whose text may not be passed on; one word that is "_" is a word."""
+    pytest.importorskip("conllu")
+    path = tmp_path / "a.conllu"
+    lines = [f"{n}\t_\t_\tNOUN\t_\t_\t{n - 1}\t{'root' if n == 1 else 'dep'}\t_\t_" for n in (1, 2, 3)]
+    path.write_text("# sent_id = x\n" + "\n".join(lines) + "\n\n")
+    with pytest.raises(InputError, match="sentence 'x': each of the 3 words is '_': this treebank comes without its"):
+        list(read_treebank(path))
+    lens = Lens(tiny.bert(), tiny.wordpiece())
+    with pytest.raises(InputError, match=r"line 1 of a.conllu: each of the 3 words is '_'"):
+        head_stats(lens, path, progress=False)
+    path.write_text(lines[0] + "\n\n")
+    assert [sentence.words for sentence in read_treebank(path)] == [["_"]]
+
+
 def test_bad_input(small: Lens) -> None:
     with pytest.raises(SelectionError, match="no way 'last'"):
         relation_scores(small, SENTENCES, rows="last")
@@ -377,7 +392,7 @@ def test_bad_input(small: Lens) -> None:
     with pytest.raises(InputError, match="no sentences"):
         relation_scores(small, [], progress=False)
     long = Sentence(["cat"] * 80, [-1, *[0] * 79], ["root", *["dep"] * 79])
-    with pytest.warns(UserWarning, match="1 sentences were too long"):
+    with pytest.warns(UserWarning, match="1 sentence too long"):
         table = relation_scores(small, [*SENTENCES, long], progress=False)
     assert table.attrs["too_long"] == 1 and table["n"].max() == sum(map(len, SENTENCES))
 

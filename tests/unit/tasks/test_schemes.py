@@ -28,7 +28,7 @@ WRITTEN = {
     "IOBES": ["B-PER E-PER O S-LOC O B-ORG E-ORG O", "O S-LOC S-LOC O O"],
     "BILOU": ["B-PER L-PER O U-LOC O B-ORG L-ORG O", "O U-LOC U-LOC O O"],
 }
-PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU"}
+PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU", "BMES": "BMES"}
 
 
 def names_of(scheme: str, mark: str = "-") -> list[str]:
@@ -51,13 +51,15 @@ def read(lens: bl.Lens, rows: Any) -> bl.Task:
         return bl.task(lens, rows, progress=False)
 
 
-@pytest.mark.parametrize("scheme", WRITTEN)
+@pytest.mark.parametrize("scheme", PREFIXES)
 @pytest.mark.parametrize("seed", range(3))
 def test_entities_are_seqevals_in_every_scheme_of_any_tags(scheme, seed):
     reference = pytest.importorskip("seqeval.scheme")
     random, names = np.random.default_rng(seed), names_of(scheme)
     texts = [random.choice(names, random.integers(1, 14)).tolist() for _ in range(300)]
-    of_scheme = reference.Entities(texts, getattr(reference, scheme)).entities
+    known, letters = ("IOBES", str.maketrans("M", "I")) if scheme == "BMES" else (scheme, {})  # seqeval has no BMES
+    told = [[tag[:1].translate(letters) + tag[1:] for tag in text] for text in texts]
+    of_scheme = reference.Entities(told, getattr(reference, known)).entities
     for text, spans in zip(texts, of_scheme, strict=True):
         assert entities.entities(text, scheme) == [(one.tag, one.start, one.end) for one in spans], text
 
@@ -93,6 +95,28 @@ def test_a_task_reads_the_same_entities_in_the_schemes_of_data_and_model(scheme)
         assert any(f"as seqeval does in strict mode, in {own}" in sentence for sentence in task.notes)
         differs = scheme != own
         assert any(f"tags are written in {scheme} and read as" in sentence for sentence in task.notes) == differs
+
+
+def test_bmes_is_iobes_with_m_inside():
+    rows = [(WORDS[0], "B-PER M-PER E-PER O O S-LOC O O".split())]
+    spans = [("PER", 0, 3), ("LOC", 5, 6)]
+    for target in ("BMES", "IOBES", "IOB2"):
+        task = read(tagger(names_of(target)), rows)
+        tags = task.kind.said(task.labels[0]).split()
+        assert entities.entities(tags, target) == spans and "entity F1" in set(task.metrics()["measure"]), target
+    assert entities.scheme_in([rows[0][1]]) == "BMES"
+    back = entities.rewritten("B-PER I-PER I-PER O O B-LOC O O".split(), "IOB2", "BMES")
+    assert ["-".join(filter(None, tag)) for tag in back] == rows[0][1]
+
+
+def test_ioe1_is_told_from_ioe2_and_refused():
+    """E- ends an entity only where another one of its type follows; the last of them ends in I-."""
+    rows = [(WORDS[0], "I-PER E-PER I-PER O O I-LOC O O".split())]
+    assert entities.scheme_in([rows[0][1]]) == "IOE1"
+    for target in ("IOE2", "IOB2"):
+        with pytest.raises(InputError, match=r"column 'label' is written in IOE1, .* write its tags in IOE2 or IOB2"):
+            read(tagger(names_of(target)), rows)
+    assert entities.scheme_in(["I-PER E-PER O".split(), "I-PER O I-LOC".split()]) == "IOE2"  # a slip is no scheme
 
 
 def test_another_spelling_is_the_same_tag():
@@ -140,7 +164,7 @@ def test_a_score_that_is_none_says_why():
     # what looks like tags of entities and is of no scheme
     task = read(tagger(["O", "B-PER", "I-PER", "X", "[CLS]"]), [(["the", "cat"], ["O", "B-PER"])])
     assert task.notes == [
-        "no entities are counted: looked for the schemes IOB1, IOB2, IOE2, IOBES, BILOU, and found X, [CLS]"
+        "no entities are counted: looked for the schemes IOB1, IOB2, IOE2, IOBES, BILOU, BMES, and found X, [CLS]"
     ]
 
 

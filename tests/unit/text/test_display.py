@@ -269,7 +269,7 @@ def test_the_word_is_the_token_that_would_stand_at_the_place(bytes_tokenizer: An
     for text, word, other in (("un <mask>", "Ġy", "y"), ("<mask> y", "y", "Ġy"), ("un<mask>", "y", "Ġy")):
         trace = answered(bytes_tokenizer, text, word)
         [(position, name)] = trace.predictions(k=1)[["position", "token"]].itertuples(index=False)
-        names = word_names(trace, position)
+        names = word_names(trace, position, len(bytes_tokenizer))
         assert names[number(word)] == name == "y"
         assert names[number(other)] == ("##y" if other == "y" else "␣y")
 
@@ -280,7 +280,24 @@ def test_names_are_made_again_when_tokens_are_added() -> None:
     assert names_of(tokenizer).number("café", True) is None
     tokenizer.add_tokens(["café"])
     assert names_of(tokenizer).number("café", True) == len(tokenizer) - 1
-    assert names_of(tokenizer).name(len(tokenizer), True) == f"[{len(tokenizer)}]"  # a row of no token
+    assert names_of(tokenizer).name(len(tokenizer), True) == f"(row {len(tokenizer)}, no token)"
+
+
+def test_rows_beyond_the_vocabulary_are_told_in_every_list() -> None:
+    """Models are padded to a multiple of 64 rows; a row that no token has may answer."""
+    tokenizer = tiny.wordpiece()
+    row = len(tokenizer) + 3
+    torch.manual_seed(0)
+    model: Any = tiny.shaken(tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT | {"vocab_size": row + 2})))
+    with torch.no_grad():
+        model.cls.predictions.bias[row] += 50
+    lens = bl.Lens(model, tokenizer)
+    trace, other = lens.trace("the [MASK] sat"), lens.trace("the [MASK] sat on the mat")
+    name = f"(row {row}, no token)"
+    assert trace.predictions(k=2)["token"][0] == name
+    assert whatif.answers(trace).rows[0].name == name
+    both = bl.compare(trace, other).answers()
+    assert both.rows[0].name == name and name in both.said
 
 
 def test_a_word_of_a_task_is_shown_as_people_write_it(bytes_tokenizer: Any) -> None:

@@ -136,6 +136,21 @@ def test_special_tokens_of_given_tokens() -> None:
         Trace.from_attentions(maps(), TOKENS, segments=[0, 1])
 
 
+def test_padding_is_no_piece_of_the_text() -> None:
+    """By its name, or by the tokenizer's mask where one is given."""
+    for pad in ("[PAD]", "<pad>"):
+        made = Trace.from_attentions(maps(), ["[CLS]", "a", "b", "[SEP]", pad, pad])
+        assert made.special_mask.tolist() == [True, False, False, True, True, True]
+        assert made.report.n_pieces == 2 and made.segments.tolist() == [0] * 6
+    tokens = ["[CLS]", "a", "b", "[SEP]", "!", "!"]  # "!" is what some tokenizers pad with
+    made = Trace.from_attentions(maps(), tokens, attention_mask=torch.tensor([1, 1, 1, 1, 0, 0]))
+    assert made.special_mask.tolist() == [True, False, False, True, True, True]
+    assert made.word_ids == [None, 0, 1, None, None, None] and made.segments.tolist() == [0] * 6
+    assert Trace.from_attentions(maps(), tokens).report.n_pieces == 4
+    with pytest.raises(InputError, match="attention_mask has 1 entries for 6 tokens"):
+        Trace.from_attentions(maps(), tokens, attention_mask=torch.ones(1, 6))
+
+
 def test_rectangular() -> None:
     """Cross-attention: queries and keys have tokens of their own."""
     weights = maps(2, 3, 4, 6)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import traitlets
 
 import bertlens as bl
 from bertlens.widgets import host, widget
@@ -100,3 +101,26 @@ def test_a_closed_view_keeps_no_trace(views: list[bl.Explorer]) -> None:
         views[0].trace  # noqa: B018
     with pytest.raises(bl.InputError, match="this view is closed"):
         views[0].to_html()
+
+
+@pytest.mark.parametrize(("closed", "open_"), [(0, 1), (1, 0)])
+def test_a_view_linked_to_a_closed_one_goes_on(views: list[bl.Explorer], closed: int, open_: int) -> None:
+    names = ("layer", "head", "query", "key", "heads", "measure", "include_layers", "view")
+    links = [traitlets.link((views[0], name), (views[1], name)) for name in names]
+    views[0].layer = 1
+    assert views[1].layer == 1
+    views[closed].close()
+    shown = views[open_]
+    values = {"layer": 0, "head": 2, "query": 1, "key": 2, "heads": [[0, 1]], "measure": "norm", "include_layers": [0]}
+    for name, value in values.items():
+        setattr(shown, name, value)
+        assert getattr(shown, name) == value
+    assert {name: getattr(views[closed], name) for name in values} == values
+    with shown.hold_trait_notifications():
+        shown.head, shown.query = 3, 2
+    assert (views[closed].head, views[closed].query) == (3, 2)
+    with pytest.raises(bl.SelectionError):  # an open one is still checked
+        shown.head = 99
+    views[closed].map = "self"
+    for link in links:
+        link.unlink()

@@ -312,6 +312,8 @@ def test_a_closed_view_says_so():
     closed = search().explore()
     closed.close()
     assert "this view is closed" in answer("search", closed)["error"]
+    closed.query, closed.theme = "q99", "dark"  # what a link to another view sets
+    assert (closed.query, closed.theme) == ("q99", "dark")
 
 
 def test_gains_are_those_by_which_the_contrast_names_a_word():
@@ -343,3 +345,37 @@ def test_hard_negatives_are_the_file_that_python_writes(tmp_path: Path, ending: 
 )
 def test_what_is_no_file_of_hard_negatives_is_refused(fields: dict[str, Any], message: str):
     assert message in answer("search_negatives", **fields)["error"]
+
+
+ODD = (None, 5, -1, 1.5, True, "", "x", "abc", [], ["d1"], {}, {"text": ""}, [None] * 3, [1, 2, 3], ["x"] * 4)
+MESSAGES: dict[str, dict[str, Any]] = {
+    "search": {},
+    "search_tables": {},
+    "search_typed": {"text": "what"},
+    "search_case": case("q0"),
+    "search_words": case("q0"),
+    "search_heads": case("q0"),
+    "search_without": case("q0") | {"side": "query", "word": "x", "how": "hidden", "draws": 0},
+    "search_negatives": {"n": 1, "ending": ".csv"},
+    "search_turns": {"act": "look"},
+}
+
+
+def test_every_message_is_tried() -> None:
+    assert MESSAGES.keys() == case_questions.QUESTIONS.keys()
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_message_with_odd_arguments_is_answered_or_refused_in_a_sentence(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for strip in ("word_strip", "head_strip"):  # runs of many texts, where a case is one
+        monkeypatch.setattr(case_questions.case_answers, strip, lambda contrast: {})
+    found = search().explore()
+    for argument in [*MESSAGES[name], "other"]:
+        for odd in ODD:
+            fields = MESSAGES[name] | {argument: odd}
+            assert not re.match(r"\w*(Error|Exception|Iteration)\b", answer(name, found, **fields).get("error", "")), (
+                fields
+            )
+    found.close()

@@ -102,6 +102,22 @@ def same_case(page: dict[str, Any], reference: dict[str, Any]) -> None:
         assert [arc[2] for arc in page["arcs"][side]] == pytest.approx([arc[2] for arc in arcs], abs=CLOSE)
 
 
+def test_a_question_of_the_corpus_is_in_no_list_of_its_own(tmp_path: Path) -> None:
+    """The page ranks anew, and leaves out what Python has left out."""
+    queries = {"p3": CORPUS["p3"], "p9": CORPUS["p9"]}
+    judged = {"p3": {"p5": 1}, "p9": {"p8": 1}}
+    retrieval = bl.retrieval(search().lens, queries, CORPUS, judged, progress=False)
+    cases = [{"op": "search_case", "query": name, "wrong": None, "right": None, "texts": None} for name in queries]
+    for case, (error, page) in zip(cases, asked(retrieval, cases, tmp_path), strict=True):
+        reference = RetrievalQuestions(retrieval).answer(case)
+        names = [[row["passage"] for row in fields["passages"]] for fields in (page, reference)]
+        assert error == "" and sorted(names[0]) == sorted(names[1]) and case["query"] not in names[0]
+        assert page["passages"][0]["rank"] == reference["passages"][0]["rank"] == 1
+    other = {**cases[0], "wrong": "p3"}  # laid beside another all the same
+    [(error, page)] = asked(retrieval, [other], tmp_path)
+    assert error == "" and {"passage": "p3", "rank": None, "relevant": False} in page["passages"]
+
+
 def test_cases_words_and_what_becomes_without_them_are_those_of_python(tmp_path: Path) -> None:
     query = python({"op": "search"})["questions"]["query"][0]
     texts = [None, None, "The cat was warm, it sat."]

@@ -258,7 +258,7 @@ export function arcsOf(scene: Scene): { arcs: Arc[]; numbers: Numeral[] } {
   const itself = weights[asker]!;
   const isAlone = markers.filter((marker) => !marker).length === 1 && !markers[asker];
   if (isAlone || (itself > NUMBERED.itself && itself > (targets[0]?.weight ?? 0)))
-    put(numeral(asker, itself, markers[asker]!, small), [{ at: [middle(from), from.bottom + 14], plate: false }]); // no arc to itself
+    put(numeral(asker, itself, markers[asker]!, small), [{ at: [middle(from), from.bottom + 12], plate: false }]); // no arc to itself
   return { arcs: arcs.reverse(), numbers };
 }
 

@@ -1,7 +1,6 @@
 // The first two slides: the row is empty and a word is guessed; then the row is shown.
-import { counted } from "../../paint/format";
+import { counted, plural } from "../../paint/format";
 import { Legend } from "../../parts/legend";
-import { plural } from "../../parts/nouns";
 import type { View } from "../../state/view";
 import { legendOf, shadesOf } from "../running";
 import { currentScale } from "../scale";

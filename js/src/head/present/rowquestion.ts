@@ -2,9 +2,8 @@
 
 import { visible } from "../../compute/attention";
 import type { Unit } from "../../compute/grid";
-import { capital, counted, share, upTo } from "../../paint/format";
+import { capital, counted, plural, share, upTo } from "../../paint/format";
 import { quotation } from "../../paint/quotes";
-import { plural } from "../../parts/nouns";
 import { tokenQuote, tokenText, tokenWord } from "../../parts/token";
 import { renormalized } from "../../state/headgrid";
 import type { View } from "../../state/view";

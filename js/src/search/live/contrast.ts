@@ -23,7 +23,7 @@ export const scoresOf = ({ query, wrong, right }: Sides<{ vector: Float64Array }
 
 /** Numbers with their signs, and with the decimals that tell them from 0. */
 export const signedNumbers = (numbers: number[]): string[] =>
-  numbers.map((number) => (number > 0 ? "+" : "") + ranked([number])[0]!);
+  numbers.map((number) => ranked([number])[0]!.replace(/^(?=\d)/, number > 0 ? "+" : ""));
 
 export const SUBJECTS: Sides<string> = {
   query: "The question",
@@ -134,11 +134,13 @@ export class Contrast {
     ) as [Sums, Sums];
     const [key, gain] = largest(new Map([...wrong].map(([key, part]) => [key, part - (right.get(key) ?? 0)])));
     if (!key || gain <= 0 || isNothing(gain, Math.max(...this.scores.map(Math.abs)))) return "";
-    const opposite = right.get(key);
-    const numbers = ranked([wrong.get(key)!, ...(opposite === undefined ? [] : [opposite])]);
-    const lacks = opposite === undefined ? phrases.LACKING : phrases.IN_RIGHT({ number: numbers[1]! });
-    const does = `answers ${keys.length === 1 ? "it" : "them"} most`;
-    return `in that passage ${quotation(this.nameOf("wrong", key))} ${does} (${numbers[0]}), ${lacks}`;
+    const [share, opposite] = [wrong.get(key)!, right.get(key)];
+    const [number, opponent] = ranked([share, ...(opposite === undefined ? [] : [opposite])]) as [string, string?];
+    const name = quotation(this.nameOf("wrong", key));
+    if (share < largest(wrong)[1] || share <= 0)
+      return opponent ? phrases.LEAD({ name, number, right: opponent }) : phrases.LEAD_ALONE({ name, number });
+    const clause = opponent ? phrases.IN_RIGHT({ number: opponent }) : phrases.LACKING;
+    return phrases.ANSWER({ name, number, other: clause, does: `answers ${keys.length === 1 ? "it" : "them"} most` });
   }
 
   /** The largest arcs of each word of the question to the words of either passage. */
@@ -191,11 +193,4 @@ export class Contrast {
       ...(sum === undefined ? {} : { gap: sum - this.difference }),
     };
   }
-}
-
-/** Whether the other passage has the larger score then, by more than rounding. */
-export function isTurned(before: Pair, after: Pair): boolean {
-  const beside = Math.max(...before.map(Math.abs));
-  const sign = ([w, r]: Pair) => (isNothing(w - r, beside) ? 0 : Math.sign(w - r));
-  return sign(before) * sign(after) < 0;
 }

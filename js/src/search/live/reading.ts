@@ -42,13 +42,22 @@ export interface Reading {
 
 const BLANK = "␣";
 
+const CHEROKEE = /\p{Script=Cherokee}/u; // which is folded to its capitals
+
+/** A letter, case folded as Unicode does: ſ is s, ﬁ is fi, ß and ẞ are ss; but ı is no i. */
+const folded = (letter: string): string =>
+  letter === "ı"
+    ? letter
+    : CHEROKEE.test(letter)
+      ? letter.toUpperCase()
+      : letter.toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ");
+
 /** What two occurrences of a word have in common; "" of a mark: `key_of` of bertlens/search/text_words.py. */
 export const keyOf = (name: string): string =>
   /[\p{L}\p{N}]/u.test(name)
-    ? name
-        .toLowerCase()
-        .replaceAll("ß", "ss")
-        .replaceAll("ς", "σ")
+    ? [...name]
+        .map(folded)
+        .join("")
         .replace(/^[▁Ġ␣ ]+|[▁Ġ␣ ]+$/g, "")
     : "";
 

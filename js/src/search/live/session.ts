@@ -10,7 +10,8 @@ import { unpack } from "../../kernel/wire";
 import { quotation } from "../../paint/quotes";
 import { isNothing } from "../../paint/ranked";
 import type { Case, Pair, Side, Strip, StripRow, Typed, Without } from "../answers";
-import { Contrast, isTurned, type Readings, SUBJECTS, scoresOf, signedNumbers } from "./contrast";
+import { orderAfter } from "../order";
+import { Contrast, type Readings, SUBJECTS, scoresOf, signedNumbers } from "./contrast";
 import { Passages, type Ranking } from "./ranking";
 import { deletedFrom, type Engine, hiddenVector, type Model, type Reading, read, type Task, tokensOf } from "./reading";
 
@@ -22,7 +23,7 @@ export interface Carried extends Model {
     listed: number; // that a case may be about
     depth: number; // of a list
     ids: string[]; // of passages, in the order in which those of one score stand
-    cases: [pair: [number, number] | null, relevant: number[]][]; // of each question
+    cases: [pair: Pair | null, relevant: number[], itself: number[]][]; // of each question; itself: passages that it is
   };
   questions: { query: string[]; text: string[] };
 }
@@ -56,6 +57,13 @@ async function memo<T>(store: Map<string, T>, key: string, make: () => Promise<T
 const lower = (text: string) => text[0]!.toLowerCase() + text.slice(1);
 const gapOf = ([wrong, right]: Pair) => wrong - right;
 const arrow = (before: Pair, after: Pair) => signedNumbers([gapOf(before), gapOf(after)]).join(" → ");
+
+/** What became of both scores and their order without a word. */
+function outcomeOf(name: string, how: string, side: Side, before: Pair, after: Pair) {
+  const order = orderAfter(before, after);
+  const said = `With ${quotation(name)} ${how} in ${lower(SUBJECTS[side])} ${order} (${arrow(before, after)}).`;
+  return { after, turned: order === phrases.TURNS, said };
+}
 
 export class SearchSession implements Served {
   private engine: Engine | null = null;
@@ -148,8 +156,9 @@ export class SearchSession implements Served {
     const { questions, search } = this.carried;
     const at = query === null ? -1 : questions.query.indexOf(query);
     const question = at < 0 ? (texts?.[0] ?? "") : questions.text[at]!;
-    const { order } = await this.ranking(question);
-    const [pair, relevant] = search.cases[at] ?? [order.length > 1 ? ([order[0]!, order[1]!] as Pair) : null, []];
+    const { order: all } = await this.ranking(question);
+    const [pair, relevant, itself] = search.cases[at] ?? [all.length > 1 ? ([all[0]!, all[1]!] as Pair) : null, [], []];
+    const order = itself.length ? all.filter((row) => !itself.includes(row)) : all;
     const rows = [wrong, right].map((name, n) => (name === null ? pair?.[n] : search.ids.indexOf(name)));
     if (rows.some((row) => row === undefined || row < 0)) throw new Error(phrases.ONE_PASSAGE);
     return { question, order, relevant: new Set(relevant), rows: rows as Pair };
@@ -178,7 +187,7 @@ export class SearchSession implements Served {
       ...contrast.fields(notes),
       passages: [...new Set([...order.slice(0, shown), ...rows])].map((row) => {
         const rank = order.indexOf(row) + 1;
-        return { passage: ids[row]!, rank: rank > depth ? null : rank, relevant: relevant.has(row) };
+        return { passage: ids[row]!, rank: rank > depth ? null : rank || null, relevant: relevant.has(row) };
       }),
       wrong: ids[rows[0]]!,
       right: ids[rows[1]]!,
@@ -212,10 +221,8 @@ export class SearchSession implements Served {
         const reading = contrast.readings[side];
         const vector = await hiddenVector(this.engine!, reading, tokensOf(reading, key));
         const scores = scoresOf({ ...contrast.readings, [side]: { vector } });
-        const [name, turned] = [contrast.nameOf(side, key), isTurned(before, scores)];
-        const place = lower(SUBJECTS[side]);
-        const sentence = `With ${quotation(name)} hidden in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, scores)}).`;
-        rows.push({ name, key, side, after: scores, turned, said: sentence });
+        const name = contrast.nameOf(side, key);
+        rows.push({ name, key, side, ...outcomeOf(name, "hidden", side, before, scores) });
       }
     }
     const sign = Math.sign(contrast.difference) || 1;
@@ -236,9 +243,8 @@ export class SearchSession implements Served {
       vector = (await this.read(text, side === "query" ? "query" : "document")).vector;
     } else vector = await hiddenVector(this.engine!, reading, tokensOf(reading, key));
     const scores = scoresOf({ ...contrast.readings, [side]: { vector } });
-    const turned = isTurned(before, scores);
-    const sentence = `With ${quotation(name)} ${how} in ${place} the order ${turned ? "turns" : "stays"} (${arrow(before, scores)}).`;
+    const outcome = outcomeOf(name, how, side, before, scores);
     const isEqual = isNothing(gapOf(before), Math.max(...before.map(Math.abs)));
-    return { before, after: scores, turned, said: isEqual ? phrases.NO_ORDER : sentence };
+    return { before, ...outcome, ...(isEqual ? { said: phrases.NO_ORDER } : {}) };
   }
 }

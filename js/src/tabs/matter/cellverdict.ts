@@ -105,7 +105,10 @@ export function verdict(overview: Overview, matter: Matter): [answer: string, be
   const words = changesIn(overview, matter);
   const [head, cell, token] = matter.rows;
   const size = (row: Made) => (row.first ? 1e9 : 0) + Math.abs(row.after - row.before);
-  const change = [head, cell].filter(isMade).sort((a, b) => size(b) - size(a))[0];
+  const changes = [head, cell].filter(isMade);
+  if (changes.some((row) => Number.isNaN(row.after - row.before)))
+    return ["Not known", `${numberName(overview, matter)} is no number in one of the runs`];
+  const change = changes.sort((a, b) => size(b) - size(a))[0];
   const sentenceOf = (row: Made) => `${words[matter.rows.indexOf(row)]} ${moveWords(overview, matter, row)}`;
   const byToken = isMade(token) && counts(matter, token) ? sentenceOf(token) : "";
   if (!change) return byToken ? ["Yes", byToken] : ["Not known", "none of the changes can be made here"];

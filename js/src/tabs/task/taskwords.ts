@@ -84,5 +84,5 @@ export function explainedWords({ words, comprehensiveness, random, beats }: Erro
   const named = words.replace(/(^|, )(.*?)(?= \()/gu, (_, comma: string, word: string) => comma + isolate(word));
   const rests = `Its answer rests on ${named}: what the guess is ahead by, in logits, without each.`;
   if (comprehensiveness === null) return rests;
-  return `${rests} Without the words ranked first it loses ${number(comprehensiveness)}, without as many at random ${number(random)}; ${beats} of 20 random orders do worse.`;
+  return `${rests} Without the words ranked first it loses ${number(comprehensiveness)}, without as many at random ${number(random)}; ${beats} of 20 random orders ${beats === 1 ? "does" : "do"} worse.`;
 }
