@@ -16,7 +16,7 @@ from .base.notes import note
 from .base.paths import as_path
 from .base.registered import registered
 from .errors import InputError, MissingError, ModelError, check_batch, excerpt
-from .model import loading, offline_model
+from .model import loading, multilingual_model, offline_model
 from .model.borrowed import Model
 from .model.class_names import conflicts
 from .model.lens_arguments import check_module, check_tokenizer
@@ -124,13 +124,24 @@ class Lens:
         return lens
 
     @classmethod
-    def embedded(cls, *, mlm: bool = False) -> Lens:
+    def embedded(cls, model: str = "minilm", *, mlm: bool = False) -> Lens:
         """The offline default: all-MiniLM-L6-v2 (6 layers x 12 heads x 32) from the `demo` extra.
 
+        model: "multilingual" is a sentence encoder of some hundred languages from the extra of that name, a four-bit
+        copy of multilingual-e5-small (12 layers x 12 heads x 32) and not its published weights. `encode`, `similarity`
+        and `retrieval` put "query: " before a text, "passage: " before a document; `trace` reads a text as it is.
         mlm: the same encoder trained on as a masked language model (a BertForMaskedLM), which says what may stand
         behind a [MASK]; what it was trained on and how well it answers is in bertlens/training/model/MODEL_CARD.md.
         Raises ModelError where the extra is not installed, or weights are not the known ones.
         """
+        if model not in ("minilm", "multilingual") or (mlm and model != "minilm"):
+            raise ModelError(f"no embedded model {excerpt(model)}: 'minilm', also as mlm=True, or 'multilingual'")
+        if model == "multilingual":
+            lens = cls(*multilingual_model.load())
+            lens.sentences = PlainEncoder(lens, multilingual_model.PROMPTS)
+            lens.borrowed.name, lens.notes = multilingual_model.NAME, (multilingual_model.NOTE,)
+            lens.made = "bl.Lens.embedded('multilingual')"
+            return lens
         if mlm:
             lens_of_language_model: Lens = registered("masked_language_model")()
             lens_of_language_model.made = "bl.Lens.embedded(mlm=True)"

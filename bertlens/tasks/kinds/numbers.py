@@ -137,7 +137,7 @@ class CrossEncoder(PairScores):
         self._activation = activation
 
     def _between(self) -> float:
-        return float(self._activation(torch.zeros(1, 1)).reshape(()))
+        return float(self._activation(torch.zeros(1, 1, device="cpu")).reshape(()))
 
     def texts(self, columns: Columns, names: Sequence[str], n: int) -> list[Text]:
         return in_pairs(super().texts(columns, names, n), "a cross-encoder")
