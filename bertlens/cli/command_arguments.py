@@ -41,6 +41,9 @@ def argument(*names: str, **options: Any) -> Argument:
 
 
 MODEL = argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+MODEL_FIRST = argument(
+    "model", help="hub name or folder; of the models that come along embedded, embedded-mlm or multilingual"
+)
 COLUMN = argument("--column", metavar="NAME", help="column of the texts of a table (default: text)")
 SEED = argument("--seed", type=int, default=0, help="default: %(default)s")
 FORCE = argument("--force", action="store_true", help="write over files that are not of an earlier run")
@@ -67,7 +70,7 @@ PAGE = (
     FORCE,
 )
 LOOK = (
-    argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
+    MODEL_FIRST,
     *TEXT,
     argument(
         "-o", "--output", type=path, metavar="PAGE.html", help="the file to write (default: it opens in the browser)"
@@ -119,7 +122,7 @@ SURVEY = (
     FORCE,
 )
 REPORT = (
-    argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
+    MODEL_FIRST,
     argument(
         "corpus", nargs="?", type=source, help="as for survey (default: excerpts of two books); .conllu: syntax too"
     ),

@@ -350,9 +350,8 @@ def load_lens(model: str | None) -> Lens:
     from .. import Lens
 
     logging.disable_progress_bar()  # "Loading weights" would stand before the one line
-    if model == EMBEDDED[1]:
-        return Lens.embedded(mlm=True)
-    return Lens.embedded() if model in (None, EMBEDDED[0]) else Lens.from_pretrained(str(model))
+    model = model or "embedded"
+    return Lens.embedded(**EMBEDDED[model]) if model in EMBEDDED else Lens.from_pretrained(model)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

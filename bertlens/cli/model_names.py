@@ -6,10 +6,16 @@ import argparse
 import os
 import re
 import shlex
+from typing import Any
 
 from ..errors import InputError
 
-EMBEDDED = ("embedded", "embedded-mlm")
+# what comes along, and how `Lens.embedded` is asked for it
+EMBEDDED: dict[str, dict[str, Any]] = {
+    "embedded": {},
+    "embedded-mlm": {"mlm": True},
+    "multilingual": {"model": "multilingual"},
+}
 _HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _FILES = ("config.json", "modules.json")  # one of them stands in a model's folder
 

@@ -174,7 +174,7 @@ def _scores(lens: Lens, edits: Sequence[Edit], batch_size: int, progress: bool) 
         return np.empty((0, 3))
     if lens.sentences.crosses:
         pairs = [(edit.text, version) for edit in edits for version in (edit.text, edit.edit, edit.filler)]
-        return pair_scores(lens, pairs, None, batch_size, progress).reshape(-1, 3)
+        return pair_scores(lens, pairs, None, batch_size, progress)[:, 0].reshape(-1, 3)
     queries = encoded(lens, [edit.text for edit in edits], "query", batch_size=batch_size, progress=progress)
     vectors = encoded(lens, versions, "document", batch_size=batch_size, progress=progress)
     scores = np.empty((len(edits), 3))

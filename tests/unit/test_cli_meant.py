@@ -62,6 +62,7 @@ def test_look_opens_the_page_that_nobody_named(folder, loaded, capsys, monkeypat
     [
         (["embedded"], "embedded", "TEXT"),
         (["embedded-mlm", "the cat"], "embedded-mlm", "the cat"),
+        (["multilingual"], "multilingual", "TEXT"),
         (["the cat", "embedded"], "embedded", "the cat"),
         (["bert", "the cat"], "bert", "the cat"),
         (["corpus"], "corpus", "TEXT"),

@@ -45,7 +45,7 @@ STEADY = SimpleNamespace(fingerprint=lambda: None, change=lambda before: "")  # 
 class HandMade:
     """An encoder by a function of a text to its vector."""
 
-    crosses, function, truncate_dim = False, "cosine", None
+    crosses, function, truncate_dim, limit = False, "cosine", None, None
 
     def __init__(self, vector: Callable[[str], np.ndarray]):
         self._vector = vector
@@ -58,9 +58,7 @@ class HandMade:
 
 
 def lens(vector: Callable[[str], np.ndarray]) -> Any:
-    return SimpleNamespace(
-        borrowed=STEADY, sentences=HandMade(vector), tokenizer=tokenizer(), limit=None, model_name="hand-made"
-    )
+    return SimpleNamespace(borrowed=STEADY, sentences=HandMade(vector), tokenizer=tokenizer(), model_name="hand-made")
 
 
 def draw(word: str, seed: int = 0) -> np.ndarray:
@@ -155,11 +153,11 @@ def test_of_few_texts_nothing_is_told() -> None:
 
 def test_texts_that_are_cut_are_left_out() -> None:
     whole = lens(lambda text: bag(text, {}))
-    whole.limit = 24
+    whole.sentences.limit = 24
     cut = probe(whole, TEXTS, progress=False)
     sizes = [len(tokenizer()(text)["input_ids"]) for name in ("text", "edit", "filler") for text in cut.pairs[name]]
     assert max(sizes) <= 24
-    whole.limit = 16
+    whole.sentences.limit = 16
     assert not len(probe(whole, TEXTS, progress=False).pairs)
 
 

@@ -299,7 +299,7 @@ def test_what_is_cut_or_left_out_is_said() -> None:
             call()
         assert {note.filename for note in notes} == {__file__}
     masked = bl.Lens(tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT)).eval(), tiny.wordpiece())
-    with pytest.warns(Note, match="1 texts of special tokens alone are left out"):
+    with pytest.warns(Note, match="1 text of special tokens alone is left out"):
         assert survey.attention_gradients(masked, ["\u200b", short], progress=False).attrs["texts"] == 1
     trees = [survey.Sentence([*words], [-1, *range(len(words) - 1)], ["root", *["dep"] * (len(words) - 1)])
              for words in (["the", "cat"], ["a", "mat"], ["cat"] * 61)]  # fmt: skip

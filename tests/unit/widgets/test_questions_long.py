@@ -53,6 +53,7 @@ VALUES: dict[str, list[Any]] = {
     "station": [1],
     "method": ["pca"],
     "metric": ["similarity"],
+    "most": [8],
     "attribution": ["occlusion"],
     "target": [""],
     "target_at": [1500],
