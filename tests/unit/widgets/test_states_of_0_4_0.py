@@ -1,5 +1,6 @@
-"""States that version 0.4.0 wrote open at the same place: the traits of four views, which people set and observe, and a
-lesson with a step of each kind. The file was made with that version, of the same tiny model."""
+"""States that version 0.4.0 wrote open at the same place: the traits of four views, which people set and observe, and
+lessons. The file was made with that version, of the same tiny model; where the steps of its twelve further lessons led
+there is compared in a page (tests/browser/frame/test_lessons_of_0_4_0.py)."""
 
 from __future__ import annotations
 
@@ -53,3 +54,13 @@ def test_a_lesson_is_read_and_written_as_it_was(lens: Lens, tmp_path: Path) -> N
     assert Lesson.load(tmp_path / "again.lesson.json").record() == record
     view = lens.trace("the cat").explore(lesson=lesson)
     assert [step["text"] for step in view.lesson["steps"]] == [step["text"] for step in record["steps"]]
+
+
+@pytest.mark.parametrize("n", range(12))
+def test_a_lesson_file_of_one_subject_is_read_and_written_as_it_was(lens: Lens, tmp_path: Path, n: int) -> None:
+    record = STATES["lessons"][n]["record"]
+    (tmp_path / "old.lesson.json").write_text(json.dumps(record), encoding="utf-8")
+    lesson = Lesson.load(tmp_path / "old.lesson.json")
+    assert lesson.record() == record and len(lesson.steps) == len(STATES["lessons"][n]["places"])
+    view = lens.trace("the mat").explore(lesson=lesson)
+    assert [step.get("state") for step in view.lesson["steps"]] == [step.get("state") for step in record["steps"]]
