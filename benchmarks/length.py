@@ -19,7 +19,7 @@ from bertlens.measures import gates
 from bertlens.model import offline_model
 from bertlens.survey.text_statistics import text_statistics
 from bertlens.trace import Trace
-from bertlens.widgets.answers import head_answers, layer_pictures
+from bertlens.widgets.answers import head_answers, layer_answers, layer_pictures
 from bertlens.widgets.questions import QUESTIONS
 
 TOKENS, PAGE, LONGEST = 4096, 2048, 8192
@@ -169,8 +169,8 @@ def rows() -> Iterator[Row]:
     small = modern(num_hidden_layers=4, hidden_size=384, num_attention_heads=6, intermediate_size=576)
     trace = small.trace(text(LONGEST))
     asked: dict[str, Callable[[], head_answers.Answer]] = {
-        "spectra of a head": lambda: head_answers.layer_ranks(trace, 0, 1),
-        "weight against norm": lambda: head_answers.norm_view(trace),
+        "spectra of a head": lambda: layer_answers.layer_ranks(trace, 0, 1),
+        "weight against norm": lambda: layer_answers.norm_view(trace),
     }
     for name, ask in asked.items():
         taken, more = spent(partial(until_answered, ask))

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from .base.vocabulary import register_layer_map as register_layer_map
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
+    from .conformance import Parity as Parity
+    from .conformance import parity as parity
+    from .conformance import probing_texts as probing_texts
     from .errors import BertLensError as BertLensError
     from .errors import CaptureError as CaptureError
     from .errors import ExportError as ExportError
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from .sentences.sparse_similarity import word_vector as word_vector
     from .sentences.text_similarity import Similarity as Similarity
     from .tasks import Task as Task
+    from .tasks import by_layer as by_layer
     from .tasks import task as task
     from .text.encoding import InputReport as InputReport
     from .trace import Trace as Trace

@@ -29,6 +29,7 @@ from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
 from .sentences.own_embedder import sentence_encoder, tell_answers
 from .sentences.own_encode import own_of
+from .sentences.pruning import pruned
 from .sentences.similarity_matrix import check_texts, note_cuts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, noted, token_limit
 from .text.texts import as_text, entries
@@ -248,6 +249,24 @@ class Lens:
         cross-encoder takes texts alone, and its scores are those of `predict`; with several labels (N, M, labels).
         """
         return similarities(self, a, b, column)
+
+    def prune(
+        self,
+        layers: int | None = None,
+        dimensions: int | None = None,
+        heads: Iterable[tuple[int, int]] | None = None,
+    ) -> Lens:
+        """A Lens on a smaller copy of the model, which is saved like any: `lens.prune(4).model.save_pretrained(path)`.
+
+        layers: how many are kept, the first ones; the last one's states are those that the whole model has behind that
+        layer, behind the family's final norm where it has one. dimensions: how many numbers of a vector are kept, the
+        first ones, of a SentenceTransformer, whose folder says so (`truncate_dim`). heads: pairs of layer and head that
+        are switched off, their columns of W_O zero: as `whatif.off`, and the model stays as large as it is.
+        The model itself is left as it is. Raises InputError for numbers that there are not and for dimensions of a
+        model without a pooling of its own, ModelError for a family without an adapter, and where a trial run of the
+        copy gives other states.
+        """
+        return pruned(self, layers, dimensions, heads)
 
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"

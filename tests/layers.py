@@ -26,7 +26,7 @@ LAYERS = (
     ("survey", "export"),
     ("comparison", "sars_cov_2"),
     ("training",),
-    ("lessons", "plots", "search", "tasks"),
+    ("conformance", "lessons", "plots", "search", "tasks"),
     ("reports", "widgets"),
     ("cli", "sphinxext"),
 )
@@ -60,17 +60,22 @@ def trees() -> dict[str, ast.Module]:
     return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in modules().items()}
 
 
+def absolute(name: str, node: ast.ImportFrom) -> str:
+    """The dotted name below the package that a module's `from … import` names."""
+    parents = name.split(".") if modules()[name].name == "__init__.py" else name.split(".")[:-1]
+    above = parents[: len(parents) - node.level + 1] if node.level else []
+    return ".".join([*above, *(node.module or "").removeprefix("bertlens").lstrip(".").split(".")]).strip(".")
+
+
 def imports(name: str) -> set[str]:
     """The package's modules that one imports: inside functions and for types too. Nothing asks the package itself but
     for its version."""
-    parents = name.split(".") if modules()[name].name == "__init__.py" else name.split(".")[:-1]
     targets = set()
     for node in ast.walk(trees()[name]):
         if isinstance(node, ast.Import):
             targets |= {alias.name.removeprefix("bertlens.") for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            above = parents[: len(parents) - node.level + 1] if node.level else []
-            module = ".".join([*above, *(node.module or "").removeprefix("bertlens").lstrip(".").split(".")]).strip(".")
+            module = absolute(name, node)
             inner = {alias.name: f"{module}.{alias.name}".strip(".") for alias in node.names}
             targets |= {path if path in modules() else module for path in inner.values()}
     return (targets & modules().keys()) - {"", name}

@@ -85,14 +85,15 @@ def lazy(package: str, file: str, *own: str) -> tuple[Callable[[str], Any], Call
     for block in ast.parse(Path(file).read_text(encoding="utf-8")).body:
         for line in block.body if isinstance(block, ast.If) else ():
             if isinstance(line, ast.ImportFrom):
-                homes |= {alias.asname or alias.name: (line.module, alias.name) for alias in line.names}
+                home = line.module and "." * line.level + line.module
+                homes |= {alias.asname or alias.name: (home, alias.name) for alias in line.names}
 
     def attribute(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, original = homes[name]
         with _loading.block():
-            module = import_module(f".{home or name}", package)
+            module = import_module(home or f".{name}", package)
         value = module if home is None else getattr(module, original)
         setattr(sys.modules[package], name, value)
         return value

@@ -9,11 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "int32", "float32", "float64")}
+# An array of an answer, in the annotations that the page's types are made of
+Uint8: TypeAlias = Annotated[Any, "uint8"]
+Uint16: TypeAlias = Annotated[Any, "uint16"]
+Int32: TypeAlias = Annotated[Any, "int32"]
+Float32: TypeAlias = Annotated[Any, "float32"]
+Float64: TypeAlias = Annotated[Any, "float64"]
+AnyArray: TypeAlias = Uint8 | Uint16 | Int32 | Float32 | Float64
 ALIGNMENT = 8
 # Bytes of a message to the page. Servers that pass messages on take 10 MiB at most, tornado's default.
 MOST_AT_ONCE = 4_000_000

@@ -194,6 +194,8 @@ RETRIEVAL = (
     argument("--negatives", type=int, default=5, metavar="N", help="of them, a question (default: %(default)s)"),
     argument("--probe", action="store_true", help="on the page: does it read not, numbers, names?"),
     argument("--heads", action="store_true", help="on the page: which heads the ranking needs; takes minutes"),
+    argument("--layers", action="store_true", help="on the page: the ranking after each layer"),
+    argument("--dimensions", action="store_true", help="on the page: would half the dimensions do?"),
     argument("--shard", metavar="I/N", help="vectors of the I-th of N shares alone, as .npz for `bertlens merge`"),
     FORCE,
 )

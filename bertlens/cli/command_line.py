@@ -323,7 +323,8 @@ def retrieval(arguments: argparse.Namespace) -> int:
 
     first = arguments.first_stage
     names = (
-        "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads shard"
+        "queries relevance in_order check column document int8 batch_size hard_negatives negatives probe heads layers "
+        "dimensions shard"
     )
     return run(
         lambda: load_lens(arguments.model),

@@ -22,9 +22,8 @@ from ..base.registered import registered
 from ..base.vocabulary import MEASURES, phrases
 from ..base.vocabulary.constants import SINK
 from ..errors import InputError, ModelError, SelectionError, check_index, check_name, excerpt
-from ..measures.distributions import jensen_shannon, shares
+from ..measures.distributions import divergences, jensen_shannon, shares
 from ..measures.norms import transformed_norm
-from ..survey.distances import divergences
 from ..trace.trace import Trace
 from .alignment import Alignment, Unit, align, members, spread
 from .answer_pairs import BothAnswers, answers

@@ -27,7 +27,7 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
     """Attention, queries, keys and scaling of all layers, or of `layers`, as a compressed NPZ file.
 
     layers (L,); attention (L, H, S, K); where the trace has neurons query (L, H, S, d), key (L, H, K, d), scaling (L,);
-    about: provenance and tokens as JSON. An encoder-decoder has each under its map's name, like "cross.attention".
+    `about`, provenance and tokens as JSON. An encoder-decoder has each under its map's name, like "cross.attention".
     Read it with numpy.load(path), no pickle. Raises SelectionError for no layer at all or one that does not exist,
     InputError for no path, ExportError where the file cannot be written.
     """

@@ -288,10 +288,12 @@ def search_page(
     origin: str,
     live: Live | None = None,
     hosted: bool = False,
+    above: str = "",
+    below: str = "",
 ) -> str:
     """The text of the page of a retrieval's view, but for the model: what it is set to, and its answers by
     `question_name`.
-    origin: see pages.origin.
+    origin: see pages.origin. above, below: HTML that stands there.
 
     Raises ExportError past 20 MB.
     """
@@ -309,8 +311,8 @@ def search_page(
             script=_started("search.js", f"widget.start({engine})"),
             **_of_model(live, hosted),
             place=_PLACE,
-            above="",
-            below="",
+            above=above,
+            below=below,
             still="",
         )
     )

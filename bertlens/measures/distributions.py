@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
+
+PART = 2048  # weights of each head worked on at a time: those of 144 heads stay in the cache
 
 
 class Diagonal:
@@ -44,6 +48,27 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     mean = (p + q) / 2
     terms = torch.special.entr(mean) - (torch.special.entr(p) + torch.special.entr(q)) / 2
     return terms.sum(-1).clamp_min(0)
+
+
+@torch.no_grad()
+def divergences(rows: Tensor) -> Tensor:
+    """(N, N) float64 Σ_i JS(a_i, b_i) over the rows i of every pair of N maps (N, S, K) whose rows sum to 1."""
+    n = len(rows)
+    flat = rows.clamp_min(1e-30).flatten(1)
+    # Σ s ln s over s = a + b of every pair; Σ m ln m of the mean m = s / 2 follows, as Σ s is known
+    together = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
+    negative_entropy = torch.zeros(n, dtype=torch.float64, device=rows.device)  # Σ p ln p
+    for start in range(0, flat.shape[1], PART):
+        block = flat[:, start : start + PART].contiguous()
+        sums, logs = torch.empty_like(block), torch.empty_like(block)
+        negative_entropy += torch.log(block, out=logs).mul_(block).sum(1).double()
+        for a in range(n - 1):
+            s, log = sums[a + 1 :], logs[a + 1 :]
+            torch.add(block[a + 1 :], block[a], out=s)
+            together[a, a + 1 :] += torch.log(s, out=log).mul_(s).sum(1)
+    together += together.T.clone()
+    divergence = (negative_entropy[:, None] + negative_entropy) / 2 - together / 2 + math.log(2) * rows.shape[1]
+    return divergence.fill_diagonal_(0).clamp_min_(0)
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from .mention_figures import coreference_arcs
 from .norm_figures import category_shares, mixing_ratios, weight_against_norm
 from .pair_figures import similarity
 from .running_figures import running_text
+from .size_figures import sizes
 from .split_figures import score_maps, sources
 from .survey_figures import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
 from .training_figures import training
@@ -41,6 +42,7 @@ __all__ = [
     "save",
     "score_maps",
     "similarity",
+    "sizes",
     "softmax_cones",
     "sources",
     "spectra",

@@ -11,10 +11,10 @@ import numpy as np
 from ..base.amounts import shortage, verb
 from ..errors import InputError, ModelError
 from ..lens import Lens
+from ..measures.significance import count_interval, mean_interval
 from ..survey.coreference import resolve
 from ..survey.corpus import Item
 from ..survey.distances import head_distances
-from ..survey.intervals import count_interval, mean_interval
 from ..survey.loss_gradients import attention_gradients
 from ..survey.mentions import NO_ENTITIES
 from ..survey.probe import attention_probe

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..survey.intervals import LEVEL, NONE, mean_interval, share_interval
+from ..measures.significance import LEVEL, NONE, mean_interval, share_interval
 from .few_texts import FewTexts
 from .rules import FACTOR, Measured
 from .text_numbers import TextNumbers

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.textfile import json_of
 from ..errors import InputError
-from ..survey.intervals import mean_interval
+from ..measures.significance import mean_interval
 from .rules import CANNOT, DIFFERS, HOLDS
 
 FORMAT = 1

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..base.amounts import shortage
 from ..errors import BertLensError
+from ..measures.significance import count_interval
 from ..search import EditProbe, Retrieval
-from ..survey.intervals import count_interval
 from .claim import Claim
 from .rules import Measured, Rule
 
@@ -66,6 +66,17 @@ RETRIEVAL = (
         f'{SEARCH}; r.failures()["hub"].mean()',
         on="",
     ),
+    Claim(
+        f"{GROUP}-last",
+        GROUP,
+        "",
+        "The last layer is the best for ranking",
+        "better expected",
+        "nDCG@10 of the last layer less that of the best earlier one, which was chosen on other questions",
+        Rule("above", 0.0, "difference", ours=False),
+        f"{SEARCH}; -r.layers().rival.difference",
+        on="",
+    ),
     _edit_claim("not", "not", "“not” moves the score of a text more than a filler does"),
     _edit_claim("number", "number", "Another number moves the score of a text more than a filler does"),
     _edit_claim("name", "name", "Another name moves the score of a text more than a filler does"),
@@ -81,7 +92,12 @@ class SearchNumbers:
 
     def measured(self, name: str) -> Measured:
         """Of a claim by its name."""
-        measures: dict[str, Callable[[], Measured]] = {"bm25": self._beside, "first": self._first, "hubs": self._hubs}
+        measures: dict[str, Callable[[], Measured]] = {
+            "bm25": self._beside,
+            "first": self._first,
+            "hubs": self._hubs,
+            "last": self._last,
+        }
         kind = name.removeprefix(f"{GROUP}-")
         try:
             return measures[kind]() if kind in measures else self._edit(kind)
@@ -105,6 +121,14 @@ class SearchNumbers:
         table = self._search.hubs()
         count = int(table["hub"].sum())
         return _share(failures["hub"].to_numpy(dtype=bool), "failures", f"Hubs among the passages: {count:,}.")
+
+    def _last(self) -> Measured:
+        sizes = self._search.layers(seed=self._seed, progress=self._progress)
+        rival = sizes.rival
+        if rival is None:
+            return Measured(why=shortage(len(self._search.by_question), "question"))
+        note = f"It gives {rival.whole:.3f}, {rival.name} {rival.mean:.3f}, chosen on {rival.chosen_on} others."
+        return _of_questions(-rival.difference, -rival.high, -rival.low, rival.told_on, note)
 
     def _edit(self, kind: str) -> Measured:
         if self._probe is None:

@@ -10,8 +10,8 @@ from ..errors import ModelError, SelectionError
 from ..lens import Lens
 from ..measures import predictions
 from ..measures.distributions import total_variation
+from ..measures.significance import LEVEL, mean_interval
 from ..survey.corpus import Item, Numbered, traces_of
-from ..survey.intervals import LEVEL, mean_interval
 from ..survey.text_statistics import CATEGORIES
 from ..trace.trace import Trace
 from .few_texts import FewTexts

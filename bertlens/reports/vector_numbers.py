@@ -11,9 +11,9 @@ from ..errors import ModelError
 from ..lens import Lens
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
+from ..measures.significance import LEVEL, count_interval, mean_interval
 from ..measures.spectra import weights_table
 from ..survey.corpus import Item
-from ..survey.intervals import LEVEL, count_interval, mean_interval
 from ..survey.text_statistics import LABELS
 from .few_texts import FewTexts
 from .registry import NO_SEPARATOR, NO_STATES, few_texts_measure, interval, layer_count, layer_means, measure, strongest

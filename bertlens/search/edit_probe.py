@@ -16,8 +16,7 @@ from ..base.quotes import isolate
 from ..base.ranking import is_nothing
 from ..errors import InputError, check_lens, check_number, check_seed, excerpt
 from ..lens import Lens
-from ..survey.findings import holm
-from ..survey.intervals import count_interval
+from ..measures.significance import count_interval, holm
 from ..survey.treebank import Sentence, read_treebank
 from .edits import FILLERS, NAME, NOT, NUMBER, PARAPHRASE, ROLES, RULES, Edit, Editor, exchanged, names_of, sentences_of
 from .exact_search import search

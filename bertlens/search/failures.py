@@ -11,8 +11,7 @@ from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.ranking import ranked
 from ..errors import InputError
-from ..survey.findings import holm
-from ..survey.intervals import count_interval
+from ..measures.significance import count_interval, holm
 from .collection import Collection
 from .failure_rules import (
     OTHERS,
@@ -34,7 +33,7 @@ NONE = "none"  # the kind of a failure for which no rule holds
 def failure_table(
     collection: Collection, lists: RankedLists, first_lists: RankedLists | None, limit: ReadingLimit | None
 ) -> pd.DataFrame:
-    """DataFrame, a row for each judged question whose first document is not relevant, in the order of the questions.
+    """DataFrame(query, wrong, right, …), a row for each judged question whose first document is not relevant, in order.
 
     query, wrong, right: ids of the question, of the first passage, and of the best passage of a right document; where
     the list has none, of the right ones with the largest grade the first by id. rank_right: the rank of its document;

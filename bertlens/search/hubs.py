@@ -8,7 +8,7 @@ from ..base.amounts import amount, verb
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..errors import InputError, check_number, check_seed
-from ..survey.findings import holm
+from ..measures.significance import holm
 from .collection import Collection
 from .ranked_lists import RankedLists
 

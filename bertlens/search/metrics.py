@@ -13,7 +13,7 @@ import numpy as np
 from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..errors import InputError
-from ..survey.intervals import difference_interval, share_interval
+from ..measures.significance import difference_interval, share_interval
 from .collection import Collection
 from .ranked_lists import RankedLists
 

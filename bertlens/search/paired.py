@@ -19,8 +19,7 @@ from ..base.paths import as_path
 from ..base.ranking import signed
 from ..base.textfile import json_of
 from ..errors import InputError
-from ..survey.findings import holm_intervals
-from ..survey.intervals import difference_interval
+from ..measures.significance import difference_interval, holm_intervals
 from .collection import Collection
 from .metrics import MEASURES
 
@@ -32,7 +31,7 @@ def against(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
 
     before, now: tables of `metrics.by_question` of the same questions. difference: the mean over questions of now −
     before, in [−1, 1]; low, high: its interval over questions that are drawn as these were. p and the interval are
-    Holm's over the measures (`survey.findings.holm_intervals`): in 95 of 100 comparisons of rankings that are equally
+    Holm's over the measures (`significance.holm_intervals`): in 95 of 100 comparisons of rankings that are equally
     good no interval leaves out 0. falls: the interval lies below 0. NaN for one question. Raises InputError where
     questions or measures are not the same.
     """

@@ -19,8 +19,7 @@ from ..base.progress import bar, is_watched, say
 from ..base.ranking import signed
 from ..errors import InputError, check_batch, check_lens, check_number, check_seed
 from ..lens import Lens
-from ..survey.findings import holm_intervals
-from ..survey.intervals import NONE, difference_interval, mean_interval
+from ..measures.significance import NONE, difference_interval, holm_intervals, mean_interval
 from . import metrics
 from .collection import Collection
 from .head_runs import HeadRuns, HeadSite, Input, head_runs
@@ -58,7 +57,7 @@ class RankingHeads:
     gap of failures gains without the head, a mean; beside: the same with the right passage's neighbour in place of it,
     which is what standing first comes from by chance; gap_low, gap_high, gap_p: of gap − beside, Student's t. ndcg,
     ndcg_low, ndcg_high, ndcg_p: what nDCG@10 gains, the first passages of each question ranked anew. Intervals and p
-    are Holm's over all tests that were made (`survey.findings.holm_intervals`); finding: either p ≤ .05.
+    are Holm's over all tests that were made (`significance.holm_intervals`); finding: either p ≤ .05.
     """
 
     table: pd.DataFrame

@@ -43,6 +43,8 @@ def run(
     negatives: int = 5,
     probe: bool = False,
     heads: bool = False,
+    layers: bool = False,
+    dimensions: bool = False,
     shard: str | None = None,
     force: bool = False,
     **options: Any,
@@ -51,7 +53,8 @@ def run(
 
     in_order: questions are numbered 1, 2, … as they come, whatever ids they have. load_first: the model of the first
     stage. shard: instead of all this the vectors of a share of the passages, see `vector_shards`. hard_negatives: a
-    file for triplets with so many `negatives` of a question. probe, heads: whether their tables stand on the page.
+    file for triplets with so many `negatives` of a question. probe, heads, layers, dimensions: whether
+    their tables stand on the page.
     options: as of `retrieval`. Beside a page or a table stand the numbers that a later `check` takes.
     Raises InputError for what is wrong with the arguments, before a model is loaded where that can be.
     """
@@ -70,8 +73,12 @@ def run(
         return 0
     if kind not in KINDS:
         raise InputError(f"a retrieval is written as one of {', '.join(KINDS)}: {output.name} is none of them")
-    if (probe or heads) and kind != ".html":
-        raise InputError(f"--probe and --heads stand on a page: name a file that ends in .html, not {output.name}")
+    asked = {"probe": probe, "heads": heads, "layers": layers, "dimensions": dimensions}
+    if any(asked.values()) and kind != ".html":
+        raise InputError(
+            "--probe, --heads, --layers and --dimensions stand on a page: name a file that ends in .html, not "
+            f"{output.name}"
+        )
     if in_order and queries is None:
         raise InputError("--in-order numbers the questions of a file: name it by --queries")
     numbers = output if kind == ".json" else output.with_name(f"{output.stem}-numbers.json")
@@ -108,8 +115,8 @@ def run(
         search.save(numbers)
         quality = metrics.sentence(search.metrics())
     if kind == ".html":
-        tables = search.probe() if probe else None, search.heads() if heads else None
-        text_file(page(search, *tables), output)
+        tables: dict[str, Any] = {name: getattr(search, name)() for name, wanted in asked.items() if wanted}
+        text_file(page(search, **tables), output)
         sign(output, "retrieval")
     elif kind != ".json":
         table_file.write(question_table(search), output)

@@ -18,6 +18,7 @@ from ..base.registered import registered
 from ..errors import InputError, ModelError, check_batch, check_lens, check_number, excerpt
 from ..export.space import SpaceSource
 from ..lens import Lens
+from ..measures.significance import Sizes
 from ..model.fingerprint import Fingerprint
 from ..sentences.similarity_matrix import check_texts
 from ..text.plain_words import words_of
@@ -35,6 +36,7 @@ from .ranking_heads import RankingHeads, heads
 from .reading import collection
 from .score_difference import Contrast
 from .search_page import PASSAGES, page
+from .sizes.sized_retrieval import SizedRetrieval
 from .source_records import as_id, id_among
 from .stages import Stages, ranked
 from .two_towers import check_one_model
@@ -54,7 +56,7 @@ def _once(table: Callable[[Retrieval], pd.DataFrame]) -> Callable[[Retrieval], p
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Retrieval(SpaceSource):
+class Retrieval(SizedRetrieval, SpaceSource):
     """What `retrieval` gives: ranked lists of a collection's passages, and what can be asked of them.
 
     `failures` and `metrics` need judgements, `ranking`, `hubs` and `contrast` do not. Tables are DataFrames.
@@ -264,23 +266,27 @@ class Retrieval(SpaceSource):
         *,
         probe: EditProbe | None = None,
         heads: RankingHeads | None = None,
+        layers: Sizes | None = None,
+        dimensions: Sizes | None = None,
         live: bool = False,
         hosted: bool = False,
     ) -> Path:
-        """Write all tables as one page that needs no kernel and no network. probe, heads: what the methods of this name
-        gave, to stand on it too.
+        """Write all tables as one page that needs no kernel and no network. probe, heads, layers, dimensions: what the
+        methods of these names gave, to stand on it too.
 
         live: instead the view of `explore`, with the model, the passages and their vectors in it: a search engine in
         one file. hosted: `path` is a folder, in which page and weights are two files for a web server. See
         `RetrievalView.to_html`.
-        Raises ExportError, InputError for probe or heads on a live page and for hosted without live; ModelError where
+        Raises ExportError, InputError for such tables on a live page and for hosted without live; ModelError where
         the model has changed since it ranked.
         """
         self.check_model()
         if not live and not hosted:
-            return text_file(page(self, probe, heads), path)
-        if probe is not None or heads is not None:
-            raise InputError("probe and heads stand on the page of tables: write it without live=True, too")
+            return text_file(page(self, probe, heads, layers, dimensions), path)
+        if any(given is not None for given in (probe, heads, layers, dimensions)):
+            raise InputError(
+                "probe, heads, layers, dimensions stand on the page of tables: write it without live=True, too"
+            )
         view = self.explore()
         try:
             return as_path(view.to_html(path, live=live, hosted=hosted))

@@ -11,8 +11,7 @@ from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..errors import InputError, check_name
-from ..survey.findings import holm_intervals
-from ..survey.intervals import group_interval, share_interval
+from ..measures.significance import group_interval, holm_intervals, share_interval
 from ..text.plain_words import words_of
 from .bm25 import passage_frequencies, word_counts
 from .collection import Collection
@@ -33,7 +32,7 @@ def slices(
     by its rarest word (in how many passages it stands; 0 for one that is in none); with a limit, those of which a right
     passage is longer than what the model reads. Lengths are in words. mean: of the measure, with its 95 % interval
     over questions; outside: the mean of the other questions; difference: mean − outside, its interval and p are
-    Holm's over the slices (`survey.findings.holm_intervals`), finding: p ≤ .05. Slices of fewer than 10 questions,
+    Holm's over the slices (`significance.holm_intervals`), finding: p ≤ .05. Slices of fewer than 10 questions,
     inside or outside, are left out. What goes with a slice need not be what makes it so: long questions may be other
     questions. Raises InputError for a measure that is not there.
     """

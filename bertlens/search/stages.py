@@ -102,7 +102,7 @@ def ranked(
     )
     query_vectors = encoded(query_lens or lens, collection.queries, "query", batch_size=batch_size, progress=progress)
     function = lens.sentences.function
-    return Stages(_first(function, collection, query_vectors, vectors, depth), None, vectors, query_vectors, function)
+    return Stages(nearest(function, collection, query_vectors, vectors, depth), None, vectors, query_vectors, function)
 
 
 def _first_stage(lens: Lens | None) -> Lens:
@@ -118,9 +118,11 @@ def _first_stage(lens: Lens | None) -> Lens:
     return lens
 
 
-def _first(
+def nearest(
     function: str, collection: Collection, queries: PassageVectors, vectors: PassageVectors, depth: int
 ) -> RankedLists:
+    """The `depth` best passages of each question by these vectors; more where they are parts of documents, see
+    `ranked`."""
     lists = _search(function, collection, queries, vectors, depth, range(len(queries)))
     goal = min(DOCUMENTS, (depth + 1) // 2, len(set(collection.documents))) if collection.has_documents else 0
     while depth < len(vectors):

@@ -271,7 +271,7 @@ class PlainEncoder:
     modes, tail = Modes(("mean",)), ()
 
     def __init__(self, lens: SentenceLens, prompts: Mapping[str | None, str] | None = None):
-        self._lens, self._prompts = lens, dict(prompts or {})
+        self._lens, self.prompts = lens, dict(prompts or {})
 
     @property
     def default_prompt(self) -> str:
@@ -313,7 +313,7 @@ class PlainEncoder:
         """What `encode` puts before each text. Raises InputError for a task that no encoder has, and for the name of
         a prompt."""
         _check_task(task, prompt_name)
-        return self._prompts.get(task, "")
+        return self.prompts.get(task, "")
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) cosines of vectors (N, D) and (M, D)."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ..base.lazy import lazy
 
 if TYPE_CHECKING:
+    from ..measures.significance import mean_interval as mean_interval
+    from ..measures.significance import mean_text as mean_text
     from .batch_stats import batch_sums as batch_sums
     from .coreference import coreference_scores as coreference_scores
     from .coreference import resolve as resolve
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from .distances import nearest_heads as nearest_heads
     from .frequency import frequency_correlation as frequency_correlation
     from .headstats import HeadStats as HeadStats
-    from .intervals import mean_interval as mean_interval
-    from .intervals import mean_text as mean_text
     from .loss_gradients import attention_gradients as attention_gradients
     from .mentions import read_documents as read_documents
     from .probe import attention_probe as attention_probe

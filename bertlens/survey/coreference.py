@@ -19,9 +19,9 @@ from ..base.dataframes import pd
 from ..base.progress import Progress
 from ..errors import InputError, excerpt
 from ..lens import Lens
+from ..measures.significance import difference_interval, share_interval
 from ..text.encoding import Encoding
 from ..trace.trace import Trace
-from .intervals import difference_interval, share_interval
 from .mentions import KINDS, Document, Documents, Mention, read_documents
 from .syntax import NONE, word_attention
 

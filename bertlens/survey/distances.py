@@ -11,17 +11,16 @@ from functools import cache
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ..base.dataframes import pd
 from ..base.scikit_learn import scikit_learn
 from ..errors import InputError, check_name, check_number, check_seed
 from ..lens import Lens
+from ..measures.distributions import divergences
 from .corpus import Corpus, traces
 
 VARIANTS = ("mean", "sum", "smoothed", "sqrt")
 SMOOTHING = 1e-3  # Clark's for distances: 0.999 α + 0.001 / n
-PART = 2048  # weights of each head worked on at a time: those of 144 heads stay in the cache
 
 
 def head_distances(
@@ -63,27 +62,6 @@ def head_distances(
     if variant in ("mean", "sqrt"):
         divergence /= tokens
     return np.sqrt(divergence) if variant == "sqrt" else divergence
-
-
-@torch.no_grad()
-def divergences(rows: Tensor) -> Tensor:
-    """(N, N) float64 Σ_i JS(a_i, b_i) over the rows i of every pair of N maps (N, S, K) whose rows sum to 1."""
-    n = len(rows)
-    flat = rows.clamp_min(1e-30).flatten(1)
-    # Σ s ln s over s = a + b of every pair; Σ m ln m of the mean m = s / 2 follows, as Σ s is known
-    together = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
-    negative_entropy = torch.zeros(n, dtype=torch.float64, device=rows.device)  # Σ p ln p
-    for start in range(0, flat.shape[1], PART):
-        block = flat[:, start : start + PART].contiguous()
-        sums, logs = torch.empty_like(block), torch.empty_like(block)
-        negative_entropy += torch.log(block, out=logs).mul_(block).sum(1).double()
-        for a in range(n - 1):
-            s, log = sums[a + 1 :], logs[a + 1 :]
-            torch.add(block[a + 1 :], block[a], out=s)
-            together[a, a + 1 :] += torch.log(s, out=log).mul_(s).sum(1)
-    together += together.T.clone()
-    divergence = (negative_entropy[:, None] + negative_entropy) / 2 - together / 2 + math.log(2) * rows.shape[1]
-    return divergence.fill_diagonal_(0).clamp_min_(0)
 
 
 def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..measures.significance import FEWEST_TEXTS, prediction_width
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from .headstats import HeadStats
-from .intervals import FEWEST_TEXTS, prediction_width
 from .textlength import STEPS, LengthBin, step_of
 
 SHARE = 0.9

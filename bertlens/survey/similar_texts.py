@@ -12,11 +12,11 @@ import torch
 
 from ..base.dataframes import pd
 from ..errors import InputError, SelectionError
+from ..measures.significance import FEWEST_TEXTS, prediction_width
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ..trace.trace import Trace
 from .expected_flags import ROUNDING, ExpectedFlags, expected_flags
 from .headstats import HeadStats
-from .intervals import FEWEST_TEXTS, prediction_width
 from .sums import BY
 from .text_statistics import TextStatistics, text_statistics
 from .textlength import segments_of, span

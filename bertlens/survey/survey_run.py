@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,52 +70,61 @@ def head_stats(
     """
     with checkpointing(save) as checkpoint:  # before anything else: an unusable file is not found out after hours
         share = None if shard is None else Shard.parse(shard)
-        return _survey(
-            lens, corpus, batch_size, truncation, limit, resume, checkpoint, progress, client, texts, column, share
-        )
+        settings = SurveySettings(batch_size, truncation, limit, column, share, texts)
+        return _survey(lens, corpus, settings, resume, checkpoint, progress, client)
+
+
+@dataclass(frozen=True)
+class SurveySettings:
+    """What is counted of a corpus, and in which batches: arguments of `head_stats`."""
+
+    batch_size: int
+    truncation: bool
+    limit: int | None
+    column: str | tuple[str, str] | None
+    shard: Shard | None
+    texts: bool  # whether some are kept
 
 
 def _survey(
     lens: Lens | None,
     corpus: Corpus,
-    batch_size: int,
-    truncation: bool,
-    limit: int | None,
+    settings: SurveySettings,
     resume: HeadStats | str | Path | None,
     checkpoint: Checkpoint,
     progress: bool,
     client: Any,
-    keep_texts: bool,
-    column: Any,
-    shard: Shard | None,
 ) -> HeadStats:
+    shard = settings.shard
     if shard is not None and (client is not None or lens is None):
         raise InputError("a shard is of texts, a lens and one process: leave client= out, or shard=")
-    texts = numbered(corpus, limit, column)
+    texts = numbered(corpus, settings.limit, settings.column)
     if lens is None:
         texts, about = _about_traces(texts)
     else:
         check_lens(lens)
         about = model_provenance(lens.borrowed)
-    stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=TopTexts() if keep_texts else None)
+    stats = HeadStats(
+        about | {"options": {"truncation": settings.truncation}}, highest=TopTexts() if settings.texts else None
+    )
     start = resume if resume is None or isinstance(resume, HeadStats) else HeadStats.load(resume)
-    share = None if shard is None else ShardBatches(shard, texts, batch_size, start)
+    share = None if shard is None else ShardBatches(shard, texts, settings.batch_size, start)
     if start is not None:
         texts = texts if share else _remainder(texts, start)
         stats = stats + start
         stats.ahead = list(start.ahead)
     if share is not None:
         stats.shard = share.record
-    total = size(corpus, limit) if progress else None  # lines of a file are counted for the bar alone
+    total = size(corpus, settings.limit) if progress else None  # lines of a file are counted for the bar alone
     if shard is not None and total is not None:
         total //= shard.of
     with Progress(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
             tick = partial(bar.update, 0)
-            parts = window_sums(client, lens, stats.provenance, texts, batch_size, truncation, tick)
+            parts = window_sums(client, lens, stats.provenance, texts, settings.batch_size, settings.truncation, tick)
         else:
-            batches = share or itertools.chain.from_iterable(windows(texts, batch_size))
-            parts = _batch_sums(lens, stats.provenance, batches, truncation)
+            batches = share or itertools.chain.from_iterable(windows(texts, settings.batch_size))
+            parts = _batch_sums(lens, stats.provenance, batches, settings.truncation)
         return _count(stats, parts, checkpoint, bar)
 
 

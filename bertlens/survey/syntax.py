@@ -22,9 +22,9 @@ from ..base.limits import TEXT_CHARACTERS
 from ..base.progress import Progress
 from ..errors import InputError, SelectionError, check_lens, check_number, check_seed, excerpt
 from ..lens import Lens
+from ..measures.significance import share_interval
 from ..trace.trace import Trace
 from . import corpus
-from .intervals import share_interval
 from .treebank import ROOT, Sentence, Treebank, read_treebank
 
 DIRECTIONS = ("dep->head", "head->dep")

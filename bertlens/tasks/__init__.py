@@ -3,8 +3,8 @@
 from .ablations import ABLATIONS
 from .effect_changes import Turned
 from .importance import MEASURES, Heads, expected
-from .labelled_task import Task, task
+from .labelled_task import Task, by_layer, task
 from .mistakes import Errors
 from .model_comparison import Against
 
-__all__ = ["ABLATIONS", "MEASURES", "Against", "Errors", "Heads", "Task", "Turned", "expected", "task"]
+__all__ = ["ABLATIONS", "MEASURES", "Against", "Errors", "Heads", "Task", "Turned", "by_layer", "expected", "task"]

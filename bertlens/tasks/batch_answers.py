@@ -45,7 +45,7 @@ def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int
 
 
 def batch_of(lens: Lens, rows: list[int], inputs: Sequence[Sequence[Encoding]]) -> Batch:
-    """read: what the model reads of each of the rows."""
+    """inputs: what the model reads of each text, one encoding or, of a pair read apart, two; rows: their numbers."""
     encodings = [pair[place] for place in range(len(inputs[0])) for pair in inputs]
     return Batch(rows, encodings, lens.inputs(encodings))
 

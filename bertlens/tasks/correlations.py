@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.dataframes import pd
 from ..measures.ranks import ranks, spearman
-from ..survey.intervals import LEVEL, NONE, freedom, student
+from ..measures.significance import LEVEL, NONE, freedom, student
 from .scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored
 
 ROUNDING = 1e-6  # of float32 answers, relative to the largest: a smaller range is no difference
@@ -53,10 +53,28 @@ def spearman_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, f
     value = spearman(guesses, labels)
     if not abs(value) < 1:
         return value, value
+    return _on_artanh(value, _pulls(guesses, labels) / (1 - value * value))
+
+
+def spearman_difference(
+    guesses: np.ndarray, others: np.ndarray, labels: np.ndarray, level: float = LEVEL
+) -> tuple[float, float]:
+    """(low, high) of Spearman's ρ of guesses less that of others, of the same labels: by both influence functions, pair
+    by pair. NaN where one is constant."""
+    value = spearman(guesses, labels) - spearman(others, labels)
+    if math.isnan(value):
+        return NONE
+    pulls = _pulls(guesses, labels) - _pulls(others, labels)
+    half = float(student(freedom(pulls), level)) * float(pulls.std(ddof=1)) / math.sqrt(len(pulls))
+    return max(-2.0, value - half), min(2.0, value + half)
+
+
+def _pulls(guesses: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(n,) how each pair moves Spearman's ρ, × n, up to what is the same for all."""
     a, b = (numbers.numpy() / len(numbers) for numbers in (ranks(guesses), ranks(labels)))
     a, b = a - a.mean(), b - b.mean()
-    pulls = a * b + _above(a, b) + _above(b, a)
-    return _on_artanh(value, pulls / (a.std() * b.std() * (1 - value * value)))
+    pulls: np.ndarray = (a * b + _above(a, b) + _above(b, a)) / (a.std() * b.std())
+    return pulls
 
 
 def _above(a: np.ndarray, b: np.ndarray) -> np.ndarray:

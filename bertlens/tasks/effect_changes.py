@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..base.amounts import amount
 from ..base.dataframes import pd
-from ..survey.findings import holm, paired
+from ..measures.significance import holm, paired
 from .ablations import ABLATIONS
 from .importance import FOUND, Heads, listed
 

@@ -13,8 +13,8 @@ from ..base.dataframes import pd
 from ..base.progress import Bar, bar, is_watched, say
 from ..base.ranking import signed
 from ..errors import BertLensError, InputError, check_name, check_number, check_seed, excerpt
+from ..measures.significance import holm, paired, rank_correlation
 from ..run.interventions import Run
-from ..survey.findings import holm, paired, rank_correlation
 from ..whatif.change_kinds import mlp, off
 from ..whatif.reruns import check
 from .ablation_effects import Sweep, cost, effects, estimates, of_one_pass
@@ -219,7 +219,7 @@ def effect_table(
 ) -> pd.DataFrame:
     """The table of `Heads` but for `chosen`. values: (texts, 1 + run) without any change, then with each.
 
-    whole: values are whole numbers, so that right and wrong are compared. most: no effect can be larger.
+    is_whole: values are whole numbers, so that right and wrong are compared. cap: no effect can be larger.
     """
     tested = {site: paired(values[:, k] - values[:, 0], is_whole, cap) for k, site in enumerate(run, 1)}
     nothing = (np.nan,) * 4

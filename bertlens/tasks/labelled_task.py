@@ -17,12 +17,14 @@ from ..base.registered import registered
 from ..errors import BertLensError, InputError, check_number, excerpt
 from ..export.space import SpaceSource
 from ..lens import Lens
+from ..measures.significance import Sizes
 from . import scores
 from .ablation_effects import effects
 from .ablations import FEWEST_DRAWS
 from .cluster import on_cluster
 from .examples import examples_of
 from .importance import Heads, heads
+from .layer_scores import layers
 from .mistakes import Errors, errors
 from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
@@ -69,6 +71,18 @@ def task(
     return Task(lens, labelled, batch_size, truncation, progress, keep)
 
 
+def by_layer(lens: Lens, pairs: Any, *, seed: int = 0, **options: Any) -> Sizes:
+    """How well each layer of an encoder of sentences agrees with scores of pairs, as `Task.layers` has it.
+
+    pairs: as the examples of `task`, such as ((text, text), score), which takes these options. Raises InputError for a
+    model whose task is another, and as `task` and `Task.layers`.
+    """
+    of_pairs = task(lens, pairs, **options)
+    if of_pairs.kind.name != "similarity":
+        raise InputError("by_layer is of an encoder and scores of pairs: of a model with a head, bl.task(…).layers()")
+    return of_pairs.layers(seed)
+
+
 class Task(SpaceSource, Answered):
     """See `bertlens.task`, also for `keep`. Rows count from 0, in the order of the examples; C classes."""
 
@@ -90,7 +104,7 @@ class Task(SpaceSource, Answered):
         reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities, in IOB1, IOB2, IOE2,
         IOBES, BILOU or BMES (B-x or B_x), precision, recall and F1 of entities, of all and of each type, as seqeval's
         strict mode reads them: both ends and the type; else macro-F1 and the scores of each tag. Their intervals are
-        over texts (`survey.intervals.share_interval`). `note` says why a score is NaN. Raises InputError where
+        over texts (`significance.share_interval`). `note` says why a score is NaN. Raises InputError where
         scikit-learn is not installed, and where no word has a token.
         """
         self._scored()
@@ -150,6 +164,24 @@ class Task(SpaceSource, Answered):
         """
         sweep = effects if client is None else partial(on_cluster, client)
         return heads(self, chosen, ablation, measure, draws, seed, sweep)
+
+    def layers(self, seed: int = 0) -> Sizes:
+        """Which layer knows the labels? `.table` has a row a layer, 0 the embeddings; `.said` is a few sentences.
+
+        Of classes: the mean of each text's tokens after each layer, read by a ridge regression that is fitted on one
+        half of the examples, drawn by `seed`, and measured on the other. mean, mean_low, mean_high: its accuracy there,
+        with Clopper and Pearson's interval. difference, low, high, p: to the last layer, paired by text; untrained: the
+        accuracy on the states of a model of this config before any training (its weights drawn by `seed`), and
+        over_untrained, …: mean less that; Holm over all tests. better: low is above 0.
+
+        Of similarities of pairs: two rows a layer, with vectors as they are and less their mean (centred). mean:
+        Spearman's correlation with the labels; difference, low, high, p: to the last layer, by the influence functions
+        of both, Holm over all rows. anisotropy: the mean cosine of different texts.
+
+        `.choice`: the best layer of one half of what was measured, told on the other. Raises InputError for fewer than
+        40 examples and other kinds of task, ModelError for a family without an adapter.
+        """
+        return layers(self, seed)
 
     def errors(self, n: int = 20, words: bool = True) -> Errors:
         """Where it is wrong: `.table` of the n examples with the largest loss, `.duplicates`, `.slices`, `.said`.

@@ -17,8 +17,7 @@ from ..base.registered import registered
 from ..comparison import Comparison, compare
 from ..errors import InputError, ModelError, check_number, check_seed, excerpt
 from ..lens import Lens
-from ..survey.findings import paired
-from ..survey.intervals import positive_mean_interval
+from ..measures.significance import paired, positive_mean_interval
 from ..trace.trace import Trace
 from .ablations import FEWEST_DRAWS, Site
 from .effect_changes import Turned, turned

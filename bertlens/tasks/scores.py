@@ -11,7 +11,7 @@ import numpy as np
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..base.scikit_learn import scikit_learn
-from ..survey.intervals import (
+from ..measures.significance import (
     FEWEST_OF_A_CLASS,
     LEVEL,
     NONE,

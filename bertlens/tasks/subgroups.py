@@ -13,8 +13,7 @@ import numpy as np
 from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..base.quotes import isolate
-from ..survey.findings import holm
-from ..survey.intervals import count_interval
+from ..measures.significance import count_interval, holm
 from ..text.plain_words import words_of
 from .task_answers import Answered
 
@@ -28,7 +27,10 @@ MOST_PAIRS = 1000
 
 def slices(task: Answered) -> pd.DataFrame:
     """See Task.slices."""
-    table = slice_table(list(_slices(task)), task.wrong)
+    members = list(_slices(task))
+    table = slice_table(members, task.wrong)
+    wrong = {(kind, name): np.flatnonzero(inside & task.wrong).tolist() for kind, name, inside in members}
+    table.attrs["wrong"] = [wrong[of] for of in zip(table["kind"], table["slice"], strict=True)]  # their rows
     table.attrs["wrong_is"] = task.kind.wrong_is
     return table
 

@@ -75,6 +75,13 @@ def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Piece
     return pieces if isinstance(texts[0], str) else _of_words(pieces, texts)
 
 
+def blank_stays(tokenizer: Any, mark: str) -> bool:
+    """Whether a blank before a mark in a text, such as the mask, is a token of its own: by the number of tokens."""
+    with resting_state(tokenizer):
+        beside, apart = (len(tokenise(tokenizer, [f"a{blank}{mark}"], None).input_ids) for blank in ("", " "))
+    return apart > beside
+
+
 def _running(text: Text) -> str:
     return text if isinstance(text, str) else " ".join(text)
 

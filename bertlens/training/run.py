@@ -93,7 +93,7 @@ def train_and_save(
     limit = token_limit(tokenizer, bare.base_model)
     if limit is not None and settings.length > limit:
         raise InputError(f"passages of {settings.length:,} tokens are too long for the model: give at most {limit:,}")
-    scored = {path.name: _passages(tokenizer, path, settings.length) for path in aside}
+    scored = {path.name: scored_passages(tokenizer, path, settings.length) for path in aside}
     learned, held_out = prepare(read(paths), tokenizer, settings.length)
     model, _ = start(model_name, learned, settings.seed)
     masking, model = Masking(tokenizer), model.to(training_device())
@@ -113,7 +113,8 @@ def train_and_save(
             raise ExportError(f"the model cannot be written in {output} ({error})") from error
         stored = model
     scores, single = (
-        {name: _score(stored, tokenizer, rows, share) for name, rows in scored.items()} for share in (EVALUATED, 0)
+        {name: score_passages(stored, tokenizer, rows, share) for name, rows in scored.items()}
+        for share in (EVALUATED, 0)
     )
     metrics = {
         "model": model_name or offline_model.NAME,
@@ -134,12 +135,7 @@ def train_and_save(
     return metrics
 
 
-def score_file(model: Any, tokenizer: Any, path: Path, length: int = 128, share: float = EVALUATED) -> dict[str, float]:
-    """The score on at most MOST_SCORED passages of a file, evenly over it. share: as for `evaluate`."""
-    return _score(model, tokenizer, _passages(tokenizer, path, length), share)
-
-
-def _passages(tokenizer: Any, path: Path, length: int) -> Passages:
+def scored_passages(tokenizer: Any, path: Path, length: int) -> Passages:
     """At most MOST_SCORED passages of a file. Raises InputError where it is no text, or has none to score."""
     texts = [*read([path])]
     rows = [row for text_rows in passages(texts, tokenizer, length) for row in text_rows] if texts else []
@@ -149,7 +145,8 @@ def _passages(tokenizer: Any, path: Path, length: int) -> Passages:
     return Passages.of(sample)
 
 
-def _score(model: Any, tokenizer: Any, scored: Passages, share: float) -> dict[str, float]:
+def score_passages(model: Any, tokenizer: Any, scored: Passages, share: float) -> dict[str, float]:
+    """What `evaluate` says of passages, and how many they are. share: as for `evaluate`."""
     return asdict(evaluate(model, scored, Masking(tokenizer), share=share)) | {"passages": len(scored)}
 
 

@@ -108,14 +108,15 @@ def _compared(trace: Trace, changes: Sequence[Change]) -> list[Compared]:
 def _outputs(trace: Trace, runs: Sequence[Compared]) -> Iterator[tuple[Any, Any]]:
     """Of each the model's output without the one more, and with it, or `phrases.NO_KEY`."""
     bases = list(dict.fromkeys(tuple(earlier) for earlier, _ in runs))
-    rows = _rows(trace, [*bases, *((*earlier, change) for earlier, change in runs if change is not None)])
+    rows = outputs_of(trace, [*bases, *((*earlier, change) for earlier, change in runs if change is not None)])
     baselines = {earlier: next(rows) for earlier in bases}
     for earlier, change in runs:
         baseline = baselines[tuple(earlier)]
         yield baseline, baseline if change is None else next(rows)
 
 
-def _rows(trace: Trace, rows: Sequence[Sequence[Change]]) -> Iterator[Any]:
+def outputs_of(trace: Trace, rows: Sequence[Sequence[Change]]) -> Iterator[Any]:
+    """The model's output with each row of changes, or `phrases.NO_KEY` where one leaves a token without keys."""
     size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
     for at in range(0, len(rows), size):
         batch = rows[at : at + size]

@@ -1,7 +1,8 @@
-"""The model's answer over how loud one head is: from off over the run as it is to twice as loud, each an exact run.
+"""The model's answer over how loud one head is, or some are together: from off over the run as it is to twice as loud,
+each an exact run.
 
-What the run does to the same head already is left out (`changes.base`). The layers before the head are not computed
-again.
+What the run does to the same heads already is left out (`changes.base`). The layers before a head that is alone are not
+computed again.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from ..run.changes import Change, Off, Scale, base
 from ..trace.trace import Trace
 from .before_after import NamedAnswer, alike, answer_kind, cosine, named_answers, numbers_of
 from .reruns import check
+from .strongest_heads import Head
 from .sweeps import BaseRun, batches
 from .targets import target_of
 
 
 @dataclass(frozen=True)
 class Loudness:
-    """The answers of a text, and their numbers while a head is `LOUDNESS` times as loud.
+    """The answers of a text, and their numbers while a head, or a set of them, is `LOUDNESS` times as loud.
 
-    kind, unit, rows: as of `before_after.answers` for the run without what is done to the head: (position, name).
+    kind, unit, rows: as of `before_after.answers` for the run without what is done to the heads: (position, name).
     numbers: (F, rows) float64. shares: of one text's encoder each token's share of its vector (F, S) float64, as of
     `vector_shares.pooled_shares`; else None, and where the vector is no sum over tokens.
     """
@@ -45,20 +47,29 @@ class Loudness:
 
 
 def loudness_in_steps(
-    here: Here, layer: int, head: int, target: str | int | None = None, position: int | None = None
+    here: Here,
+    layer: int,
+    head: int,
+    target: str | int | None = None,
+    position: int | None = None,
+    partners: Sequence[Head] = (),
 ) -> Generator[None, None, Loudness]:
-    """Yields before every batch but the first. target, position: as of `before_after.answers`.
+    """Yields before every batch but the first. target, position: as of `before_after.answers`. partners: heads that are
+    as loud as this one.
 
-    Raises ModelError where the model has no answer or the head's layer is off, else like `Trace.rerun` and
+    Raises ModelError where the model has no answer or a head's layer is off, else like `Trace.rerun` and
     `targets.target_of`.
     """
-    check(here(), [Scale(layer, head)])
+    heads = [(layer, head), *partners]
+    check(here(), [Scale(*one) for one in heads])
     kind = answer_kind(here())
     lead = None if target is None else target_of(here(), target, position)
-    silent = (Off(layer), Scale(layer, None, 0))
-    if any(change in silent for change in here().changes):
-        raise ModelError(phrases.LAYER_SILENT.format(layer=layer))
-    earlier = base(here().changes, Scale(layer, head))
+    for number, _ in heads:
+        if any(change in (Off(number), Scale(number, None, 0)) for change in here().changes):
+            raise ModelError(phrases.LAYER_SILENT.format(layer=number))
+    earlier = here().changes
+    for one in heads:
+        earlier = base(earlier, Scale(*one))
     if kind == "similarity":
         vectors: list[list[Tensor]] = []
         for number in (0, 1):
@@ -68,7 +79,7 @@ def loudness_in_steps(
                 return texts_apart(here().original)[number]
 
             check(text(), of_text)
-            vectors.append((yield from _runs(text, layer, head, of_text, lambda output: _vector(here(), output))))
+            vectors.append((yield from _runs(text, heads, of_text, lambda output: _vector(here(), output))))
         alikes = [[alike(here(), a, b)] for a, b in zip(*vectors, strict=True)]
         return Loudness(kind, UNITS[embedder_of(here()).function], ((-1, phrases.TEXTS_ALIKE),), _float64(alikes))
     if kind == "embedding":
@@ -78,7 +89,7 @@ def loudness_in_steps(
             states = states_of(here(), output)
             return cosine(original, embedding(here(), states)), pooled_shares(here(), states)
 
-        pairs = yield from _runs(here, layer, head, earlier, compare)
+        pairs = yield from _runs(here, heads, earlier, compare)
         cosines = [[cos] for cos, _ in pairs]
         rows = ((-1, phrases.EMBEDDING_ALIKE),)
         parts = [pooled for _, pooled in pairs if pooled]
@@ -94,7 +105,7 @@ def loudness_in_steps(
             named.extend(named_answers(kind, here(), before, numbers, ANSWERS, lead))
         return [answer.number_in(numbers) for answer in named]
 
-    table = yield from _runs(here, layer, head, earlier, of_answers)
+    table = yield from _runs(here, heads, earlier, of_answers)
     names = tuple((answer.position, answer.name) for answer in named)
     return Loudness(kind, unit, names, _float64(table).reshape(len(LOUDNESS), len(names)))
 
@@ -108,15 +119,23 @@ def _vector(trace: Trace, output: Any) -> Tensor:
 
 
 def _runs(
-    here: Here, layer: int, head: int, earlier: Sequence[Change], read: Callable[[Any], Any]
+    here: Here, heads: Sequence[Head], earlier: Sequence[Change], read: Callable[[Any], Any]
 ) -> Generator[None, None, list[Any]]:
     """What is read of each run's output, in the order of LOUDNESS; of 1, read first, that without the change."""
     baseline = BaseRun.of(here(), tuple(earlier))
     plain = read(baseline.output)
     readings: list[Any] = []
-    for batch in batches(here(), [Scale(layer, head, factor) for factor in LOUDNESS if factor != 1], STEP_WORK):
-        if readings:
-            yield
-        readings += [read(output) for output in baseline.outputs(here(), batch)]
+    others = [factor for factor in LOUDNESS if factor != 1]
+    if len(heads) > 1:
+        for factor in others:
+            if readings:
+                yield
+            run = BaseRun.of(here(), (*earlier, *(Scale(*one, factor) for one in heads)))
+            readings.append(read(run.output))
+    else:
+        for batch in batches(here(), [Scale(*heads[0], factor) for factor in others], STEP_WORK):
+            if readings:
+                yield
+            readings += [read(output) for output in baseline.outputs(here(), batch)]
     readings.insert(LOUDNESS.index(1), plain)
     return readings

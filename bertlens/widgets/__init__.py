@@ -1,7 +1,9 @@
 """The widgets: the Explorer with all views, and its parts alone; and how to add a question or a tab to them."""
 
+from typing import TYPE_CHECKING
+
+from ..base.registered import room
 from .questions import Question, register_question
-from .retrieval import RetrievalView
 from .tabs import Tab, register_tab, sheet
 from .views import (
     CompareView,
@@ -17,6 +19,11 @@ from .views import (
     SurveyView,
     TaskView,
 )
+
+if TYPE_CHECKING:
+    from .retrieval import RetrievalView
+else:
+    RetrievalView = room("bertlens.widgets.retrieval").RetrievalView
 
 __all__ = [
     "CompareView",

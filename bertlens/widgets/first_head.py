@@ -19,7 +19,7 @@ from ..trace.trace import Trace
 from ..whatif.before_after import answer_kind
 from ..whatif.cloze import is_plain
 from ..whatif.strongest_heads import estimated_effects, strongest_row
-from .answers.head_answers import gate_scores
+from .answers.gate_answers import gate_scores
 
 PLAIN = ("open", "closed")  # gates of heads that show little at a glance
 CLEAR = (0.4, 0.9)  # weights that are clear and leave something to compute

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.progress import Progress
 from ..base.vocabulary import MEASURES
+from ..base.vocabulary.constants import COMPARED_RUNS
 from ..base.wire import json_safe, pack
 from ..errors import ModelError
 from ..measures.byhead import even
@@ -26,8 +28,10 @@ from ..measures.offers import offers
 from ..measures.predictions import kind_of
 from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
+from ..sentences.text_reading import reads_apart
 from ..text.encoding import Encoding
 from ..text.patches import Patches
+from ..text.tokenizer import blank_stays
 from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
 from ..whatif.chips import chips
@@ -35,7 +39,6 @@ from .answers import head_answers, whatif
 from .answers.layer_pictures import all_pictures, layer_pictures
 from .badges import badges
 from .host import unattended
-from .panels.similarity_panel import reads_apart
 from .questions import QUESTIONS, Question, register_question
 from .request import Request
 from .tabs import TABS, Tab
@@ -101,7 +104,19 @@ def _selected(request: Request) -> tuple[dict[str, Any], bytes]:
     return overview["header"], overview["data"]
 
 
+def _second_run(request: Request, text: str, text_pair: str | None = None) -> tuple[dict[str, Any], bytes]:
+    """The overview of another text, run as the view's was, about which a page may ask too; the latest two are kept."""
+    trace = request.traced(text, text_pair, request.traits["truncation"])
+    maps = next(iter(trace.maps))
+    record = with_overview(ViewRecord(trace), maps, request.traits["layer"], request.traits["head"])
+    for oldest in list(request.beside)[: 1 - COMPARED_RUNS]:
+        request.beside.pop(oldest, None)
+    request.beside[record.id] = record
+    return record.overview["header"], record.overview["data"]
+
+
 register_question(Question("overview", _selected, of_view=True))
+register_question(Question("second_run", _second_run, ("text", "text_pair?"), of_view=True, any_text=True))
 
 
 def _overview(
@@ -153,19 +168,23 @@ def _overview(
         "lens": trace.lens is not None,
         "apart": reads_apart(trace),
         "made": in_python(trace),
-        "mask": _mask_of(trace),
+        **_mask_of(trace),
         "head": fields,
         "arrays": index,
     } | about
     return {"header": json_safe(header), "data": data}
 
 
-def _mask_of(trace: Trace) -> str:
-    """What stands in a text for a word that the model is to guess; "" where it guesses none."""
+def _mask_of(trace: Trace) -> dict[str, Any]:
+    """What stands in a text for a word that the model is to guess, "" where it guesses none; and whether a blank before
+    it would be a token of its own, which the word has in its first one."""
     with suppress(ModelError):
         if trace.model is not None and kind_of(trace) == "words":
-            return str(getattr(trace.borrowed.tokenizer, "mask_token", None) or "")
-    return ""
+            tokenizer = trace.borrowed.tokenizer
+            if mask := str(getattr(tokenizer, "mask_token", None) or ""):
+                joins = trace.kept("blank before the mask", partial(blank_stays, tokenizer, mask))
+                return {"mask": mask, "mask_joins": joins}
+    return {"mask": "", "mask_joins": False}
 
 
 def _tab(view: ViewRecord, tab: Tab, trace: Trace) -> dict[str, Any]:
@@ -207,7 +226,7 @@ def _of_changes(trace: Trace) -> dict[str, Any]:
     """Of a changed run, what is asked first about it, so that it is on the screen with the first picture."""
     if not trace.changes:
         return {}
-    arrays = whatif.moved(trace, math.inf)[1] if within("at_once", trace.n_tokens) else {}
+    arrays: Mapping[str, Any] = whatif.moved(trace, math.inf)[1] if within("at_once", trace.n_tokens) else {}
     return {"answers": whatif.answers(trace)[0], "arrays": arrays}
 
 

@@ -44,8 +44,10 @@ def _reply(request: Request, message: Message) -> Reply:
     if question is None:
         raise InputError("the page asked for something that this version of bertlens does not know")
     if not question.any_text:
-        if message.get("trace") != request.view.id:
-            raise _StaleError(phrases.ANOTHER_TEXT)
+        if (name := message.get("trace")) != request.view.id:
+            if name not in request.beside:
+                raise _StaleError(phrases.ANOTHER_TEXT)
+            request = replace(request, view=request.beside[name])
         request.view.map(message.get("map"))
         request = replace(request, map=message["map"])
     reply = question.reply(request, message)

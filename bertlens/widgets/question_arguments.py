@@ -1,4 +1,4 @@
-"""The arguments of questions: each is checked, and has a type on the page."""
+"""The arguments of questions: each is checked, and has a type on the page. A room adds those of its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from ..measures import gates, sources
 from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
 from ..measures.geometry.projection import METHODS
 from ..sentences.text_similarity import SPLITS
-from ..tasks import ABLATIONS
-from ..tasks import MEASURES as EFFECTS_OF
 from ..trace.trace import Trace
-from .panels.task_panel import WORKS
+from ..whatif.head_sets import MOST as SET_SIZE
 from .traits import SettingsTrait
 
 
@@ -45,7 +43,9 @@ def _share(name: str) -> Callable[[Trace, Any], float]:
     return check
 
 
-def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
+def choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
+    """The check of an argument that is one of some names."""
+
     def check(_trace: Trace, value: Any) -> str:
         check_name(value, choices, name)
         return value
@@ -78,6 +78,14 @@ def _text(_trace: Trace, value: Any) -> str:
 
 def _text_pair(trace: Trace, value: Any) -> str | None:
     return _text(trace, value) if value else None
+
+
+def _partners(trace: Trace, value: Any) -> tuple[tuple[int, int], ...]:
+    """Other heads that change with one: [[layer, head], …]."""
+    pairs: list[Any] = value if isinstance(value, list) else [None]
+    if len(pairs) >= SET_SIZE or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise InputError(f"heads that change together are up to {SET_SIZE}: partners is [[layer, head], …]")
+    return tuple((_layer(trace, pair[0]), _head(trace, pair[1])) for pair in pairs)
 
 
 def _other(trace: Trace, value: Any) -> tuple[str, ...]:
@@ -141,23 +149,24 @@ class Argument:
 ARGUMENTS: dict[str, Argument] = {
     "layer": Argument(_layer, "number"),
     "head": Argument(_head, "number"),
+    "partners": Argument(_partners, "HeadName[]"),
     "query": Argument(_query, "number"),
     "key": Argument(_key, "number"),
-    "side": Argument(_choice("side", sources.SIDES)),
+    "side": Argument(choice("side", sources.SIDES)),
     "against": Argument(_against, "string | number | null"),
     "through_mlps": Argument(_flag("through_mlps"), "boolean"),
     "live": Argument(_flag("live"), "boolean"),
-    "measure": Argument(_choice("measure", MEASURES)),
-    "kind": Argument(_choice("layer map", LAYER_MAPS)),
+    "measure": Argument(choice("measure", MEASURES)),
+    "kind": Argument(choice("layer map", LAYER_MAPS)),
     "threshold": Argument(_share("threshold"), "number"),
     "margin": Argument(_share("margin"), "number"),
-    "gate": Argument(_choice("gate", gates.GATES)),
-    "view": Argument(_choice("view", gates.VIEWS)),
-    "by": Argument(_choice("by", ("weight", "norm"))),
+    "gate": Argument(choice("gate", gates.GATES)),
+    "view": Argument(choice("view", gates.VIEWS)),
+    "by": Argument(choice("by", ("weight", "norm"))),
     "last": Argument(_query, "number"),
     "station": Argument(lambda trace, value: _index(value, "station", trace.n_layers + 1), "number"),
-    "method": Argument(_choice("method", METHODS)),
-    "attribution": Argument(_choice("attribution", ATTRIBUTIONS)),
+    "method": Argument(choice("method", METHODS)),
+    "attribution": Argument(choice("attribution", ATTRIBUTIONS)),
     "metric": Argument(lambda _trace, value: value if isinstance(value, str) else str(value)[:40]),
     "target": Argument(_text),
     "target_at": Argument(lambda trace, value: _index(value, "token", trace.n_tokens), "number"),
@@ -177,9 +186,6 @@ ARGUMENTS: dict[str, Argument] = {
         _sheet, "{ mm: number; points: number; dark: boolean; query: number | null; key: number | null }"
     ),
     "split": Argument(_split, "{ of: string; words: boolean }"),
-    "work": Argument(_choice("work", WORKS)),
-    "effect_of": Argument(_choice("measure", EFFECTS_OF)),
-    "ablation": Argument(_choice("ablation", ABLATIONS)),
     "layers": Argument(_as_sent, "number[] | null"),
     "settings": Argument(_settings, "Partial<Settings>"),
 }

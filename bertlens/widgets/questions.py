@@ -10,25 +10,35 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..base.registered import room
 from ..base.wire import json_safe, pack
 from ..errors import InputError, ModelError
 from ..measures.offers import check_capability
 from ..trace.trace import Trace
 from . import rounding
 from . import saved_arguments as saved
-from .answers import first_answer, loudness_curve, matter, pdf, score_maps, view_commands, whatif, which_words, why
+from .answers import (
+    first_answer,
+    gate_answers,
+    loudness_curve,
+    matter,
+    score_maps,
+    view_commands,
+    whatif,
+    which_words,
+    why,
+)
 from .answers import head_answers as heads
+from .answers import layer_answers as layers
 from .answers.layer_pictures import layer_pictures_in_turn
 from .panels import comparison_panel as comparison
-from .panels import corpus_panel, similarity_panel
-from .panels import task_panel as task
 from .panels.panel import NEEDS
 from .question_arguments import ARGUMENTS
 from .records import Reply, Selection
 from .request import Request
 
 
-def packed(fields: dict[str, Any], arrays: dict[str, Any] | bytes) -> Reply:
+def packed(fields: Mapping[str, Any], arrays: Mapping[str, Any] | bytes) -> Reply:
     """An answer as it travels: fields as plain JSON, all arrays in one buffer; bytes as they are."""
     if isinstance(arrays, bytes):
         return json_safe(fields), [arrays]
@@ -64,7 +74,7 @@ class Question:
     """
 
     name: str  # by which a page asks it
-    answer: Callable[..., tuple[dict[str, Any], dict[str, Any] | bytes]]
+    answer: Callable[..., tuple[Mapping[str, Any], Mapping[str, Any] | bytes]]
     arguments: tuple[str, ...] = ()
     needs: str = ""
     carried: Callable[[Any, Iterable[int]], Iterator[dict[str, Any]]] = _never
@@ -72,7 +82,7 @@ class Question:
     of_view: bool = False
     any_text: bool = False
     of_original: bool = False
-    saved: Callable[..., tuple[dict[str, Any], dict[str, Any] | bytes]] | None = None
+    saved: Callable[..., tuple[Mapping[str, Any], Mapping[str, Any] | bytes]] | None = None
     remembered: int = 0
 
     def about(self, trace: Trace) -> Trace:
@@ -110,6 +120,12 @@ class Question:
     def _subject(self, request: Request) -> Trace | Request:
         return request if self.of_view else self.about(request.trace)
 
+
+# Of rooms, which may be taken out, and their questions with them
+corpus_panel = room("bertlens.widgets.panels.corpus_panel")
+similarity_panel = room("bertlens.widgets.panels.similarity_panel")
+task = room("bertlens.widgets.panels.task_panel")
+pdf = room("bertlens.widgets.answers.pdf")
 
 QUESTIONS: dict[str, Question] = {}
 CELL = ("layer", "head", "query", "key")
@@ -152,14 +168,18 @@ for _question in (
     Question("rows", heads.query_rows, ("query", "last")),
     Question("layer_map", heads.layer_map, ("layer", "kind"), carried=saved.layer_maps, carried_shown=saved.shown_map),
     _of_reader(
-        "gates", heads.gate_labels, ("threshold", "margin", "layer?"), "gates", saved.of_short(saved.default_gates)
+        "gates",
+        gate_answers.gate_labels,
+        ("threshold", "margin", "layer?"),
+        "gates",
+        saved.of_short(saved.default_gates),
     ),
-    _of_reader("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", saved.clearest),
-    Question("norm_view", heads.norm_view, (), "norms", saved.of_short(saved.once)),
-    Question("geometry", heads.layer_rows, (), "geometry", saved.of_short(saved.once)),
-    Question("histograms", heads.histograms, ("layer", "head"), "neurons", saved.each_head),
-    Question("stream", heads.stream, ("station", "method"), "geometry", saved.stations),
-    Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", saved.of_short(saved.each_layer)),
+    _of_reader("evidence", gate_answers.gate_evidence, ("layer", "head", "gate", "view"), "gates", saved.clearest),
+    Question("norm_view", layers.norm_view, (), "norms", saved.of_short(saved.once)),
+    Question("geometry", layers.layer_rows, (), "geometry", saved.of_short(saved.once)),
+    Question("histograms", layers.histograms, ("layer", "head"), "neurons", saved.each_head),
+    Question("stream", layers.stream, ("station", "method"), "geometry", saved.stations),
+    Question("spectra", layers.layer_ranks, ("layer", "head?"), "spectra", saved.of_short(saved.each_layer)),
     _of_scores("why", why.why, (*CELL, "side", "against", "through_mlps"), carried_shown=why.carried),
     _of_scores("why_pairs", why.why_pairs, CELL, carried_shown=why.carried_pairs),
     Question("answers", whatif.answers, TARGET, carried=saved.once, carried_shown=whatif.carried_target),
@@ -170,7 +190,12 @@ for _question in (
         "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
     ),
     _of_reader(
-        "loudness", loudness_curve.loudness, ("layer", "head", *TARGET), "whatif", carried_shown=loudness_curve.carried
+        "loudness",
+        loudness_curve.loudness,
+        ("layer", "head", *TARGET, "partners?"),
+        "whatif",
+        carried=loudness_curve.carried_sets,
+        carried_shown=loudness_curve.carried,
     ),
     _of_reader("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
     _of_reader("each_matters", matter.each_matters, TARGET, "whatif", saved.once, whatif.carried_target),
@@ -198,6 +223,15 @@ for _question in (
         (),
         carried=first_answer.carried_cloze,
         saved=first_answer.saved_cloze,
+    ),
+    _of_reader(
+        "hidden_words",
+        first_answer.hidden_words,
+        (),
+        "whatif",
+        carried=first_answer.carried_hidden_words,
+        saved=first_answer.saved_hidden_words,
+        of_original=True,
     ),
     Question("unrelated", first_answer.unrelated, (), carried=first_answer.carried_unrelated, of_original=True),
     _of_reader("which_words", which_words.which_words, ("attribution", *TARGET), "whatif"),
@@ -234,4 +268,5 @@ for _question in (
     Question("change", view_commands.changed_run, ("changes",), of_view=True),
     Question("lesson_model", view_commands.lesson_model, of_view=True),
 ):
-    register_question(_question)
+    if _question.answer is not None:
+        register_question(_question)

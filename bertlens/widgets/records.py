@@ -6,12 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from typing_extensions import NotRequired, TypedDict
+
+from ..base.wire import AnyArray
 from ..errors import BertLensError
 
-Arrays: TypeAlias = dict[str, Any]
+Arrays: TypeAlias = dict[str, AnyArray]
 Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
 Message: TypeAlias = dict[str, Any]  # of a page
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
+
+
+class Nothing(TypedDict):
+    """Of an answer that has no fields, or no arrays."""
+
+
+class Again(TypedDict):
+    """The fields of any answer to a page that has to ask once more."""
+
+    again: bool
+    done: NotRequired[float | None]  # the share that is made, 0 to 1
+    doing: NotRequired[str]
+    said: NotRequired[str]
 
 
 def refusal(error: BertLensError) -> Reply:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..base.limits import PAGE_TEXT_CHARACTERS
@@ -20,13 +20,15 @@ P = TypeVar("P", bound=Panel)
 class Request:
     """What a question is about: what the view shows, the maps of it that the page names, and how the view is set.
 
-    show: lets the view show another trace.
+    show: lets the view show another trace. beside: the latest runs of other texts that a page set beside the view's,
+    by their names; it may ask about them too.
     """
 
     view: ViewRecord
     map: str
     traits: Mapping[str, Any]
     show: Callable[[Trace], None]
+    beside: dict[str, ViewRecord] = field(default_factory=dict)
 
     @property
     def trace(self) -> Trace:

@@ -13,8 +13,8 @@ from torch import Tensor
 from ..base.limits import within
 from ..trace.trace import Trace
 from .answers import head_answers
+from .answers.head_answers import HeadArrays, HeadFields
 from .answers.term_arrays import term_arrays
-from .records import Answer
 
 STEP = 2.0**-16  # at most: a number is then 8e-6 off
 # A score is off by scaling · step/√12 · √(‖q‖² + ‖k‖²) in the mean square, a weight by at most α(1 − α) of the
@@ -23,7 +23,7 @@ STEP = 2.0**-16  # at most: a number is then 8e-6 off
 MOST = 3e-5
 
 
-def saved_head(trace: Trace, layer: int, head: int) -> Answer:
+def saved_head(trace: Trace, layer: int, head: int) -> tuple[HeadFields, HeadArrays]:
     """A head as a page without a kernel holds it: of a long text q and k are rounded, and lse is theirs."""
     fields, arrays = head_answers.head(trace, layer, head)
     if "q" not in arrays or within("exact", trace.n_tokens):

@@ -11,7 +11,7 @@ from ..base.vocabulary import MEASURES
 from ..measures import gates
 from ..measures.offers import offers
 from ..trace.trace import Trace
-from .answers import head_answers
+from .answers import gate_answers, head_answers
 from .records import Selection
 
 Saved: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
@@ -78,5 +78,5 @@ def default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, A
 def clearest(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     if within("carried", trace.n_tokens):
         for layer, head, view in product(layers, range(trace.n_heads), gates.VIEWS):
-            gate = head_answers.clearest_gate(trace, layer, head, view)
+            gate = gate_answers.clearest_gate(trace, layer, head, view)
             yield {"layer": layer, "head": head, "gate": gate, "view": view}

@@ -8,17 +8,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
+from typing_extensions import TypedDict
+
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.progress import Progress, page_bar
+from ..base.registered import room
 from ..base.wire import pack, unpack
 from ..errors import BertLensError, ExportError, InputError, ModelError, check_indices
 from ..export import bundle, html
 from ..export import live as live_page
 from ..export.deflate import deflated
 from ..export.still_picture import to_png
-from ..lessons.lesson import of_page
-from ..lessons.paper import page_of
 from ..model.borrowed import checked_once
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
@@ -28,7 +29,7 @@ from .answers.term_arrays import term_arrays
 from .overview import overview_of, with_overview, with_pictures
 from .panels.panel import RUNS
 from .questions import QUESTIONS, Question, register_question
-from .records import Message, Reply, Selection, refusal
+from .records import Message, Nothing, Reply, Selection, refusal
 from .request import Request
 from .selection import place_in
 from .tabs import PARTS, TABS
@@ -167,15 +168,19 @@ def still(view: ViewRecord, traits: Mapping[str, Any]) -> bytes:
     return to_png(view.overview, view.trace, layer, head)
 
 
-def _html(
-    request: Request, layers: Any = None, live: bool = False, settings: Any = None
-) -> tuple[dict[str, Any], bytes]:
+def _html(request: Request, layers: Any = None, live: bool = False, settings: Any = None) -> tuple[Nothing, bytes]:
     traits = request.traits if settings is None else {**request.traits, "settings": settings}
     return {}, page_text(request.view, traits, layers, False, live, False).encode()
 
 
-def _live_cost(request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of the page with the model in it: size (bytes), seconds that writing takes; why_not: why there is none."""
+class LiveCost(TypedDict):
+    size: int  # bytes
+    seconds: float  # that writing takes
+    why_not: str
+
+
+def _live_cost(request: Request) -> tuple[LiveCost, Nothing]:
+    """Of the page with the model in it; why_not: why there is none."""
     view = request.view
     why_not, cost = view.reason("no_model"), live_page.Cost(0, 0)
     try:
@@ -187,14 +192,15 @@ def _live_cost(request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"size": cost.size, "seconds": cost.seconds, "why_not": why_not}, {}
 
 
-def _handout(request: Request) -> tuple[dict[str, Any], bytes]:
+def _handout(request: Request) -> tuple[Nothing, bytes]:
     """The lesson beside the view for print, its pictures of the view's model."""
     lens = request.view.trace.lens
     if not request.traits["lesson"]:
         raise InputError("there is no lesson beside this view")
     if lens is None:
         raise InputError("this view was made from attention maps: it has no model to draw a lesson's pictures with")
-    return {}, page_of(of_page(request.traits["lesson"]), lens, solutions=True).encode("utf-8", "replace")
+    lesson = room("bertlens.lessons.lesson").of_page(request.traits["lesson"])
+    return {}, room("bertlens.lessons.paper").page_of(lesson, lens, solutions=True).encode("utf-8", "replace")
 
 
 for _question in (
@@ -236,7 +242,8 @@ def _largest(view: ViewRecord, traits: Mapping[str, Any]) -> dict[str, Any]:
 def saved_answers(view: ViewRecord, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:
     """What a page without a kernel is asked by its parts."""
     carried = set()
-    names = [name for part_name in traits["parts"] for name in (PARTS.get(part_name) or TABS[part_name]).questions]
+    parts = [PARTS.get(name) or TABS[name] for name in traits["parts"]]
+    names = [name for part in parts for name in part.questions if name in QUESTIONS]  # a room's may be taken out
     for name, maps in view.trace.maps.items():
         request = Request(view, name, traits, _refuse)
         layers = [layer for layer in selection.layers if layer < maps.n_layers]

@@ -7,7 +7,7 @@ without one there is drawn as a sheet of what its first question answers (see `s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..base.vocabulary import Word
@@ -45,11 +45,13 @@ PARTS: dict[str, WidgetPart] = {
                     "head_sets",
                     "shares",
                     "cloze",
+                    "hidden_words",
                     "unrelated",
                     "html",
                     "live_cost",
                     "handout",
                     "lesson_model",
+                    "second_run",
                 ),
             ),
         ),
@@ -116,7 +118,9 @@ for _tab in (
     Tab("survey", "Corpus", "Does it hold elsewhere?", "corpus", ("survey",)),
     Tab("table", "Table", "The numbers.", questions=("survey_texts",)),
 ):
-    register_tab(_tab)
+    _there = tuple(name for name in _tab.questions if name in QUESTIONS)  # without those of rooms that were taken out
+    if _there or not _tab.needs:
+        register_tab(replace(_tab, questions=_there))
 
 
 def sheet(*sections: tuple[str, str, Any]) -> Answer:

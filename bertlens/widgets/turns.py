@@ -14,6 +14,7 @@ from ..base.generators import Steps
 from ..measures.received import is_known, of_heads
 from ..measures.rows import Here, head_groups
 from ..trace.trace import Trace
+from .records import Again
 
 PATIENCE = 0.1  # s that a page's question may take before the others have their turn
 IDLE = 10.0  # s after which what nobody went on with is forgotten when something else begins
@@ -128,8 +129,9 @@ def in_steps(
             raise
 
 
-def ask_again(trace: Trace | None = None, of: Hashable = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The answer to a page that has to ask once more; done: the share of `of` that is made, where its steps say it."""
+def ask_again(trace: Trace | None = None, of: Hashable = None) -> tuple[Any, Any]:
+    """The answer to a page that has to ask once more, whatever the question; with the share of `of` that is made, where
+    its steps say it."""
     work = unfinished(trace).get(of) if trace is not None else None
     share = None if work is None else work.share
-    return {"again": True, **({} if share is None else {"done": share})}, {}
+    return Again(again=True) if share is None else Again(again=True, done=share), {}

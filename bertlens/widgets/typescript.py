@@ -1,4 +1,4 @@
-"""The page's copy of the vocabulary, js/src/generated/: vocabulary.ts, and phrases.ts for sentences.
+"""The page's copy of the vocabulary, js/src/generated/: vocabulary.ts, phrases.ts for sentences, answers.ts for types.
 
 `python -m bertlens.widgets.typescript` writes it. Names become types, words and colours become tables, sentences with
 something to fill in become functions. A test fails where a file is not what this writes.
@@ -22,6 +22,7 @@ from ..base.vocabulary import constants, phrases
 from ..measures import gates
 from ..measures.attribution.methods import METHODS
 from ..measures.statistics import STATISTICS
+from .answer_types import answers
 from .question_arguments import ARGUMENTS
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
@@ -145,7 +146,7 @@ def sentences() -> str:
     )
 
 
-FILES = {"vocabulary.ts": typescript, "phrases.ts": sentences}
+FILES = {"vocabulary.ts": typescript, "phrases.ts": sentences, "answers.ts": answers}
 
 
 def _json(value: Any) -> str:

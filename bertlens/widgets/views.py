@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import lessons
 from ..base.dataframes import pd
+from ..base.registered import room
 from ..base.vocabulary import PLACE
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
@@ -17,10 +17,7 @@ from ..sentences.text_similarity import Similarity
 from ..trace.trace import Trace
 from .first_head import opening
 from .panels.comparison_panel import ComparisonPanel
-from .panels.corpus_panel import CorpusPanel
 from .panels.panel import Panel
-from .panels.similarity_panel import RankingPanel, SimilarityPanel
-from .panels.task_panel import TaskPanel
 from .tabs import TABS
 from .widget import LensWidget
 
@@ -31,6 +28,12 @@ if TYPE_CHECKING:
     from ..survey.headstats import HeadStats
     from ..survey.treebank import Sentence
     from ..tasks import Against, Errors, Heads, Task
+
+# Of rooms: a view of one that was taken out cannot be made
+lessons = room("bertlens.lessons")
+corpus = room("bertlens.widgets.panels.corpus_panel")
+texts = room("bertlens.widgets.panels.similarity_panel")
+examples = room("bertlens.widgets.panels.task_panel")
 
 
 class Explorer(LensWidget):
@@ -67,9 +70,9 @@ class Explorer(LensWidget):
         lesson: Any = None,
         **selection: Any,
     ) -> None:
-        panels: list[Panel] = [] if task is None else [TaskPanel(task)]
+        panels: list[Panel] = [] if task is None else [examples.TaskPanel(task)]
         if stats is not None:
-            panels.append(CorpusPanel(stats, distances, relations, sentence))
+            panels.append(corpus.CorpusPanel(stats, distances, relations, sentence))
         steps = {} if lesson is None else lessons.for_page(lesson)
         super().__init__(trace, panels=panels, **_opened(trace, selection))
         self.lesson = steps
@@ -142,7 +145,7 @@ class SurveyView(LensWidget):
         sentence: Sentence | None = None,
         **selection: Any,
     ) -> None:
-        super().__init__(trace, panels=[CorpusPanel(stats, distances, relations, sentence)], **selection)
+        super().__init__(trace, panels=[corpus.CorpusPanel(stats, distances, relations, sentence)], **selection)
 
 
 class CompareView(LensWidget):
@@ -180,7 +183,7 @@ class SimilarityView(LensWidget):
             raise InputError(
                 f"a SimilarityView shows what bl.similarity(lens, a, b) gives, not {type(similarity).__name__}"
             )
-        panel, trace = SimilarityPanel(similarity), similarity.traces[0]
+        panel, trace = texts.SimilarityPanel(similarity), similarity.traces[0]
         super().__init__(trace, panels=[panel], **_opened(trace, {"query": None} | selection))
 
 
@@ -200,11 +203,11 @@ class RankView(LensWidget):
             raise InputError(f"a RankView shows what bl.rank(lens, …) gives, not {type(ranking).__name__}")
         lens, query, best = ranking.lens, ranking.query_text, ranking["passage"].iloc[0]
         self._crosses = lens.sentences.crosses
-        panels: list[Panel] = [RankingPanel(ranking)]
+        panels: list[Panel] = [texts.RankingPanel(ranking)]
         if self._crosses:
             trace = lens.trace(query, best)
         else:
-            pair = SimilarityPanel(similarity(lens, query, best, TASKS))
+            pair = texts.SimilarityPanel(similarity(lens, query, best, TASKS))
             panels, trace, selection = [pair, *panels], pair.similarity.traces[0], {"query": None} | selection
         super().__init__(trace, panels=panels, **_opened(trace, selection))
 
@@ -236,7 +239,7 @@ class TaskView(LensWidget):
         against: Against | None = None,
         **selection: Any,
     ) -> None:
-        panel = TaskPanel(task, heads_found, errors_found, against)
+        panel = examples.TaskPanel(task, heads_found, errors_found, against)
         trace = panel.open(panel.worst if row is None else row)
         super().__init__(trace, panels=[panel], **_opened(trace, {"truncation": task.truncation} | selection))
 

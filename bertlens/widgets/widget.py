@@ -99,6 +99,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
             record, selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
         self._met = False  # a page has asked something
+        self._beside: dict[str, ViewRecord] = {}
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
         selection.setdefault("view", next((name for name in names if name in TABS and "head" not in names), ""))
         bundle_model = shared_bundle()
@@ -176,6 +177,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
             for panel in record.panels if record is not None else ():
                 panel.close()
             self._open = None
+            getattr(self, "_beside", {}).clear()
             self._trait_values.pop("overview", None)
 
     @property
@@ -284,7 +286,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
 
     def _look(self) -> Request:
         record = self._record
-        return Request(record, record.map_name, self._traits_now(), self._show)
+        return Request(record, record.map_name, self._traits_now(), self._show, self._beside)
 
     def _traits_now(self) -> dict[str, Any]:
         return {trait.name: getattr(self, trait.name) for trait in TRAITS}

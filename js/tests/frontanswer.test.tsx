@@ -12,6 +12,7 @@ import { Claim } from "../src/front/claim";
 import {
   brief,
   type Effect,
+  habitPieces,
   type Look,
   lookPieces,
   louderPieces,
@@ -25,7 +26,7 @@ import { mapCells, mapWords, Strip, timeWords } from "../src/front/strip";
 import { between, curveAt, FrontAnswers, factorOf, type HeadsThatMatter, isExact } from "../src/state/frontanswers";
 import type { Overview } from "../src/state/overview";
 import { createView, type View, ViewContext } from "../src/state/view";
-import { bench, headAnswer, hello, overviewOf, pack, settled, TOKENS, totals } from "./fake";
+import { bench, headAnswer, hello, overviewOf, pack, settled, TOKENS } from "./fake";
 
 const FACTORS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
 
@@ -74,7 +75,6 @@ const LOOK: Look = {
   even: 0.0667,
   noun: "word",
   itself: false,
-  neighbours: null,
 };
 const SEP = { text: "[SEP]", special: true };
 const EFFECT: Effect = {
@@ -115,8 +115,6 @@ const SAID: [string, () => string, Record<string, unknown>[]][] = (
       { value: 0.0011, even: 0.001, noun: "token" },
       "In L5·H7, [MASK] looks at no token much; at cat most (less than 0.01).",
     ],
-    [{ neighbours: { side: "before", share: 0.928 } }, "L5·H7 lets words look at the word before (mean 0.93)."],
-    [{ neighbours: { side: "after", share: 0.928 }, hovered: true }, "In L5·H7, [MASK] looks at cat (0.73)."],
   ] as [Partial<Look>, string][]
 ).map(([look, text]) => [text, () => plain(lookPieces({ ...LOOK, ...look })), [{ ...LOOK, ...look }]]);
 
@@ -247,6 +245,12 @@ describe("a claim", () => {
       value.toFixed(2).replace("-", "−"),
     );
     for (const [number] of text.matchAll(/−?\d+\.\d+/g)) expect([...rounded, "0.01"], number).toContain(number); // 0.01 bounds what is less
+  });
+  it("says of a head what it does in general", () => {
+    const says = (side: "previous" | "next", noun: string) => plain(habitPieces({ side, share: 0.648 }, noun));
+    expect(says("previous", "word")).toBe("In general: words look at the previous word (mean 0.65).");
+    expect(says("next", "patch")).toBe("In general: patches look at the next patch (mean 0.65).");
+    expect(habitPieces(null, "word")).toEqual([]);
   });
   it("shows the difference of what is shown", () => {
     expect(shownDifference(0.324, 0.126)).toBeCloseTo(-0.19);
@@ -819,18 +823,23 @@ describe("the front", () => {
     expect(inOrder([1, 2, 3], 2)).toEqual([2, 1]);
     expect(inOrder([], 2)).toEqual([]);
   });
-  it("says of a head that looks at the neighbour what the arcs do, by the rows of its words", async () => {
-    const circle = (turn: number, size: number) =>
-      Float32Array.from(
-        TOKENS.flatMap((_, n) => [Math.cos, Math.sin].map((f) => size * f((2 * Math.PI * (n + turn)) / 5))),
-      );
-    const [q, k] = [circle(-1, 60), circle(0, 1)]; // every row looks at the one before
-    const slice = { S: 5, K: 5, d: 2, scaling: 0.5, mask: { kind: "full" } as const, terms: [], q, k };
-    const lse = { shape: [5], data: totals(slice) };
-    const inputs = { q: { shape: [5, 2], data: q }, k: { shape: [5, 2], data: k }, lse };
-    const it = await front([], ANSWERS, { inputs, head_dim: 2, text: "the cat sat" });
+  it("says of a head what it does in general in one line and one wording, and in the claim what the word does", async () => {
+    const it = await front([], ANSWERS, { layer: 1, head: 3 });
+    await it.wait(1200);
+    it.b.take("heads_that_matter").give({ ...HEADS, heads: [[1, 3, -0.4]] });
     await it.wait(50);
-    expect(it.text("claim")).toContain("L1·H2 lets words look at the word before (mean 0.49)"); // as the atlas has it
+    const share = it.view.overview.statistic(1, 3, "previous");
+    expect(share.toFixed(2)).toBe("0.58");
+    expect(it.text("general")).toBe("In general: words look at the previous word (mean 0.58).");
+    expect(it.text("claim")).toMatch(/^L1·H3 lets sat rest on \[CLS\] \(0\.51\)\./);
+    expect(it.text("strip")).toContain("previous word");
+    it.view.page.allHeads.value = true;
+    await it.wait(20);
+    expect(it.part("general")).toBeNull(); // the atlas tells
+    const other = await front([], ANSWERS, { layer: 0, head: 1 });
+    await other.wait(50);
+    for (const side of ["previous", "next"]) expect(other.view.overview.statistic(0, 1, side)).toBeLessThan(0.5);
+    expect(other.part("general")).toBeNull();
   });
   it("says of a head that only what it may look at is much or little", async () => {
     const looks = async (weights: number[]) => {
@@ -946,7 +955,15 @@ describe("the front", () => {
       12,
       "The darker, the more the answer moves without the head: of 2 heads as they were run, of the other 10 as one backward pass estimates it",
     ]);
-    const all = { ...HEADS, heads: heads as HeadsThatMatter["heads"], tried: 12 };
+    const all = {
+      ...HEADS,
+      kind: "words",
+      position: 1,
+      limit_of_all: "",
+      runs: 0,
+      heads: heads as HeadsThatMatter["heads"],
+      tried: 12,
+    };
     expect(mapWords(all, 12)).toMatch(/: each of 12 was run$/);
     expect(mapCells({ ...all, changes: estimates }, 4, 12)[0]).toBeCloseTo(0.15 + 0.375, 6);
     const sure = { ...all, heads: [all.heads[0]!], tried: 1, before: 0.99, changes: estimates.map((one) => one / 100) };

@@ -1,6 +1,14 @@
 // Sentences at odd values: 0, 1, 2, all, none, ties, NaN, negative, one word. What a reader would hold of each.
 import { describe, expect, it } from "vitest";
-import { type Effect, type Look, lookPieces, louderPieces, plain, withoutPieces } from "../src/front/claims";
+import {
+  type Effect,
+  habitPieces,
+  type Look,
+  lookPieces,
+  louderPieces,
+  plain,
+  withoutPieces,
+} from "../src/front/claims";
 import { amount } from "../src/paint/format";
 import { isMuch } from "../src/parts/phrasing";
 import { inExplorer } from "../src/search/case";
@@ -48,7 +56,7 @@ const EFFECT: Effect = {
   ...{ about: false, changeCount: 0, carrier: null, best: null, sure: false },
 };
 const LOOK: Look = {
-  ...{ head: "L5·H7", hovered: false, value: 0.7, even: 0.07, noun: "word", itself: false, neighbours: null },
+  ...{ head: "L5·H7", hovered: false, value: 0.7, even: 0.07, noun: "word", itself: false },
   query: { text: "[MASK]", special: false },
   key: { text: "cat", special: false },
 };
@@ -86,13 +94,16 @@ describe("sentences of the first screen", () => {
       even: [0.001, 1 / 3, 0.5, 0.6, 0.9, 1],
       noun: ["word", "token", "patch"],
       hovered: [false, true],
-      neighbours: [null, { side: "before", share: 0.9 }],
     })) {
       const text = plain(lookPieces({ ...LOOK, ...one }));
       expect(faultsOf(text), text).toEqual([]);
       if (text.includes("much; at")) expect(one.value!).toBeLessThan((1 + one.even!) / 2);
       if (one.value === 1) expect(text).not.toContain("much; at");
     }
+    for (const share of [0.5, 0.9849, 0.9999, 1])
+      for (const noun of ["word", "token", "patch"])
+        for (const side of ["previous", "next"] as const)
+          expect(faultsOf(plain(habitPieces({ side, share }, noun)))).toEqual([]);
     for (const even of [0.1, 0.3, 0.5, 0.6, 0.99, 1]) expect(isMuch(1, even)).toBe(true);
     expect([isMuch(0.2, 0.1), isMuch(0.19, 0.1), isMuch(0.8, 0.6), isMuch(0.79, 0.6)]).toEqual([
       true,

@@ -4,19 +4,21 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { expect, test } from "vitest";
 import words from "../../tests/wire/word_keys.json";
+import { inSight } from "../src/parts/cases/list";
 import type { Case, CaseText, Overview, Questions } from "../src/search/answers";
 import { largestArc, linksOf, pathOf, spread, within } from "../src/search/arcs";
-import { Sentence, turnedWords } from "../src/search/claim";
+import { Sentence, triedWords, turnedWords } from "../src/search/claim";
 import { barsOf, questionsCsv } from "../src/search/files";
 import { groundsOf, peakOf } from "../src/search/grounds";
 import { unjudged } from "../src/search/judgement";
-import { type Filter, inSight, listed } from "../src/search/listfilter";
+import { type Filter, listed } from "../src/search/listfilter";
 import { keyOf } from "../src/search/live/reading";
 import { answerOf } from "../src/search/page";
 import { digitsOf } from "../src/search/scores";
 import { answering } from "../src/search/state";
 import { columnsOf, tableCsv } from "../src/search/tables";
 import { wordAbout } from "../src/search/triptych";
+import { medianOf, windowOf } from "../src/search/window";
 
 const QUESTIONS: Questions = {
   query: ["a", "b", "c", "d"],
@@ -56,6 +58,30 @@ test("of ten thousand questions those in sight are drawn, and all can be reached
     expect(to * 66).toBeGreaterThanOrEqual(Math.min(660_000, top + 660));
   }
   expect(inSight(3, 0, 660, 66)).toEqual([0, 3]);
+});
+
+test("of a long passage the forty words round what counts are shown, on grounds above the median", () => {
+  const part = (at: number) => ({ part: at, wrong: null, right: null, places: 1 });
+  const parts = Array.from({ length: 150 }, (_, n) => part(n === 100 ? 0.5 : n === 110 ? -0.4 : 0.001 * (n % 3)));
+  const rows = parts.map((_, n) => n);
+  const [from, to] = windowOf(rows, parts);
+  expect(to - from).toBe(40);
+  expect(from <= 100 && 110 < to).toBe(true);
+  const sum = (at: number) => parts.slice(at, at + 40).reduce((all, { part: one }) => all + Math.abs(one), 0);
+  for (let at = 0; at + 40 <= 150; at++) expect(sum(at)).toBeLessThanOrEqual(sum(from) + 1e-9);
+  expect(windowOf(rows.slice(0, 12), parts)).toEqual([0, 12]);
+  expect(medianOf([0, 1, 2], [part(-3), part(1), part(2)])).toBe(2);
+  expect(medianOf([0, 1], [part(-3), null])).toBe(1.5);
+  expect(medianOf([], [])).toBe(0);
+});
+
+test("the words that were tried come by how near they take the order to turning", () => {
+  const row = (name: string, wrong: number, side: "wrong" | "query" = "wrong") => ({
+    ...{ name, key: name, side, after: [wrong, 0.5] as [number, number], turned: false, said: "" },
+  });
+  const rows = [row("a", 0.61), row("b", 0.45), row("c", 0.72), row("q", 0.1, "query")];
+  expect(triedWords({ before: [0.7, 0.5], rows }).map(({ name }) => name)).toEqual(["b", "a"]);
+  expect(triedWords({ before: [0.3, 0.5], rows }).map(({ name }) => name)).toEqual(["c", "a", "b"]);
 });
 
 const text = (words: [name: string, key: string, part: number][]): CaseText => ({

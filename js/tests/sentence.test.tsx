@@ -23,8 +23,11 @@ afterEach(() => {
 /** All is drawn again, and effects have run: these come after a frame. */
 const quiet = () => new Promise((done) => setTimeout(done, 60));
 
+let kernel: ReturnType<typeof bench>;
+
 async function drawn(host: HTMLDivElement, overview = overviewOf(TOKENS, { text: "the cat sat" }), traits = {}) {
   const b = bench(overview, { text: overview.header.text, ...traits });
+  kernel = b;
   await hello(b);
   const view = createView(b.store, signal(false));
   view.root.current = host;
@@ -59,4 +62,26 @@ it("the number on an arc leads to the strongest cell between its words", async (
     expect([query.value, key.value, tab.value]).toEqual([4, row.indexOf(Math.max(...row.slice(1, 4))), "neurons"]);
     render(null, hosts[0]!);
   }
+});
+
+it("what is written while a model is on its way is run once it is here", async () => {
+  const view = await drawn(hosts[0]!, overviewOf(TOKENS, { text: "the cat sat" }), { text: "the cat sat" });
+  const area = () => hosts[0]!.querySelector("textarea")!;
+  const ran = () => kernel.model.asked.flatMap(({ message }) => (message.op === "trace" ? [message.text] : []));
+  view.link.kernel.value = false;
+  await quiet();
+  expect(area().disabled).toBe(true); // without a model nothing is written
+  view.link.coming.value = "loading the model: 40 %";
+  await quiet();
+  expect(area().disabled).toBe(false);
+  area().value = "the cats sat";
+  area().dispatchEvent(new Event("input", { bubbles: true }));
+  area().dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  await quiet();
+  expect([ran(), area().value]).toEqual([[], "the cats sat"]);
+  view.link.coming.value = "";
+  view.link.kernel.value = true;
+  await quiet();
+  expect(area().value).toBe("the cats sat");
+  expect(ran()).toEqual(["the cats sat"]);
 });

@@ -1,6 +1,7 @@
 // The corpus view's own arithmetic: where a value lies among the texts of a corpus, and how tables sort.
 import { describe, expect, it } from "vitest";
 import { sorted } from "../src/compute/sorted";
+import type { SurveyFields } from "../src/generated/answers";
 import { headColour, layerMarker } from "../src/paint/palette";
 import { markerPath } from "../src/parts/chart";
 import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/tabs/survey/corpusheads";
@@ -73,7 +74,7 @@ function survey(alike: object = {}, arrays: object = {}, fields: object = {}) {
       shares: Array(L).fill(Array(H).fill(0.631)),
       gates_alike: true,
       ...fields,
-    },
+    } as unknown as SurveyFields,
     arrays: {
       edges: filled([K, B + 1]),
       "bins.weight": filled([...HEADS, B]),

@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 import bertlens as bl
+from bertlens.measures.significance import difference_interval, share_interval
 from bertlens.search.collection import Collection
 from bertlens.search.contrast import contrast
-from bertlens.survey.intervals import difference_interval, share_interval
 
 WORDS = 180  # of an abstract that are searched
 LENGTHS: tuple[int | None, ...] = (110, None)  # words of both passages in the experiment; None: uncut

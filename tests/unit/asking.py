@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from bertlens.export.html import question_name
 from bertlens.widgets.questions import Question
+from unit.answer_fit import misfits
 
 LEFT_OUT = "Left out of this page: show_saved(view, matters=True) has it."
 SHORT = 128  # tokens: as many weights are read in a moment
@@ -24,6 +25,8 @@ def replies(view: Any, message: dict[str, Any], buffers: Sequence[Any] = ()) -> 
     sent: list[tuple[Any, Any]] = []
     view.send = lambda content, buffers=None: sent.append((content, buffers))
     view._handle_custom_msg(message, list(buffers))  # ipywidgets has no other way in for what a page sends
+    for fields, _ in sent[:1]:  # pieces that come later have no fields
+        assert not misfits(str(message.get("op")), fields)
     return sent
 
 

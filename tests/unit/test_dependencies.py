@@ -13,7 +13,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "bertlens").rglob("*.py"))
 # Where the name on the index is another one than that of the import
-DISTRIBUTIONS = {"pil": "pillow", "sklearn": "scikit-learn", "umap": "umap-learn"}
+DISTRIBUTIONS = {
+    "pil": "pillow",
+    "sklearn": "scikit-learn",
+    "typing_extensions": "typing-extensions",
+    "umap": "umap-learn",
+}
 # Imported by Sphinx and by nbconvert, and by nothing else
 PLUGINS = {"bertlens/sphinxext.py", "bertlens/export/notebook.py"}
 BY_NAME = {"import_module", "find_spec"}

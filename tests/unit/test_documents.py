@@ -98,6 +98,8 @@ def collection(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     for file in ("corpus.jsonl", "queries.jsonl"):
         Path(file).write_text((folder / file).read_text())
     Path("qrels.tsv").write_text((folder / "qrels" / "test.tsv").read_text())
+    pairs = [f'"{made.words(5, at)}","{made.words(6, at + 90)}",{at % 7}' for at in range(40)]
+    Path("pairs.csv").write_text("\n".join(["first,second,score", *pairs]))
     rows = [("The", 2, "det"), ("cat", 3, "nsubj"), ("saw", 0, "root"), ("a", 5, "det"), ("dog", 3, "obj")]
     lines = [f"{at}\t{word}\t{word}\tX\t_\t_\t{head}\t{of}\t_\t_" for at, (word, head, of) in enumerate(rows, 1)]
     Path("treebank.conllu").write_text("\n".join([*lines, "\n"]))
@@ -108,7 +110,7 @@ GIVEN = {
     "README.md": (collection, encoders, classifier),
     **{
         f"docs/{name}.md": (collection,)
-        for name in ("edit_probe", "hard_negatives", "ranking", "ranking_heads", "search_page")
+        for name in ("edit_probe", "hard_negatives", "layers_and_dimensions", "ranking", "ranking_heads", "search_page")
     },
     "docs/sentences.md": (encoders,),
     "docs/sparse_encoders.md": (encoders,),

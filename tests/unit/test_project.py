@@ -76,13 +76,14 @@ def test_bundle_keeps_its_budget():
     assert sizes["loader.js"] <= 2
     # Live pages carry the engine: of its own, which now says too which heads move the answer and how over their
     # loudness (js/tests/bundle.test.ts), and the library that reads texts.
-    assert sizes.pop("engine.js") <= 38.1 + 11.5
+    assert sizes.pop("engine.js") <= 38.3 + 11.5
     assert sizes.pop("savedpage.js") <= 3.5  # which saved pages carry
     # Which views of a retrieval carry instead, their live pages with an engine of their own.
-    assert sizes.pop("search.js") + sizes.pop("search.css") <= 37
+    assert sizes.pop("search.js") + sizes.pop("search.css") <= 39.5
     assert sizes.pop("searchengine.js") <= 18 + 11.5
-    # The sentence with what is hidden and written in it, its answer, heads that move it alone or together, lessons.
-    assert sum(sizes.values()) <= 219
+    # The sentence with what is hidden and written in it, its answer, heads that move it alone or together, lessons; a
+    # second sentence below it with both answers in pairs. As one bundle it may be 235.
+    assert sum(sizes.values()) <= 231
 
 
 def test_folders_import_of_those_that_stand_before_them():
@@ -175,7 +176,7 @@ def test_the_map_says_what_stands_in_each_folder():
     document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert layers.with_rooms(document) == document, "write it anew: python tests/layers.py"
     entries = [path for path in (ROOT / "bertlens").iterdir() if path.name != "__pycache__"]
-    assert len(entries) <= 24 + 1  # the house's, and search
+    assert len(entries) <= 24 + 2  # the house's, search, and conformance: issue 70 asks for a room of its own
 
 
 def test_documents_name_files_that_are_there():

@@ -78,7 +78,11 @@ def test_the_recipe_asks_for_what_the_package_does():
     tomllib = pytest.importorskip("tomllib")  # Python 3.11
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     recipe = read(ROOT / "packaging" / "recipe.yaml")
-    names = {"huggingface-hub": "huggingface_hub", "torch": "pytorch"}  # as conda-forge calls them
+    names = {
+        "huggingface-hub": "huggingface_hub",
+        "torch": "pytorch",
+        "typing-extensions": "typing_extensions",
+    }  # on conda-forge
     wanted = {"python": project["requires-python"]}
     for requirement in project["dependencies"]:
         if ";" not in requirement:

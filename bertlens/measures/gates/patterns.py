@@ -239,7 +239,7 @@ class _Content:
         self.mean_row = of.columns / self.total.clamp_min(PATTERN_TINY)[..., None]  # c
 
     def excess(self, mass: Tensor, chance: Tensor | float, total: Tensor | None = None) -> Tensor:
-        """q: mass over chance as a part of what there is room for, summed over rows (so that noise averages out)."""
+        """q, mass over chance as a part of what there is room for, summed over rows (so that noise averages out)."""
         total = self.mass if total is None else total
         return _ratio((mass - chance * total).sum(-1), ((1 - chance) * total).sum(-1))
 
@@ -292,15 +292,24 @@ class _Content:
         return order, count, concentration.clamp(0, 1) * agreement
 
     def block(self) -> tuple[Tensor, Tensor]:
-        """The best of K ways to make G blocks, (..., G, n), and its score."""
+        """The best of K ways to part the n content tokens in G blocks, (..., G, n), and its score:
+
+            max over ways of  min over its blocks g of √( (a_g − s_g/n)/(1 − s_g/n) · (a_g − e_g)/(1 − e*_g) ),
+            of that way times  2 E − 1/2,  every factor cut to [0, 1]
+
+        With s_g the tokens of g, a_g = Σ_(i, j ∈ g) B_ij ÷ Σ_(i ∈ g) m_i, the mass of its rows that stays; e_g, what of
+        it would stay were B_ij ∝ c_j p_(j−i) (`_profile_share`), e*_g the same of the ideal map, rows even over their
+        blocks; E = Σ_i b_i H_i/ln s_g(i) ÷ Σ_i b_i, where row i gives b_i to its block with entropy H_i.
+        bertlens' own score for the gate that Bonino et al. 2025 call cluster.
+        """
         blocks = self.ways
         if blocks.shape[0] == 0:
             return blocks.new_zeros(*self.total.shape, 0, self.n), torch.zeros_like(self.total)
-        stays = self.of.stays * blocks  # (..., K, G, n): mass of row i in its own block, 0 for other blocks' rows
+        stays = self.of.stays * blocks  # b (..., K, G, n): mass of row i in its own block, 0 for other blocks' rows
         weight = (self.mass[..., None, None, :] * blocks).sum(-1).clamp_min(PATTERN_TINY)  # (..., K, G)
-        inside = stays.sum(-1) / weight
-        expected = _expected(self.mean_row, self.of.by_offset, self.mass, blocks) / weight
-        chance = blocks.mean(-1)
+        inside = stays.sum(-1) / weight  # a
+        expected = _expected(self.mean_row, self.of.by_offset, self.mass, blocks) / weight  # e
+        chance = blocks.mean(-1)  # s/n
         ideal = _segment_contrast(blocks) if self.segmented else _cut_contrast(self.n, blocks.device)
         beyond = inside - expected
         # its root would make much of rounding
@@ -308,10 +317,9 @@ class _Content:
         purity = (((inside - chance) / (1 - chance)).clamp(0, 1) * beyond.clamp(0, 1)).sqrt().amin(-1)
         best, which = purity.max(-1)
         partition = blocks[which]  # (..., G, n)
-        # evenness: entropy of a row inside its block ÷ ln(size of the block), weighted by the row's mass there
         at = which[..., None, None, None].expand(*which.shape, 1, *partition.shape[-2:])
         stays, within = (values.gather(-3, at)[..., 0, :, :] for values in (stays, self.of.within))
-        entropy = ((torch.xlogy(stays, stays) - within) * partition).sum(-1)  # (..., G)
+        entropy = ((torch.xlogy(stays, stays) - within) * partition).sum(-1)  # Σ b H (..., G)
         ceiling = partition.sum(-1).clamp_min(2).log()  # the entropy of an even row inside its block
         evenness = (entropy / ceiling).sum(-1) / stays.sum((-2, -1)).clamp_min(PATTERN_TINY)
         return partition, best * (2 * evenness - 0.5).clamp(0, 1)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...base.dataframes import pd
 from ...errors import InputError, ModelError
-from ...survey.intervals import count_interval
+from ...measures.significance import count_interval
 from ...text.encoding import Encoding
 from ..example_batch import Batch
 from ..labels import ClassReader, LabelColumn

@@ -15,7 +15,7 @@ from ...base.vocabulary import phrases
 from ...errors import InputError, ModelError, excerpt
 from ...lens import Lens
 from ...measures.predictions import words_of
-from ...survey.intervals import count_interval, share_interval
+from ...measures.significance import count_interval, share_interval
 from ...text.display import names_of, spelling_of, unknown_id
 from ...text.encoding import Encoding
 from ...text.tables import Columns

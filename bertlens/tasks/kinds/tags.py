@@ -16,7 +16,7 @@ from ...base.amounts import amount, verb
 from ...base.dataframes import pd
 from ...errors import InputError, ModelError, excerpt
 from ...lens import Lens
-from ...survey.intervals import NONE, share_interval
+from ...measures.significance import NONE, share_interval
 from ...text.encoding import Encoding
 from ...text.tables import Columns
 from ..entities import OUTSIDE, counts, entities, rewritten, scheme_in, scheme_of, schemes, starts, tag_of

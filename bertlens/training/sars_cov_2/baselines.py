@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from ...base.scikit_learn import scikit_learn
+from ...measures.significance import count_interval
 from ...sars_cov_2.kmers import windows
 from ...sars_cov_2.model import classes, load
-from ...survey.intervals import count_interval
 from .nearest import FAR, nearest
 from .samples import Sample, of_split
 from .variant_training import Batches, logits, macro_f1

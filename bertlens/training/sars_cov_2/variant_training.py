@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from ...base.scikit_learn import scikit_learn
+from ...measures.significance import macro_f1_interval
 from ...sars_cov_2 import model as classifier
 from ...sars_cov_2.kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
 from ...sars_cov_2.spike_tokenizer import SpikeTokenizer
-from ...survey.intervals import macro_f1_interval
 from ..steps import TrainingRun, check_settings, of_epoch, of_step, training_device
 from .samples import Sample, of_split
 
@@ -134,7 +134,7 @@ def split_scores(logits: Tensor, targets: Tensor, labels: list[str]) -> dict[str
     """What metrics.json has of a split, from logits (N, C) and class numbers (N,): scikit-learn's scores in [0, 1].
 
     `per_class`: a score is 0 where a class was never answered, or has no samples. `macro_f1` is of the classes that
-    have samples or were answered, its interval the 95 % of `survey.intervals.macro_f1_interval`, None where a class is
+    have samples or were answered, its interval the 95 % of `significance.macro_f1_interval`, None where a class is
     too rare for one. `confusion`: rows the classes, columns the answers. `loss`: mean cross-entropy, nats.
     """
     metrics, numbers, answers = sklearn_metrics(), list(range(len(labels))), logits.argmax(1)

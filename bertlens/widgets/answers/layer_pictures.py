@@ -7,38 +7,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 from torch import Tensor
+from typing_extensions import TypedDict
 
 from ...base.generators import Steps
+from ...base.wire import Float32, Uint8
 from ...measures.rows import Here, Roles, Rows, passing
 from ...measures.statistics import ATLAS_NAMES, Fraction, fractions, means
 from ...measures.thumbnails import SIDE, Pooled
 from ...trace.trace import Trace
 from ..turns import PATIENCE, ask_again, by_heads
 
-NAMES = ("thumbs", "thumb_max", "stats")
+
+class OfLayer(TypedDict):
+    layer: int
 
 
-def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tuple[dict[str, Any], dict[str, Tensor]]:
+class LayerPictures(TypedDict):
+    thumbs: Uint8  # (H, t, t'), see measures.thumbnails
+    thumb_max: Float32  # (H,)
+    stats: Float32  # (H, len(ATLAS_NAMES))
+
+
+def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tuple[OfLayer, LayerPictures]:
     """Thumbnails and statistics of a layer's heads.
 
-    Arrays: thumbs uint8 (H, t, t') and thumb_max float32 (H), see measures.thumbnails; stats float32
-    (H, len(ATLAS_NAMES)). Where they take longer than `patience` (s), the field "again" says to ask once more: what is
-    done is kept.
+    Where they take longer than `patience` (s), the field "again" says to ask once more: what is done is kept.
     """
-    memo = trace.kept("thumbnails", dict[int, dict[str, Tensor]])
+    memo = trace.kept("thumbnails", dict[int, LayerPictures])
     if layer not in memo:
         groups = by_heads(trace, layer, lambda here, heads: _pictures(here, layer, heads), "pictures", patience)
         if groups is None:
             return ask_again()
-        memo[layer] = dict(zip(NAMES, map(torch.cat, zip(*groups, strict=True)), strict=True))
+        thumbs, largest, stats = map(torch.cat, zip(*groups, strict=True))
+        memo[layer] = {"thumbs": thumbs, "thumb_max": largest, "stats": stats}
     return {"layer": layer}, memo[layer]
 
 
-def layer_pictures_in_turn(trace: Trace, layer: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def layer_pictures_in_turn(trace: Trace, layer: int) -> tuple[OfLayer, LayerPictures]:
     """`layer_pictures` for a page, which has other questions too."""
     return layer_pictures(trace, layer, PATIENCE)
 
@@ -53,14 +61,15 @@ def all_pictures(trace: Trace, layers: Iterable[int]) -> dict[str, Tensor]:
         "stats": torch.full((*size, len(ATLAS_NAMES)), torch.nan, device="cpu"),
     }
     for layer in layers:
-        for name, array in layer_pictures(trace, layer)[1].items():
-            arrays[name][layer] = array
+        _, pictures = layer_pictures(trace, layer)
+        arrays["thumbs"][layer], arrays["thumb_max"][layer] = pictures["thumbs"], pictures["thumb_max"]
+        arrays["stats"][layer] = pictures["stats"]
     return arrays
 
 
 @torch.no_grad()
 def _pictures(here: Here, layer: int, heads: slice) -> Steps[tuple[Tensor, ...]]:
-    """Of some heads, in the order of NAMES; in steps of some rows."""
+    """Of some heads, in the order of LayerPictures; in steps of some rows."""
     roles, tokens, keys = Roles.of(here()), here().n_tokens, len(here().key_tokens)
     pooled: Pooled | None = None
     totals: list[Fraction] = []

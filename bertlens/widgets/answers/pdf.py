@@ -13,6 +13,7 @@ from ...errors import ExportError
 from ...measures.offers import offers
 from ...trace.trace import Trace
 from ..panels.similarity_panel import Texts, shown_pair
+from ..records import Nothing
 from ..request import Request
 from .head_answers import layer_maps
 
@@ -20,7 +21,7 @@ _SELECTION = ("units", "pair_filter", "hide_special", "renormalize")
 _SVG = "save the SVG, which has it"
 
 
-def pdf(request: Request, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def pdf(request: Request, sheet: dict[str, Any]) -> tuple[Nothing, bytes]:
     """The PDF of a map, or of running text where a query or a key is named on the sheet.
 
     Raises ExportError, with the way out, without matplotlib, for what it has no figure or no letters for, and for a
@@ -49,7 +50,7 @@ def pdf(request: Request, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]
     return {}, _file(lambda: draw(trace, layer, head, **options, **(by or {"gate": ""})), trace)
 
 
-def similar_pdf(request: Request, split: dict[str, Any], texts: Texts | None = None) -> tuple[dict[str, Any], bytes]:
+def similar_pdf(request: Request, split: dict[str, Any], texts: Texts | None = None) -> tuple[Nothing, bytes]:
     """The PDF of the matrix that sums to the similarity of two texts; split: {"of", "words"} as of `Similarity.pairs`.
 
     Raises ExportError without matplotlib or letters, ModelError where there is no such split.

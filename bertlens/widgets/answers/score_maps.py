@@ -14,13 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
+from typing_extensions import TypedDict
 
 from ...base.limits import within
+from ...base.wire import Float32
 from ...measures import sources
 from ...measures.rows import Here
 from ...measures.sources import GROUPS, SIDES, Pair
 from ...trace.trace import Trace
-from ..records import Answer, Selection
+from ..records import Selection
 from ..turns import PATIENCE, ask_again, in_steps
 
 MOST_PAIRS = 5  # of sources, the others are one picture
@@ -29,22 +31,40 @@ AT_ONCE = 2**21  # scores that are looked at together: 8 MB
 TOKENS = 1024  # whose queries or keys are split together
 
 
-def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) -> Answer:
+class ScoreMapFields(TypedDict):
+    layer: int
+    head: int
+    pairs: list[
+        tuple[str, str]
+    ]  # source of the query, of the key: the MOST_PAIRS largest by |share|; [term, term] of a term
+    share: list[
+        float | None
+    ]  # of each, `sources.map_shares`: with rest 1; None where all scores of every query are equal
+    rest: float | None  # of all others
+    gap: float  # the largest difference between the sum of all maps and the model's own scores
+    block: int  # tokens that a cell is of along either side
+    notes: list[str]
+
+
+class ScoreMapArrays(TypedDict):
+    """The scores, a map for each pair, the rest; hidden cells are NaN, a cell of several tokens holds the largest."""
+
+    values: Float32  # (2 + pairs, S / block, S / block)
+
+
+ScoreMaps = tuple[ScoreMapFields, ScoreMapArrays]
+
+
+def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) -> ScoreMaps:
     """One head's scores, less each row's mean, as a sum of maps by pairs of sources. Raises as `measures.sources.maps`.
 
-    Fields: layer, head; pairs as [query's source, key's source] of the MOST_PAIRS largest by |share|, and share of
-    each (`sources.map_shares`: they and rest sum to 1, None where all scores of every query are equal), of what is
-    beside q·k [term, term]; rest, the
-    share of all others; gap, the largest difference between the sum of all maps and the model's own scores; block, how
-    many tokens a cell is of along either side; notes. Array: values (2 + pairs, S / block, S / block) float32: the
-    scores themselves, a map for each pair, and the rest; hidden cells are NaN, a cell of several tokens holds that of
-    the largest size. Where it takes longer than `patience` (s): "again", see turns.
+    Where it takes longer than `patience` (s): "again", see turns.
     """
     answer = in_steps(trace, ("score maps", layer, head), lambda here: _steps(here, layer, head), patience)
     return ask_again() if answer is None else answer
 
 
-def score_maps_in_turn(trace: Trace, layer: int, head: int) -> Answer:
+def score_maps_in_turn(trace: Trace, layer: int, head: int) -> ScoreMaps:
     """`score_maps` for a page, which has other questions too."""
     return score_maps(trace, layer, head, math.inf if within("at_once", trace.n_tokens) else PATIENCE)
 
@@ -73,7 +93,7 @@ def _centred(values: Tensor, hidden: Tensor | None) -> Tensor:
     return values.sub_(mean.to(values.dtype)).masked_fill_(hidden, 0)
 
 
-def _steps(here: Here, layer: int, head: int) -> Generator[None, None, Answer]:
+def _steps(here: Here, layer: int, head: int) -> Generator[None, None, ScoreMaps]:
     size, notes = here().n_tokens, sources.Stream(here()).notes
     sides = []
     for side in SIDES:
@@ -105,10 +125,10 @@ def _steps(here: Here, layer: int, head: int) -> Generator[None, None, Answer]:
         gap = max(gap, largest)
         yield
     pair_shares = [None if math.isnan(shares[pair]) else shares[pair] for pair in pairs]
-    fields = {
+    fields: ScoreMapFields = {
         "layer": layer,
         "head": head,
-        "pairs": [list(pair) for pair in pairs],
+        "pairs": pairs,
         "share": pair_shares,
         "rest": None if None in pair_shares else sum(share for pair, share in shares.items() if pair not in pairs),
         "gap": gap,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor
+from typing_extensions import TypedDict
 
 from ...measures.sources import term_kind
 from ...run.record import Layer
@@ -22,7 +23,16 @@ from ...run.score_bias import (
     DistanceBias,
     LayoutBias,
 )
-from ..records import Answer
+from ..records import Arrays
+
+
+class Term(TypedDict):
+    name: str
+    of: str  # "distance", "query", "key", "pairs", "cells": see `term_arrays`
+
+
+class TermFields(TypedDict, total=False):
+    terms: list[Term]
 
 
 def hiding(layer: Layer, head: int) -> Layer:
@@ -33,8 +43,8 @@ def hiding(layer: Layer, head: int) -> Layer:
     )
 
 
-def term_arrays(layer: Layer, head: int) -> Answer:
-    """Fields: terms as {name, of}, none without. Arrays: term0 … and, where two make a term, term0.by …
+def term_arrays(layer: Layer, head: int) -> tuple[TermFields, Arrays]:
+    """The terms of a head, and their arrays: term0 … and, where two make a term, term0.by …
 
     of: "distance" numbers (2S - 1,) of key - query = 1 - S … S - 1; "query" or "key" scaled vectors (n, d) and which of
     them belongs to a distance (2S - 1,); "pairs" scaled queries and keys (S, d') of a second stream; "cells" (S, S).
@@ -42,7 +52,7 @@ def term_arrays(layer: Layer, head: int) -> Answer:
     parts = _parts(hiding(layer, head), layer, head)
     if not parts:
         return {}, {}
-    fields = {"terms": [{"name": term_kind(name), "of": of} for name, of, *_ in parts]}
+    fields: TermFields = {"terms": [{"name": term_kind(name), "of": of} for name, of, *_ in parts]}
     arrays: dict[str, Any] = {}
     for n, (_, _, numbers, *by) in enumerate(parts):
         arrays[f"term{n}"] = numbers.float().contiguous()

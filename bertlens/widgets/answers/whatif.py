@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import NotRequired, TypedDict
 
 from ...base.vocabulary import SETTINGS
 from ...base.vocabulary.constants import ANSWERS, CHOICES
+from ...base.wire import Float32
 from ...errors import BertLensError
 from ...measures.answer_words import namer
 from ...measures.largest import largest
@@ -21,7 +23,7 @@ from ...whatif import before_after as asking
 from ...whatif import heads_moved
 from ...whatif.swept_numbers import swept_number, swept_numbers
 from ...whatif.targets import named_by, numbers_at, target_of
-from ..records import Answer, Selection
+from ..records import Nothing, Selection
 from ..turns import PATIENCE, ask_again, in_steps
 
 MOST_LABELS = 1000
@@ -32,17 +34,49 @@ def asked_target(target: str, target_at: int) -> tuple[str | None, int | None]:
     return target or None, None if target_at < 0 or not target else target_at
 
 
-def find_target(trace: Trace, text: str) -> Answer:
+class TargetName(TypedDict):
+    name: str
+
+
+class Choices(TypedDict):
+    choices: list[str]  # names that may be asked about, of words the likeliest
+    places: list[int]  # where, if there are several
+    tags: NotRequired[list[str]]  # of tags: the own label of the token at each place
+
+
+class ModelAnswer(Choices):
+    kind: str
+    unit: str
+    said: str  # beside the number
+    rows: list[tuple[int, str, float, float]]  # position, name, before, after; that of the target first
+    metrics: list[tuple[str, str, str]]  # that heads can be swept for: name, label, unit
+    why_not: str  # a sentence, "" where the model gives an answer
+
+
+class Moved(TypedDict):
+    moved: Float32  # (L, H)
+
+
+class OfMetric(TypedDict):
+    metric: str
+
+
+class OfMetricLayer(OfMetric):
+    layer: int
+
+
+class Swept(TypedDict):
+    values: Float32  # (L, H), or (H,) of a layer
+
+
+def find_target(trace: Trace, text: str) -> tuple[TargetName, Nothing]:
     """The name of the label or word that a reader typed. Raises InputError with what is near it."""
     return {"name": named_by(trace, text)}, {}
 
 
-def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
+def answers(trace: Trace, target: str = "", target_at: int = -1) -> tuple[ModelAnswer, Nothing]:
     """The answer before and after, and what heads can be swept for; a reason where the model gives none.
 
-    Fields: kind, unit, said (beside the number), rows as [position, name, before, after], that of the target first,
-    metrics as [name, label, unit], why_not; choices: names that may be asked about, of words the likeliest; places:
-    where, if there are several; of tags also tags: the own label of the token at each place.
     Raises InputError or ModelError for a target that this run has not.
     """
     name, position = asked_target(target, target_at)
@@ -51,17 +85,23 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     try:
         record = asking.answers(trace, ANSWERS, name, position)
         numbers = swept_numbers(trace, name, position)
-        metrics = [[key, number.label, number.unit] for key, number in numbers.items()]
+        metrics = [(key, number.label, number.unit) for key, number in numbers.items()]
     except BertLensError as error:
-        nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
-        return {"kind": "", "unit": "", "said": "", **nothing, "why_not": str(error)}, {}
-    rows = [[row.position, row.name, row.before, row.after] for row in record.rows]
-    fields = {"kind": record.kind, "unit": record.unit, "said": record.said, "rows": rows, "metrics": metrics}
-    fields |= {"why_not": ""}
-    return fields | _choices(trace, record.kind), {}
+        nothing = ModelAnswer(kind="", unit="", said="", rows=[], metrics=[], choices=[], places=[], why_not=str(error))
+        return nothing, {}
+    rows = [(row.position, row.name, row.before, row.after) for row in record.rows]
+    return {
+        "kind": record.kind,
+        "unit": record.unit,
+        "said": record.said,
+        "rows": rows,
+        "metrics": metrics,
+        "why_not": "",
+        **_choices(trace, record.kind),
+    }, {}
 
 
-def _choices(trace: Trace, kind: str) -> dict[str, Any]:
+def _choices(trace: Trace, kind: str) -> Choices:
     """What may be asked about, and the masks or tokens where, if there are several."""
     if kind == "words":
         places = masked(trace)
@@ -73,7 +113,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     if kind not in ("labels", "tags"):
         return {"choices": [], "places": []}
     labels = labels_of(trace)
-    fields: dict[str, Any] = {"choices": labels[:MOST_LABELS], "places": []}
+    fields: Choices = {"choices": labels[:MOST_LABELS], "places": []}
     if kind == "tags":
         places = (~trace.special_mask).nonzero()[:, 0].tolist()
         tags = trace.original.record.output.logits[0].argmax(-1).tolist()
@@ -81,8 +121,8 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     return fields
 
 
-def moved(trace: Trace, patience: float = PATIENCE) -> Answer:
-    """Array (L, H): how much each head looks elsewhere, nats; NaN where it cannot differ.
+def moved(trace: Trace, patience: float = PATIENCE) -> tuple[Nothing, Moved]:
+    """How much each head looks elsewhere, nats; NaN where it cannot differ.
 
     Where it takes longer than `patience` (s): "again", see turns.
     """
@@ -109,8 +149,8 @@ def _swept(trace: Trace) -> dict[Sweep, dict[int, np.ndarray]]:
     return trace.kept("swept heads", dict[Sweep, dict[int, np.ndarray]])
 
 
-def matters(trace: Trace, metric: str, target: str = "", target_at: int = -1) -> Answer:
-    """The first-order estimate of what each head's switching off changes: array (L, H), all NaN where there is none."""
+def matters(trace: Trace, metric: str, target: str = "", target_at: int = -1) -> tuple[OfMetric, Swept]:
+    """The first-order estimate of what each head's switching off changes, all NaN where there is none."""
     number = swept_number(trace, metric, *asked_target(target, target_at))
     memo = _swept(trace).setdefault((metric, target, target_at), {})
     if -1 not in memo:
@@ -119,8 +159,10 @@ def matters(trace: Trace, metric: str, target: str = "", target_at: int = -1) ->
     return {"metric": metric}, {"values": memo[-1].astype(np.float32)}
 
 
-def matters_exact(trace: Trace, metric: str, layer: int, target: str = "", target_at: int = -1) -> Answer:
-    """What switching off each head of a layer changes, each in a run of its own: array (H,)."""
+def matters_exact(
+    trace: Trace, metric: str, layer: int, target: str = "", target_at: int = -1
+) -> tuple[OfMetricLayer, Swept]:
+    """What switching off each head of a layer changes, each in a run of its own."""
     memo = _swept(trace).setdefault((metric, target, target_at), {})
     if layer not in memo:
         values = np.full(trace.n_heads, np.nan)

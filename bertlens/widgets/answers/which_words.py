@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
+from typing_extensions import NotRequired, TypedDict
 
 from ...base.limits import LIMITS, within
+from ...base.wire import Float64
 from ...errors import InputError, ModelError
 from ...measures import attribution as attributions
 from ...measures.attribution.faithful import FEWEST_RANKINGS, bins_of, removed_for
@@ -22,7 +24,7 @@ from ...text.pair_positions import pair_positions
 from ...trace.trace import Trace
 from ...whatif.before_after import answer_kind
 from ...whatif.swept_numbers import swept_numbers
-from ..records import Answer
+from ..records import Nothing
 from ..turns import PATIENCE, ask_again, in_steps
 from .whatif import asked_target
 
@@ -49,46 +51,80 @@ class TextRun:
     places: dict[int, int] | None = None  # in the view -> in this text; None: the same
 
 
+class Attributed(TypedDict):
+    attribution: str  # the method
+    label: str  # of the number
+    kind: str
+    unit: str
+    signed: bool  # False: how much flows, never below 0
+    removal: str  # how occlusion takes tokens away: "mask" or "hide"
+    why_not: str  # a sentence with a way out, "" where there are values
+    runs: int  # that `faithful` takes
+    removable: list[int]  # tokens, of each text that is run
+
+
+class TokenValues(TypedDict):
+    values: NotRequired[Float64]  # (S,) NaN for tokens that are never removed
+
+
+class FaithfulRow(TypedDict):
+    """Of a text: attrs and columns of `measures.attribution.faithfulness`, and their chance level."""
+
+    n: int  # tokens that can be taken out
+    bins: list[int]  # how many are
+    model: float
+    rankings: int
+    comprehensiveness: float
+    comprehensiveness_beats: int
+    random_comprehensiveness: float
+    random_comprehensiveness_error: float
+    sufficiency: float
+    sufficiency_beats: int
+    random_sufficiency: float
+    random_sufficiency_error: float
+
+
+class Faithful(TypedDict):
+    attribution: str
+    rows: list[FaithfulRow]
+
+
 def which_words(
     trace: Trace, attribution: str, target: str = "", target_at: int = -1, patience: float = PATIENCE
-) -> Answer:
+) -> tuple[Attributed, TokenValues]:
     """What each token counts for, for the answer that the model gave first or the target; by `whatif.swept_numbers`.
 
-    Fields: attribution, label (of the number), kind, unit, signed (False: how much flows, never below 0), removal (how
-    occlusion takes tokens away), runs (that `faithful` takes), removable (tokens, of each text), why_not: a sentence
-    with a way out, "" where there are values. Array values (S,) float64, NaN for tokens that are never removed. Of a
-    pair's similarity each text is run alone; a token that both have, [CLS], has the sum. As the run shown, changes
+    Of a pair's similarity each text is run alone; a token that both have, [CLS], has the sum. As the run shown, changes
     included. Raises as `whatif.answers` where the model gives no answer. Takes turns, see turns.py.
     """
     label, unit, text_runs = _text_runs(trace, target, target_at)
-    fields: dict[str, Any] = {
+    fields: Attributed = {
         "attribution": attribution,
         "label": label,
         "kind": answer_kind(trace),
         "unit": unit,
+        "signed": attribution != "attention × gradient",
+        "removal": _removal(trace),
+        "why_not": _why_not(trace, attribution, text_runs),
+        "runs": 0,
+        "removable": [],
     }
-    fields |= {"signed": attribution != "attention × gradient", "removal": _removal(trace)}
-    if reason := _why_not(trace, attribution, text_runs):
-        return {**fields, "why_not": reason, "runs": 0, "removable": []}, {}
+    if fields["why_not"]:
+        return fields, {}
     values = _values(trace, attribution, target, target_at, patience)
     if values is None:
         return ask_again()
     counts = [_removable(run) for run in text_runs]
     runs = sum(2 * len(bins_of(n)) * (FEWEST_RANKINGS + 1) for n in counts if n)
-    fields |= {"why_not": "", "runs": runs, "removable": counts}
-    return fields, {"values": _placed(trace, text_runs, values).numpy()}
+    return fields | {"runs": runs, "removable": counts}, {"values": _placed(trace, text_runs, values).numpy()}
 
 
 def faithful(
     trace: Trace, attribution: str, target: str = "", target_at: int = -1, patience: float = PATIENCE
-) -> Answer:
-    """`measures.attribution.faithfulness` of that order of tokens, without the ceiling; of a pair of each text alone.
+) -> tuple[Faithful, Nothing]:
+    """`measures.attribution.faithfulness` of that order of tokens, without the ceiling; of a pair of each text."""
 
-    Fields: attribution; rows as {"n", "bins", "model", "rankings"} of its attrs and its columns comprehensiveness,
-    sufficiency, with _beats; their chance level and its standard error as random_… and random_…_error.
-    """
-
-    def begin(here: Here) -> Generator[None, None, list[dict[str, Any]]]:
+    def begin(here: Here) -> Generator[None, None, list[FaithfulRow]]:
         return _faithful(here, attribution, target, target_at)
 
     rows = in_steps(trace, ("faithful", attribution, target, target_at), begin, patience)
@@ -197,9 +233,9 @@ def _run(text_run: Callable[[], TextRun], sets: list[Gone], memo: dict[Gone, flo
         yield
 
 
-def _faithful(here: Here, method: str, target: str, target_at: int) -> Generator[None, None, list[dict[str, Any]]]:
+def _faithful(here: Here, method: str, target: str, target_at: int) -> Generator[None, None, list[FaithfulRow]]:
     values = yield from _attributed(here, method, target, target_at)
-    rows = []
+    rows: list[FaithfulRow] = []
     for n, scores in enumerate(values):
         text_run = _nth(here, target, target_at, n)
         memo: dict[Gone, float] = {}
@@ -211,12 +247,23 @@ def _faithful(here: Here, method: str, target: str, target_at: int) -> Generator
         )
         del run
         about = table.attrs
-        row = {"n": about["removable"], "bins": about["bins"], "model": about["model"], "rankings": about["rankings"]}
-        for name in ("comprehensiveness", "sufficiency"):
-            row |= {name: float(table.loc[method, name]), f"{name}_beats": int(table.loc[method, f"{name}_beats"])}
-            for column in (name, f"{name}_error"):
-                row[f"random_{column}"] = float(table.loc[attributions.RANDOM, column])
-        rows.append(row)
+        order, chance = table.loc[method], table.loc[attributions.RANDOM]
+        rows.append(
+            {
+                "n": about["removable"],
+                "bins": about["bins"],
+                "model": about["model"],
+                "rankings": about["rankings"],
+                "comprehensiveness": float(order["comprehensiveness"]),
+                "comprehensiveness_beats": int(order["comprehensiveness_beats"]),
+                "random_comprehensiveness": float(chance["comprehensiveness"]),
+                "random_comprehensiveness_error": float(chance["comprehensiveness_error"]),
+                "sufficiency": float(order["sufficiency"]),
+                "sufficiency_beats": int(order["sufficiency_beats"]),
+                "random_sufficiency": float(chance["sufficiency"]),
+                "random_sufficiency_error": float(chance["sufficiency_error"]),
+            }
+        )
     return rows
 
 

@@ -8,15 +8,75 @@ from itertools import product
 from typing import Any
 
 import torch
+from typing_extensions import NotRequired, TypedDict
 
 from ...base.limits import within
 from ...base.ranking import is_nothing
+from ...base.wire import Float32, Float64
 from ...measures import sources
 from ...measures.words import strongest_words
 from ...trace.trace import Trace
-from ..records import Answer, Selection
+from ..records import Selection
 
 LARGEST = 6  # parts shown as bars, the rest folded into one
+
+
+class Cell(TypedDict):
+    layer: int
+    head: int
+    query: int
+    key: int
+
+
+class ScoreSum(Cell):
+    total: float  # nats, as model and gap
+    model: float
+    gap: float
+    notes: list[str]
+
+
+class ScorePart(TypedDict):
+    kind: str
+    layer: int | None
+    head: int | None
+    value: float
+    token: int | None  # where an earlier head fetched most of it
+    fetched: float | None
+
+
+class Others(TypedDict):
+    count: int
+    value: float
+
+
+class WhyFields(ScoreSum):
+    side: str
+    against: str | int | None
+    through_mlps: bool
+    weight: float  # α of the cell
+    other_weight: (
+        float | None
+    )  # mean of the other visible keys' α, or that of the key that it is against; None of the raw score
+    seen: int  # keys that the query sees
+    ratio: float | None  # e^total: of the weight to the geometric mean of the others', or to that key's
+    spread: float | None  # Σ|parts| / |total|; None, as the ratio, of the raw score and where |total| < NEAR_ZERO
+    absolute: float  # Σ|parts|
+    kinds: list[tuple[str, float]]
+    largest: list[ScorePart]
+    others: Others  # parts that are folded, and their sum
+
+
+class WhyArrays(TypedDict):
+    heads: NotRequired[Float32]  # (layer, H), none in layer 0
+    mlps: NotRequired[Float32]  # (layer,), nor where MLPs are opened
+
+
+class WhyPairs(ScoreSum):
+    kinds: list[str]
+
+
+class PairValues(TypedDict):
+    values: Float64  # (kinds, kinds), the query's down: they sum to the total, rows and columns to those of either side
 
 
 def why(
@@ -28,17 +88,8 @@ def why(
     side: str = "query",
     against: str | int | None = "others",
     through_mlps: bool = False,
-) -> Answer:
-    """One cell's score by source. Raises as `measures.sources.score`.
-
-    Fields: the question; total, model, gap (nats); weight α of the cell and other_weight, the plain mean of the other
-    visible keys' or the weight of the key that it is against (None for the raw score); seen, how many keys the query
-    sees; ratio, e^total, what the weight is of the geometric mean of the others' or of that key's (None for the raw
-    score and where |total| < NEAR_ZERO); absolute, Σ|parts|; spread, Σ|parts| / |total| (None there too); kinds as
-    [kind, value]; largest as {kind, layer, head, value, token, fetched}, token being where an earlier head fetched
-    most of its part; others, how many parts are folded, and their sum; notes in words. Arrays: heads (layer, H) and
-    mlps (layer,) float32, none in layer 0.
-    """
+) -> tuple[WhyFields, WhyArrays]:
+    """One cell's score by source. Raises as `measures.sources.score`."""
     s = sources.score(trace, layer, head, query, key, side, against, through_mlps)
     rows = s.rows
     kinds: dict[str, float] = {}
@@ -48,11 +99,10 @@ def why(
     count = sum(not is_nothing(row[3]) for row in ordered[:LARGEST])
     bars, folded = ordered[:count], ordered[count:]
     fetched = sources.fetched_most(s, [(at, h) for _, at, h, _ in bars if at is not None and h is not None])
-    largest = []
+    largest: list[ScorePart] = []
     for kind, at, h, value in bars:
         token, amount = fetched.get((at, h), (None, None)) if at is not None and h is not None else (None, None)
-        named = {"kind": kind, "layer": at, "head": h, "value": value}
-        largest.append(named | {"token": token, "fetched": amount})
+        largest.append({"kind": kind, "layer": at, "head": h, "value": value, "token": token, "fetched": amount})
     alpha = trace.attention_part(layer, slice(head, head + 1), slice(query, query + 1), slice(None))[0, 0].double()
     visible = sources.visible_keys(trace, layer, head, query)
     spread = s.spread
@@ -62,7 +112,7 @@ def why(
         other_weight = float(alpha[against])
     else:
         other_weight = float((alpha[visible].sum() - alpha[key]) / (visible.sum() - 1))
-    fields = {
+    fields: WhyFields = {
         "layer": layer,
         "head": head,
         "query": query,
@@ -79,14 +129,14 @@ def why(
         "ratio": math.exp(s.total) if spread is not None and against is not None else None,
         "spread": spread,
         "absolute": sum(abs(row[3]) for row in rows),
-        "kinds": [[kind, value] for kind, value in kinds.items()],
+        "kinds": list(kinds.items()),
         "largest": largest,
         "others": {"count": len(folded), "value": sum(row[3] for row in folded)},
         "notes": list(s.notes),
     }
     if not layer:
         return fields, {}
-    arrays = {
+    arrays: WhyArrays = {
         "heads": torch.tensor(
             [value for kind, *_, value in rows if kind == "head"], dtype=torch.float32, device="cpu"
         ).reshape(layer, -1)
@@ -98,18 +148,14 @@ def why(
     return fields, arrays
 
 
-def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answer:
-    """One cell's raw score by the kinds of both sides. Raises as `measures.sources.pairs`.
-
-    Fields: the question; kinds; total and model (nats), gap; notes. Array: values (kinds, kinds) float64, the query's
-    kinds down and the key's across: they sum to the total, rows and columns to the kinds of either side.
-    """
+def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> tuple[WhyPairs, PairValues]:
+    """One cell's raw score by the kinds of both sides. Raises as `measures.sources.pairs`."""
     kinds, by_kind, notes = sources.kind_pairs(trace, layer, head, query, key)
     q, k = trace.query(layer)[head, query].double(), trace.key(layer)[head, key].double()
     terms = sources.score_terms(trace, layer, head, slice(query, query + 1))
     beside = sum(float(part[0, key]) for part in terms.values())
     total, model = float(by_kind.sum()), float(q @ k) * trace.scaling(layer) + beside
-    fields = {
+    fields: WhyPairs = {
         "layer": layer,
         "head": head,
         "query": query,

@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from typing_extensions import NotRequired, TypedDict
 
 from ...base.limits import within
 from ...base.vocabulary import MEASURES, phrases
 from ...base.vocabulary.constants import COMPARED_HEADS, COMPARED_UNITS
+from ...base.wire import Float32
 from ...comparison.alignment import Alignment
 from ...comparison.runs import Comparison, compare
 from ...errors import BertLensError, InputError, check_index
@@ -19,15 +22,70 @@ from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ...whatif import chips
-from ..records import Answer, Selection
+from ..records import Answer, Nothing, Selection
 from ..request import Request
 from ..turns import PATIENCE, advanced, ask_again
 from .panel import Panel
-from .task_panel import TaskPanel
 
 STEP = COMPARED_UNITS // 2
 ONE_RUN = "this view shows one run: bl.compare(a, b).explore() compares two"
 Other: TypeAlias = tuple[str, ...]  # see `_runs`
+Unit: TypeAlias = tuple[
+    str | None, str | None, int
+]  # name in a, in b, position; None is a gap, the position in a, where a has it
+Nearest: TypeAlias = tuple[int, int, int, int, float]  # layer and head of a, of b, nats
+
+
+class ComparedRun(TypedDict):
+    model: str
+    text: str
+    changes: list[str]
+
+
+class Apart(TypedDict):
+    layer: int
+    head: int
+    words: str
+    cell: tuple[int, int]  # query, key
+
+
+class HeadsApart(TypedDict, total=False):
+    apart: list[float]  # nats, (L·H)
+    most: list[Apart]
+    nearest: list[Nearest]  # where heads are not matched by index, alone
+
+
+class WindowPlace(TypedDict):
+    layer: int
+    head: int
+    measure: str
+    row: int  # the first units of the window
+    col: int
+    aligned: NotRequired[Literal[True]]
+    other: tuple[int, int]  # the head of b
+
+
+class WindowMaps(TypedDict):
+    a: Float32  # (rows, columns) NaN at gaps
+    b: Float32
+
+
+class Compared(TypedDict):
+    sides: tuple[ComparedRun, ComparedRun]
+    by: str  # "tokens" or "words"
+    queries: list[Unit]
+    keys: list[Unit] | None  # None: the same
+    said: tuple[str, str]  # of all, of aligned ones alone
+    only: bool  # what Python compared are the aligned words alone: pins count those
+    matched: bool  # heads by their index
+    heads: HeadsApart | None  # of the same words as `open`; None: to be asked for
+    open: WindowPlace | None
+
+
+class ComparedAnswers(TypedDict):
+    unit: str
+    said: str
+    rows: list[tuple[str, str, float | None, float | None]]  # where, name, a, b: None where there is no number
 
 
 class ComparisonPanel(Panel):
@@ -48,7 +106,7 @@ class ComparisonPanel(Panel):
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self._by = {comparison.aligned_only: comparison}
-        self._near: dict[bool, list[list[Any]]] = {}
+        self._near: dict[bool, list[Nearest]] = {}
 
     def by(self, aligned: bool) -> Comparison:
         """By aligned words alone, or by all."""
@@ -98,9 +156,9 @@ class ComparisonPanel(Panel):
     def _most(self) -> list[dict[str, Any]]:
         return self.opening.most(COMPARED_HEADS).to_dict("records")
 
-    def _nearest(self, aligned: bool) -> list[list[Any]]:
+    def _nearest(self, aligned: bool) -> list[Nearest]:
         if aligned not in self._near:
-            self._near[aligned] = self.by(aligned).nearest().to_numpy(object).tolist()
+            self._near[aligned] = [*map(tuple, self.by(aligned).nearest().to_numpy(object).tolist())]
         return self._near[aligned]
 
     def opened(self, selection: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,22 +175,15 @@ class ComparisonPanel(Panel):
 
     # What the page gets: js/src/tabs/compare/tworuns.ts
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> Compared:
         """Both runs in words, and the aligned units, gaps included."""
         c = self.by(False)
         return {
-            "sides": [
-                {
-                    "model": visible(trace.model_name),
-                    "text": _text(trace),
-                    "changes": [chips.label(change, trace.display_tokens) for change in trace.changes],
-                }
-                for trace in (c.a, c.b)
-            ],
+            "sides": (_told(c.a), _told(c.b)),
             "by": c.queries.by,
             "queries": _names(c.queries),
             "keys": None if c.keys is c.queries else _names(c.keys),
-            "said": [c.said, self.by(True).said],
+            "said": (c.said, self.by(True).said),
             "only": self.comparison.aligned_only,
             "matched": c.same_heads,
             "heads": None,
@@ -141,7 +192,7 @@ class ComparisonPanel(Panel):
 
     def overview(self, layer: int, head: int) -> Answer:
         """What is told, and of short texts the heads and one open head."""
-        fields, arrays = self.told(), {}
+        fields, arrays = self.told(), dict[str, Any]()
         if self._short:
             aligned = self.opening.aligned_only
             opened, maps = self.maps(layer, head, "weight", 0, 0, aligned)
@@ -149,7 +200,7 @@ class ComparisonPanel(Panel):
             arrays = {f"compared.{name}": values for name, values in maps.items()}
         return {"compared": fields, "measures": self.measures}, arrays
 
-    def heads(self, aligned: bool = False) -> Answer:
+    def heads(self, aligned: bool = False) -> tuple[HeadsApart, Nothing]:
         """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each.
 
         The former of long texts in turns: "again", see turns.
@@ -159,7 +210,7 @@ class ComparisonPanel(Panel):
             return {"nearest": self._nearest(aligned)}, {}
         if not advanced(c.advance, math.inf if within("saved", *self.sizes.values()) else PATIENCE):
             return ask_again()
-        words = [
+        words: list[Apart] = [
             {
                 "layer": row["layer"],
                 "head": row["head"],
@@ -170,21 +221,21 @@ class ComparisonPanel(Panel):
         ]
         return {"apart": c.heads.flatten().tolist(), "most": words}, {}
 
-    def maps(self, layer: int, head: int, measure: str, row: Any, col: Any, aligned: bool = False) -> Answer:
-        """One head in both: arrays a and b (rows, columns) float32 from the units `row` and `col` on, NaN at gaps.
-
-        Fields: the question, and other, the head of b. Raises SelectionError for what does not exist.
-        """
+    def maps(
+        self, layer: int, head: int, measure: str, row: Any, col: Any, aligned: bool = False
+    ) -> tuple[WindowPlace, WindowMaps]:
+        """One head in both, from the units `row` and `col` on. Raises SelectionError for what does not exist."""
         c = self.by(aligned)
         for name, begin, side in zip(("row", "col"), (row, col), (c.queries, c.keys), strict=True):
             check_index(begin if type(begin) is int else str(begin)[:40], len(side.pairs), name)
         rows, columns = slice(row, row + COMPARED_UNITS), slice(col, col + COMPARED_UNITS)
-        place = [layer, head] if c.same_heads else self._nearest(aligned)[layer * c.a.n_heads + head][2:4]
+        head_b = (layer, head) if c.same_heads else self._nearest(aligned)[layer * c.a.n_heads + head][2:4]
         a = c.head(0, layer, head, measure, rows, columns)
-        b = c.head(1, place[0], place[1], measure, rows, columns)
-        question = {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
-        question |= {"aligned": True} if aligned else {}
-        return question | {"other": place}, {"a": a.float(), "b": b.float()}
+        b = c.head(1, *head_b, measure, rows, columns)
+        place: WindowPlace = {"layer": layer, "head": head, "measure": measure, "row": row, "col": col, "other": head_b}
+        if aligned:
+            place["aligned"] = True
+        return place, {"a": a.float(), "b": b.float()}
 
     def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
         """PNG of the window of a head that is shown."""
@@ -192,11 +243,11 @@ class ComparisonPanel(Panel):
         row, col = self._window(query, key, c.aligned_only)
         fields, arrays = self.maps(layer, head, "weight", row, col, c.aligned_only)
         queries, keys = (
-            [a if a is not None else b for a, b, _ in _names(side)[at : at + COMPARED_UNITS]]
+            [a if a is not None else str(b) for a, b, _ in _names(side)[at : at + COMPARED_UNITS]]
             for side, at in ((c.queries, row), (c.keys, col))
         )
         names = [f"L{at[0]}·H{at[1]}" for at in ((layer, head), fields["other"])]
-        maps = [arrays[name].numpy() for name in "ab"]
+        maps = [arrays["a"].numpy(), arrays["b"].numpy()]
         return compared_png(maps, queries, keys, names, [*map(self._run, (c.a, c.b)), c.said])
 
     def pinned(self, selection: Selection) -> Selection:
@@ -240,24 +291,30 @@ class ComparisonPanel(Panel):
 # The questions: of a view of two runs, or of the run shown and another that the page names
 
 
-def compared(request: Request, aligned: bool = False, other: Other | None = None, **window: Any) -> Answer:
+def compared(
+    request: Request, aligned: bool = False, other: Other | None = None, **window: Any
+) -> tuple[WindowPlace, WindowMaps]:
     """`ComparisonPanel.maps` of the two runs."""
     return _runs(request, other).maps(**window, aligned=aligned)
 
 
-def compared_heads(request: Request, aligned: bool = False, other: Other | None = None) -> Answer:
+def compared_heads(request: Request, aligned: bool = False, other: Other | None = None) -> tuple[HeadsApart, Nothing]:
     """`ComparisonPanel.heads` of the two runs."""
     return _runs(request, other).heads(aligned)
 
 
-def compared_answers(request: Request, other: Other | None = None) -> Answer:
-    """What the model answers in both: unit, said, rows as [where, name, a, b] (None where there is no number)."""
+def compared_answers(request: Request, other: Other | None = None) -> tuple[ComparedAnswers, Nothing]:
+    """What the model answers in both."""
     answers = _runs(request, other).comparison.answers()
-    rows = [[row.where, row.name, *(None if math.isnan(x) else x for x in (row.a, row.b))] for row in answers.rows]
+    rows = [(row.where, row.name, _number(row.a), _number(row.b)) for row in answers.rows]
     return {"unit": answers.unit, "said": answers.said, "rows": rows}, {}
 
 
-def compared_with(request: Request, other: Other) -> Answer:
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def compared_with(request: Request, other: Other) -> tuple[Compared, Nothing]:
     """`ComparisonPanel.told` of the run shown and another."""
     return _runs(request, other).told(), {}
 
@@ -283,10 +340,10 @@ def _compared(request: Request, other: Other) -> Comparison:
             raise InputError(phrases.UNCHANGED_RUN)
         return compare(trace.original, trace)
     if other[0] == "before":
-        task = view.panel(TaskPanel)
-        if task is None:
+        before = next(filter(None, (panel.before(view.trace) for panel in view.panels)), None)
+        if before is None:
             raise InputError("this view was made without labelled examples: task.against(other_lens).explore()")
-        return compare(task.before(view.trace).maps[request.map], trace)
+        return compare(before.maps[request.map], trace)
     view.trace.check_unchanged()
     text, text_pair, cut = other[1:]
     return compare(trace, request.traced(text, text_pair, cut == "cut").maps[request.map])
@@ -358,14 +415,18 @@ def _place(units: Alignment, target: Alignment, pin: int) -> int:
     return target.pairs.index(pair) if pair in target.pairs else 0
 
 
-def _names(alignment: Alignment) -> list[list[Any]]:
-    """[name in a, name in b, position] of the units; None is a gap, the position is that in a, where a has it."""
-    rows: list[list[Any]] = []
+def _names(alignment: Alignment) -> list[Unit]:
+    rows: list[Unit] = []
     for i, j in alignment.pairs:
         units = [None if i is None else alignment.a[i], None if j is None else alignment.b[j]]
-        names = [None if unit is None else visible(unit.name) for unit in units]
-        rows.append([*names, next(unit.pieces[0] for unit in units if unit is not None)])
+        a, b = (None if unit is None else visible(unit.name) for unit in units)
+        rows.append((a, b, next(unit.pieces[0] for unit in units if unit is not None)))
     return rows
+
+
+def _told(trace: Trace) -> ComparedRun:
+    changes = [chips.label(change, trace.display_tokens) for change in trace.changes]
+    return {"model": visible(trace.model_name), "text": _text(trace), "changes": changes}
 
 
 def _text(trace: Trace) -> str:

@@ -4,33 +4,118 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from typing_extensions import NotRequired, TypedDict
 
 from ...base.arrays_file import difference
 from ...base.dataframes import pd
 from ...base.limits import within
 from ...errors import InputError
 from ...measures.offers import offers
+from ...measures.significance import FEWEST_TEXTS, LEVEL
 from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ...survey.distances import head_map, nearest_heads, square
 from ...survey.headstats import HeadStats
-from ...survey.intervals import FEWEST_TEXTS, LEVEL
 from ...survey.similar_texts import SimilarTexts, similar_texts
 from ...survey.sums import BINS, edges
 from ...survey.syntax import predicted_words, word_attention
 from ...survey.text_statistics import text_steps
 from ...trace.provenance import identity, visible
 from ...trace.trace import Trace
-from ..records import Answer
+from ..records import Arrays
 from ..request import Request
 from ..turns import PATIENCE, ask_again, in_steps
 from .panel import Panel
 
 if TYPE_CHECKING:
     from ...survey.treebank import Sentence
+
+
+Span = tuple[int, int]  # shortest, longest: tokens
+By = Literal["weight", "norm"]
+
+
+class AlikeTexts(TypedDict):
+    """The text, and the texts of its length; lists are of statistics (K), by weight or norm."""
+
+    tokens: int
+    segments: int
+    span: Span
+    texts: int
+    counts: Annotated[Any, dict[By, list[int]]]  # of them that have a statistic
+    own: Annotated[Any, dict[By, list[int]]]  # that flags of their own are of, 0 where it is not known
+    own_span: dict[By, Span]  # and how long those are
+    fewest: int  # texts under which nothing is compared
+    level: float  # share of the texts that chance calls unusual
+
+
+class MapTrust(TypedDict):
+    stress: float  # by what share of the distances the drawn ones are off
+    even_stress: float  # the same of as many heads that are all equally far apart
+    nearest_kept: int  # heads whose nearest head is the nearest on the map too
+
+
+class MapFields(TypedDict, total=False):
+    map: Annotated[Any, MapTrust]  # where there are distances
+
+
+class Relation(TypedDict):
+    relation: str
+    direction: str
+    layer: int
+    head: int
+    accuracy: float
+    low: NotRequired[float]  # 95 % interval, where the table has one: then accuracy is held out
+    high: NotRequired[float]
+    stable: NotRequired[float]  # share of draws of the sentences in which the same head is the best
+    offset_accuracy: float
+    n: int
+
+
+class ParsedSentence(TypedDict):
+    words: list[str]
+    heads: Annotated[Any, list[int]]  # index of each word's head, -1 for the root
+    relations: list[str]
+
+
+class SurveyFields(MapFields):
+    names: list[str]  # statistics, K
+    counted: list[str]  # those that count where flags are counted: one of the four entropies
+    by: list[By]
+    texts: int
+    tokens: int
+    span: Span
+    about: str  # model and corpus
+    alike: AlikeTexts
+    gates: Annotated[Any, list[list[str]]]  # (L, H) most frequent label
+    shares: Annotated[Any, list[list[float]]]  # (L, H) its share of the texts
+    gates_alike: bool  # of the texts of this length; else of all, as these are too few
+    layers: Annotated[Any, dict[Literal["text", "token"], dict[str, list[float | None]]]]  # quantities of whole layers
+    relations: Annotated[Any, list[Relation]]
+    sentence: NotRequired[ParsedSentence]
+
+
+class CorpusText(TypedDict):
+    parts: Annotated[Any, list[str]]  # a text, or two
+    tokens: int
+    whole: bool  # nothing is cut off, and it can be run
+
+
+class NoTexts(TypedDict):
+    """Of statistics that hold none."""
+
+    held: Literal[False]
+
+
+class SurveyTexts(TypedDict):
+    held: Literal[True]
+    names: list[str]
+    by: list[By]
+    counts: dict[By, list[int]]  # texts that have a statistic
+    texts: list[CorpusText]
 
 
 class CorpusPanel(Panel):
@@ -84,15 +169,15 @@ class CorpusPanel(Panel):
             return str(error)
         return offers(trace)["gates"]  # square and without NaN
 
-    def answer(self, trace: Trace) -> Answer:
-        """Everything for the page: see js/src/tabs/survey/corpusheads.ts. Raises InputError where `why_not` says why.
+    def answer(self, trace: Trace) -> tuple[SurveyFields, Arrays]:
+        """Everything for the page; arrays (K, L, H) by weight or norm. Raises InputError where `why_not` says why.
 
         Of a long text in turns: "again", see turns.
         """
         if reason := self.why_not(trace):
             raise InputError(reason)
         stats, (layers, heads) = self.stats, self.stats.shape
-        by = ["weight", "norm"] if stats.has_norms and not offers(trace)["norms"] else ["weight"]
+        by: list[By] = ["weight", "norm"] if stats.has_norms and not offers(trace)["norms"] else ["weight"]
         text = in_steps(trace, "survey", text_steps, math.inf if within("saved", trace.n_tokens) else PATIENCE)
         if text is None:
             return ask_again()
@@ -111,7 +196,7 @@ class CorpusPanel(Panel):
         about = stats.provenance
         of_gates = of_length if of_length.n_texts >= FEWEST_TEXTS else stats
         gates = of_gates.gates()
-        fields = {
+        fields: SurveyFields = {
             "names": list(SURVEY_NAMES),
             "counted": list(FLAGGED_NAMES),
             "by": by,
@@ -137,7 +222,8 @@ class CorpusPanel(Panel):
             "gates_alike": of_gates is of_length,
             "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
             "relations": self._best_heads(),
-        } | map_fields
+            **map_fields,
+        }
         if self.sentence is not None and (guesses := _guesses(trace, self.sentence)) is not None:
             arrays["guesses"] = guesses
             fields["sentence"] = {
@@ -147,21 +233,19 @@ class CorpusPanel(Panel):
             }
         return fields, arrays
 
-    def texts(self, trace: Trace, layer: int) -> Answer:
-        """The texts in which each head of a layer has a statistic most, for js/src/tabs/survey/headtexts.tsx.
-
-        "held" False, and no more, where the statistics hold no texts. Raises InputError where `why_not` says why.
-        """
+    def texts(self, trace: Trace, layer: int) -> tuple[SurveyTexts | NoTexts, Arrays]:
+        """The texts in which each head of a layer has a statistic most: arrays of numbers of texts and of values
+        (texts, K, H), of means (K, H). Raises InputError where `why_not` says why."""
         if reason := self.why_not(trace):
             raise InputError(reason)
         if self.stats.highest is None:
             return {"held": False}, {}
         texts, arrays = self.stats.highest.numbered(layer)
-        by = ["weight", "norm"] if self.stats.has_norms else ["weight"]
+        by: list[By] = ["weight", "norm"] if self.stats.has_norms else ["weight"]
         for which in by:
             means = [self.stats.values(name, which)[layer] for name in SURVEY_NAMES]
             arrays[f"{which}.means"] = np.stack(means).astype(np.float32)  # (K, H)
-        fields = {
+        fields: SurveyTexts = {
             "held": True,
             "names": list(SURVEY_NAMES),
             "by": by,
@@ -171,7 +255,7 @@ class CorpusPanel(Panel):
         return fields, arrays
 
     @cached_property
-    def _map(self) -> Answer:
+    def _map(self) -> tuple[MapFields, Arrays]:
         """Places of the heads, how far to trust them, and the heads that are nearest by distance; of any text."""
         if self.distances is None:
             return {}, {}
@@ -188,18 +272,18 @@ class CorpusPanel(Panel):
         return [row | {"relation": visible(str(row["relation"]))} for row in rows]
 
 
-def survey(request: Request) -> Answer:
+def survey(request: Request) -> tuple[SurveyFields, Arrays]:
     """`CorpusPanel.answer` of the view's corpus."""
     return request.panel(CorpusPanel).answer(request.trace)
 
 
-def survey_texts(request: Request, layer: int) -> Answer:
+def survey_texts(request: Request, layer: int) -> tuple[SurveyTexts | NoTexts, Arrays]:
     """`CorpusPanel.texts` of the view's corpus."""
     return request.panel(CorpusPanel).texts(request.trace, layer)
 
 
 @lru_cache(maxsize=4)  # views of one survey have one map
-def _places(numbers: bytes, n_layers: int, n_heads: int) -> Answer:
+def _places(numbers: bytes, n_layers: int, n_heads: int) -> tuple[MapFields, Arrays]:
     distances = np.frombuffer(numbers).reshape(n_layers * n_heads, -1)
     table = head_map(distances, n_heads)
     nearest, apart = nearest_heads(distances)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...sentences.late_interaction import LateSimilarity, tokens_reading
 from ...sentences.text_pair import Side
 from ...trace.provenance import visible
-from ..records import Answer
+from .similar_fields import SimilarArrays, SimilarFields, TextSide, TokenKind
 
 NAMES = {"maxsim": "MaxSim", "meanmaxsim": "MeanMaxSim"}
 NO_SPLIT = (
@@ -14,25 +16,15 @@ NO_SPLIT = (
 )
 
 
-def told(pair: LateSimilarity) -> Answer:
-    """As `similarity_panel.told`, and `late`: js/src/tabs/similarity/maxsim.ts. Array pairs: the products, (n, m)."""
+def told(pair: LateSimilarity) -> tuple[SimilarFields, SimilarArrays]:
+    """As `similarity_panel.told`, and `late`."""
     table = pair.matches()
-    scored = [[at for at, is_in in enumerate(tokens_reading(side).scored) if is_in] for side in pair.sides]
+    a, b = pair.sides
+    scored = [[at for at, is_in in enumerate(tokens_reading(side).scored) if is_in] for side in (a, b)]
     places = {at: n for n, at in enumerate(scored[1])}
-    fields = {
-        "sides": [
-            {
-                "text": side.reading.text[len(side.reading.prompt) :],
-                "read": side.reading.text,
-                "tokens": [visible(name) for name in names],
-                "words": [[at] for at in range(len(names))],
-                "names": [visible(name) for name in names],
-                "special": [kind == "template" for kind in kinds],
-                "own": [kind == "" for kind in kinds],
-            }
-            for side, names, kinds in zip(pair.sides, pair.names, map(_kinds, pair.sides), strict=True)
-        ],
-        "tasks": [side.task or "" for side in pair.sides],
+    fields: SimilarFields = {
+        "sides": (_side(a, pair.names[0]), _side(b, pair.names[1])),
+        "tasks": (a.task or "", b.task or ""),
         "function": NAMES[pair.function],
         "value": pair.value,
         "why_not": "",
@@ -42,8 +34,8 @@ def told(pair: LateSimilarity) -> Answer:
         "removable": "",
         "gap": pair.gap,
         "late": {
-            "scored": scored,
-            "kinds": [_kinds(side) for side in pair.sides],
+            "scored": (scored[0], scored[1]),
+            "kinds": (_kinds(a), _kinds(b)),
             "best": [places[at] for at in table["best_at"]],
             "cosines": table["cosine"].tolist(),
             "parts": table["part"].tolist(),
@@ -53,8 +45,23 @@ def told(pair: LateSimilarity) -> Answer:
     return fields, {"pairs": pair.products().to_numpy("float32")}
 
 
-def _kinds(side: Side) -> list[str]:
-    """Of each token: "" the text's own, "template", "prompt", "added" by the model behind a query."""
+def _side(side: Side, names: Sequence[str]) -> TextSide:
+    kinds, tokens = _kinds(side), [visible(name) for name in names]
+    return {
+        "text": side.reading.text[len(side.reading.prompt) :],
+        "read": side.reading.text,
+        "tokens": tokens,
+        "words": [[at] for at in range(len(tokens))],
+        "names": tokens,
+        "special": [kind == "template" for kind in kinds],
+        "own": [kind == "" for kind in kinds],
+    }
+
+
+def _kinds(side: Side) -> list[TokenKind]:
     special = side.encoding.special
-    kinds = ["" if side.is_of_text([at]) else "template" if special[at] else "prompt" for at in range(len(special))]
-    return [*kinds, *["added"] * (len(tokens_reading(side).all_ids) - len(kinds))]
+    kinds: list[TokenKind] = [
+        "" if side.is_of_text([at]) else "template" if special[at] else "prompt" for at in range(len(special))
+    ]
+    added: list[TokenKind] = ["added"]
+    return kinds + added * (len(tokens_reading(side).all_ids) - len(kinds))

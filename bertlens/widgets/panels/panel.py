@@ -58,6 +58,10 @@ class Panel:
         """What the first picture has of it: fields of the overview's header, and arrays."""
         return {}, {}
 
+    def before(self, trace: Trace) -> Trace | None:
+        """The run of the same text by the model before this one. Raises InputError where there should be one."""
+        return None
+
     def close(self) -> None:
         """The view is closed."""
 

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from torch import Tensor
+from typing_extensions import TypedDict
 
 from ...base.dataframes import pd
 from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
+from ...base.wire import Float32
 from ...errors import InputError
 from ...export.still_picture import pairs_png
 from ...measures.offers import why_not
 from ...measures.rows import Here
-from ...sentences.encoders import SentenceEncoder
-from ...sentences.late_interaction import LateEncoder, LateSimilarity
+from ...sentences.late_interaction import LateSimilarity
 from ...sentences.pair_similarity import similarity
 from ...sentences.passages import TASKS
 from ...sentences.sparse_similarity import SparseSimilarity
+from ...sentences.text_pair import Side
+from ...sentences.text_reading import compares, is_late
 from ...sentences.text_similarity import Similarity
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..records import Answer, Selection
+from ..records import Answer, Nothing, Selection
 from ..request import Request
 from ..turns import PATIENCE, ask_again, in_steps
 from . import maxsim
 from .panel import Panel
+from .similar_fields import SimilarArrays, SimilarFields, TextSide
 from .vocabulary_words import words_told
 
 if TYPE_CHECKING:
@@ -36,6 +39,38 @@ AnySimilarity: TypeAlias = Similarity | LateSimilarity
 Texts: TypeAlias = tuple[str, str, str, str]  # a, b, the task of each or ""
 MAXSIM = "maxsim"
 FEW = 64  # tokens of two texts together, whose split by input takes a second at most
+
+
+class InputGap(TypedDict):
+    gap: float
+
+
+class InputPairs(TypedDict):
+    pairs: Float32  # (S_a + 1, S_b + 1), biases last
+
+
+class BaselineFields(TypedDict):
+    """As of `sentences.baseline.Baseline`."""
+
+    value: float
+    n: int
+    pairs: int
+    low: float
+    median: float
+    high: float
+    above: float
+
+
+class ByLayer(TypedDict):
+    """What each layer put into the number, of either text's vector, read by the other's."""
+
+    names: Annotated[Any, list[str]]
+    a: Annotated[Any, list[float]]
+    b: Annotated[Any, list[float]]
+
+
+class WithoutWords(TypedDict):
+    without: Float32  # (W_a + 1, W_b + 1), first with all; words are those of `told`, of the text's own, in their order
 
 
 class SimilarityPanel(Panel):
@@ -104,58 +139,15 @@ class RankingPanel(Panel):
         return {"ranking": fields}, {}
 
 
-def has_vectors(trace: Trace) -> bool:
-    """Whether the model makes one vector of a text read alone: no cross-encoder, and not one of each token."""
-    lens: Any = trace.lens
-    sentences = None if lens is None else lens.sentences
-    return (
-        sentences is not None
-        and not sentences.crosses
-        and sentences.modes.names != ()
-        and lens.borrowed.embedder.output_name in (trace.record.output or ())
-    )
-
-
-def is_late(trace: Trace) -> bool:
-    """Whether the model makes a vector of each token, and compares those of two texts."""
-    lens: Any = trace.lens
-    return lens is not None and isinstance(lens.sentences, LateEncoder)
-
-
-def compares(trace: Trace) -> bool:
-    """Whether the model compares two texts that it reads alone."""
-    return has_vectors(trace) or is_late(trace)
-
-
-def reads_apart(trace: Trace) -> bool:
-    """Whether the model reads a second text on its own: a bi-encoder, as sentence-transformers has it."""
-    lens: Any = trace.lens
-    return compares(trace) and isinstance(lens.sentences, SentenceEncoder)
-
-
-def told(pair: AnySimilarity) -> Answer:
-    """A similarity as the page draws it: js/src/tabs/similarity/twotexts.ts. Array pairs: its split, (S_a, S_b).
-    Of a sparse encoder with `vocabulary`, see `words_told`.
-
-    Where it has none, `why_not` says why, and there is no array; biases are a last row and column.
-    """
+def told(pair: AnySimilarity) -> tuple[SimilarFields, SimilarArrays]:
+    """A similarity as the page draws it, with its split: where it has none, `why_not` says why. Of a sparse encoder
+    with `vocabulary`, see `words_told`."""
     if isinstance(pair, LateSimilarity):
         return maxsim.told(pair)
-    sides = [
-        {
-            "text": side.reading.text[len(side.reading.prompt) :],
-            "read": side.reading.text,
-            "tokens": [visible(token) for token in side.encoding.display_tokens],
-            "words": side.units(),
-            "names": [visible(name) for name in side.names(side.units())],
-            "special": [bool(flag) for flag in side.encoding.special],
-            "own": [side.is_of_text([at]) for at in range(len(side.encoding))],
-        }
-        for side in pair.sides
-    ]
-    fields = {
-        "sides": sides,
-        "tasks": [side.task or "" for side in pair.sides],
+    a, b = pair.sides
+    fields: SimilarFields = {
+        "sides": (_side(a), _side(b)),
+        "tasks": (a.task or "", b.task or ""),
         "function": pair.function,
         "value": pair.value,
         "why_not": pair.why_not,
@@ -167,19 +159,33 @@ def told(pair: AnySimilarity) -> Answer:
     if isinstance(pair, SparseSimilarity):
         fields["vocabulary"] = words_told(pair)
     if pair.splits:
-        fields |= {"terms": [[name, float(value)] for name, value in pair.terms.items()], "gap": pair.gap}
+        fields |= {"terms": [(name, float(value)) for name, value in pair.terms.items()], "gap": pair.gap}
     if "output" not in pair.splits:
         return fields, {}
     return fields, {"pairs": pair.pairs("output").to_numpy("float32")}
 
 
-def similar(request: Request, texts: Texts | None = None) -> Answer:
+def _side(side: Side) -> TextSide:
+    return {
+        "text": side.reading.text[len(side.reading.prompt) :],
+        "read": side.reading.text,
+        "tokens": [visible(token) for token in side.encoding.display_tokens],
+        "words": side.units(),
+        "names": [visible(name) for name in side.names(side.units())],
+        "special": [bool(flag) for flag in side.encoding.special],
+        "own": [side.is_of_text([at]) for at in range(len(side.encoding))],
+    }
+
+
+def similar(request: Request, texts: Texts | None = None) -> tuple[SimilarFields, SimilarArrays]:
     """`told` of two texts, or of the view's own."""
     return told(shown_pair(request, texts))
 
 
-def similar_input(request: Request, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
-    """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again", "done"."""
+def similar_input(
+    request: Request, texts: Texts | None = None, patience: float = PATIENCE
+) -> tuple[InputGap, InputPairs]:
+    """The split by tokens that went in. In turns: "again", "done"."""
     pair = split_pair(request, texts)
 
     def begin(_here: Here) -> Generator[float, None, pd.DataFrame]:
@@ -202,15 +208,24 @@ def saved_input(request: Request, _selection: Selection) -> Iterator[dict[str, A
         yield {}
 
 
-def similar_baseline(request: Request, texts: Texts | None = None) -> Answer:
-    """The similarity of unrelated texts: `sentences.baseline.Baseline` as fields."""
-    return asdict(shown_pair(request, texts).baseline), {}
+def similar_baseline(request: Request, texts: Texts | None = None) -> tuple[BaselineFields, Nothing]:
+    """The similarity of unrelated texts."""
+    of = shown_pair(request, texts).baseline
+    return {
+        "value": of.value,
+        "n": of.n,
+        "pairs": of.pairs,
+        "low": of.low,
+        "median": of.median,
+        "high": of.high,
+        "above": of.above,
+    }, {}
 
 
-def similar_layers(request: Request, texts: Texts | None = None) -> Answer:
-    """What each layer put into the number: names, and of either text's vector, read by the other's, a and b."""
+def similar_layers(request: Request, texts: Texts | None = None) -> tuple[ByLayer, Nothing]:
+    """What each layer put into the number."""
     table = split_pair(request, texts).by("layer")
-    return {"names": table.index.tolist(), **{side: table[side].tolist() for side in table}}, {}
+    return {"names": table.index.tolist(), "a": table["a"].tolist(), "b": table["b"].tolist()}, {}
 
 
 def saved_layers(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
@@ -219,11 +234,10 @@ def saved_layers(request: Request, _selection: Selection) -> Iterator[dict[str, 
         yield {}
 
 
-def similar_without(request: Request, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
-    """The similarity without each word of a, of b and of both: array without (W_a + 1, W_b + 1), first with all.
-
-    In turns: "again", see turns. Words are those of `told`, of the text's own, in their order.
-    """
+def similar_without(
+    request: Request, texts: Texts | None = None, patience: float = PATIENCE
+) -> tuple[Nothing, WithoutWords]:
+    """The similarity without each word of a, of b and of both. In turns: "again", see turns."""
     pair = split_pair(request, texts)
 
     def begin(_here: Here) -> Generator[None, None, Tensor]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+from typing_extensions import NotRequired, TypedDict, get_type_hints
 
 from ...base.dataframes import pd
 from ...base.ranking import signed
@@ -14,18 +15,157 @@ from ...tasks import Against, Errors, Heads, Task, Turned
 from ...tasks.importance import listed
 from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
-from ..records import Answer
+from ..records import Arrays
 
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then
 SLICES = 40
-PART = ("part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p_holm", "finding")
-TURNED = ("part", "layer", "head", "distance", "low", "high")
-BESIDE = ("part", "layer", "head", "before", "after", "difference", "low", "high", "p_holm", "finding")
-CURVE = ("order", "off", "left", "value", "low", "high")
-QUALITIES = {"accuracy": "the accuracy", "Spearman": "Spearman’s correlation"}  # what a pruning curve may be of
-EXPLAINED = ("row", "words", "comprehensiveness", "random", "beats", "nearest", "nearest_text", "similarity", "twin")
-SLICE = ("kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "p_holm", "finding")
+Quality = Literal["accuracy", "Spearman"]
+QUALITIES: dict[Quality, str] = {"accuracy": "the accuracy", "Spearman": "Spearman’s correlation"}  # of a pruning curve
+
+
+class Column(TypedDict):
+    """`kind` "text": values; "class": names, and an array of their numbers by its name; "flag", "number": an array."""
+
+    name: str
+    kind: Literal["text", "class", "flag", "number"]
+    values: NotRequired[list[str]]
+    names: NotRequired[list[str]]
+
+
+class TableColumns(TypedDict):
+    columns: list[Column]
+    cut: int  # characters that texts were cut to, 0 for none
+
+
+class TaskMetric(TypedDict):
+    measure: str
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: str
+
+
+class Confusion(TypedDict):
+    names: list[str]
+    counts: Annotated[Any, list[list[int]]]
+
+
+EffectOf = Annotated[Any, Literal["loss", "accuracy"]]
+
+
+class SitePart(TypedDict):
+    """A head, or the MLP of a layer (head −1)."""
+
+    part: str
+    layer: int
+    head: int
+
+
+class PartEffect(SitePart):
+    estimate: float | None
+    chosen: NotRequired[str | None]
+    effect: float | None  # None where it was not run
+    low: float | None
+    high: float | None
+    p_holm: float | None
+    finding: bool
+
+
+class HeadEffects(TypedDict):
+    said: str
+    measure: EffectOf
+    rows: list[PartEffect]
+
+
+class TurnedHead(SitePart):
+    distance: float
+    low: float
+    high: float
+
+
+class AgainstFields(TypedDict):
+    """What changed from a model before, as bertlens.tasks.Against has it."""
+
+    said: str
+    note: str
+    model: str
+    counts: list[tuple[str, int]]  # of each change
+    texts: int  # that heads were compared on
+    heads: list[TurnedHead]
+
+
+class TurnedEffect(SitePart):
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    p_holm: float
+    finding: bool
+
+
+class TurnedEffects(TypedDict):
+    said: str
+    measure: EffectOf
+    rows: list[TurnedEffect]
+
+
+class CurvePoint(TypedDict):
+    order: str
+    off: int
+    left: int
+    value: float
+    low: float
+    high: float
+
+
+class PruningCurve(TypedDict):
+    said: str
+    quality: Quality  # what the values are of
+    rows: list[CurvePoint]
+
+
+class ErrorNote(TypedDict):
+    row: int
+    words: str
+    comprehensiveness: float | None
+    random: float | None
+    beats: float | None
+    nearest: int  # −1 for none, as twin
+    nearest_text: str
+    similarity: float | None
+    twin: int
+
+
+class ErrorNotes(TypedDict):
+    said: str
+    rows: list[ErrorNote]
+
+
+class SliceRate(TypedDict):
+    kind: str
+    slice: str
+    n: int
+    wrong: int
+    rate: float
+    low: float
+    high: float
+    rate_outside: float
+    p_holm: float
+    finding: bool
+    rows: list[int]  # that are wrong
+
+
+class SliceRates(TypedDict):
+    said: str
+    rows: list[SliceRate]
+
+
+WorkFields: TypeAlias = HeadEffects | PruningCurve | ErrorNotes | SliceRates | TurnedEffects
+Row = TypeVar("Row")
 
 
 def worst_first(table: pd.DataFrame) -> pd.DataFrame:
@@ -43,11 +183,9 @@ def with_changes(table: pd.DataFrame, against: Against) -> pd.DataFrame:
     return table
 
 
-def columns_of(table: pd.DataFrame) -> Answer:
-    """Columns as the page reads them: [{name, kind, values or names}]; kind "text": values; "class": names, array
-    `name` of their numbers; "flag" and "number": array `name`. Texts of very many examples are cut, and `cut` says to
-    how many characters (0: whole)."""
-    columns: list[dict[str, Any]] = []
+def columns_of(table: pd.DataFrame) -> tuple[TableColumns, Arrays]:
+    """TableColumns as the page reads them. Texts of very many examples are cut."""
+    columns: list[Column] = []
     arrays: dict[str, Any] = {}
     text_names = [name for name in table.columns if name.startswith("text")]
     characters = sum(len(_said(value)) for name in text_names for value in table[name])
@@ -77,7 +215,7 @@ def _said(value: Any) -> str:
     return value if isinstance(value, str) else " ".join(map(str, value)) if np.ndim(value) else str(value)
 
 
-def confusion(task: Task) -> dict[str, Any] | None:
+def confusion(task: Task) -> Confusion | None:
     """Counts, None of a task that has none."""
     try:
         table = task.confusion()
@@ -86,40 +224,40 @@ def confusion(task: Task) -> dict[str, Any] | None:
     return {"names": [str(name) for name in table.index], "counts": table.to_numpy().tolist()}
 
 
-def records(table: pd.DataFrame, names: Iterable[str]) -> list[dict[str, Any]]:
-    """Records of the columns that there are."""
-    return table[[name for name in names if name in table]].to_dict("records")
+def records(table: pd.DataFrame, row: type[Row]) -> list[Row]:
+    """The rows of a table, of those columns of `row` that there are."""
+    return table[[name for name in get_type_hints(row) if name in table]].to_dict("records")
 
 
-def _heads(found: Heads) -> dict[str, Any]:
-    return {"said": found.said, "measure": found.measure, "rows": records(found.table, PART)}
+def _heads(found: Heads) -> HeadEffects:
+    return {"said": found.said, "measure": found.measure, "rows": records(found.table, PartEffect)}
 
 
-def against_fields(found: Against) -> dict[str, Any]:
+def against_fields(found: Against) -> AgainstFields:
     return {
         "said": found.said,
         "note": found.note,
         "model": visible(found.before.lens.model_name),
         "counts": list(found.counts.items()),
         "texts": found.texts,
-        "heads": records(found.heads, TURNED),
+        "heads": records(found.heads, TurnedHead),
     }
 
 
-def _turned(found: Turned) -> dict[str, Any]:
-    return {"said": found.said, "measure": found.after.measure, "rows": records(found.table, BESIDE)}
+def _turned(found: Turned) -> TurnedEffects:
+    return {"said": found.said, "measure": found.after.measure, "rows": records(found.table, TurnedEffect)}
 
 
-def _pruning(table: pd.DataFrame) -> dict[str, Any]:
+def _pruning(table: pd.DataFrame) -> PruningCurve:
     quality = quality_of(table)
     return {
         "said": pruning_said(table),
         "quality": quality,
-        "rows": records(table[table[quality].notna()].rename(columns={quality: "value"}), CURVE),
+        "rows": records(table[table[quality].notna()].rename(columns={quality: "value"}), CurvePoint),
     }
 
 
-def quality_of(table: pd.DataFrame) -> str:
+def quality_of(table: pd.DataFrame) -> Quality:
     """What a pruning curve is of: "accuracy" or "Spearman"."""
     return next(name for name in QUALITIES if name in table)
 
@@ -139,15 +277,16 @@ def pruning_said(table: pd.DataFrame) -> str:
     return f"{sentence}; {fewest['random']} where they are taken at random (mean of 3 orders).{gap}"
 
 
-def _errors(found: Errors) -> dict[str, Any]:
-    return {"said": found.said, "rows": records(found.table, EXPLAINED)}
+def _errors(found: Errors) -> ErrorNotes:
+    return {"said": found.said, "rows": records(found.table, ErrorNote)}
 
 
-def _slices(table: pd.DataFrame) -> dict[str, Any]:
-    return {"said": slices_said(table), "rows": records(table.head(SLICES), SLICE)}
+def _slices(table: pd.DataFrame) -> SliceRates:
+    rows = table.head(SLICES).assign(rows=table.attrs["wrong"][:SLICES])
+    return {"said": slices_said(table), "rows": records(rows, SliceRate)}
 
 
-TOLD: dict[str, Callable[[Any], dict[str, Any]]] = {
+TOLD: dict[str, Callable[[Any], WorkFields]] = {
     "heads": _heads,
     "turned": _turned,
     "pruning": _pruning,

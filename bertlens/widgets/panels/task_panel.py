@@ -7,21 +7,41 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from ...base.jobs import Job, Stopped
 from ...errors import BertLensError, InputError
-from ...tasks import Against, Errors, Heads, Task, expected
+from ...tasks import ABLATIONS, MEASURES, Against, Errors, Heads, Task, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..records import Answer, Message
+from ..question_arguments import ARGUMENTS, Argument, choice
+from ..records import Again, Arrays, Message, Nothing
 from ..request import Request
 from .panel import RUNS, Panel
-from .task_fields import TOLD, against_fields, columns_of, confusion, records, with_changes, worst_first
+from .task_fields import (
+    TOLD,
+    AgainstFields,
+    Confusion,
+    TableColumns,
+    TaskMetric,
+    WorkFields,
+    against_fields,
+    columns_of,
+    confusion,
+    records,
+    with_changes,
+    worst_first,
+)
 
 KEPT = 200  # examples that a page without a kernel holds
 PATIENCE = 0.2  # s
 WORKS = ("heads", "pruning", "errors", "slices", "turned")
 WAYS = ("heads", "turned")  # that have a measure and an ablation, named before they begin
+ARGUMENTS |= {
+    "work": Argument(choice("work", WORKS)),
+    "effect_of": Argument(choice("measure", MEASURES)),
+    "ablation": Argument(choice("ablation", ABLATIONS)),
+}
 
 
 class TaskPanel(Panel):
@@ -180,19 +200,46 @@ class TaskPanel(Panel):
         return begins[work]
 
 
-def task(request: Request) -> Answer:
-    """What is known at once: scores, counts, the examples that matter most. Columns and arrays: see `columns_of`."""
+class TaskFields(TableColumns):
+    source: str
+    examples: int  # of the task; `batch` of them are here
+    wrong: int | None
+    opened: int | None
+    metrics: list[TaskMetric]
+    notes: list[str]  # how labels were read, and what the scores count
+    confusion: Confusion | None
+    rated: bool  # answers are right or wrong
+    against: AgainstFields | None
+    held: list[str]  # work that was done
+    batch: int
+
+
+class OpenRow(TypedDict):
+    row: int
+
+
+class WorkEnd(TypedDict):
+    stopped: bool  # ended with nothing to keep
+
+
+class WorkCost(TypedDict):
+    said: str
+
+
+def task(request: Request) -> tuple[TaskFields, Arrays]:
+    """What is known at once: scores, counts, the examples that matter most. Arrays: see `columns_of`."""
     panel = request.panel(TaskPanel)
     task = panel.task
     batch = panel.table.head(KEPT)
-    fields, arrays = columns_of(batch)
+    columns, arrays = columns_of(batch)
     wrong = int((~panel.table["right"]).sum()) if "right" in panel.table else None
-    fields |= {
+    fields: TaskFields = {
+        **columns,
         "source": visible(task.examples.columns.source),
         "examples": len(task),
         "wrong": wrong,
         "opened": panel.row_of(request.view.trace),
-        "metrics": records(panel.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
+        "metrics": records(panel.metrics, TaskMetric),
         "notes": [visible(sentence) for sentence in task.notes],
         "confusion": confusion(task),
         "rated": task.kind.has_right,
@@ -203,12 +250,12 @@ def task(request: Request) -> Answer:
     return fields, arrays
 
 
-def task_table(request: Request) -> Answer:
-    """All examples, the largest loss first. Columns and arrays: see `columns_of`."""
+def task_table(request: Request) -> tuple[TableColumns, Arrays]:
+    """All examples, the largest loss first: see `columns_of`."""
     return columns_of(request.panel(TaskPanel).table)
 
 
-def task_open(request: Request, row: Any) -> Answer:
+def task_open(request: Request, row: Any) -> tuple[OpenRow, Nothing]:
     """An example is run and shown."""
     request.show(request.panel(TaskPanel).open(row))
     return {"row": row}, {}
@@ -219,9 +266,9 @@ def _opening(row: int) -> Message:
     return {"op": "task_open", "row": row}
 
 
-def task_work(request: Request, work: str, **way: Any) -> Answer:
+def task_work(request: Request, work: str, **way: Any) -> tuple[WorkFields | WorkEnd | Again, Nothing]:
     """A piece of work, which is begun if need be: "again" with "doing", "done" (its share) and "said" while it is at
-    it, "stopped" where it was ended with nothing to keep; then what it found, as fields.
+    it; then what it found.
 
     way: effect_of (a measure) and ablation, which are named when it begins.
     """
@@ -236,12 +283,12 @@ def task_work(request: Request, work: str, **way: Any) -> Answer:
     return TOLD[work](outcome), {}
 
 
-def task_cost(request: Request, work: str, ablation: str) -> Answer:
+def task_cost(request: Request, work: str, ablation: str) -> tuple[WorkCost, Nothing]:
     """What a piece of work will take, in a sentence, before it begins."""
     return {"said": request.panel(TaskPanel).cost(work, ablation)}, {}
 
 
-def task_stop(request: Request, work: str) -> Answer:
+def task_stop(request: Request, work: str) -> tuple[Nothing, Nothing]:
     """A piece of work is to end."""
     request.panel(TaskPanel).stop(work)
     return {}, {}

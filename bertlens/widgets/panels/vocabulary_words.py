@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...base.quotes import quotation
 from ...sentences.sparse_similarity import SparseSimilarity
 from ...sentences.text_pair import SIDES
 from ...trace.provenance import visible
+from .similar_fields import SharedWord, VocabularyWords
 
 SPLIT = (
     "Split by the tokens that made the weights of words in either vector; a token’s logits hold what it took in of its "
@@ -16,19 +15,19 @@ SPLIT = (
 SHARED, BROUGHT = 60, 8  # words that are listed: of both vectors, of one that its text does not contain
 
 
-def words_told(pair: SparseSimilarity) -> dict[str, Any]:
-    """js/src/tabs/similarity/vocabulary.tsx: said, in sentences, and words, of both vectors."""
+def words_told(pair: SparseSimilarity) -> VocabularyWords:
+    """Of both vectors; said in sentences."""
     sentences = [pair.said, *(_brought(pair, side) for side in SIDES)]
     if not pair.splits:
         return {"said": " ".join(sentences[1:]), "words": []}
     table = pair.words()
-    rows = [
+    rows: list[SharedWord] = [
         {
             "word": visible(row.word),
             "part": row.part,
-            "weights": [row.weight_a, row.weight_b],
-            "at": [row.at_a, row.at_b],
-            "expansion": [row.expansion_a, row.expansion_b],
+            "weights": (row.weight_a, row.weight_b),
+            "at": (row.at_a, row.at_b),
+            "expansion": (row.expansion_a, row.expansion_b),
         }
         for row in table.head(SHARED).itertuples()
     ]

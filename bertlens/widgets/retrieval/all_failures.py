@@ -12,9 +12,9 @@ from ...base.dataframes import pd
 from ...base.jobs import Stopped
 from ...base.progress import bar
 from ...errors import BertLensError
+from ...measures.significance import count_interval
 from ...search.retrieval_run import Retrieval
 from ...search.word_runs import FREQUENT, RANDOM
-from ...survey.intervals import count_interval
 
 DRAWS = 8  # words at random, and as frequent, of the same passage
 

@@ -124,6 +124,17 @@ def word_strip(contrast: Contrast) -> Fields:
     return _strip(contrast, rows)
 
 
+def best_tried(strip: Fields) -> str:
+    """The key of the word of the wrong passage without which the order is nearest to turning, of those of `word_strip`;
+    "" where none takes it nearer."""
+    before = strip["before"][0] - strip["before"][1]
+    for row in strip["rows"]:  # the nearest first
+        if row["side"] == "wrong":
+            nearer = math.copysign(1, before) * (before - (row["after"][0] - row["after"][1]))
+            return row["key"] if nearer > 0 else ""
+    return ""
+
+
 def head_strip(contrast: Contrast) -> Fields:
     """The same of HEADS heads, those whose parts of the two scores differ most; each off in the runs of all texts."""
     tables = [contrast.by("head")]

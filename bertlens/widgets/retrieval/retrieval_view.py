@@ -24,6 +24,7 @@ from ...search.two_towers import check_one_model
 from ...trace.provenance import made_with, visible
 from ..closed import while_open
 from ..host import CELLS
+from .case_answers import best_tried
 from .case_questions import RetrievalQuestions
 from .search_engine import search_engine
 
@@ -146,12 +147,26 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         if hosted:
             as_path(path).mkdir(parents=True, exist_ok=True)
             check_folder(as_path(path), force)
-        retrieval, questions = self._open.retrieval, self._open.questions["query"]
+        questions = self._open.questions["query"]
+        # before what takes long
+        pairs = {name: self._open.pair(name) for name in questions if live}
+        model = search_engine(self._open.retrieval, pairs, hosted) if live else None
+        text = self._page(contrasts, progress, model, hosted)
+        if hosted and model is not None and path is not None:
+            return with_model_beside(text, model, path)
+        return text_or_path(with_model(text, model), path)
+
+    def page(self, above: str, below: str, contrasts: int) -> str:
+        """The text of a page of the view, see `to_html`. Raises ExportError past 20 MB.
+
+        above: HTML that stands before the view. below: HTML behind it. contrasts: how many cases the page has.
+        """
+        return self._page(contrasts, True, above=above, below=below)
+
+    def _page(self, contrasts: int, progress: bool, model: Any = None, hosted: bool = False, **around: str) -> str:
+        retrieval = self._open.retrieval
         lens, size = retrieval.lens, retrieval.collection
         with page_bar(progress) as bar:
-            # before what takes long
-            pairs = {name: self._open.pair(name) for name in questions if live}
-            model = search_engine(retrieval, pairs, hosted) if live else None
             answers = {question_name(question): fields for question, fields in self._answers(contrasts, bar)}
         facts = [amount(len(size.queries), "question"), amount(len(size.passages), "passage"), f"cases of {contrasts}"]
         versions = [f"{name} {number}" for name, number in made_with()["versions"].items()]
@@ -159,16 +174,14 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         state = {"query": self.query, "theme": self.theme}
         title = f"{visible(lens.model_name)}: why is the wrong passage first?"
         origin = pages.origin(lens.model_name, PASSAGES, model.licence if model else "")
-        text = search_page(title, footer, state, answers, origin, model, hosted)
-        if hosted and model is not None and path is not None:
-            return with_model_beside(text, model, path)
-        return text_or_path(with_model(text, model), path)
+        return search_page(title, footer, state, answers, origin, model, hosted, **around)
 
     def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
         return self._open.retrieval.lens, PASSAGES, bool(page.get("live"))
 
     def _answers(self, contrasts: int, bar: Progress) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """What the page is asked, with its answers: of a case its texts, words, heads, and the word that is named."""
+        """What the page is asked, with its answers: of a case its texts, words, heads, and the word without which the
+        order is nearest to turning."""
         names = self._open.questions["query"]
         queries = [*dict.fromkeys([self.query, *names])][:contrasts]
         bar.total = 2 + len(queries)
@@ -180,9 +193,11 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         for query in queries:
             case = {"query": query, "wrong": None, "right": None, "texts": None}
             questions = [case | {"op": name} for name in ("search_case", "search_words", "search_heads")]
+            replies = {question["op"]: self._reply(question) for question in questions}
             for question in questions:
-                yield question, self._reply(question)
-            named = self._reply(questions[0]).get("named")
+                yield question, replies[question["op"]]
+            strip = replies["search_words"]
+            named = best_tried(strip) if "rows" in strip else replies["search_case"].get("named")
             if named:
                 question = case | {
                     "op": "search_without",

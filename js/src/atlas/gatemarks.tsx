@@ -3,33 +3,19 @@ import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { gateLabel } from "../compute/gatelabel";
 import { GATE_LEAST_CONTENT, GATE_MARGIN, GATE_THRESHOLD, GATES } from "../generated/vocabulary";
-import type { Answer, Kind } from "../kernel/answers";
+import { type Answer, type AnswerTo, fieldsAndArrays, type Kind, type Read } from "../kernel/answers";
 import { counted } from "../paint/format";
 import { useAnswer } from "../state/useanswer";
 import { useView } from "../state/view";
 
-export interface Gates {
-  names: string[]; // of the scores
-  labels: { full: string[][]; content: string[][] }; // [layer][head], with holes while layers are still to come
-  threshold: number; // as chosen
-  margin: number;
-  content_tokens: number; // those that are not special
-  least: number | null; // the threshold at that length; null where no score gives a label
-  full: Float32Array; // (L·H·G)
-  content: Float32Array;
-  pending?: readonly number[]; // layers that are still to come
-}
+/** Labels have holes while layers are still to come. */
+export type Gates = AnswerTo<"gates"> & Pick<Read, "pending">;
 
 export const GATE_LABELS: Kind<Gates, "gates"> = {
   op: "gates",
   needs: "gates",
   layered: true,
-  read: ({ fields, arrays, pending }) => ({
-    ...(fields as unknown as Gates),
-    pending,
-    full: arrays.full!.data as Float32Array,
-    content: arrays.content!.data as Float32Array,
-  }),
+  read: (reply) => ({ ...fieldsAndArrays(reply), pending: reply.pending }),
 };
 
 /** What is asked of the kernel; what other thresholds give, the page tells from the scores. */

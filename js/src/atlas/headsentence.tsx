@@ -10,19 +10,28 @@ import { useView } from "../state/view";
 import { atLength, useByWeight, useGates } from "./gatemarks";
 import { useSentences } from "./headvalues";
 
+const IN_GENERAL = "Mean over all words of this text; the line above is of one of them";
+
 export function HeadSentence() {
   const labels = useGates()?.labels.full;
   const says = useSentences();
-  const { layer, head, layerMap, weights } = useView().shownHead;
+  const view = useView();
+  const { layer, head, layerMap, weights } = view.shownHead;
+  const isBelow = view.synced.parts.value.includes("header"); // a line above says what a word of this text does
   const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
   return (
-    <p class="bl-selected-head" data-testid="head-sentence">
+    <p
+      class={isBelow && !layerMap ? "bl-selected-head bl-muted" : "bl-selected-head"}
+      title={isBelow && !layerMap ? IN_GENERAL : undefined}
+      data-testid="head-sentence"
+    >
       {layerMap ? (
         <>
           <b>L{layer}</b>, all heads together: {layerMap.word.about}
         </>
       ) : (
         <>
+          {isBelow && "In general: "}
           <b>{sentence.lead}</b>
           {restOf(sentence)} <Tag gate={labels?.[layer]?.[head]} more={[paperName(layer, head), ...sentence.more]} />
         </>

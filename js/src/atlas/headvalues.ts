@@ -6,7 +6,7 @@ import type { Unit } from "../compute/grid";
 import { largestSize } from "../compute/largest";
 import { type Cells, heldCells } from "../compute/windows";
 import { MEASURES, type Measure, STATISTICS } from "../generated/vocabulary";
-import type { Answer, Kind } from "../kernel/answers";
+import { type Answer, type AnswerTo, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { headLabel, percent, scaleEnd, share, signed, upTo } from "../paint/format";
 import { isolate, quotation } from "../paint/quotes";
 import { describe, type Sentence, sentenceText, statisticLabel } from "../parts/phrasing";
@@ -17,11 +17,7 @@ import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
 import { rowValue } from "./rowvalues";
 
-interface Statistics {
-  names: string[];
-  stats: Float32Array; // (L·H·names)
-  received: Float32Array; // (L·H·K) what each key gets, mean over queries
-}
+type Statistics = AnswerTo<"statistics">;
 
 /** One statistic of every head. */
 const statisticOf = ({ names, stats }: Statistics, { n_heads }: Overview, name: string): OfHead => {
@@ -38,11 +34,7 @@ const receivedOf = ({ received }: Statistics, { n_heads, keyside }: Overview, l:
 export const STATS: Kind<Statistics, "statistics"> = {
   op: "statistics",
   layered: true,
-  read: ({ fields, arrays }) => ({
-    names: fields.names as string[],
-    stats: arrays.stats!.data as Float32Array,
-    received: arrays.received!.data as Float32Array,
-  }),
+  read: fieldsAndArrays,
 };
 
 /** Names of the values that a change of the run has, and of those that need a pin. */

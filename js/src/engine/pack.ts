@@ -13,7 +13,7 @@ const NAMES = new Map<unknown, string>([
 export type Packed = { index: Omit<Arrays[string] & { name: string; offset: number }, "data">[]; data: DataView };
 
 /** Numbers and their shape; null where an array has one dimension. */
-export type Shaped = readonly [TypedArray, readonly number[] | null];
+export type Shaped<T = TypedArray> = readonly [T, readonly number[] | null];
 
 export function pack(arrays: Record<string, Shaped>): Packed {
   let size = 0;

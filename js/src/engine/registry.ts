@@ -47,10 +47,12 @@ export const QUESTIONS = {
 
 /** Those that another run is shown for. */
 const SHOWING = ["trace", "change"];
+/** That a run is made for, which is not shown. */
+const BESIDE = "second_run";
 
 export const isShowing = (name: string): boolean => SHOWING.includes(name);
 
-export const isAnswered = (name: string): boolean => name in QUESTIONS || isShowing(name);
+export const isAnswered = (name: string): boolean => name in QUESTIONS || isShowing(name) || name === BESIDE;
 
 export const answering = (name: string) => {
   if (!(name in QUESTIONS)) throw new Error(NEEDS_PYTHON);

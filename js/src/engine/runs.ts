@@ -1,5 +1,7 @@
 // What a page's questions are answered from: its model, and a run of a text with or without changes.
+import type { Again, Schema } from "../generated/answers";
 import type { Questions } from "../generated/vocabulary";
+import type { FieldsOf } from "../kernel/answers";
 import { upTo } from "../paint/format";
 import { baseOf, type Change, firstLayer } from "./changes";
 import type { Fields } from "./chips";
@@ -56,8 +58,8 @@ export interface Shown extends Run {
 }
 
 /** What an answer leaves: fields and bytes; `show`: the page is to show this run, or the one of this name that it carries. */
-export interface Answer {
-  fields: Fields;
+export interface Answer<Op = string> {
+  fields: FieldsOf<Op> | Again;
   data?: DataView;
   show?: { header: Fields; data: DataView; text: string; text_pair: string } | string;
 }
@@ -68,10 +70,15 @@ export type Answering<Op extends keyof Questions> = (
   shown: Shown,
   question: Questions[Op],
   signal: AbortSignal,
-) => Answer | Promise<Answer>;
+) => Answer<Op> | Promise<Answer<Op>>;
 
-export function answerOf(fields: Fields, arrays: Record<string, Shaped>): Answer {
-  const { index, data } = pack(arrays);
+type ShapedOf<Arrays> = { [Name in keyof Arrays]: Shaped<Exclude<Arrays[Name], undefined>> };
+
+export function answerOf<Op extends keyof Schema>(
+  fields: FieldsOf<Op>,
+  arrays: ShapedOf<Schema[Op]["arrays"]>,
+): Answer<Op> {
+  const { index, data } = pack(arrays as Record<string, Shaped>);
   return { fields: { ...fields, arrays: index }, data };
 }
 
@@ -112,12 +119,13 @@ export const onTop = (
   weights: Weights,
   encoded: Pick<Encoded, "ids" | "types">,
   pass: Pass,
-  change: Change,
+  change: Change | Change[],
   signal?: AbortSignal,
   at?: number,
 ): Promise<Pass> => {
-  const start = { pass, layer: firstLayer(change), at };
-  return run(weights, encoded, [...pass.changes, change], signal, undefined, start);
+  const changes = [change].flat();
+  const start = { pass, layer: Math.min(...changes.map(firstLayer)), at };
+  return run(weights, encoded, [...pass.changes, ...changes], signal, undefined, start);
 };
 
 /** A run without a change, and with it. */

@@ -1,7 +1,7 @@
 // The third source of a page's answers, beside a kernel and what a page carries: the model in the page. It answers as the
 // kernel does, and says of what it cannot that it needs Python.
 import * as phrases from "../generated/phrases";
-import { LIMITS } from "../generated/vocabulary";
+import { COMPARED_RUNS, LIMITS } from "../generated/vocabulary";
 import { unpack } from "../kernel/wire";
 import { answersOf } from "./answers/beforeafter";
 import { moved } from "./answers/changeeffects";
@@ -27,6 +27,7 @@ export class Session {
   private engine: Engine | null = null;
   private runs: Shown[] = []; // that the page may show: what it asked about last, and all since
   private catalogues = new Map<string, Change[]>(); // of each subject, that the page may name by number
+  private beside: Shown[] = []; // runs of other texts that the page set beside the one shown, the latest last
   private pageRun: Shown | null = null; // of the text that was last asked about of those that the page carries
   private pace = new Pace();
   private count = 0;
@@ -73,6 +74,7 @@ export class Session {
         await this.make([String(question.text ?? ""), String(question.text_pair ?? "")], [], null, signal),
       );
     }
+    if (op === "second_run") return this.second(String(question.text ?? ""), signal);
     const run = await this.about(question.trace);
     if (op === "change") {
       signal.throwIfAborted();
@@ -84,6 +86,8 @@ export class Session {
   /** The run that is shown, which need not be the last: one that was overtaken never is. That of the page's own text is
    * made when it is asked about. */
   private async about(id: unknown): Promise<Shown> {
+    const second = this.beside.find((run) => run.id === id);
+    if (second) return second;
     const at = this.runs.findIndex((run) => run.id === id);
     if (at >= 0) {
       this.runs.splice(0, at);
@@ -95,6 +99,14 @@ export class Session {
     const run = await this.make([String(source.text), String(source.text_pair)], [], null);
     this.pageRun = { ...run, id: String(id), subject: String(source.subject) };
     return this.pageRun;
+  }
+
+  /** Another text, which the page does not show but sets beside the one shown; the latest are kept. */
+  private async second(text: string, signal: AbortSignal): Promise<Answer> {
+    const run = await this.make([text, ""], [], null, signal);
+    this.beside = [...this.beside, run].slice(-COMPARED_RUNS);
+    const { header, data } = await this.overview(run);
+    return { fields: header, data };
   }
 
   private async show(run: Shown): Promise<Answer> {
@@ -135,7 +147,7 @@ export class Session {
     return catalogue;
   }
 
-  private async overview(shown: Shown): Promise<NonNullable<Answer["show"]>> {
+  private async overview(shown: Shown): Promise<Exclude<Answer["show"], string | undefined>> {
     const { header: template, vocabulary, digits, shape } = this.carried;
     const { texts, encoded, original, pass, pictures } = shown;
     const catalogue = this.catalogueOf(shown);

@@ -1,10 +1,12 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
 import { useSignalEffect } from "@preact/signals";
+import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Atlas } from "../atlas/atlas";
 import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
 import { Front } from "../front/front";
+import { closeTwin, textBelow } from "../front/twin/opentwin";
 import { isUnfolded } from "../front/unfolded";
 import { HeadPanel } from "../head/head";
 import { digitsOf } from "../head/scale";
@@ -23,7 +25,7 @@ import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
 import { Refused } from "../tabs/refusal";
 import { Ranked } from "../tabs/similarity/passages";
-import { TaskView } from "../tabs/task/task";
+import { TaskLeaves, WithExamples } from "../tabs/task/task";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
 import { StatusLine } from "./statusline";
@@ -39,6 +41,7 @@ export function Explorer({ view }: { view: View }) {
   const panes = synced.parts.value;
   const has = (name: string) => panes.includes(name);
   const picture = has("atlas") || has("head");
+  const Beside = has("examples") ? WithExamples : Fragment;
   useEffect(() => view.history.watch(), []);
   useEffect(() => afterFrame(() => into(view.painted)(true)), []);
   useSignalEffect(() => {
@@ -78,24 +81,23 @@ export function Explorer({ view }: { view: View }) {
           if (event.key !== "Escape" || event.defaultPrevented || isWriting) return;
           const open = [page.help, page.more].find((row) => row.value); // what opened closes before a pin goes
           if (open) open.value = false;
+          else if (textBelow(view)) closeTwin(view);
           else if ((synced.query.value ?? synced.key.value) !== null) synced.put({ query: null, key: null });
         }}
       >
         <WithLesson>
           {has("header") ? <Header /> : <Problem />}
-          {has("header") && picture && !view.overview.patches && <Front />}
-          {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
-          {has("examples") && (
-            <section class="bl-panel" aria-label="Examples">
-              <TaskView />
-            </section>
-          )}
-          <Deferred>
-            <Pictures />
-            <WhatIf brief={!isUnfolded(view)} />
-          </Deferred>
-          {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
-          {isUnfolded(view) && <Work />}
+          <Beside>
+            {has("header") && picture && !view.overview.patches && <Front />}
+            {!has("header") && panes.some((name) => name !== "atlas") && <Switches />}
+            {has("examples") && <TaskLeaves />}
+            <Deferred>
+              <Pictures />
+              <WhatIf brief={!isUnfolded(view)} />
+            </Deferred>
+            {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
+            {isUnfolded(view) && <Work />}
+          </Beside>
         </WithLesson>
         <div class="bl-hidden" aria-live="polite">
           {page.announcement.value}

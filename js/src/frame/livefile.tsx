@@ -2,21 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { LiveCost } from "../generated/answers";
 import type { Kind } from "../kernel/answers";
 import { Button } from "../parts/controls";
 import { useAnswer } from "../state/useanswer";
 
-/** The answer to "live_cost". */
-interface LiveCost {
-  size: number; // bytes
-  seconds: number;
-  why_not: string;
-}
-
-const LIVE_COST: Kind<LiveCost, "live_cost"> = {
-  op: "live_cost",
-  read: ({ fields }) => fields as unknown as LiveCost,
-};
+const LIVE_COST: Kind<LiveCost, "live_cost"> = { op: "live_cost", read: ({ fields }) => fields };
 
 /** Asked once the menu is open: finding it out takes a moment. `save` makes the file. */
 export function LiveFile({ save }: { save(): void }) {

@@ -1,7 +1,9 @@
 // Texts to choose from: those that were run in this view, the one before at one click, and examples.
 import { EXAMPLES, MASKED_EXAMPLES } from "../generated/phrases";
+import { SETTINGS } from "../generated/vocabulary";
 import { visibleText } from "../paint/quotes";
-import { Button, Menu } from "../parts/controls";
+import { Button, into, Menu } from "../parts/controls";
+import { afterFrame } from "../state/nextframe";
 import { visit } from "../state/page";
 import { useView } from "../state/view";
 
@@ -19,6 +21,8 @@ export function Texts() {
   const recent = history.filter((one) => !isGiven(one));
   if (!link.kernel.value && pageTexts.length === 0) return null;
   const { mask } = overview;
+  const hasPair = overview.pair || overview.text_pair !== "" || page.similarTo.value.b !== "";
+  const mayAdd = link.kernel.value && overview.lens && overview.square && !hasPair;
   const examples = mask ? MASKED_EXAMPLES.map(([text, pair]): Pair => [text.replace("[MASK]", mask), pair]) : EXAMPLES;
   const words = ([text, pair]: Pair) => {
     const line = visibleText(pair ? `${text} / ${pair}` : text);
@@ -50,6 +54,21 @@ export function Texts() {
       >
         Compare this text with …
       </Button>
+      {mayAdd && (
+        <Button
+          title={
+            overview.apart && !page.together.value
+              ? "Read a second text on its own: why are the two similar?"
+              : "Run two sentences as a pair"
+          }
+          onClick={() => {
+            page.compareWith.value = SETTINGS.compare_with;
+            afterFrame(() => into(page.front.secondText)(true)); // the menu closes first, with the focus
+          }}
+        >
+          Add a second sentence
+        </Button>
+      )}
       {isEncoder && (
         <Button
           title="The vectors of this text and of another: which pairs of words make them similar"

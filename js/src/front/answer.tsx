@@ -1,13 +1,23 @@
 // The model's answer as bars: ink stays without the head, the accent is lost without it. A click asks about another answer.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { HeadName } from "../generated/vocabulary";
 import { capital, counted, headLabel, ordinal, signed } from "../paint/format";
 import { Button, Unfold } from "../parts/controls";
 import { Token, tokenQuote, tokenText, tokenWord } from "../parts/token";
 import { isPlain } from "../state/cloze";
 import { answersOf } from "../state/effects";
-import { type FrontAnswer, isLone, type Unrelated, useFront, useHeads, useUnrelated } from "../state/frontanswers";
+import {
+  type FrontAnswer,
+  headsInHand,
+  isLone,
+  type Unrelated,
+  useFront,
+  useHeads,
+  useUnrelated,
+} from "../state/frontanswers";
 import { useView, type View } from "../state/view";
+import { Verdict } from "../tabs/task/verdict";
 import { add, toToken } from "../whatif/doing";
 import { AnswerChoice, choose } from "../whatif/target";
 import {
@@ -23,7 +33,6 @@ import {
 } from "./answerbars";
 import { brief, isAlike, short } from "./claims";
 import { Cloze } from "./cloze";
-import { useSets } from "./headsets";
 import { widthOf } from "./sentence/lettering";
 
 const TITLES: Record<string, string> = {
@@ -37,13 +46,13 @@ const TITLES: Record<string, string> = {
 
 const LEGENDS: Record<string, Partial<Record<Stretch["kind"], string>>> = {
   head: { lost: "lost without this head", gone: "gained without it" },
+  set: { lost: "lost without these heads", gone: "gained without them" },
   change: { gone: "lost by the change", gained: "gained by the change" },
 };
 
 export function Answer() {
   const view = useView();
   const front = useFront();
-  const sets = useSets();
   const preview = usePreviewChange();
   useSlot(view, front);
   if (!front) return <NoAnswer />;
@@ -61,8 +70,9 @@ export function Answer() {
         {kind === "words" && front.answers.places.length > 0 && ` at ${front.lead.position}`}
         {kind === "tags" && ` ${tokenQuote(view.overview.queries.tokens[front.lead.position]!)}`}
       </h3>
+      <Verdict />
       {kind !== "embedding" ? (
-        <Bars front={front} bars={answerBars(front, (sets?.size ?? 0) > 0, preview)} />
+        <Bars front={front} bars={answerBars(front, preview)} />
       ) : share?.state !== "answered" ? (
         <p class="bl-muted">{share?.state === "refused" ? share.reason : "…"}</p>
       ) : share.value.why_not ? (
@@ -140,12 +150,13 @@ function Bars({ front, bars }: { front: FrontAnswer; bars: Bar[] }) {
   const track = trackOf(bars, [...curvesOf(front, bars), band], isOpenEnded(answers) ? 0 : 1);
   const asked = bars.find(({ isAsked }) => isAsked) ?? bars[0]!;
   const kinds = stretchesOf(asked, track).map(({ kind }) => kind);
-  const legends = LEGENDS[factor === 1 && front.changeCount === 0 ? "head" : "change"]!;
+  const legendKind = factor !== 1 || front.changeCount > 0 ? "change" : front.isTogether ? "set" : "head";
+  const legends = LEGENDS[legendKind]!;
   const legend = kinds.find((kind) => legends[kind]);
   const place = ownPlace(front);
   const longest = Math.max(...bars.map(({ name }) => tokenText(name).length));
   return (
-    <div class={longest > 9 ? "bl-bars bl-long-names" : "bl-bars"}>
+    <div class={longest > 8 ? "bl-bars bl-long-names" : "bl-bars"}>
       {bars.map((bar, n) => (
         <OneBar
           key={`${bar.position} ${bar.name} ${bar.pieces[0]}`}
@@ -206,8 +217,10 @@ interface OneBarProps {
 
 function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   const view = useView();
-  const { shownHead, link } = view;
-  const without = usePreviewChange() === null ? shownHead : view.page.front.preview.value!;
+  const { link } = view;
+  const { preview } = view.page.front;
+  const silentHeads: HeadName[] =
+    usePreviewChange() === null ? headsInHand(view) : [[preview.value!.layer, preview.value!.head]];
   const { kind, unit } = front.answers;
   const { name, pieces, now, was, about, markers } = bar;
   const percent = (way: number) => `${(100 * way).toFixed(2)}%`;
@@ -236,7 +249,7 @@ function OneBar({ front, bar, track, unrelated, lead, isAsked }: OneBarProps) {
   return (
     <Button
       class={`bl-answer-row${isAsked ? " bl-asked" : ""}${lead ? " bl-lead" : ""}${markers ? " bl-markers" : ""}${isOurs ? " bl-ours" : ""}`}
-      aria-label={spoken({ ...bar, name: label }, headLabel(without.layer, without.head))}
+      aria-label={spoken({ ...bar, name: label }, silentHeads.map(([l, h]) => headLabel(l, h)).join(", "))}
       aria-pressed={isChoice && isLive ? isAsked : undefined}
       disabled={!acts || !isLive}
       title={title}

@@ -22,7 +22,7 @@ export interface Bar {
 }
 
 /** Each word's share of a vector, its pieces summed, the largest first. */
-export const wordShares = (side: TokenSide, shares: Shares["shares"]) =>
+export const wordShares = (side: TokenSide, shares: ArrayLike<number>) =>
   units(side, true)
     .map(({ label, pieces, special }) => ({
       ...{ label, pieces, special },
@@ -55,9 +55,9 @@ export function barRows({ answers, lead, own }: FrontAnswer): AnswerRow[] {
   return order.filter((row) => needed.includes(row) || others.includes(row));
 }
 
-/** The bars of an answer. While its slider is dragged they are those of its curves. isOfSet: the run is without heads that
- * are told together, not without the one shown. preview: what another head that is pointed at does to the lead. */
-export function answerBars(front: FrontAnswer, isOfSet = false, preview: number | null = null): Bar[] {
+/** The bars of an answer. While its slider is dragged they are those of its curves. preview: what another head that is
+ * pointed at does to the lead. */
+export function answerBars(front: FrontAnswer, preview: number | null = null): Bar[] {
   const { loudness, factor, isDragged, changeCount } = front;
   const rows = barRows(front);
   const withoutPreview = (row: AnswerRow) => (row === front.lead ? row.before + preview! : null);
@@ -69,7 +69,7 @@ export function answerBars(front: FrontAnswer, isOfSet = false, preview: number 
     return {
       ...{ name: row.name, position: row.position, pieces: [], now },
       off: factor !== 1 || changeCount > 0 ? null : preview === null ? at(0) : withoutPreview(row),
-      was: isOfSet ? row.before : factor === 1 ? (changeCount > 0 ? row.before : null) : (at(1) ?? row.before),
+      was: factor === 1 ? (changeCount > 0 ? row.before : null) : (at(1) ?? row.before),
       about: isDragged && !isExact(loudness!, factor),
       isAsked: row === front.lead,
     };
@@ -82,13 +82,13 @@ export function shareBars(front: FrontAnswer, side: TokenSide, { shares }: Share
   const { loudness, factor, isDragged, changeCount } = front;
   const at = (factor: number) => (loudness?.shares ? between(loudness.factors, loudness.shares, factor) : null);
   const [now, off, was] = [
-    (isDragged && at(factor)) || shares,
+    (isDragged && at(factor)) || shares!,
     factor === 1 && changeCount === 0 ? at(0) : null,
     factor === 1 ? null : at(1),
   ];
-  const sum = (numbers: Shares["shares"] | null, pieces: number[]) =>
+  const sum = (numbers: ArrayLike<number> | null, pieces: number[]) =>
     numbers && pieces.reduce((total, n) => total + numbers[n]!, 0);
-  const ranked = wordShares(side, was ?? shares);
+  const ranked = wordShares(side, was ?? shares!);
   const bar = (name: string, pieces: number[], markers = false): Bar => ({
     ...{ name, pieces, markers, position: -1, now: sum(now, pieces)!, off: sum(off, pieces), was: sum(was, pieces) },
     about: isDragged && !isExact(loudness!, factor),

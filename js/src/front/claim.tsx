@@ -1,17 +1,19 @@
 // Two sentences that join the head and the answer: where it looks, and what happens without it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { grid, type Unit } from "../compute/grid";
+import { isSure } from "../compute/logodds";
 import { evenOf, mostWords } from "../head/cellwords";
 import { isOfHead, placeIn } from "../kernel/opened";
 import { capital, headLabel, signed } from "../paint/format";
 import { Button } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
-import { isMuch } from "../parts/phrasing";
+import { isMuch, neighbourOf } from "../parts/phrasing";
 import { tokenQuote, tokenWord } from "../parts/token";
 import {
   curveAt,
   type FrontAnswer,
   type HeadsThatMatter,
+  headsInHand,
   isExact,
   isLone,
   isSureOf,
@@ -23,36 +25,25 @@ import { useView, type View } from "../state/view";
 import { wordShares } from "./answerbars";
 import {
   type Best,
+  COUNTS,
   type Effect,
-  joined,
+  habitPieces,
   type Look,
   lookPieces,
   louderPieces,
+  nonePieces,
   type Piece,
   plain,
   withoutPieces,
-  withoutSet,
 } from "./claims";
-import { useSets } from "./headsets";
 import { placeOf } from "./opening";
-import { habitOf } from "./sentence/arcs";
-import { askerOf, isLongText, type PreviewRow, previewOf, type Words, wordsOf, wordWeights } from "./sentence/wordrow";
+import { askerOf, type PreviewRow, previewOf, type Words, wordsOf } from "./sentence/wordrow";
 import { isUnfolded } from "./unfolded";
 
 const SPOKEN_AFTER = 500; // ms
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
 
 const nameOf = ({ label, special }: Unit) => ({ text: tokenWord(label), special });
-
-/** The neighbour that a head looks at from most words, where this cell is an example of it. */
-function neighboursOf({ overview, shownHead }: View, words: Words, step: number): Look["neighbours"] {
-  if (!overview.square || isLongText(shownHead.weights)) return null;
-  const weights = wordWeights(shownHead.weights, words);
-  const rows = words.rows.map((_, n) => weights.values.row(n));
-  if (step !== habitOf(rows, words.markers)) return null;
-  const share = overview.statistic(shownHead.layer, shownHead.head, step < 0 ? "previous" : "next"); // as of all heads
-  return { side: step < 0 ? "before" : "after", share };
-}
 
 /** What the word that asks gives most to, as the arcs have it; in words for other measures than weight. */
 function lookOf(view: View, words: Words, preview: PreviewRow | null): Look | string {
@@ -80,36 +71,44 @@ function lookOf(view: View, words: Words, preview: PreviewRow | null): Look | st
     even: evenOf(shownHead, query, key),
     noun: nounOf(overview),
     itself: overview.square && at === to,
-    neighbours: neighboursOf(view, words, to - at),
   };
 }
 
 /** What the answer does, in numbers that are on the screen. */
 export function effectOf(view: View, front: FrontAnswer, best: Best | null): Effect {
-  const { overview, shownHead } = view;
-  const { answers, shares, lead, score, loudness, curve, factor, isDragged, changeCount } = front;
-  const { kind, places } = answers;
+  const { loudness, curve, factor, isDragged, score } = front;
   const { factors } = loudness!;
   const silent = curveAt(factors, curve!, 0);
+  return {
+    ...subjectOf(view, front, best),
+    from: curveAt(factors, curve!, 1),
+    to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : score,
+    about: isDragged && !isExact(loudness!, factor),
+    sure: isSureOf(front),
+  };
+}
+
+/** What the numbers are of, before they are known. */
+function subjectOf(view: View, front: FrontAnswer, best: Best | null): Omit<Effect, "from" | "to" | "about" | "sure"> {
+  const { overview, shownHead } = view;
+  const { answers, shares, lead, factor, changeCount } = front;
+  const { kind, places } = answers;
+  const headCount = headsInHand(view).length;
   const split = shares?.state === "answered" && !shares.value.why_not ? shares.value.shares : null;
   const carrier = split && wordShares(overview.queries, split).find(({ special }) => !special);
   return {
     ...{ kind, factor, changeCount, best, name: lead.name, lone: isLone(answers) },
-    head: headLabel(shownHead.layer, shownHead.head),
+    head: headCount > 1 ? `these ${COUNTS[headCount]}` : headLabel(shownHead.layer, shownHead.head),
     where:
       kind === "tags"
         ? ` for ${tokenQuote(overview.queries.tokens[lead.position]!)}`
         : places.length > 0
           ? ` at ${lead.position}`
           : "",
-    from: curveAt(factors, curve!, 1),
     peak:
       kind === "words"
         ? Math.max(...answers.rows.map((row) => (row.position === lead.position ? row.before : 0)))
         : undefined,
-    to: factor === 1 ? silent : isDragged ? curveAt(factors, curve!, factor) : score,
-    about: isDragged && !isExact(loudness!, factor),
-    sure: isSureOf(front),
     carrier: carrier ? { word: tokenWord(carrier.label), share: carrier.share } : null,
   };
 }
@@ -120,48 +119,67 @@ const isOfCurve = ({ score, loudness, curve, runFactor, isDragged }: FrontAnswer
   !isExact(loudness!, runFactor) ||
   Math.abs(curveAt(loudness!.factors, curve!, runFactor) - score) < 0.002;
 
+/** What the head does over the text; nothing where the picture is of something else than its weights. */
+function generalOf(view: View, preview: PreviewRow | null): Piece[] {
+  const { overview, shownHead } = view;
+  const { layer, head, layerMap, measure } = shownHead;
+  if (!preview && (layerMap || measure !== "weight" || headsInHand(view).length > 1)) return [];
+  const place = preview ?? { layer, head };
+  return habitPieces(neighbourOf(overview, place.layer, place.head), nounOf(overview));
+}
+
+/** The head that does most, of those that were run. */
+function bestOf({ heads, before, tried }: HeadsThatMatter): Best | null {
+  const [layer, head, change] = heads[0] ?? [];
+  if (layer === undefined) return null;
+  const lowest = before + Math.min(...heads.map(([, , change]) => change));
+  return { head: headLabel(layer, head!), change: change!, tried, least: lowest };
+}
+
+/** Where heads are taken together: that none does it alone. */
+function noneOf(view: View, front: FrontAnswer, heads: HeadsThatMatter): Piece[] | null {
+  const sure = !isLone(front.answers) && isSure(heads.unit, heads.before);
+  const numbers = { from: heads.before, to: heads.before, about: false, sure };
+  return nonePieces({ ...subjectOf(view, front, bestOf(heads)), ...numbers });
+}
+
 /** Both sentences; `null` where there is nothing to say, "…" while it is asked. */
 function claimOf(
   view: View,
   front: FrontAnswer | null,
   heads: HeadsThatMatter | null,
   preview: PreviewRow | null,
-  sets: ReturnType<typeof useSets>,
 ): (Piece[] | null)[] {
   const look = lookOf(view, wordsOf(view.overview), preview);
   const looks = typeof look === "string" ? [capital(look)] : lookPieces(look);
   if (!front) return [looks, null];
+  if (front.isTogether && !preview && front.factor === 1 && heads)
+    return view.page.front.word.value ? [looks, null] : [noneOf(view, front, heads), null];
   if (front.waits) return [looks, ["…"]];
   if (!front.curve) return [looks, front.refused ? [front.refused] : null];
-  const top = heads?.heads[0];
-  const best = top && {
-    ...{ head: headLabel(top[0], top[1]), change: top[2], tried: heads.tried },
-    least: heads.before + Math.min(...heads.heads.map(([, , change]) => change)),
-  };
-  const effect = effectOf(view, front, best ?? null);
+  const effect = effectOf(view, front, heads && bestOf(heads));
   if (preview) {
     const [, , change] = heads?.heads.find(([l, h]) => l === preview.layer && h === preview.head) ?? [];
     if (change === undefined || view.overview.changes.length > 0) return [looks, null];
     const numbers = { from: heads!.before, to: heads!.before + change, factor: 1, about: false };
     return [looks, withoutPieces({ ...effect, ...numbers, best: null, carrier: null })];
   }
-  if (sets && sets.size > 0 && sets.answer.state === "answered")
-    return [looks, withoutSet(effect, joined(sets.answer.value.heads.slice(0, sets.size)), front.lead)];
   if (!isOfCurve(front)) return [looks, null];
   if (front.factor === 1) return [looks, withoutPieces(effect)];
   const sentences = louderPieces(effect, typeof look === "string" ? null : look);
-  return view.page.front.word.value ? [looks, sentences[0]] : sentences;
+  if (view.page.front.word.value) return [looks, sentences[0]];
+  return front.isTogether ? [sentences[0], null] : sentences;
 }
 
 export function Claim() {
   const view = useView();
   const front = useFront();
   const heads = useHeads();
-  const sets = useSets();
   const preview = previewOf(view, wordsOf(view.overview));
-  const lines = claimOf(view, front, heads.state === "answered" ? heads.value : null, preview, sets);
+  const lines = claimOf(view, front, heads.state === "answered" ? heads.value : null, preview);
   const isMoving = Boolean(front?.isDragged) || view.page.front.word.value !== null || preview !== null;
   const isComing = view.running.value || Boolean(front?.waits);
+  const general = isUnfolded(view) ? [] : generalOf(view, preview); // the atlas tells
   return (
     <>
       <p class="bl-claim" data-testid="claim" id={view.page.front.claimId}>
@@ -171,6 +189,11 @@ export function Claim() {
           </span>
         ))}
       </p>
+      {general.length > 0 && (
+        <p class="bl-general" data-testid="general">
+          <Pieces pieces={general} />
+        </p>
+      )}
       <YourHead />
       <Spoken text={isMoving || isComing ? null : lines.map((line) => plain(line ?? [])).join(" ")} />
     </>
@@ -205,7 +228,7 @@ function YourHead() {
 }
 
 /** What a screen reader hears: each change once, when it has been there for a moment; null: it is on its way. */
-function Spoken({ text }: { text: string | null }) {
+export function Spoken({ text }: { text: string | null }) {
   const [spoken, setSpoken] = useState("");
   const previous = useRef<string | null>(null); // what the view opened with is read, not told
   useEffect(() => {

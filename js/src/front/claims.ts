@@ -3,7 +3,7 @@
 import { logOdds } from "../compute/logodds";
 import { LITTLE } from "../generated/vocabulary";
 import { headLabel, plural, signed } from "../paint/format";
-import { isMuch } from "../parts/phrasing";
+import { isMuch, type Neighbour } from "../parts/phrasing";
 
 export type Piece = string | { word: string } | { mark: string } | { head: string } | { number: string; strong?: true };
 
@@ -26,7 +26,7 @@ export interface Name {
   special: boolean; // a token of the template
 }
 
-const named = ({ text, special }: Name): Piece =>
+export const named = ({ text, special }: Name): Piece =>
   special || /^[[<].+[\]>]$/.test(text) ? { mark: text } : { word: text };
 
 /** One row of a head's weights: what it gives most to, or to what is pinned. */
@@ -39,29 +39,31 @@ export interface Look {
   even: number; // what an even row gives the key
   noun: string;
   itself: boolean; // the key is the query
-  neighbours: { side: "before" | "after"; share: number } | null; // where all rows look alike: mean over rows
 }
 
 /** Where a head looks. */
 export function lookPieces(look: Look): Piece[] {
-  const { hovered, value, even, noun, itself, neighbours } = look;
+  const { hovered, value, even, noun, itself } = look;
   const head: Piece = { head: look.head };
   const [query, key] = [named(look.query), named(look.key)];
   const at: Piece[] = [" (", { number: brief(value) }, ")."];
   if (Number.isNaN(value)) return ["In ", head, ", the weights of ", query, " are no numbers."];
-  if (neighbours && !hovered) {
-    const share: Piece = { number: brief(neighbours.share) };
-    return [head, ` lets ${plural(noun)} look at the ${noun} ${neighbours.side} (mean `, share, ")."];
-  }
   if (!isMuch(value, even)) return ["In ", head, ", ", query, ` looks at no ${noun} much; at `, key, " most", ...at];
   const [does, rests] = hovered ? [" looks at ", " rests on "] : [" look at ", " rest on "];
   const target: Piece[] = itself ? [does, "itself"] : [look.key.special ? rests : does, key];
   return hovered ? ["In ", head, ", ", query, ...target, ...at] : [head, " lets ", query, ...target, ...at];
 }
 
+/** What a head does over a whole text: the neighbour that it gives half of its weight or more, mean over all rows. */
+export function habitPieces(neighbour: Neighbour | null, noun: string): Piece[] {
+  if (!neighbour) return [];
+  const share: Piece = { number: brief(neighbour.share) };
+  return [`In general: ${plural(noun)} look at the ${neighbour.side} ${noun} (mean `, share, ")."];
+}
+
 /** What the answer does when the head is louder or quieter. */
 export interface Effect {
-  head: string;
+  head: string; // or "these three"
   kind: string;
   lone: boolean; // the answer is one number without a name
   name: string;
@@ -143,7 +145,7 @@ const carrierClause = ({ carrier }: Effect): Piece[] =>
     : [];
 
 /** That no head matters here, by those that were run; null where one does. */
-function nothing(effect: Effect): Piece[] | null {
+export function nonePieces(effect: Effect): Piece[] | null {
   const { from, to, best, kind } = effect;
   if (!best || Number.isNaN(to - from) || Math.abs(best.change) >= LITTLE || Math.abs(to - from) >= LITTLE) return null;
   const heads = ` ${plural("head", best.tried)} tried, `;
@@ -178,22 +180,18 @@ function nothing(effect: Effect): Piece[] | null {
 
 /** What happens without the head. */
 export function withoutPieces(effect: Effect): Piece[] {
-  const none = effect.changeCount === 0 && effect.kind !== "embedding" ? nothing(effect) : null;
+  const none = effect.changeCount === 0 && effect.kind !== "embedding" ? nonePieces(effect) : null;
   if (none) return none;
   const lead = effect.changeCount > 0 ? "In this changed run, without it, " : "Without it, ";
   return [lead, ...verbPhrase(effect), ".", ...carrierClause(effect)];
 }
 
+/** Of heads that are taken together. */
+export const COUNTS = ["", "one", "two", "three", "four", "five", "six"];
+
 /** "L1·H9 + L2·H11". */
 export const joined = (heads: readonly (readonly [layer: number, head: number, ...number[]])[]): Piece[] =>
   heads.flatMap(([layer, head], n): Piece[] => [...(n > 0 ? [" + "] : []), { head: headLabel(layer, head) }]);
-
-/** What happens without some heads at once. */
-export const withoutSet = (
-  effect: Effect,
-  heads: Piece[],
-  { before, after }: { before: number; after: number },
-): Piece[] => ["Without ", ...heads, ", ", ...verbPhrase({ ...effect, from: before, to: after, about: false }), "."];
 
 /** What a head that is louder or quieter does: first the answer, then that it looks all the same. */
 export function louderPieces(effect: Effect, look: Look | null): [Piece[], Piece[]] {
@@ -207,7 +205,7 @@ export function louderPieces(effect: Effect, look: Look | null): [Piece[], Piece
   const much = isAlike(factor, 1) ? "about what" : factor < 1 ? "less than" : "more than";
   if (!silent) return [answer, [`It passes on ${much} the model lets it.`]];
   const still: Piece[] =
-    look && isMuch(look.value, look.even) && !look.neighbours && !look.itself
+    look && isMuch(look.value, look.even) && !look.itself
       ? ["It still ", look.key.special ? "rests on " : "looks at ", named(look.key), ", but passes nothing on."]
       : ["It still looks, but passes nothing on."];
   return [answer, still];

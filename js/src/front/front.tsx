@@ -2,6 +2,7 @@
 import { isPlain } from "../state/cloze";
 import { FrontAnswers } from "../state/frontanswers";
 import { useView } from "../state/view";
+import { TaskClaim, useHidden } from "../tabs/task/verdict";
 import { Answer } from "./answer";
 import { Claim } from "./claim";
 import { Glances } from "./glances";
@@ -10,22 +11,38 @@ import { Loudness } from "./loudness";
 import { Sentence } from "./sentence/sentence";
 import { Strip } from "./strip";
 import { Thread } from "./thread";
+import { CompareVerb } from "./twin/compareverb";
+import { textBelow } from "./twin/opentwin";
+import { Twin } from "./twin/twin";
 import { isUnfolded } from "./unfolded";
 
 export function Front() {
   const view = useView();
+  const losses = useHidden();
+  if (textBelow(view))
+    return (
+      <div class="bl-front" data-unfolded={false}>
+        <Twin />
+      </div>
+    );
   return (
     <div class="bl-front" data-unfolded={isUnfolded(view)}>
-      <Sentence />
+      <Sentence end={{ children: <CompareVerb />, width: 7 }} />
       <FrontAnswers>
         <HeadSets>
           <div class="bl-front-row">
             <div class="bl-front-claim">
-              <Claim />
-              <Loudness />
+              {losses && !isUnfolded(view) ? (
+                <TaskClaim words={losses} />
+              ) : (
+                <>
+                  <Claim />
+                  <Loudness />
+                </>
+              )}
             </div>
             <Answer />
-            <Thread />
+            {!losses && <Thread />}
           </div>
         </HeadSets>
         {isPlain(view) ? <Glances /> : <Strip />}

@@ -13,6 +13,7 @@ import {
   curveOf,
   type FrontAnswer,
   factorOf,
+  headsInHand,
   isExact,
   isLone,
   isSureOf,
@@ -23,7 +24,7 @@ import {
 } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import { put, undo } from "../whatif/doing";
-import { brief, short } from "./claims";
+import { brief, COUNTS, short } from "./claims";
 import { ClozeClaim } from "./cloze";
 import { useSets } from "./headsets";
 import { timeWords } from "./strip";
@@ -52,11 +53,12 @@ export function stepped(key: string, factor: number): number | null {
 
 /** One exact run with the head so loud, instead of how loud it was before: the other changes are in the curve too. */
 async function setLoudness(view: View, factor: number): Promise<void> {
-  const { page, shownHead } = view;
-  const { layer, head } = shownHead;
+  const { page } = view;
+  const heads = headsInHand(view);
   const isDone = await put(view, (there) => {
-    const stays = otherChanges(view.overview, layer, head).map(({ id }) => id);
-    return [...stays.filter((id) => there.includes(id)), ...(factor === 1 ? [] : [["scale", layer, head, factor]])];
+    const stays = otherChanges(view.overview, heads).map(({ id }) => id);
+    const scales = heads.map(([layer, head]) => ["scale", layer, head, factor]);
+    return [...stays.filter((id) => there.includes(id)), ...(factor === 1 ? [] : scales)];
   });
   if (!isDone) page.front.factor.value = null;
 }
@@ -109,9 +111,20 @@ const nameOf = ({ answers, lead }: FrontAnswer): string =>
 
 export function Loudness() {
   const view = useView();
+  const sets = useSets();
+  const isTogether = sets !== null && !isUnfolded(view);
+  return (
+    <>
+      {isTogether && <Together />}
+      {(!isTogether || sets.isInHand) && <Slider />}
+    </>
+  );
+}
+
+function Slider() {
+  const view = useView();
   const { overview, shownHead, page, link } = view;
   const front = useFront();
-  const sets = useSets();
   const track = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const isHeld = useRef(false);
@@ -130,8 +143,9 @@ export function Loudness() {
     isHeld.current = false;
     dragged.value = null;
   };
-  useEffect(() => letGo, [overview.subject, layer, head, isOnScreen]);
-  if (sets && !isUnfolded(view)) return <Together />;
+  const names = headsInHand(view).map(([l, h]) => headLabel(l, h));
+  const headCount = names.length;
+  useEffect(() => letGo, [overview.subject, names.join(), isOnScreen]);
   if (!front && isPlain(view)) return isUnfolded(view) ? null : <ClozeClaim />;
   if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-room" />;
   if (front?.ask) return <OnRequest ask={front.ask} />;
@@ -169,7 +183,8 @@ export function Loudness() {
     <div class={isPreviewed ? "bl-loudness bl-of-other" : "bl-loudness"} data-testid="loudness">
       <div class="bl-loudness-head">
         <span>
-          How loud is this head? {factor !== 1 && <b class="bl-number">{factor.toFixed(2)}</b>}
+          {headCount > 1 ? `How loud are these ${COUNTS[headCount]} together?` : "How loud is this head?"}{" "}
+          {factor !== 1 && <b class="bl-number">{factor.toFixed(2)}</b>}
           {isBetween && <span class="bl-muted"> between two runs</span>}
           {isInOdds && (
             <span class="bl-muted" title="ln p / (1 − p): near to 1 a probability changes little whatever moves it">
@@ -198,7 +213,7 @@ export function Loudness() {
         class={curve ? "bl-loudness-track" : "bl-loudness-track bl-waits"}
         role="slider"
         tabIndex={curve ? 0 : -1}
-        aria-label={`How loud is ${headLabel(layer, head)}?`}
+        aria-label={headCount > 1 ? `How loud are ${names.join(", ")} together?` : `How loud is ${names[0]}?`}
         aria-describedby={page.front.claimId}
         aria-valuemin={0}
         aria-valuemax={LOUDEST}

@@ -5,12 +5,13 @@ import { useSentences } from "../atlas/headvalues";
 import { units } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { isSure, toldChange } from "../compute/logodds";
+import { isOfHead, placeIn } from "../kernel/opened";
 import { headLabel, ordinal, percent, px, signed } from "../paint/format";
 import { Button, into } from "../parts/controls";
 import { nounOf } from "../parts/nouns";
-import { isMuch } from "../parts/phrasing";
+import { isMuch, neighbourOf } from "../parts/phrasing";
 import { tokenWord } from "../parts/token";
-import { type HeadsThatMatter, useAnswers, useHeads, useHeadsToCome } from "../state/frontanswers";
+import { type HeadsThatMatter, headsInHand, useAnswers, useHeads, useHeadsToCome } from "../state/frontanswers";
 import { rowsOf, unitValues } from "../state/rows";
 import { useView, type View } from "../state/view";
 import { Pieces } from "./claim";
@@ -20,8 +21,6 @@ import { CHIPS, usePreview } from "./preview";
 import { fold, isUnfolded, isUnfoldedForGood } from "./unfolded";
 
 const BAR = 26; // px of the longest
-const MUCH = 0.5; // of a head's attention that goes to one place: that is what it does
-const NEIGHBOURS = { previous: "before", next: "after" } as const;
 
 /** What a head does, in three words: where half of its attention lies, else where its row looks that moves the answer
  * most, else by its sentence. */
@@ -30,13 +29,8 @@ function Does({ layer, head, row }: { layer: number; head: number; row: number }
   const { overview } = view;
   const says = useSentences();
   const noun = nounOf(overview);
-  for (const [statistic, side] of Object.entries(NEIGHBOURS))
-    if (overview.statistic(layer, head, statistic) >= MUCH)
-      return (
-        <>
-          the {noun} {side}
-        </>
-      );
+  const neighbour = neighbourOf(overview, layer, head);
+  if (neighbour) return `${neighbour.side} ${noun}`;
   const looked = lookedAt(view, layer, head, row);
   return <Pieces pieces={looked ?? shortened(says(layer, head).lead, headLabel(layer, head), noun)} />;
 }
@@ -66,8 +60,7 @@ export const shortened = (lead: string, name: string, noun: string): Piece[] => 
   lead
     .slice(name.length + 1)
     .replace("partly ", "")
-    .replace(`looks at the previous ${noun}`, `the ${noun} before`)
-    .replace(`looks at the next ${noun}`, `the ${noun} after`)
+    .replace(RegExp(`looks at the ((previous|next) ${noun})`), "$1")
     .replace(`looks at the ${noun} itself`, "itself")
     .replace(/^(spreads|picks).*/, "looks at many"),
 ];
@@ -219,9 +212,10 @@ interface ChipProps {
 
 /** One head: a click shows it. */
 function Chip({ layer, head, change, matter, row }: ChipProps) {
-  const { overview, shownHead, synced } = useView();
+  const view = useView();
+  const { overview, shownHead, synced } = view;
   const handlers = usePreview(layer, head, row);
-  const isShown = shownHead.layer === layer && shownHead.head === head && !shownHead.layerMap;
+  const isShown = headsInHand(view).some(([l, h]) => l === layer && h === head) && !shownHead.layerMap;
   const { before, heads } = matter;
   const told = toldOf(matter, change);
   const difference = told === change ? shownDifference(before, before + change) : told;
@@ -233,7 +227,13 @@ function Chip({ layer, head, change, matter, row }: ChipProps) {
       data-strip-head={`${layer}-${head}`}
       title={`${signed(change, 4)} (${matter.unit})`}
       {...handlers}
-      onClick={() => synced.put({ layer, head, layer_map: "", ...(row < 0 ? {} : { query: row, key: null }) })}
+      onClick={() => {
+        const place = { layer, head, layer_map: "", ...(row < 0 ? {} : { query: row, key: null }) };
+        const isBack = isShown && !isOfHead(placeIn(synced)); // to what the words do
+        const isOfCases = synced.parts.value.includes("examples");
+        if (isOfCases && isBack) synced.put({ query: null, key: null, opened: { layer, head } });
+        else synced.put(isOfCases ? { ...place, opened: {} } : place);
+      }}
     >
       <span class="bl-head-picture">
         <Thumbnail n={layer * overview.n_heads + head} />

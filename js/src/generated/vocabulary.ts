@@ -71,13 +71,14 @@ export interface Questions {
   moved: Record<never, never>;
   matters: { metric: string; target?: string; target_at?: number };
   matters_exact: { metric: string; layer: number; target?: string; target_at?: number };
-  loudness: { layer: number; head: number; target?: string; target_at?: number };
+  loudness: { layer: number; head: number; target?: string; target_at?: number; partners?: HeadName[] };
   cell_matters: { layer: number; head: number; query: number; key: number; target?: string; target_at?: number };
   each_matters: { target?: string; target_at?: number };
   heads_that_matter: { target?: string; target_at?: number; long?: boolean; most?: number };
   head_sets: { target?: string; target_at?: number };
   shares: Record<never, never>;
   cloze: Record<never, never>;
+  hidden_words: Record<never, never>;
   unrelated: Record<never, never>;
   which_words: { attribution: string; target?: string; target_at?: number };
   faithful: { attribution: string; target?: string; target_at?: number };
@@ -107,6 +108,7 @@ export interface Questions {
   change: { changes: unknown[] };
   lesson_model: Record<never, never>;
   overview: Record<never, never>;
+  second_run: { text: string; text_pair?: string };
   html: { layers?: number[] | null; live?: boolean; settings?: Partial<Settings> };
   live_cost: Record<never, never>;
   handout: Record<never, never>;

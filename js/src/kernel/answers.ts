@@ -1,10 +1,11 @@
 // What the kernel answered. Each question is asked once and its answer is in one of three states. Answers are kept within
 // a budget; one that a component looks at is never dropped, or it would be asked for again and again.
 import { effect, type Signal, signal } from "@preact/signals";
+import type { Again, Schema } from "../generated/answers";
 import type { Questions } from "../generated/vocabulary";
 import type { Reply } from "./kernel";
 import type { Link } from "./link";
-import { type Arrays, unpack } from "./wire";
+import { type Arrays, unpack, type WireArray } from "./wire";
 
 const LIMIT = 128e6; // bytes
 export const PATIENCE = 60_000; // ms
@@ -12,19 +13,31 @@ export const PATIENCE = 60_000; // ms
 type Fields = Record<string, unknown>;
 
 export type Answer<T> =
-  | { state: "asking"; done?: number; told?: Fields } // the share that is made, 0 to 1, and what else is said of it
+  | { state: "asking"; done?: number; told?: Pick<Again, "doing" | "said"> } // the share that is made, 0 to 1, and what else is said of it
   | { state: "answered"; value: T; pending?: readonly number[] } // of a long text: layers that are still to come
   | { state: "refused"; reason: string };
 
 export type Arguments<Op> = Op extends keyof Questions ? Questions[Op] : Record<string, unknown>;
 
-export type Read = { fields: Fields; arrays: Arrays; pending?: readonly number[] };
+/** What is answered to a question; of one that is not in the table anything. */
+export type FieldsOf<Op> = Op extends keyof Schema ? Schema[Op]["fields"] : Fields;
+type ArraysOf<Op> = Op extends keyof Schema
+  ? { [Name in keyof Schema[Op]["arrays"]]: WireArray<Exclude<Schema[Op]["arrays"][Name], undefined>> }
+  : Arrays;
+/** The same with its arrays among the fields. */
+export type AnswerTo<Op extends keyof Schema> = Schema[Op]["fields"] & Schema[Op]["arrays"];
+
+export interface Read<Op = string> {
+  fields: FieldsOf<Op>;
+  arrays: ArraysOf<Op>;
+  pending?: readonly number[];
+}
 
 /** A kind of question: what is asked, and how the answer is read. */
 export interface Kind<T, Op extends string = string> {
   op: Op;
   needs?: string; // of what the maps offer: else it is refused with the reason, and not asked
-  read(reply: Read, args: Arguments<Op>): T;
+  read(reply: Read<Op>, args: Arguments<Op>): T;
   bytes?(value: T): number; // that it takes beside what came
   instead?(): Promise<T | null>; // how a page without a kernel finds it out; null where the kernel is to be asked
   layered?: boolean; // it is of all layers: of a long text it is asked for one by one
@@ -33,8 +46,8 @@ export interface Kind<T, Op extends string = string> {
 }
 
 /** An answer's fields with its arrays among them. */
-export const fieldsAndArrays = <T>({ fields, arrays }: Read): T =>
-  Object.assign({}, fields, ...Object.entries(arrays).map(([name, { data }]) => ({ [name]: data })));
+export const fieldsAndArrays = <Op extends keyof Schema>({ fields, arrays }: Read<Op>): AnswerTo<Op> =>
+  Object.assign({}, fields, ...Object.entries(arrays as Arrays).map(([name, { data }]) => ({ [name]: data })));
 
 /** The attention maps that a question is about: an overview names them. */
 export type Subject = { trace: string; map: string; byLayer?: boolean };
@@ -96,8 +109,8 @@ export class Answers {
     }
     const pose = async (): Promise<{ value: T; bytes?: number } | null> => {
       const reply = this.plain(kind.op, subject, args, (answer) => {
-        if (!answer.fields.again) return kind.read(answer, args);
-        const { done, doing, said } = answer.fields;
+        const { again, done, doing, said } = answer.fields as Partial<Again>;
+        if (!again) return kind.read(answer as Read<Op>, args);
         if (typeof done === "number" && this.entries.has(name))
           this.put(name, { state: "asking", done, ...(doing === undefined ? {} : { told: { doing, said } }) }, 0);
         return null;

@@ -2,8 +2,10 @@
 // Little-endian, C order, each array at a multiple of 8 bytes; a DataView from the kernel may itself start anywhere,
 // so an array is copied when its place in memory is not aligned for its type.
 
-export type TypedArray = Uint8Array | Uint16Array | Int32Array | Float32Array | Float64Array;
-type WireArray = { dtype: string; shape: number[]; data: TypedArray };
+import type { AnyArray as TypedArray } from "../generated/answers";
+
+export type { TypedArray };
+export type WireArray<T = TypedArray> = { dtype: string; shape: number[]; data: T };
 export type Arrays = Record<string, WireArray>;
 
 const TYPES = new Map<

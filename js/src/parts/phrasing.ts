@@ -43,6 +43,18 @@ export interface Sentence {
  */
 export const isMuch = (share: number, even: number): boolean => share >= Math.min(MENTION_EVEN * even, (1 + even) / 2);
 
+/** The neighbour that a head looks at in general. */
+export interface Neighbour {
+  side: "previous" | "next";
+  share: number; // of its weight, mean over all rows
+}
+
+/** Where half of a head's weight or more goes to a neighbour: to which. */
+export function neighbourOf({ square, statistic }: Overview, layer: number, head: number): Neighbour | null {
+  const side = (["previous", "next"] as const).find((name) => square && statistic(layer, head, name) >= 0.5);
+  return side ? { side, share: statistic(layer, head, side) } : null;
+}
+
 /** What follows the lead, to its full stop. */
 export const restOf = ({ share, next }: Pick<Sentence, "share" | "next">): string => `${share}${next && `; ${next}`}.`;
 

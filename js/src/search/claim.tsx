@@ -1,7 +1,6 @@
 // What the contrast says in a sentence, what became of it without a word or a head, and both scores.
 import { useRef, useState } from "preact/hooks";
 import { counted, signed } from "../paint/format";
-import { quotation } from "../paint/quotes";
 import { Button, Segmented } from "../parts/controls";
 import { useWidth } from "../parts/width";
 import type { Case, Pair, Strip, StripRow, Without } from "./answers";
@@ -72,7 +71,13 @@ export function Claim({ of }: { of: Case }) {
   const before: Pair = outcome.value?.before ?? was ?? of.scores;
   const after: Pair | null = outcome.value?.after ?? (was ? of.scores : null);
   const { value: answer } = outcome;
-  const name = of.texts.wrong.names[of.texts.wrong.keys.indexOf(of.named)];
+  const about = caseOf(search);
+  const strip = useLatest(search.get<Strip>("search_words", about), JSON.stringify(about));
+  const tried = strip.value ? triedWords(strip.value) : [];
+  const [best] = tried;
+  const nameOf = (key: string) => of.texts.wrong.names[of.texts.wrong.keys.indexOf(key)] ?? "";
+  const key = best?.key ?? (strip.value || strip.waits ? "" : of.named); // where none could be tried, what the split names
+  const name = best?.name ?? nameOf(key);
   const names = sidesOf(of);
   const failures = search.overview.questions.failed.filter(Boolean).length;
   return (
@@ -87,13 +92,15 @@ export function Claim({ of }: { of: Case }) {
           {!experiment && was && turnedWords(was, of.scores)}
         </p>
         <div class="bl-controls">
-          {!experiment && of.named && (
-            <Button class="bl-button bl-primary" onClick={() => takeOut(search, "wrong", of.named, name!)}>
+          {!experiment && key && (
+            <Button class="bl-button bl-primary" onClick={() => takeOut(search, "wrong", key, name)}>
               What if <i class="bl-text-word">{name}</i> were not there?
             </Button>
           )}
-          {!experiment && of.named && !of.said.includes(`passage ${quotation(name!)} `) && (
-            <span class="bl-muted">It puts most into the whole difference.</span>
+          {!experiment && !strip.value && strip.waits && of.named && (
+            <span class="bl-muted" role="status">
+              trying its words …
+            </span>
           )}
           {of.named && failures > 1 && search.typed.value === null && (
             <Button
@@ -131,6 +138,7 @@ export function Claim({ of }: { of: Case }) {
             />
           )}
         </div>
+        {strip.value && <Tried strip={strip.value} tried={tried} named={nameOf(of.named)} />}
       </div>
       <div ref={box} class="bl-scores" data-testid="scores" data-turned={answer?.turned ?? false}>
         <h3>
@@ -143,6 +151,40 @@ export function Claim({ of }: { of: Case }) {
         <Scores {...{ names, before, after, width, dark: search.dark }} />
       </div>
     </div>
+  );
+}
+
+/** The words of the wrong passage without which the order is nearer to turning, that which does most first. */
+export function triedWords(strip: Strip): StripRow[] {
+  const toTurn = -Math.sign(strip.before[0] - strip.before[1]);
+  return strip.rows
+    .filter((row) => row.side === "wrong" && row.key && toTurn * changeOf(strip, row) > 0)
+    .sort((a, b) => toTurn * (changeOf(strip, b) - changeOf(strip, a)));
+}
+
+/** What was tried in the wrong passage; and what the split named before, where that is another word. */
+function Tried({ strip, tried, named }: { strip: Strip; tried: StripRow[]; named: string }) {
+  const count = strip.rows.filter(({ side }) => side === "wrong").length;
+  if (count === 0) return null;
+  const isOther = named && named !== tried[0]?.name;
+  return (
+    <p class="bl-tried bl-muted" data-testid="tried">
+      Of its words {count} were tried, each hidden
+      {tried.length > 0 ? ": " : "; the order is no nearer to turning without any."}
+      {tried.slice(0, 3).map((row, n) => (
+        <span key={row.key}>
+          {n > 0 && ", "}
+          <i class="bl-text-word">{row.name}</i> <span class="bl-number">{plus(changeOf(strip, row), 3)}</span>
+        </span>
+      ))}
+      {tried.length > 0 && "."}
+      {isOther && (
+        <>
+          {" "}
+          The split alone would have named <i class="bl-text-word">{named}</i>.
+        </>
+      )}
+    </p>
   );
 }
 

@@ -1,9 +1,10 @@
 // The widget of a retrieval, a bundle of its own; `start` draws a saved page of it.
 import type { AnyModel, RenderProps } from "@anywidget/types";
-import { computed, type Signal, signal } from "@preact/signals";
+import { computed, effect, type Signal, signal } from "@preact/signals";
 import { render as draw } from "preact";
 import { watchTheme } from "../host/theme";
 import { ask } from "../kernel/kernel";
+import { caseIn } from "../parts/cases/link";
 import type { Overview } from "./answers";
 import { type Engine, pageModel } from "./page";
 import { answering, type Experiment, OWN, type Search, type Spot } from "./state";
@@ -31,7 +32,11 @@ function binding(model: AnyModel, name: keyof Traits, life: AbortSignal): Signal
   return trait;
 }
 
-function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive = true) {
+function render(
+  { model, el }: Pick<RenderProps<Traits>, "model" | "el">,
+  isLive = true,
+  address: Location | null = null,
+) {
   const life = new AbortController();
   const plain = model as unknown as AnyModel;
   const kernel = signal(false);
@@ -40,6 +45,7 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive
   const shared = {
     kernel,
     isLive,
+    address,
     get,
     ask: <T,>(op: string, fields: Record<string, unknown>) =>
       ask(plain, op, fields, life.signal).then(({ fields: answer, buffers }) => ({ ...answer, buffers }) as T),
@@ -52,15 +58,21 @@ function render({ model, el }: Pick<RenderProps<Traits>, "model" | "el">, isLive
     announcement: signal(""),
     tab: signal<Search["tab"]["value"]>("questions"),
   };
+  const id = caseIn(address);
+  const first = computed(() => get<Overview>("search"));
+  const stop = effect(() => {
+    const answer = first.value;
+    if (id && answer.state === "answered" && answer.value.questions.query.includes(id)) shared.query.value = id;
+  });
+  life.signal.addEventListener("abort", stop);
   ask(plain, "hello", {}, life.signal).then(
     ({ fields }) => {
       kernel.value = fields.kernel === true;
     },
     () => undefined,
   );
-  const overview = computed(() => get<Overview>("search"));
   const Root = () => {
-    const answer = overview.value;
+    const answer = first.value;
     if (answer.state === "answered")
       return <SearchView search={{ ...shared, overview: answer.value, dark: dark.value }} />;
     const reason = answer.state === "refused" ? answer.reason : String(answer.told?.said ?? "counting the failures …");
@@ -77,5 +89,9 @@ export default {
   render: ({ model, el }: Parameters<typeof render>[0]) => render({ model, el }),
   /** engine: of a live page. */
   start: (engine?: Engine) =>
-    render({ model: pageModel(engine) as never, el: document.getElementById("bertlens")! }, engine !== undefined),
+    render(
+      { model: pageModel(engine) as never, el: document.getElementById("bertlens")! },
+      engine !== undefined,
+      location,
+    ),
 };

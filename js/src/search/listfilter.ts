@@ -40,15 +40,3 @@ export function listed({ text, rank, failed, kinds }: Questions, filter: Filter)
     return needles.every((needle) => lower.includes(needle)) ? [at] : [];
   });
 }
-
-/** The rows that a list draws: those in sight, and a few before and behind. */
-export function inSight(
-  count: number,
-  top: number,
-  height: number,
-  row: number,
-  spare = 6,
-): [from: number, to: number] {
-  const from = Math.max(0, Math.floor(top / row) - spare);
-  return [from, Math.min(count, Math.ceil((top + height) / row) + spare)];
-}

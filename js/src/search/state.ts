@@ -5,6 +5,7 @@ import { createContext } from "preact";
 import { useContext, useRef } from "preact/hooks";
 import type { Answer } from "../kernel/answers";
 import { ask } from "../kernel/kernel";
+import { nameCase } from "../parts/cases/link";
 import type { Case, Overview, Side, Sides, Tables } from "./answers";
 
 const SLOW = 8000; // ms
@@ -32,6 +33,7 @@ export type TabName = "questions" | "kinds" | keyof Tables;
 export interface Search {
   overview: Overview;
   dark: boolean;
+  address: Location | null; // of a page that is all ours
   kernel: ReadonlySignal<boolean>; // Python answers, or the model in the page: texts can be rewritten
   isLive: boolean; // there is one of the two, or there will be
   query: Signal<string>;
@@ -108,6 +110,7 @@ export function open(search: Search, query: string, typed: string | null = null)
   search.spot.value = null;
   search.typed.value = typed;
   search.query.value = query;
+  if (typed === null) nameCase(search.address, query);
 }
 
 /** The last answer stays while another one is on its way, unless it is of another subject. */

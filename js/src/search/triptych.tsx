@@ -11,6 +11,7 @@ import { type Ground, groundsOf, peakOf } from "./grounds";
 import { byJudgement } from "./judgement";
 import { Rewrite } from "./rewrite";
 import { type Experiment, type Search, useSearch } from "./state";
+import { medianOf, WORDS, windowOf } from "./window";
 
 const UNREAD = 240; // characters that are shown of what the model has not read
 
@@ -199,7 +200,15 @@ function Words({ of, side, peak, measure }: ColumnProps) {
   const ground = inks(search.dark).bg;
   const { experiment, spot } = search;
   const direction = directionOf(pieces.map(([text]) => text).join(""));
-  const rows = pieces.flatMap(([, row]) => (keys[row] ? [row] : []));
+  const [isWhole, setWhole] = useState(false);
+  const keyRows = pieces.flatMap(([, row]) => (keys[row] ? [row] : []));
+  const out = experiment.value;
+  const [from, to] = side === "query" || isWhole ? [0, keyRows.length] : windowOf(keyRows, grounds);
+  const isClipped =
+    to - from < keyRows.length &&
+    !(out?.kind === "word" && out.side === side && keyRows.slice(from, to).every((row) => keys[row] !== out.key));
+  const rows = isClipped ? keyRows.slice(from, to) : keyRows;
+  const median = medianOf(keyRows, grounds);
   const spotRow = spot.value?.side === side ? spot.value.row : -1;
   const about = (row: number) => byJudgement(of, wordAbout(names[row]!, grounds[row]!));
   const isOut = (row: number) => {
@@ -233,7 +242,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
   };
   const word = (text: string, row: number) => {
     const share = grounds[row]?.part;
-    const fill = share === undefined ? ground : cssColor(share, -peak, peak, colours);
+    const fill = share === undefined || Math.abs(share) <= median ? ground : cssColor(share, -peak, peak, colours);
     return (
       <span
         key={row}
@@ -250,41 +259,54 @@ function Words({ of, side, peak, measure }: ColumnProps) {
   const isList = side === "query";
   const start = pieces.findIndex(([, row]) => row >= 0);
   const end = pieces.findLastIndex(([, row]) => row >= 0);
+  const shownFrom = isClipped ? pieces.findIndex(([, row]) => row === rows[0]) : 0;
+  const shownTo = isClipped ? pieces.findIndex(([, row]) => row === rows.at(-1)) : pieces.length - 1;
+  const lengthButton = (
+    <Button class="bl-link bl-muted bl-whole" aria-expanded={!isClipped} onClick={() => setWhole(!isWhole)}>
+      {isClipped ? `all ${counted(keyRows.length)} words` : `${WORDS} words`}
+    </Button>
+  );
   return (
-    <div
-      class={`bl-body bl-scroll${isList ? " bl-word-list" : ""}`}
-      role="group"
-      aria-label={`${namesOf(of)[side]}: arrow keys go from word to word, Enter takes one out`}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from word to word
-      tabIndex={0}
-      dir={direction}
-      onScroll={measure}
-      onKeyDown={onKeyDown}
-      onBlur={() => look(-1)}
-      onPointerOver={(event) => {
-        const row = rowOf(event);
-        if (row !== spotRow && (row < 0 || keys[row])) look(row);
-      }}
-      onPointerLeave={() => look(-1)}
-      onClick={(event) => {
-        const row = rowOf(event);
-        if (keys[row]) takeOut(search, side, keys[row]!, names[row]!);
-      }}
-    >
-      {pieces.map(([text, row], n) => {
-        if (keys[row] && isList)
-          return (
-            <span key={row} class="bl-word-line" data-word={`${side}-${row}`}>
-              {word(text, row)}
-              {grounds[row] && <small class="bl-number">{signed(grounds[row].part, 3)}</small>}
-            </span>
-          );
-        if (keys[row]) return word(text, row);
-        const isUnread = n < start || (n > end && text.trim().split(/\s+/).length > 1);
-        if (isUnread) return <Unread key={`unread-${n}`} text={text} />;
-        return isList && !text.trim() ? null : <span key={`between-${n}`}>{text}</span>;
-      })}
-    </div>
+    <>
+      <div
+        class={`bl-body${isList ? " bl-word-list" : ""}`}
+        role="group"
+        aria-label={`${namesOf(of)[side]}: arrow keys go from word to word, Enter takes one out`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from word to word
+        tabIndex={0}
+        dir={direction}
+        onScroll={measure}
+        onKeyDown={onKeyDown}
+        onBlur={() => look(-1)}
+        onPointerOver={(event) => {
+          const row = rowOf(event);
+          if (row !== spotRow && (row < 0 || keys[row])) look(row);
+        }}
+        onPointerLeave={() => look(-1)}
+        onClick={(event) => {
+          const row = rowOf(event);
+          if (keys[row]) takeOut(search, side, keys[row]!, names[row]!);
+        }}
+      >
+        {isClipped && shownFrom > 0 && "… "}
+        {pieces.map(([text, row], n) => {
+          if (n < shownFrom || n > shownTo) return null;
+          if (keys[row] && isList)
+            return (
+              <span key={row} class="bl-word-line" data-word={`${side}-${row}`}>
+                {word(text, row)}
+                {grounds[row] && <small class="bl-number">{signed(grounds[row].part, 3)}</small>}
+              </span>
+            );
+          if (keys[row]) return word(text, row);
+          const isUnread = n < start || (n > end && text.trim().split(/\s+/).length > 1);
+          if (isUnread) return <Unread key={`unread-${n}`} text={text} />;
+          return isList && !text.trim() ? null : <span key={`between-${n}`}>{text}</span>;
+        })}
+        {isClipped && shownTo < pieces.length - 1 && " …"}
+      </div>
+      {side !== "query" && keyRows.length > WORDS && lengthButton}
+    </>
   );
 }
 

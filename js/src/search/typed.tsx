@@ -60,7 +60,7 @@ export function TypedPassages() {
     lay(openAt + step);
   };
   return (
-    <section class="bl-questions-list" aria-label="Passages for the question that was typed">
+    <section class="bl-cases" aria-label="Passages for the question that was typed">
       <TypedBox />
       <p class="bl-muted bl-listed" role="status">
         {value && (

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { Mark } from "../frame/mark";
 import { amount, counted } from "../paint/format";
 import { themeOf, themeVariables } from "../paint/palette";
+import { directionOf } from "../paint/quotes";
 import { Button } from "../parts/controls";
 import type { Tables } from "./answers";
 import { OpenCase } from "./case";
@@ -28,7 +29,7 @@ export function SearchView({ search }: { search: Search }) {
   const { questions } = overview;
   const isRanked = isJudged(questions);
   const failures = questions.failed.filter(Boolean).length;
-  const filter = useSignal<Filter>({ kind: failures > 0 ? "failures" : "all", words: "", rank: "any" });
+  const filter = useSignal<Filter>({ kind: "all", words: "", rank: "any" });
   const tables = search.get<Tables>("search_tables");
   const hasBefore = tables.state === "answered" && tables.value.before !== null;
   const names = (Object.keys(LABELS) as TabName[]).filter(
@@ -63,7 +64,7 @@ export function SearchView({ search }: { search: Search }) {
         <Tabs {...{ names, tab: tab.value, failures }} choose={(name) => (tab.value = name)} />
         <div role="tabpanel" aria-label={LABELS[tab.value]} class="bl-search-body">
           {tab.value === "questions" ? (
-            <div class="bl-search-grid">
+            <div class="bl-with-cases" dir={directionOf(questions.text[0] ?? "")}>
               {search.typed.value === null ? (
                 <List
                   filter={filter.value}
@@ -74,7 +75,9 @@ export function SearchView({ search }: { search: Search }) {
               ) : (
                 <TypedPassages />
               )}
-              <OpenCase />
+              <div class="bl-the-case">
+                <OpenCase />
+              </div>
             </div>
           ) : tab.value === "kinds" ? (
             <>

@@ -1,5 +1,5 @@
 // How surely a masked model finds each word of a text again: asked where nothing is hidden, for no answer is there.
-import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
+import type { Answer, Kind } from "../kernel/answers";
 import type { View } from "./view";
 
 /** A word, hidden in a run of its own: see bertlens/whatif/cloze.py. */
@@ -15,17 +15,14 @@ interface Cloze {
   why_not: string;
 }
 
-type Row = [pieces: number[], probability: number, guess: string, guessProbability: number];
-
 const CLOZE: Kind<Cloze, "cloze"> = {
   op: "cloze",
-  read: (reply) => {
-    const { words, why_not } = fieldsAndArrays<{ words: Row[]; why_not: string }>(reply);
-    const wordOf = ([pieces, probability, guess, guessProbability]: Row): ClozeWord => ({
+  read: ({ fields: { words, why_not } }) => ({
+    words: words.map(([pieces, probability, guess, guessProbability]) => ({
       ...{ pieces, probability, guess, guessProbability },
-    });
-    return { words: words.map(wordOf), why_not };
-  },
+    })),
+    why_not,
+  }),
 };
 
 /** Whether the model names hidden words, and none of this text is hidden or otherwise changed. */

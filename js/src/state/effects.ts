@@ -1,8 +1,9 @@
 // What changes of the run do: the answers of the model, and a number of every head.
 
 import { sorted } from "../compute/sorted";
+import type { ModelAnswer } from "../generated/answers";
 import type { HeadName } from "../generated/vocabulary";
-import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
+import { type Answer, type AnswerTo, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { headLabel, signed } from "../paint/format";
 import { isNothing, ranked } from "../paint/ranked";
 import type { HeadNumbers } from "./headvalue";
@@ -16,24 +17,15 @@ export interface AnswerRow {
 }
 
 /** The model's answer in the original run and in this one, and what heads can be swept for. */
-export interface Answers {
-  kind: string;
-  unit: string;
-  said: string; // beside the number, "" for nothing
+export type Answers = Omit<ModelAnswer, "rows" | "metrics"> & {
   rows: AnswerRow[];
   metrics: { name: string; label: string; unit: string }[];
-  choices: string[]; // labels or words that may be asked about
-  places: number[]; // masks or tokens where, if there are several
-  tags?: string[]; // of a classifier of tokens: the own label at each place
-  why_not: string;
-}
+};
 
-const answersFrom = (fields: Record<string, unknown>): Answers => ({
-  ...(fields as unknown as Answers),
-  rows: (fields.rows as [number, string, number, number][]).map(([position, name, before, after]) => ({
-    ...{ position, name, before, after },
-  })),
-  metrics: (fields.metrics as string[][]).map(([name, label, unit]) => ({ name: name!, label: label!, unit: unit! })),
+const answersFrom = (fields: ModelAnswer): Answers => ({
+  ...fields,
+  rows: fields.rows.map(([position, name, before, after]) => ({ position, name, before, after })),
+  metrics: fields.metrics.map(([name, label, unit]) => ({ name, label, unit })),
 });
 const ANSWERS: Kind<Answers, "answers"> = { op: "answers", read: ({ fields }) => answersFrom(fields) };
 
@@ -79,30 +71,18 @@ const movedOf = ({ answers, overview }: View): Answer<Float32Array> => {
   return answers.get(MOVED, overview, {}, moved ? () => moved : undefined);
 };
 
-const floats = <Op extends string>(op: Op, name: string, needs?: string): Kind<Float32Array, Op> => ({
-  op,
-  needs,
-  read: ({ arrays }) => arrays[name]!.data as Float32Array,
-});
-const MOVED = floats("moved", "moved");
-const ESTIMATED = floats("matters", "values");
-const EXACT = floats("matters_exact", "values");
+const MOVED: Kind<Float32Array, "moved"> = { op: "moved", read: ({ arrays }) => arrays.moved.data };
+const ESTIMATED: Kind<Float32Array, "matters"> = { op: "matters", read: ({ arrays }) => arrays.values.data };
+const EXACT: Kind<Float32Array, "matters_exact"> = { op: "matters_exact", read: ({ arrays }) => arrays.values.data };
 
 /** What a saved page holds of every head and token: see each_matters of bertlens/widgets/answers/matter.py. */
-export interface Each {
-  why_not: string;
-  kind: string;
-  unit: string;
-  places: [position: number, name: string, before: number][];
-  refused: [row: number, why: string][];
-  first: [row: number, place: number, name: string, value: number][];
-  cover: [row: number, cover: number[], places: [name: string, before: number][]][]; // see MatterRow
-  metrics: string[];
-  change: Float32Array; // (rows, places): heads, layer by layer, then tokens
-  swept: Float32Array; // (metrics, L·H)
-}
+export type Each = Required<AnswerTo<"each_matters">>;
 
-export const EACH: Kind<Each, "each_matters"> = { op: "each_matters", needs: "whatif", read: fieldsAndArrays };
+export const EACH: Kind<Each, "each_matters"> = {
+  op: "each_matters",
+  needs: "whatif",
+  read: (reply) => fieldsAndArrays(reply) as Each,
+};
 
 /** What a page that was saved holds of a sweep; null where it is none. */
 function heldSweep(view: View, metric: string): Sweep | null {

@@ -3,62 +3,25 @@
 import { type ComponentChildren, createContext, createElement } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { isSure } from "../compute/logodds";
-import { LIMITS } from "../generated/vocabulary";
-import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
+import { type HeadName, LIMITS } from "../generated/vocabulary";
+import { type Answer, type AnswerTo, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { type AnswerRow, type Answers, answersOf, answersWith, targetOf } from "./effects";
 import { textsName } from "./frontstate";
 import type { Overview } from "./overview";
 import { useView, type View } from "./view";
 
-/** The answer while a head's output is some factors as loud: see bertlens/widgets/answers. */
-export interface Loudness {
-  layer: number;
-  head: number;
-  factors: number[];
-  kind: string;
-  unit: string;
-  rows: [position: number, name: string][]; // as `answers` has them
-  why_not: string;
-  values: Float32Array; // (factors, rows)
-  shares?: Float32Array; // (factors, S) of a vector, see Shares
-}
-
+/** The answer while a head's output is some factors as loud; values is (factors, rows), shares (factors, S). */
+export type Loudness = AnswerTo<"loudness">;
 /** What switching off a head alone changes: the largest of those that were run, the largest first. */
-export interface HeadsThatMatter {
-  kind?: string; // of the answer
-  heads: [layer: number, head: number, change: number][];
-  name: string;
-  unit: string;
-  before: number;
-  tried: number; // how many were run
-  changes?: Float32Array; // (L·H) of the heads that were run exact, of the others to first order
-  rows: number[]; // of each the token whose row there moves the number most, -1 where that is not known
-  limit: string; // why they are looked for on request only
-  limit_of_all?: string; // why the others are
-  runs?: number; // of the whole model that this takes, about
-  why_not: string;
-}
-
+export type HeadsThatMatter = AnswerTo<"heads_that_matter">;
 /** Each token's share of a text's vector. */
-export interface Shares {
-  how: "pooling" | "gradient";
-  said: string;
-  why_not: string;
-  shares: Float32Array | Float64Array; // (S)
-}
-
+export type Shares = AnswerTo<"shares">;
 /** How similar unrelated texts are: 5 % of the pairs of n are below `low`, 5 % above `high`. */
-export interface Unrelated {
-  n: number;
-  pairs: number;
-  low: number;
-  median: number;
-  high: number;
-}
+export type Unrelated = Required<AnswerTo<"unrelated">>;
 
 const UNRELATED: Kind<Unrelated | null, "unrelated"> = {
   op: "unrelated",
-  read: ({ fields }) => (fields.why_not ? null : (fields as unknown as Unrelated)),
+  read: ({ fields }) => (fields.why_not ? null : (fields as Unrelated)),
 };
 const LOUDNESS: Kind<Loudness, "loudness"> = { op: "loudness", needs: "whatif", read: fieldsAndArrays };
 const HEADS: Kind<HeadsThatMatter, "heads_that_matter"> = {
@@ -122,21 +85,27 @@ export const factorOf = ({ changes }: Overview, layer: number, head: number): nu
     return l === layer && (h ?? head) === head ? factor * (scale?.[2] ?? 0) : factor;
   }, 1);
 
+/** The heads whose loudness the slider is: the one shown, and those that were taken with it. */
+export const headsInHand = ({ page, shownHead: { layer, head } }: View): HeadName[] => [
+  [layer, head],
+  ...page.front.partners.value,
+];
+
 /** How loud the head shown is: as it is dragged, else as in the run shown. */
 export const loudnessOf = ({ page, overview, shownHead: { layer, head } }: View): number =>
   page.front.factor.value ?? factorOf(overview, layer, head);
 
 /** Whether it has a strength of its own: neither of a layer's map nor where its whole layer is louder or off. */
-const isAlone = ({ overview, shownHead: { layer, layerMap } }: View): boolean =>
-  !layerMap &&
-  !overview.changes.some(({ off, scale }) => {
+const isAlone = (view: View): boolean =>
+  !view.shownHead.layerMap &&
+  !view.overview.changes.some(({ off, scale }) => {
     const [l, h] = off ?? scale ?? [];
-    return l === layer && h === null;
+    return h === null && headsInHand(view).some(([layer]) => layer === l);
   });
 
-/** The changes of the run shown but for how loud this head is. */
-export const otherChanges = ({ changes }: Overview, layer: number, head: number) =>
-  changes.filter((one) => !isOfHead(one, layer, head));
+/** The changes of the run shown but for how loud these heads are. */
+export const otherChanges = ({ changes }: Overview, heads: HeadName[]) =>
+  changes.filter((one) => !heads.some(([layer, head]) => isOfHead(one, layer, head)));
 
 /** Whether a key has stayed the same for a while. */
 function useQuiet(key: string, pause: number): boolean {
@@ -206,8 +175,10 @@ function useLoudness(): { answer: Answer<Loudness>; ask: (() => void) | null } {
   const { layer, head } = view.shownHead;
   const { curves } = page.front;
   const target = useTarget();
-  const base = baseKey(overview, otherChanges(overview, layer, head));
-  const args = target && isAlone(view) ? { layer, head, ...target } : null;
+  const [, ...partners] = headsInHand(view);
+  const base = baseKey(overview, otherChanges(overview, headsInHand(view)));
+  const together = partners.length > 0 ? { partners } : {};
+  const args = target && isAlone(view) ? { layer, head, ...together, ...target } : null;
   const key = JSON.stringify([base, args, layer, head]);
   const isLong = overview.queries.tokens.length > LIMITS.effects && link.kernel.value;
   const isOnRequest = args !== null && isLong && !curves.value.includes(key);
@@ -271,9 +242,9 @@ function useHeadsThatMatter(): [Answer<HeadsThatMatter>, HeadsToCome] {
 /** Whether the answer is one number without a name of its own: a regression's. */
 export const isLone = ({ kind, rows }: Answers): boolean => kind === "labels" && rows.length === 1;
 
-/** Whether the answer is a probability so near to 1 that its log-odds are told. */
-export const isSureOf = ({ answers, loudness, curve }: FrontAnswer): boolean =>
-  !isLone(answers) && curve !== null && isSure(answers.unit, curveAt(loudness!.factors, curve, 1));
+/** Whether the answer is a probability so near to 1 that of one head its log-odds are told. */
+export const isSureOf = ({ answers, loudness, curve, isTogether }: FrontAnswer): boolean =>
+  !isTogether && !isLone(answers) && curve !== null && isSure(answers.unit, curveAt(loudness!.factors, curve, 1));
 
 /** What the front shows of the answer, for bars, sentence and slider alike. */
 export interface FrontAnswer {
@@ -287,6 +258,7 @@ export interface FrontAnswer {
   curve: number[] | null; // of the lead at each factor
   factor: number; // as shown now
   runFactor: number; // of the run
+  isTogether: boolean; // several heads are
   isDragged: boolean;
   changeCount: number; // other changes of the run than how loud this head is
   waits: boolean;
@@ -322,7 +294,7 @@ function useFrontAnswer(): FrontAnswer | null {
   const runFactor = factorOf(run, layer, head);
   const isDragged = curve !== null && view.page.front.factor.value !== null;
   const factor = isDragged ? loudnessOf(view) : runFactor;
-  const changeCount = otherChanges(run, layer, head).length;
+  const changeCount = otherChanges(run, headsInHand(view)).length;
   const refused = answer.state === "refused" ? answer.reason : answer.state === "answered" ? answer.value.why_not : "";
   const waits = !curve && !refused && alone && !ask;
   const score = answers.kind === "embedding" ? 1 - lead.after : lead.after;
@@ -337,6 +309,7 @@ function useFrontAnswer(): FrontAnswer | null {
     curve,
     factor,
     runFactor,
+    isTogether: headsInHand(view).length > 1,
     isDragged,
     changeCount,
     waits,

@@ -1,5 +1,6 @@
 // State of the sentence and its answer, of this page alone: see front/front.tsx.
 import { type Signal, signal } from "@preact/signals";
+import type { HeadName } from "../generated/vocabulary";
 
 /** Where a word stands. */
 export interface Box {
@@ -32,6 +33,8 @@ let count = 0; // of views in the document
 export interface FrontState {
   claimId: string; // of the sentence that says what is shown: words and slider are described by it
   factor: Signal<number | null>; // how loud the shown head is while its slider is dragged; null: as in the run shown
+  partners: Signal<HeadName[]>; // heads that are as loud as the one shown: its slider is theirs too
+  setSize: Signal<{ of: string; size: number }>; // how many heads were taken together, in a text
   word: Signal<number[] | null>; // tokens of the word under the pointer or the focus; null: of the one that is pinned
   boxes: Signal<(Box | null)[]>; // where the sentence's words stand, in its stage
   preview: Signal<Preview | null>; // a head whose chip is under the pointer or the focus
@@ -39,12 +42,17 @@ export interface FrontState {
   soughtOfAll: Signal<string>; // the text whose heads are all run on request
   toHide: Signal<number | null>; // the first token of a word that was chosen to be hidden, outside of the sentence
   hidden: Signal<Record<string, Hidden>>; // by the texts that have a slot in its place
+  differs: Signal<ReadonlySet<number>>; // words, by their number, that the sentence beside this one has not
+  secondText: Signal<boolean>; // a field for a second text of the same run is open, with nothing in it yet
+  entering: Signal<boolean>; // a sentence that comes below is to have the keys
   curves: Signal<string[]>; // heads of long texts whose curves were asked for, by their keys
 }
 
 export const createFront = (): FrontState => ({
   claimId: `bl-claim-${++count}`,
   factor: signal(null),
+  partners: signal([]),
+  setSize: signal({ of: "", size: 0 }),
   word: signal(null),
   boxes: signal([]),
   preview: signal(null),
@@ -52,5 +60,8 @@ export const createFront = (): FrontState => ({
   soughtOfAll: signal(""),
   toHide: signal(null),
   hidden: signal({}),
+  differs: signal(new Set()),
+  secondText: signal(false),
+  entering: signal(false),
   curves: signal([]),
 });

@@ -59,7 +59,7 @@ export function layerQueue(
       fields = joined(fields, layerRead.fields, layer);
       pending = pending.filter((one) => one !== layer);
       const bytes = Object.values(arrays).reduce((sum, { data }) => sum + data.byteLength, 0);
-      const value = kind.read({ fields, arrays, pending }, args);
+      const value = kind.read({ fields, arrays, pending } as Parameters<typeof kind.read>[0], args);
       answers.put(name, { state: "answered", value, pending }, isOverview ? 0 : bytes);
       return pending.length > 0;
     };

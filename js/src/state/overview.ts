@@ -1,5 +1,6 @@
 // The overview: what the page gets of a trace at first, all that it can show before it asks the kernel anything.
 import type { Span, TokenSide } from "../compute/grid";
+import type { Compared, HeadFields, ModelAnswer, SimilarFields } from "../generated/answers";
 import type { Measure, Traits } from "../generated/vocabulary";
 import { type Arrays, fromBase64, unpack } from "../kernel/wire";
 
@@ -74,6 +75,7 @@ interface Header {
   text: string;
   text_pair: string;
   mask?: string; // what stands for a word that the model is to guess, "" where it guesses none
+  mask_joins?: boolean; // no blank stands before it: that would be a token of its own
   stats: string[];
   pending: readonly number[]; // layers whose thumbnails and statistics are still to be asked for
   measures: Measure[]; // what the kernel can give of a head
@@ -85,12 +87,12 @@ interface Header {
   lens: boolean;
   apart: boolean; // the model reads a second text on its own
   made: { lens: string; trace: string }; // in Python; lens "" where there is none
-  answers?: Record<string, unknown>; // of a changed run
+  answers?: ModelAnswer; // of a changed run
   patches?: Patches;
-  compared?: Record<string, unknown>; // of two runs: see tabs/compare/tworuns.ts
-  similar?: Record<string, unknown>; // of two texts: see tabs/similarity/twotexts.ts
+  compared?: Compared; // of two runs
+  similar?: SimilarFields; // of two texts
   ranking?: Ranking;
-  head: Record<string, unknown> & { layer: number; head: number };
+  head: HeadFields;
 }
 
 /** Passages in their order for a query, of which one is shown below. */

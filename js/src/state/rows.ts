@@ -13,8 +13,6 @@ export interface Rows {
   share: Float32Array | null; // of the row's norm
 }
 
-const floats = (array?: { data: unknown }) => (array ? (array.data as Float32Array) : null);
-
 /** The rows of a unit's queries. */
 export function rowsOf(
   { answers, link }: Pick<Store, "answers" | "link">,
@@ -25,9 +23,9 @@ export function rowsOf(
   const kind: Kind<Rows, "rows"> = {
     op: "rows",
     read: ({ arrays }) => ({
-      weight: floats(arrays.weight)!,
-      norm: floats(arrays.norm),
-      share: floats(arrays.share),
+      weight: arrays.weight.data,
+      norm: arrays.norm?.data ?? null,
+      share: arrays.share?.data ?? null,
     }),
     instead: async () => ((await link.met) ? null : rowsFromHeads(answers, overview, args)),
   };

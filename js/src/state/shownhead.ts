@@ -36,12 +36,12 @@ export interface ShownHead extends HeadData {
 const NORMS: Kind<Float32Array, "norms"> = {
   op: "norms",
   spoken: true,
-  read: ({ arrays }) => arrays.norms!.data as Float32Array,
+  read: ({ arrays }) => arrays.norms.data,
 };
 const LAYER_MAP: Kind<Cells, "layer_map"> = {
   op: "layer_map",
   spoken: true,
-  read: ({ arrays: { values } }) => heldCells(values!.data as Float32Array, values!.shape[1]!),
+  read: ({ arrays: { values } }) => heldCells(values.data, values.shape[1]!),
 };
 
 const headFrom = (fields: Record<string, unknown>, arrays: Arrays): HeadAnswer => {
@@ -150,8 +150,8 @@ export function createShownHead(
   answers: Answers,
   link: Link,
   until: AbortSignal,
+  sent: ReadonlySignal<Overview> = computed(() => decodeOverview(synced.overview.value)), // as the kernel put it into the trait
 ): { shownHead: ReadonlySignal<ShownHead>; grown: Grown } {
-  const sent = computed(() => decodeOverview(synced.overview.value)); // what the kernel put into the trait
   const initial = (overview: Overview): ShownHead => ({
     ...headData(answers, overview, [overview.head.layer, overview.head.head], "weight")!,
     overview,

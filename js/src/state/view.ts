@@ -31,6 +31,7 @@ export interface View extends Omit<Store, "shownHead">, Values<HeadGrid> {
   nextFrame: View; // the same, a frame later
   page: Page;
   history: History;
+  isBeside?: true; // the run is not the one that the view shows, but stands beside it
   address: Location | null; // of a page that is all ours
   tip: Signal<Tip | null>;
   painted: Signal<boolean>; // the first picture is on the screen, or there is none
@@ -81,6 +82,20 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
   const nextFrame = viewOf(aFrameLater(signals, signals.overview));
   nextFrame.nextFrame = nextFrame;
   return Object.assign(viewOf(signals), { nextFrame });
+}
+
+/** A view of another run beside one: its data, pins and sentence; all else is that view's. */
+export function viewBeside(view: View, { shownHead, ...others }: Store, page: Page): View {
+  const signals = {
+    shownHead,
+    overview: computed(() => shownHead.value.overview),
+    ...createHeadGrid({ shownHead, ...others }),
+  };
+  const getters = Object.entries(signals).map(([name, signal]) => [name, { get: () => signal.value }] as const);
+  const { history, address, tip, painted, root } = view;
+  const second = { ...others, page, history, address, tip, painted, root, isBeside: true };
+  Object.defineProperties(second, { ...Object.fromEntries(getters), dark: { get: () => view.dark } });
+  return Object.assign(second, { nextFrame: second }) as unknown as View;
 }
 
 export const ViewContext = createContext<View | null>(null);

@@ -1,6 +1,7 @@
 // What was asked of changes on this page: which changes are on their way, how the atlas shows what they do.
 import { type Signal, signal } from "@preact/signals";
-import type { Part, Split, WhyPlace } from "./whystate";
+import type { CellMatters as Matter, MatterRow, ScorePart as Part } from "../generated/answers";
+import type { Split } from "./whystate";
 
 /** A change as it is asked for: its number, where it is known, or what is done and to which part. */
 export type Asked = number | (string | number | null)[];
@@ -20,31 +21,7 @@ export interface Tried {
   after: number | null; // the score without it, once that run was seen
 }
 
-/** One change and what it does to the answer; `first`: what comes first in its place then, "" where nothing does. */
-export interface MatterRow {
-  asked: Asked;
-  label: string;
-  code: string;
-  cover: number[]; // places of the run's changes that do it already: `before` is the run without them
-  why_not: string; // it cannot be made
-  name: string;
-  before: number;
-  after: number | null;
-  first: string;
-  first_value: number | null;
-}
-
-/** The answer to "does it matter?": see bertlens/widgets/answers/matter.py. Rows: head off, cell cut, token hidden. */
-export interface Matter extends WhyPlace {
-  target: string; // "": the model's first answer
-  target_at: number;
-  kind: string;
-  unit: string;
-  position: number;
-  name: string;
-  before: number;
-  rows: MatterRow[];
-}
+export type { Matter, MatterRow };
 
 /** An answer, one of whose changes was made; the changes that were there before. */
 export interface MadeOf {

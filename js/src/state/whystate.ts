@@ -1,13 +1,8 @@
 // What the Why tab is asked by its switches, how the reader came to the cell, and which picture is large.
 import { type Signal, signal } from "@preact/signals";
+import type { ScorePart as Part, ScoreSum, WhyFields, Cell as WhyPlace } from "../generated/answers";
 
-/** One cell of one head. */
-export interface WhyPlace {
-  layer: number;
-  head: number;
-  query: number;
-  key: number;
-}
+export type { Part, ScoreSum as Sum, WhyPlace };
 
 /** Whose stream is opened, what the score is against (a key's index), and whether MLPs are opened. */
 export interface WhyChoice {
@@ -16,40 +11,9 @@ export interface WhyChoice {
   opened: boolean;
 }
 
-/** One part of a score; layer and head where there is one, token where an earlier head fetched most of it. */
-export interface Part {
-  kind: string;
-  layer: number | null;
-  head: number | null;
-  value: number;
-  token: number | null;
-  fetched: number | null;
-}
-
-export interface Sum extends WhyPlace {
-  total: number;
-  model: number;
-  gap: number;
-  notes: string[];
-}
-
 /** The answer to "why": see bertlens/widgets/answers/why.py. */
-export interface Split extends Sum {
-  side: "query" | "key";
-  against: "others" | number | null;
-  through_mlps: boolean;
-  weight: number;
-  other_weight: number | null;
-  seen: number;
-  ratio: number | null;
-  spread: number | null;
-  absolute: number;
-  kinds: [kind: string, value: number][];
-  largest: Part[];
-  others: { count: number; value: number };
-  heads: Float32Array | null; // (layer·H)
-  mlps: Float32Array | null; // (layer); null also where they are opened
-}
+export type Split = Omit<WhyFields, "side" | "against"> &
+  Record<"heads" | "mlps", Float32Array | null> & { side: "query" | "key"; against: "others" | number | null };
 
 export interface WhyState {
   choice: Signal<WhyChoice>;

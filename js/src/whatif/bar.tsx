@@ -8,7 +8,7 @@ import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { tokenWord } from "../parts/token";
 import { type AnswerRow, type Answers, movedMost } from "../state/effects";
-import { otherChanges, useAnswers } from "../state/frontanswers";
+import { headsInHand, otherChanges, useAnswers } from "../state/frontanswers";
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
@@ -19,11 +19,11 @@ import { Slopes } from "./slopes";
 /** brief: below the answer, which says itself what a change of the head shown does. */
 export function WhatIf({ brief }: { brief: boolean }) {
   const view = useView();
-  const { overview, page, shownHead } = view;
+  const { overview, page } = view;
   const { patching } = page.whatif;
   const answers = useAnswers();
   useHands();
-  const changes = brief ? otherChanges(overview, shownHead.layer, shownHead.head) : overview.changes;
+  const changes = brief ? otherChanges(overview, headsInHand(view)) : overview.changes;
   const changed = changes.length > 0;
   const matters = !brief && changeColour(view) === "matters";
   return (

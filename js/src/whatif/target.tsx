@@ -79,7 +79,7 @@ function WordField({ choices }: { choices: string[] }) {
     if (text === "" || choices.includes(text)) choose(view, text);
     else
       answers
-        .plain("find_target", overview, { text }, ({ fields }: Read) => fields.name as string)
+        .plain("find_target", overview, { text }, ({ fields }: Read<"find_target">) => fields.name)
         .then(
           ({ value }) => choose(view, value),
           (error: Error) => {

@@ -75,7 +75,7 @@ def test_the_model_comes_from_the_server_and_the_page_says_how_far_it_is(
     page.goto(address)
     seen = Seen(page)
     expect(seen.root.locator(".bl-coming")).to_have_text("loading the model 49 % of 2 MB")
-    expect(seen.root.get_by_label("Sentence A")).to_be_disabled()
+    expect(seen.root.get_by_label("Sentence A")).to_be_enabled()  # what is written waits for the model
     expect(page.locator("#bertlens-says")).to_have_text(
         "The model is beside this page: it is loaded when the page is whole."
     )

@@ -32,32 +32,56 @@ def test_heads_that_move_it_together(
     else:
         view.to_html(tmp_path / "page.html", live=host == "live", progress=False)
         seen = Seen(page_of(tmp_path / "page.html"), folded=True)
-    sets = seen.part("sets")
+    sets, claim, slider = seen.part("sets"), seen.part("claim"), seen.root.get_by_role("slider")
     names = " + ".join(f"L{layer}·H{head}" for layer, head in TAKEN[:3])
     numbers = [f"{chance(language_model, size):.2f}" for size in range(2, 7)]
     expect(sets).to_contain_text(f"Take three, {names}: not {numbers[1]}.", timeout=60_000)
-    expect(sets).to_contain_text("of the 24 that move it most alone")
-    expect(seen.part("claim")).to_contain_text("No single head matters here")
-    expect(seen.root.get_by_role("slider")).to_have_count(0)
+    expect(sets).to_contain_text("of 24 tried")
+    expect(claim).to_contain_text("No single head matters here")
     sizes = sets.get_by_role("group").get_by_role("button")
     expect(sizes).to_have_text([f"{n + 2} {'heads ' if n == 0 else ''}{one}" for n, one in enumerate(numbers)])
-    if host == "saved":
-        expect(sizes.first).to_be_disabled()
-        return
-    three = sizes.nth(1)
-    three.click()
-    before = float(language_model.trace(NOT).predictions(1)["probability"][0])
-    claim = f"Without {names}, not falls from {before:.2f} to {numbers[1]}."
-    expect(seen.part("claim")).to_contain_text(claim, timeout=60_000)
-    expect(three).to_have_attribute("aria-pressed", "true")
+    three, five = sizes.nth(1), sizes.nth(3)
+    expect(three).to_have_attribute("aria-pressed", "true")  # the first that moves it by 0.20 is taken
+    expect(seen.part("loudness")).to_contain_text("How loud are these three together?")
+    pressed = seen.part("strip").locator("[data-strip-head][aria-pressed=true]")
+    expect(pressed).to_have_count(3)
+    trace = language_model.trace(NOT)
+    mean = sum(float(trace.attention(layer)[head, 4, 3]) for layer, head in TAKEN[:3]) / 3
+    assert trace.tokens[3:5] == ["did", "[MASK]"]
+    expect(seen.part("sentence").locator(".bl-weight text").first).to_have_text(f"{mean:.2f}")
+    before = float(trace.predictions(1)["probability"][0])
     first = seen.answer_bar("not")
-    expect(first).to_contain_text(numbers[1])
+    off = ", ".join(f"L{layer}·H{head}" for layer, head in TAKEN[:3])
+    expect(first).to_have_accessible_name(f"not, {before:.2f}; {numbers[1]} without {off}")
+    expect(slider).to_have_accessible_name(f"How loud are {off} together?")
+    frame = seen.root.bounding_box()
+    assert frame and frame["height"] <= 700
+    slider.press("Home")
+    expect(claim).to_contain_text(f"With these three silent, not falls from {before:.2f} to {numbers[1]}.")
     expect(first).to_have_accessible_name(f"not, {numbers[1]}; was {before:.2f}")
+    for _ in range(3):
+        slider.press("ArrowRight")
+    run = trace.rerun(*(whatif.scale(*head, 0.3) for head in TAKEN[:3]))
+    after = float(run.predictions(1)["probability"][0])
+    about = "≈ " if host == "saved" else ""  # 0.30 is none of the nine
+    expect(claim).to_contain_text(f"With these three at 0.30, not falls from {before:.2f} to {about}", timeout=60_000)
+    if host != "saved":
+        expect(claim).to_contain_text(f"to {after:.2f}.", timeout=60_000)
     if host == "kernel":
-        assert {(one.layer, one.head) for one in view.trace.changes} == set(TAKEN[:3])
-    sets.get_by_role("button", name="all on again").click()
-    expect(seen.part("claim")).to_contain_text("No single head matters here", timeout=60_000)
-    expect(first).to_contain_text(f"{before:.2f}")
+        assert {(one.layer, one.head, one.factor) for one in view.trace.changes} == {(*one, 0.3) for one in TAKEN[:3]}
+    slider.press("Backspace")
+    expect(claim).to_contain_text("No single head matters here", timeout=60_000)
+    five.click()
+    expect(sets).to_contain_text(f"Take five, L1·H9 + L1·H11 + L2·H11 + L3·H8 + L1·H6: not {numbers[3]}.")
+    expect(seen.part("loudness")).to_contain_text(numbers[3], timeout=60_000)
+    expect(five).to_have_attribute("aria-pressed", "true")
+    seen.part("strip").locator('[data-strip-head="1-11"]').click()  # one of them alone
+    expect(slider).to_have_count(0)
+    expect(claim).to_contain_text("L1·H11")
+    expect(pressed).to_have_count(1)
+    three.click()
+    expect(slider).to_be_visible()
+    expect(pressed).to_have_count(3)
 
 
 def test_a_head_that_moves_nothing_has_no_slider(show: Callable[..., Seen], language_model: bl.Lens) -> None:

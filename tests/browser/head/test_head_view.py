@@ -1,6 +1,6 @@
 """The head view, row by row of BertViz's: selectors, several heads, hover, pins. Lines first, then what a matrix adds.
 
-Expected numbers come from the trace; tests/browser/test_numbers.py holds the trace's own against an eager model.
+Expected numbers come from the trace; tests/browser/head/test_numbers.py holds the trace's own against an eager model.
 """
 
 from __future__ import annotations

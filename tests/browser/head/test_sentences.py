@@ -47,7 +47,9 @@ def holds(sentence: str, truth: dict[str, float]) -> None:
 
 
 def said(seen: Seen) -> str:
-    return str(seen.part("head-sentence").inner_text())
+    text = str(seen.part("head-sentence").inner_text())
+    assert text.startswith("In general: ")  # the front above says what a word of this text does
+    return text.removeprefix("In general: ")
 
 
 def described(seen: Seen) -> str:

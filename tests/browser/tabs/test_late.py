@@ -92,7 +92,8 @@ def test_other_texts_and_a_list_of_passages(show: Any, model: Any) -> None:
 def test_a_second_text_of_the_explorer_is_the_passage(show: Any, model: Any) -> None:
     lens = bl.Lens(model)
     seen = show(lens.trace(Q).explore(), width=1000)
-    seen.root.get_by_role("button", name="+ second sentence").click()
+    seen.root.locator(".bl-texts summary").click()
+    seen.root.get_by_role("button", name="Add a second sentence").click()
     field = seen.root.get_by_label("Sentence B, optional")
     field.fill("the mat was warm")
     field.press("Enter")

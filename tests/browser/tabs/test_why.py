@@ -1,5 +1,5 @@
 """The Why tab: what it says is true of the weights, its sums are the neuron view's numbers, and every way is walked by
-keyboard. Numbers of the split itself: tests/unit/test_sources.py and test_why.py."""
+keyboard. Numbers of the split itself: tests/unit/measures/test_sources.py and test_why.py."""
 
 from __future__ import annotations
 

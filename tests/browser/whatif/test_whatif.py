@@ -1,6 +1,6 @@
 """What if it did not? Changes made on the page: what is shown after each is what a run with that change gives, computed
 here from the trace alone; every way there and back by keyboard; a saved page. What changes do:
-tests/unit/test_whatif.py.
+tests/unit/whatif/test_whatif.py.
 """
 
 from __future__ import annotations

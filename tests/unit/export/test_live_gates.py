@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bertlens import whatif
 from bertlens.measures import gates
-from bertlens.widgets.answers import head_answers
+from bertlens.widgets.answers import gate_answers
 from unit.export import engine
 
 SHORT = "A dog lay on the red rug all day."
@@ -130,17 +130,17 @@ def test_gates_of_a_run_are_the_kernels(embedded_lens: Any, tmp_path: Path):
         (11 + 18, same.trace(SHORT)),
     ]
     for at, run in compared:
-        equal(found[at], head_answers.gate_labels(run, gates.THRESHOLD, gates.MARGIN))
-    equal(found[2], head_answers.gate_labels(trace, 0.2, 0.0, layer=2))
+        equal(found[at], gate_answers.gate_labels(run, gates.THRESHOLD, gates.MARGIN))
+    equal(found[2], gate_answers.gate_labels(trace, 0.2, 0.0, layer=2))
     for (error, fields, _, arrays), asked in zip(found[3:21], questions[3:21], strict=True):
-        own, cells = head_answers.gate_evidence(trace, 3, 1, asked["gate"], asked["view"])
+        own, cells = gate_answers.gate_evidence(trace, 3, 1, asked["gate"], asked["view"])
         assert error == "" and fields["mass"] == pytest.approx(own["mass"], abs=1e-5)
         assert {**fields, "mass": 0, "arrays": 0} == {**own, "mass": 0, "arrays": 0}
         assert (arrays["cells"] == cells["cells"]).all()
     assert len({label for labels in found[1][1]["labels"].values() for row in labels for label in row}) > 3
     assert found[29][1]["content_tokens"] == 10 and found[29][1]["least"] > gates.THRESHOLD
     assert {label for row in found[26][1]["labels"]["full"] for label in row} == {"undefined"}
-    assert found[27][1]["pattern"] == head_answers.gate_evidence(short, 3, 1, "closed", "full")[0]["pattern"]
+    assert found[27][1]["pattern"] == gate_answers.gate_evidence(short, 3, 1, "closed", "full")[0]["pattern"]
 
 
 def equal(found: tuple[Any, ...], own: tuple[dict[str, Any], dict[str, Any]]) -> None:

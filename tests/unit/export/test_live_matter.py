@@ -76,6 +76,27 @@ def test_a_head_of_a_layer_that_is_off_has_no_loudness(tmp_path: Path) -> None:
         run = same.trace(*text).rerun(change)
         for (error, fields, *_), layer in zip(found[3 * n + 2 : 3 * n + 4], (LAYER, 0), strict=True):
             own, arrays = loudness(run, layer, HEAD)
-            assert (error, fields["why_not"], fields["rows"]) == ("", own["why_not"], own["rows"])
+            assert (error, fields["why_not"], fields["rows"]) == ("", own["why_not"], [*map(list, own["rows"])])
             assert ("all heads of layer 1 are off" in own["why_not"]) == (layer == LAYER)
             assert bool(own["rows"]) == (arrays["values"].shape[1] > 0) == (layer != LAYER)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_heads_together_are_the_kernels(kind: str, tmp_path: Path) -> None:
+    model, text, _ = KINDS[kind]
+    partners = [[0, 1], [LAYER, HEAD + 1]]
+    asked = {"op": "loudness", "trace": "last", "layer": LAYER, "head": HEAD, "partners": partners}
+    typed = {"op": "trace", "text": text[0], "text_pair": text[1] if len(text) > 1 else ""}
+    change = {"op": "change", "trace": "last", "changes": [["off", 0, 1], ["off", 0, 0]]}
+    same, found = engine.asked(
+        lens_of(model(), tiny.wordpiece()), "the mat was warm", [typed, asked, change, asked], tmp_path
+    )
+    trace = same.trace(*text)
+    for run, (error, fields, *_, arrays) in (
+        (trace, found[1]),
+        (trace.rerun(whatif.off(0, 1), whatif.off(0, 0)), found[3]),
+    ):
+        own, wanted = loudness(run, LAYER, HEAD, partners=((0, 1), (LAYER, HEAD + 1)), patience=60)
+        assert (error, fields["why_not"], [*map(tuple, fields["rows"])]) == ("", "", own["rows"])
+        for name, values in wanted.items():
+            np.testing.assert_allclose(arrays[name], values, atol=1e-5)

@@ -10,7 +10,7 @@ import pytest
 from bertlens import whatif
 from bertlens.measures import byhead, norms
 from bertlens.measures.thumbnails import thumbnails
-from bertlens.widgets.answers import head_answers
+from bertlens.widgets.answers import layer_answers
 from unit.export import engine
 
 TYPED = "She gave the dog a bone, and he [MASK] it: good dog 㐂!"
@@ -84,7 +84,7 @@ def test_statistics_by_norm(said, run):
 @pytest.mark.parametrize("run", [0, 1, 2], ids=["typed", "changed", "long"])
 def test_weight_against_norm_by_kind_of_token(said, run):
     trace, answers = said[run]
-    fields, arrays = head_answers.norm_view(trace)
+    fields, arrays = layer_answers.norm_view(trace)
     _, found, _, own = answers[6]
     assert {**found, "arrays": 0, "pooled": 0} == {**fields, "arrays": 0, "pooled": 0}
     near(np.array(found["pooled"], float), fields["pooled"].numpy(), 1e-4)

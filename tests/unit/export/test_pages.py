@@ -73,8 +73,12 @@ def write_pages(folder: Path, embedded_lens: bl.Lens) -> None:
     collected([folder / "lines.txt"], folder / "class.csv")
     passages = {f"d{n}": f"the cat sat on the mat {'warm ' * n}" for n in range(30)}
     judged = {f"q{n}": {f"d{n}": 1} for n in range(24)}
-    search = bl.retrieval(small, dict.fromkeys(judged, "was it warm on the mat"), passages, judged, progress=False)
+    queries = dict.fromkeys(judged, "was it warm on the mat")
+    search = bl.retrieval(small, queries, passages, judged, progress=False)
     search.to_html(folder / "search.html")
+    other = bl.Lens(tiny.bert_with(embedded_lens.tokenizer), embedded_lens.tokenizer)
+    towers = bl.retrieval(small, queries, passages, judged, query_lens=other, progress=False)
+    towers.to_html(folder / "towers.html")  # which have no view: the tables alone
     paper.page_of(LESSON, embedded_lens, True)
     occlusion(words_lens().trace("the cat [MASK] on the mat"), logit("cat"))._repr_html_()
 

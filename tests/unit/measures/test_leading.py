@@ -10,7 +10,7 @@ from torch import Tensor
 
 import bertlens as bl
 from bertlens.measures import leading, spectra
-from bertlens.widgets.answers import head_answers
+from bertlens.widgets.answers import layer_answers
 from unit import tiny
 from unit.largest import Largest
 
@@ -80,13 +80,13 @@ def trace() -> bl.Trace:
 
 def test_no_map_is_made_and_other_questions_have_their_turn(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the page asks: of one head, pass by pass."""
-    monkeypatch.setattr(head_answers, "PATIENCE", 0.0)
+    monkeypatch.setattr(layer_answers, "PATIENCE", 0.0)
     assert trace.n_tokens > 1024
     for layer in range(trace.n_layers):
         replies = []
         with Largest() as made:
             while not replies or replies[-1][0].get("again"):
-                replies.append(head_answers.layer_ranks(trace, layer, 1))
+                replies.append(layer_answers.layer_ranks(trace, layer, 1))
         assert len(replies) == leading.PASSES
         assert made.elements < trace.n_tokens**2 and made.doubles < trace.n_tokens**2 / 2
         fields, arrays = replies[-1]
@@ -104,6 +104,6 @@ def test_of_short_texts_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = torch.linalg.svdvals(trace.attention(1)[2].double())
     assert found.exact
     torch.testing.assert_close(found.values, whole, rtol=1e-6, atol=1e-9)
-    fields, arrays = head_answers.layer_ranks(trace, 1)
+    fields, arrays = layer_answers.layer_ranks(trace, 1)
     assert fields["exact"] is True
     torch.testing.assert_close(arrays["attention"][2].double(), whole / whole[0], rtol=1e-5, atol=1e-7)

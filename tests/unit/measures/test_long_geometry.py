@@ -10,7 +10,7 @@ import torch
 import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.measures import attention, categories, norms, received, rows
-from bertlens.widgets.answers import head_answers
+from bertlens.widgets.answers import head_answers, layer_answers
 from unit import tiny
 from unit.largest import Largest
 
@@ -35,7 +35,7 @@ def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.M
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 70 * trace.n_tokens)
     trace = replace(trace)  # with nothing kept
     with Largest() as made:
-        while (fields_arrays := head_answers.norm_view(trace))[0].get("again"):
+        while (fields_arrays := layer_answers.norm_view(trace))[0].get("again"):
             pass
     fields, arrays = fields_arrays
     assert made.elements < trace.n_tokens**2 and made.doubles < trace.n_tokens**2 / 4
@@ -52,7 +52,7 @@ def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.M
 
 
 def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head_answers, "PATIENCE", 0.0)
+    monkeypatch.setattr(layer_answers, "PATIENCE", 0.0)
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", trace.n_tokens)
     trace = replace(trace)  # with nothing kept
     looked_at: list[tuple[int, int]] = []
@@ -61,7 +61,7 @@ def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, m
     groups = [(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
     replies = []
     while not replies or replies[-1].get("again"):
-        replies.append(head_answers.norm_view(trace)[0])
+        replies.append(layer_answers.norm_view(trace)[0])
         assert len(replies) <= len(groups) + 1
     assert len(replies) == len(groups) and looked_at == groups
 
@@ -73,7 +73,7 @@ def test_which_keys_rows_see_is_read_from_the_mask_once(trace: bl.Trace, monkeyp
     read: list[tuple[int, int, int]] = []
     real = bl.Trace.keys_seen
     monkeypatch.setattr(bl.Trace, "keys_seen", lambda self, *of: read.append(of) or real(self, *of))
-    while head_answers.norm_view(trace)[0].get("again"):
+    while layer_answers.norm_view(trace)[0].get("again"):
         pass
     assert len(read) == len(set(read)) > 0
 

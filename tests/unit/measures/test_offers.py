@@ -22,7 +22,7 @@ from bertlens.measures.gradients import gradients
 from bertlens.measures.offers import CAPABILITIES, offers, why_not
 from bertlens.survey import attention_gradients, head_stats
 from bertlens.widgets import widget
-from bertlens.widgets.answers import head_answers
+from bertlens.widgets.answers import layer_answers
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.attention_functions import Function, put, window
@@ -34,7 +34,7 @@ USES: dict[str, Any] = {
     "neurons": lambda trace: neurons.contrast(trace, 0, 0, 1, 2),
     "norms": lambda trace: [norms.all_of(trace, layer) for layer in range(trace.n_layers)],
     "geometry": geometry.layer_table,
-    "spectra": lambda trace: [head_answers.layer_ranks(trace, layer) for layer in range(trace.n_layers)],
+    "spectra": lambda trace: [layer_answers.layer_ranks(trace, layer) for layer in range(trace.n_layers)],
     "gates": gates.classify,
     "gradients": lambda trace: gradients(trace, loss=lambda output: output[0].sum()),
     "whatif": lambda trace: trace.rerun(whatif.off(0, 0)),

@@ -14,6 +14,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import Lens
 from bertlens.measures import geometry, neurons, sources, spectra
+from bertlens.measures.significance import count_interval, mean_interval, share_interval
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import report_run
 from bertlens.reports.attention_numbers import position
@@ -24,7 +25,6 @@ from bertlens.reports.rules import DIFFERS, HOLDS
 from bertlens.reports.sink_numbers import off
 from bertlens.reports.text_numbers import TextNumbers
 from bertlens.survey import attention_probe, head_distances, word_attention
-from bertlens.survey.intervals import count_interval, mean_interval, share_interval
 from bertlens.survey.treebank import read_treebank
 from unit import tiny
 

@@ -24,6 +24,7 @@ from bertlens.base import colors
 from bertlens.cli import main
 from bertlens.measures import norms
 from bertlens.measures.categories import NAMES, categories
+from bertlens.measures.significance import mean_interval, share_interval
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import CLAIMS, report_run, rules
 from bertlens.reports.attention_passes import PASSES
@@ -36,7 +37,6 @@ from bertlens.reports.rules import CANNOT, DIFFERS, HOLDS
 from bertlens.reports.text_numbers import TextNumbers, gather
 from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve
 from bertlens.survey.corpus import Numbered
-from bertlens.survey.intervals import mean_interval, share_interval
 from bertlens.text.excerpts import paragraphs
 from unit import tiny
 

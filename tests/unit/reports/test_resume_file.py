@@ -15,11 +15,11 @@ import pytest
 import bertlens as bl
 from bertlens import InputError, Lens
 from bertlens.cli import main
+from bertlens.measures.significance import mean_interval
 from bertlens.reports.report_comparison import difference, same_texts
 from bertlens.reports.report_run import PASSES_OF_ALL
 from bertlens.reports.resume_file import PLACES, ResumeFile, texts_in
 from bertlens.reports.text_numbers import TextNumbers
-from bertlens.survey.intervals import mean_interval
 from unit import tiny
 from unit.asking import answered_once
 

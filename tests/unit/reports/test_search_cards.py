@@ -20,8 +20,8 @@ from unit import tiny_encoders
 from unit.tiny_encoders import words
 
 PASSAGES = {f"p{at}": f"the cat on mat {at} was {words(4 + at % 5, at)} and it was warm" for at in range(40)}
-QUESTIONS = {f"q{at}": words(4, 100 + at) for at in range(12)}
-RELEVANCE = {f"q{at}": {f"p{at}": 1} for at in range(12)}
+QUESTIONS = {f"q{at}": words(4, 100 + at) for at in range(16)}
+RELEVANCE = {f"q{at}": {f"p{at}": 1} for at in range(16)}
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def test_cards_have_the_numbers_of_the_retrieval() -> None:
     row = search().metrics().set_index("measure").loc["nDCG@10"]
     bm25 = report().claim("retrieval-bm25").measured
     ends = ["difference", "difference_low", "difference_high"]
-    assert [bm25.value, bm25.low, bm25.high] == pytest.approx(row[ends].tolist()) and bm25.n == 12
+    assert [bm25.value, bm25.low, bm25.high] == pytest.approx(row[ends].tolist()) and bm25.n == 16
     assert report().claim("retrieval-first").measured.value == (search().by_question["MRR@100"] == 1).mean()
     failures = search().failures()
     assert report().claim("retrieval-hubs").measured.value == failures["hub"].mean()

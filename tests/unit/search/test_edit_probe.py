@@ -16,9 +16,9 @@ import torch
 
 import bertlens as bl
 from bertlens.errors import InputError
+from bertlens.measures.significance import count_interval
 from bertlens.search.edit_probe import EditProbe, probe
 from bertlens.search.edits import FILLERS, Editor, exchanged, names_of, sentences_of
-from bertlens.survey.intervals import count_interval
 from bertlens.survey.treebank import Sentence
 from unit import tiny_encoders
 

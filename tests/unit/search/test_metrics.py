@@ -16,12 +16,12 @@ import pytest
 
 import bertlens as bl
 from bertlens.errors import InputError
+from bertlens.measures.significance import difference_interval, share_interval
 from bertlens.search import bm25 as bm25_file
 from bertlens.search import metrics
 from bertlens.search.bm25 import bm25
 from bertlens.search.collection import Collection
 from bertlens.search.ranked_lists import RankedLists
-from bertlens.survey.intervals import difference_interval, share_interval
 from unit.search import cranfield
 
 GRADES = {"a": {"d1": 3, "d4": 1, "d9": 2, "d0": 0}, "b": {"d2": 1}, "c": {"d5": 2, "d6": 2, "d7": 4}, "x": {"d1": 0}}

@@ -328,7 +328,7 @@ def test_what_the_command_cannot_do_is_one_line(
         ("mine.csv", (), "mine.csv is there already, and is of no earlier bertlens retrieval"),
         ("mine.html", (), "mine.html is there already, and is of no earlier bertlens retrieval"),
         ("none/page.html", (), "make it first"),
-        ("t.csv", ("--heads",), "--probe and --heads stand on a page: name a file that ends in .html, not t.csv"),
+        ("t.csv", ("--heads",), "stand on a page: name a file that ends in .html, not t.csv"),
         ("page.html", ("--hard-negatives", "t.txt"), "triplets are written as one of .parquet, .jsonl, .csv: t.txt"),
         ("new.json", ("--vectors", "new.json"), "new.json is written already: name another file for --vectors"),
         ("page.html", ("--vectors", "page-numbers.json"), "page-numbers.json is written already: name another"),

@@ -12,10 +12,10 @@ import pytest
 
 import bertlens as bl
 from bertlens.errors import InputError
+from bertlens.measures.significance import share_interval
 from bertlens.search.collection import Collection
 from bertlens.search.passage_limits import PassageLimit
 from bertlens.search.slices import FEWEST, sentence, slices
-from bertlens.survey.intervals import share_interval
 from unit import tiny
 
 WORDS = [f"w{at}" for at in range(400)]

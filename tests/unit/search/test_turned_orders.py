@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bertlens.measures.significance import difference_interval, share_interval
 from bertlens.search.collection import Collection
 from bertlens.search.contrast import contrast
-from bertlens.survey.intervals import difference_interval, share_interval
 from studies import turned_orders as study
 
 

@@ -58,7 +58,7 @@ def test_the_command_and_what_makes_no_whole(
     encode = lens.sentences.encode
     monkeypatch.setattr(lens.sentences, "encode", lambda texts, *rest: asked.extend(texts) or encode(texts, *rest))
     assert main([*command, "--vectors", "all.safetensors", "-o", "page.html"]) == 0
-    assert asked == [TEXTS[6], TEXTS[5]] or asked == [TEXTS[5], TEXTS[6]]  # the questions alone
+    assert {*asked[:2]} == {TEXTS[5], TEXTS[6]}  # the questions alone, before what the cases of the page are about
     assert main([*command, "--shard", "2/2", "--int8", "-o", "int8.npz"]) == 0
     assert main([command[0], "d.jsonl", *command[2:], "--shard", "2/2", "-o", "d.npz"]) == 0
     Path("no.npz").write_text("mine")

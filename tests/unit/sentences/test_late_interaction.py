@@ -11,7 +11,7 @@ import torch
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ModelError, SelectionError
-from bertlens.widgets.panels.similarity_panel import has_vectors
+from bertlens.sentences.text_reading import has_vectors
 from unit.tiny_encoders import PROMPTS, TEXTS, base, encoder, late, parts, words
 
 pytest.importorskip("sentence_transformers", minversion="6.2")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from bertlens import InputError, Lens, SelectionError
+from bertlens.measures.significance import difference_interval, share_interval
 from bertlens.survey import coreference_scores, read_documents, resolve
 from bertlens.survey.coreference import AMONG, MEASURES, Resolutions, windows
-from bertlens.survey.intervals import difference_interval, share_interval
 from bertlens.survey.mentions import Document
 from bertlens.survey.syntax import NONE
 from unit import tiny

@@ -14,9 +14,9 @@ import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.base.vocabulary import SETTINGS
+from bertlens.measures.significance import FEWEST_TEXTS, prediction_width
 from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
-from bertlens.survey.intervals import FEWEST_TEXTS, prediction_width
 from bertlens.survey.similar_texts import SimilarTexts, similar_texts
 from bertlens.survey.sums import edges
 from bertlens.survey.text_statistics import LABELS, text_statistics

@@ -15,7 +15,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base.progress import watched
 from bertlens.errors import ClusterError, InputError
-from bertlens.survey import findings
+from bertlens.measures.significance import findings
 from bertlens.tasks import ablation_effects
 from bertlens.tasks.ablations import Ablation, Site
 from bertlens.tasks.importance import effect_table, most

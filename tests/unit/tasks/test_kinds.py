@@ -21,7 +21,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import BertLensError, InputError, ModelError
 from bertlens.measures.ranks import spearman
-from bertlens.survey.intervals import share_interval
+from bertlens.measures.significance import share_interval
 from bertlens.tasks import ablation_effects, correlations, entities, mistakes
 from bertlens.tasks.ablations import Ablation, Site
 from bertlens.tasks.kinds.classes import rivals

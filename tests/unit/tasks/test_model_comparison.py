@@ -12,7 +12,7 @@ from scipy.stats import binomtest, ttest_rel
 
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
-from bertlens.survey.findings import holm
+from bertlens.measures.significance import holm
 from unit.tasks.classifier import labelled, lens_of, planted
 
 

@@ -12,8 +12,7 @@ from sklearn import metrics as m
 
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
-from bertlens.survey import findings
-from bertlens.survey.intervals import count_interval, macro_f1_interval
+from bertlens.measures.significance import count_interval, findings, macro_f1_interval
 from bertlens.tasks import scores, task_answers
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of

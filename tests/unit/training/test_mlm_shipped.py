@@ -102,12 +102,16 @@ def test_the_card_and_the_docs_say_what_is_held_out(metrics: dict[str, Any]) -> 
     assert f"of other books {score['top1'] * 100:.0f} % right, {single['top1'] * 100:.0f} % with one mask" in start
 
 
+def score_file(lens: bl.Lens, path: Path, length: int, share: float = run.EVALUATED) -> dict[str, float]:
+    return run.score_passages(lens.model, lens.tokenizer, run.scored_passages(lens.tokenizer, path, length), share)
+
+
 @pytest.mark.data
 @pytest.mark.long
 def test_scores_with_one_mask(lens: bl.Lens, metrics: dict[str, Any]) -> None:
     """One token of a passage at a time, without what scores a training."""
     path, kept = next(DATA.rglob("valid.txt.gz")), metrics["single"]["valid.txt.gz"]
-    found = run.score_file(lens.model, lens.tokenizer, path, 128, 0)
+    found = score_file(lens, path, 128, share=0)
     assert found["n"] == kept["n"] == found["passages"] and found["top1"] == pytest.approx(kept["top1"], abs=1e-3)
     rows = [row for text in passages([*read([path])][::25], lens.tokenizer, 128) for row in text]
     right, draw = [], np.random.default_rng(0)
@@ -138,7 +142,7 @@ def test_scores_of_some_passages_are_near(
     """150 passages, evenly over the file; the whole of it is scored by the long test below."""
     monkeypatch.setattr(run, "MOST_SCORED", 150)
     kept, length = metrics["scores"][name], metrics["run"]["settings"]["length"]
-    score = run.score_file(lens.model, lens.tokenizer, next(DATA.rglob(name)), length)
+    score = score_file(lens, next(DATA.rglob(name)), length)
     assert score["passages"] == 150 and score["n"] > 1000
     for share in ("top1", "top10"):
         assert score[share] == pytest.approx(kept[share], abs=4 * 0.5 / score["n"] ** 0.5)
@@ -151,7 +155,7 @@ def test_scores_of_some_passages_are_near(
 def test_scores_are_those_of_the_shipped_weights(lens: bl.Lens, metrics: dict[str, Any], name: str) -> None:
     path = next(DATA.rglob(name))
     kept = metrics["scores"][name]
-    score = run.score_file(lens.model, lens.tokenizer, path, metrics["run"]["settings"]["length"])
+    score = score_file(lens, path, metrics["run"]["settings"]["length"])
     assert (score["n"], score["passages"]) == (kept["n"], kept["passages"])
     assert score["loss"] == pytest.approx(kept["loss"], abs=1e-3)
     assert score["top1"] == pytest.approx(kept["top1"], abs=1e-3)

@@ -218,8 +218,10 @@ def test_the_command(folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.
     lens = bl.Lens(made, tf.AutoTokenizer.from_pretrained(output))
     trace = lens.trace("the [MASK] sat on the mat")
     assert trace.output.logits.shape == (1, trace.n_tokens, len(tiny.VOCABULARY)) and trace.has_neurons
-    score = run.score_file(made, lens.tokenizer, corpus / "valid.txt", 32)
-    assert score == pytest.approx(metrics["scores"]["valid.txt"])
+    scored = run.scored_passages(lens.tokenizer, corpus / "valid.txt", 32)
+    assert run.score_passages(made, lens.tokenizer, scored, run.EVALUATED) == pytest.approx(
+        metrics["scores"]["valid.txt"]
+    )
 
 
 @pytest.mark.long

@@ -15,10 +15,10 @@ import torch
 
 import bertlens as bl
 from bertlens import cli
+from bertlens.measures.significance import macro_f1_interval
 from bertlens.sars_cov_2.kmers import windows
 from bertlens.sars_cov_2.model import build, load, save
 from bertlens.sars_cov_2.spike_tokenizer import SpikeTokenizer
-from bertlens.survey.intervals import macro_f1_interval
 from bertlens.training.folder import CHECKPOINT
 from bertlens.training.sars_cov_2 import samples as files
 from bertlens.training.sars_cov_2 import variant_run

@@ -81,9 +81,9 @@ def test_a_saved_page_holds_the_same_rows(name: str, kind: str) -> None:
     assert sorted(cover) == sorted([1, *wanted])  # and the other head that is off
     for n, row in ((heads[HEAD], asked_of["rows"][0]), (token, asked_of["rows"][2])):
         at = [place for place, *_ in fields["places"]].index(asked_of["position"])
-        there, bases = cover.get(n, ([], [[name, before] for _, name, before in fields["places"]]))
+        there, bases = cover.get(n, ([], [(name, before) for _, name, before in fields["places"]]))
         assert there == row["cover"]
-        assert bases[at] == [row["name"], pytest.approx(row["before"], abs=1e-6)]
+        assert bases[at] == (row["name"], pytest.approx(row["before"], abs=1e-6))
         assert bases[at][1] + arrays["change"][n, at] == pytest.approx(row["after"], abs=2e-6)
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from bertlens import whatif
+from bertlens import Lens, whatif
 from bertlens.base.vocabulary.constants import LOUDNESS
 from bertlens.run.changes import base
 from bertlens.whatif import before_after, single_changes, sweeps
 from bertlens.whatif import loudness as whatif_loudness
 from bertlens.whatif.before_after import answers
+from bertlens.widgets.answers import first_answer
 from bertlens.widgets.answers import loudness_curve as answer
 from bertlens.widgets.answers.first_answer import saved_heads
 from bertlens.widgets.records import Selection
@@ -47,7 +48,7 @@ def test_the_nine_are_runs_of_their_own(name: str, there: str) -> None:
     plain = trace.rerun(*base(run.changes, whatif.scale(LAYER, HEAD, 1)))
     record = answers(plain)
     assert (fields["kind"], fields["unit"], fields["why_not"]) == (record.kind, record.unit, "")
-    assert fields["rows"] == [[row.position, row.name] for row in record.rows]
+    assert fields["rows"] == [(row.position, row.name) for row in record.rows]
     assert fields["factors"] == list(LOUDNESS) and arrays["values"].dtype == torch.float32
     assert arrays["values"].shape == (len(LOUDNESS), len(record.rows))
     for factor in (0, 0.75, 2):
@@ -58,11 +59,48 @@ def test_the_nine_are_runs_of_their_own(name: str, there: str) -> None:
     np.testing.assert_array_equal(arrays["values"][LOUDNESS.index(1)], np.float32([row.after for row in record.rows]))
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", CLASSES)
+def test_heads_together_are_runs_with_all_of_them_as_loud(name: str) -> None:
+    """What the run does to one of them already is left out."""
+    trace = traced(name)
+    heads = [(LAYER, HEAD), (0, 1), (LAYER, HEAD - 1)]
+    run = trace.rerun(whatif.off(0, 1), whatif.scale(LAYER, HEAD, 0.3))
+    for of in (trace, run):
+        fields, arrays = answer.loudness(of, *heads[0], partners=tuple(heads[1:]), patience=60)
+        assert fields["why_not"] == "" and (fields["layer"], fields["head"]) == heads[0]
+        for factor in LOUDNESS:
+            single = numbers(trace.rerun(*(whatif.scale(*head, factor) for head in heads)), fields["kind"])
+            places = [(at, "" if fields["kind"] in BARE else word) for at, word in fields["rows"]]
+            row = arrays["values"][LOUDNESS.index(factor)]
+            np.testing.assert_allclose(row, [single[place] for place in places], atol=3e-6)
+    alone = answer.loudness(trace, *heads[0])[1]["values"]
+    assert not np.allclose(
+        alone, answer.loudness(trace, *heads[0], partners=((0, 1),), patience=60)[1]["values"], atol=1e-6
+    )
+
+
+def test_heads_together_have_turns_and_refusals() -> None:
+    trace = lens_of(CLASSES["words"][0]).trace(*CLASSES["words"][1])
+    turns = [answer.loudness(trace, 0, 0, partners=((1, 1),), patience=0) for _ in range(8)]
+    assert [fields.get("again", False) for fields, _ in turns] == [True] * 7 + [False]
+    off = trace.rerun(whatif.off(1))
+    assert "all heads of layer 1 are off" in answer.loudness(off, 0, 0, partners=((1, 1),))[0]["why_not"]
+    view = traced("words").explore()
+    for partners, told in (
+        (7, "up to 6"),
+        ([[0, 0]] * 6, "up to 6"),
+        ([[0]], "up to 6"),
+        ([[9, 0]], "layer 9 does not"),
+    ):
+        assert told in question(view, op="loudness", layer=0, head=0, partners=partners)[0]["error"]
+
+
 def test_with_a_target_its_row_is_the_first() -> None:
     trace = traced("words")
     word = trace.predictions(k=9)["token"][8]
     fields, arrays = answer.loudness(trace, LAYER, HEAD, word)
-    assert fields["rows"][0] == [3, word] and len(fields["rows"]) == 6
+    assert fields["rows"][0] == (3, word) and len(fields["rows"]) == 6
     off = trace.rerun(whatif.off(LAYER, HEAD)).predictions(k=1000).set_index("token")["probability"]
     assert arrays["values"][0, 0] == pytest.approx(off[word], abs=1e-6)
 
@@ -133,6 +171,15 @@ def test_what_a_saved_page_holds(monkeypatch: pytest.MonkeyPatch) -> None:
         assert own == [shown | target, *strongest] and len(own) in (6, 7)
     monkeypatch.setattr(single_changes, "ALONE_WORK", 0)
     assert single_changes.why_not(trace) and list(answer.carried(trace, selection)) == []
+
+
+def test_a_saved_page_holds_the_sets_where_no_head_matters_alone(language_model: Lens) -> None:
+    trace = language_model.trace("The cat did [MASK] drink the milk because it was sour.")
+    heads = [[layer, head] for layer, head, _ in first_answer.saved_head_sets(trace)[0]["heads"]]
+    sets = [{"layer": 1, "head": 9, "partners": heads[1:size]} for size in range(2, 7)]
+    assert heads[0] == [1, 9] and [*answer.carried_sets(trace, [])] == sets
+    milk = "The cat did not drink the milk because the [MASK] was sour."
+    assert [*answer.carried_sets(language_model.trace(milk), [])] == []
 
 
 def test_the_shares_of_an_encoders_runs() -> None:

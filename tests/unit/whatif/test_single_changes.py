@@ -82,9 +82,8 @@ def test_the_page_gets_them_packed(name: str) -> None:
     found = single_changes(trace)
     rows = [*found.heads, *found.tokens]
     assert fields["why_not"] == "" and (fields["kind"], fields["unit"]) == (found.kind, found.unit)
-    places = [list(place) for place in found.places]
-    if name == "labels, regression":
-        places[0][1] = ""  # one number, without a name
+    is_lone = name == "labels, regression"  # one number, without a name
+    places = [(at, "" if is_lone else label, number) for at, label, number in found.places]
     assert fields["places"] == places and fields["refused"] == []
     first = {(n, at): (word, value) for n, at, word, value in fields["first"]}
     for n, row in enumerate(rows):
@@ -118,7 +117,7 @@ def test_a_token_that_cannot_be_hidden_says_why() -> None:
     assert found.tokens[0] == NO_KEY and isinstance(found.heads[0], tuple)
     fields, arrays = matter.each_matters(one)
     row = one.n_layers * one.n_heads
-    assert fields["refused"][0] == [row, NO_KEY] and np.isnan(arrays["change"][row]).all()
+    assert fields["refused"][0] == (row, NO_KEY) and np.isnan(arrays["change"][row]).all()
 
 
 def test_what_is_not_held_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from bertlens.errors import ExportError
 from bertlens.measures import rows
 from bertlens.trace import Trace
 from bertlens.widgets import host
-from bertlens.widgets.answers import head_answers, layer_pictures
+from bertlens.widgets.answers import gate_answers, layer_pictures
 from unit import tiny
 from unit.asking import replies
 
@@ -105,7 +105,7 @@ def test_a_page_asks_for_them(long: Trace) -> None:
     ("op", "arguments", "module", "work", "passes"),
     [
         ("pictures", {}, layer_pictures, "_pictures", 1),
-        ("gates", {"threshold": 0.3, "margin": 0.1}, head_answers, "pattern_steps", 2),  # of both views
+        ("gates", {"threshold": 0.3, "margin": 0.1}, gate_answers, "pattern_steps", 2),  # of both views
     ],
 )
 def test_a_long_layer_gives_other_questions_their_turn(
@@ -152,8 +152,8 @@ def test_a_layer_alone_is_that_of_all_layers(
     fields, buffers = ask(view, op=op, **arguments)
     whole = wire.unpack(fields["arrays"], buffers[0])
     view, looked_at = again(long).explore(), []  # so that a layer's are computed without the others
-    real = head_answers.pattern_steps
-    monkeypatch.setattr(head_answers, "pattern_steps", lambda *of: looked_at.append(of[1]) or real(*of))
+    real = gate_answers.pattern_steps
+    monkeypatch.setattr(gate_answers, "pattern_steps", lambda *of: looked_at.append(of[1]) or real(*of))
     for layer in reversed(range(long.n_layers)):
         part, buffers = ask(view, op=op, layer=layer, **arguments)
         arrays = wire.unpack(part["arrays"], buffers[0])
@@ -243,10 +243,10 @@ def test_evidence_is_of_one_head_whether_its_layer_was_measured_or_not(embedded_
     asked = [
         (2, head, gate, view) for head in range(12) for gate in ("cluster", "closed") for view in ("full", "content")
     ]
-    alone = [head_answers.gate_evidence(trace, *each) for each in asked]
-    head_answers.gate_scores(trace, "full", [2])
-    head_answers.gate_scores(trace, "content", [2])
+    alone = [gate_answers.gate_evidence(trace, *each) for each in asked]
+    gate_answers.gate_scores(trace, "full", [2])
+    gate_answers.gate_scores(trace, "content", [2])
     for (fields, arrays), each in zip(alone, asked, strict=True):
-        known, cells = head_answers.gate_evidence(trace, *each)
+        known, cells = gate_answers.gate_evidence(trace, *each)
         np.testing.assert_equal(known, fields)  # NaN too
         np.testing.assert_array_equal(cells["cells"], arrays["cells"])

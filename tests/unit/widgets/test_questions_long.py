@@ -37,6 +37,7 @@ VALUES: dict[str, list[Any]] = {
     "other": [["original"]],
     "layer": [1],
     "head": [1],
+    "partners": [[[0, 1]]],
     "query": [1500],
     "key": [17],
     "last": [1507],

@@ -205,7 +205,7 @@ def test_a_cross_encoder_and_a_large_collection_are_refused(tmp_path: Path, monk
     assert not (tmp_path / "a.html").exists()
     with pytest.raises(InputError, match="give live=True and the folder"):
         search().to_html(tmp_path / "a", hosted=True)
-    with pytest.raises(InputError, match="probe and heads stand on the page of tables"):
+    with pytest.raises(InputError, match="probe, heads, layers, dimensions stand on the page of tables"):
         search().to_html(tmp_path / "a.html", live=True, heads=object())  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ import torch
 from bertlens.measures import rows
 from bertlens.trace import Trace
 from bertlens.widgets import turns
-from bertlens.widgets.answers import head_answers, layer_pictures
+from bertlens.widgets.answers import gate_answers, head_answers, layer_pictures
 from bertlens.widgets.questions import QUESTIONS
 from unit.measures.test_sources import TEXT, lens_of
 
@@ -34,7 +34,7 @@ def in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """A head at a time, four rows at a time, and no patience."""
     monkeypatch.setattr(rows, "LEAST_ROWS", 4)
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 4 * len(TEXT.split()))
-    for module in (head_answers, layer_pictures):
+    for module in (head_answers, gate_answers, layer_pictures):
         monkeypatch.setattr(module, "PATIENCE", 0.0)
 
 

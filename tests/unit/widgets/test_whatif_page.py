@@ -188,7 +188,7 @@ def test_answers_and_sweeps_of_every_kind(kind: str) -> None:
             assert (row.position, row.name) == (at, labels[n])
             assert (row.before, row.after) == pytest.approx((float(before[at, n]), float(after[at, n])), abs=1e-9)
         fields = page.answers(run, labels[ranked[2]], others[0])[0]
-        assert fields["rows"][0][:2] == [others[0], labels[ranked[2]]] and len(fields["rows"]) == 1 + 1 + 4 + 2 - 1
+        assert fields["rows"][0][:2] == (others[0], labels[ranked[2]]) and len(fields["rows"]) == 1 + 1 + 4 + 2 - 1
         assert {name for at, name, *_ in fields["rows"] if at == others[0]} == set(labels)
         assert fields["tags"] == [labels[tags[at]] for at in fields["places"]] and fields["places"] == words
     for name, one in swept_numbers(trace).items():

@@ -1,9 +1,10 @@
 // Does it matter? The model's answer without a head, a cell, a token: as cell_matters of bertlens/widgets/answers/matter.py.
+import type { MatterRow } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { NEEDS_PYTHON } from "../../kernel/needs";
 import { upTo } from "../../paint/format";
 import { type Change, covers } from "../changes";
-import { chipOf, type Fields } from "../chips";
+import { chipOf } from "../chips";
 import { type Answering, type Engine, type RunPair, runsOf, type Shown } from "../runs";
 import { answersOf, type Row } from "./beforeafter";
 
@@ -59,7 +60,7 @@ export const cellMatters: Answering<"cell_matters"> = async (engine, shown, ques
     { kind: "cut", layer, head, query, key },
     { kind: "hide", token: key },
   ];
-  const requests = [
+  const requests: MatterRow["asked"][] = [
     ["off", layer, head],
     ["cut", layer, head, query, key],
     ["hide", key],
@@ -76,10 +77,10 @@ export const cellMatters: Answering<"cell_matters"> = async (engine, shown, ques
   const { kind, unit } = await answersOf(engine, shown);
   const { pass } = shown;
   const { position, name, before: baseline } = (await effectsOf(engine, shown, { base: pass, variant: pass }))[at]!;
-  const rows = outcomes.map((one, n): Fields => {
+  const rows = outcomes.map((one, n): MatterRow => {
     const { label, code } = chipOf(changes[n]!, 0, shown.encoded.tokens);
     const cover = upTo(pass.changes.length).filter((place) => covers(pass.changes[place]!, changes[n]!));
-    const row = { asked: requests[n], label, code, cover };
+    const row = { asked: requests[n]!, label, code, cover };
     if (typeof one === "string")
       return { ...row, why_not: one, name, before: baseline, after: null, first: "", first_value: null };
     const { position: _, ...effect } = one[at]!;

@@ -1,29 +1,30 @@
 // What the model answers before the changes of a run and after: words at masks, labels, tags, the similarity of two texts,
 // or of one how its vector changed. As bertlens/whatif/before_after.py.
+import type { ModelAnswer } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { ANSWERS, CHOICES } from "../../generated/vocabulary";
 import { NEEDS_PYTHON } from "../../kernel/needs";
 import { isOfHeads } from "../changes";
-import type { Fields } from "../chips";
 import { cosine, run } from "../forward";
 import type { Answering, Engine, Run } from "../runs";
 import { isLone, metricsOf } from "./metrics";
 import { best, logitsAt, numbersAt, placesOf, vectorOf } from "./output";
 import { nameOf, type Target, targetOf } from "./targets";
 
-export type Row = [position: number, name: string, before: number, after: number];
-
-/** As a page has it. */
-type Answers = Fields & { kind: string; rows: Row[]; why_not: string };
+export type Row = ModelAnswer["rows"][number];
 
 /** Of a run, its original before; with what is asked about first. Throws for a target that this run has not. */
-export async function answersOf(engine: Engine, shown: Run, name = "", at?: number): Promise<Answers> {
+export async function answersOf(engine: Engine, shown: Run, name = "", at?: number): Promise<ModelAnswer> {
   const { kind, unit, said: note, why_not } = engine.carried.answer;
   const target = name ? targetOf(engine, shown, name, at) : null;
   const nothing = { kind: "", unit: "", said: "", rows: [], metrics: [], choices: [], places: [] };
   try {
     if (!kind) throw new Error(why_not || NEEDS_PYTHON);
-    const metrics = metricsOf(engine, shown, target).map((one) => [one.name, one.label, one.unit]);
+    const metrics = metricsOf(engine, shown, target).map((one): [string, string, string] => [
+      one.name,
+      one.label,
+      one.unit,
+    ]);
     const answer = { unit, said: note, metrics, choices: [] as string[], places: [] as number[], why_not: "" };
     if (kind === "vectors") return { ...answer, ...(await ofVectors(engine, shown)) };
     const places = placesOf(engine, shown);

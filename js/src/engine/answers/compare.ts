@@ -1,13 +1,14 @@
 // Two runs beside each other: the one shown, and another text or the run without changes. As
 // bertlens/widgets/panels/comparison_panel.py; the runs are of one model and one tokenizer.
 
+import type { Apart, Compared } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { COMPARED_HEADS, COMPARED_RUNS, COMPARED_UNITS, NAMED_UNITS, SINK } from "../../generated/vocabulary";
 import { headLabel } from "../../paint/format";
 import { quotation } from "../../paint/quotes";
 import { isNothing, ranked } from "../../paint/ranked";
 import { jsdTerm } from "../arithmetic";
-import { chipOf, type Fields } from "../chips";
+import { chipOf } from "../chips";
 import { cosine, othersFirst, run } from "../forward";
 import { type Answering, answerOf, type Engine, perHead, type Run, type Shown } from "../runs";
 import { type Alignment, align, type Pair } from "./align";
@@ -114,10 +115,10 @@ export const comparedWith: Answering<"compared_with"> = async (engine, shown, { 
   });
   const { a, b, alignment } = runs;
   const name = ({ encoded }: Side, at: number | null) => (at === null ? null : visible(encoded.tokens[at]!));
-  const fields = {
+  const fields: Compared = {
     sides: [side(a), side(b)],
     by: "tokens",
-    queries: alignment.pairs.map(([i, j]) => [name(a, i), name(b, j), i ?? j]),
+    queries: alignment.pairs.map(([i, j]) => [name(a, i), name(b, j), (i ?? j)!]),
     keys: null,
     said: [alignmentWords(runs, false), alignmentWords(runs, true)],
     ...{ only: false, matched: true, heads: null, open: null },
@@ -176,7 +177,7 @@ async function distancesOf(engine: Engine, runs: Runs, aligned: boolean, signal:
 }
 
 /** Where a head differs most, in words; row and column count in the units. */
-function described(engine: Engine, runs: Runs, distances: Distances, at: number, aligned: boolean): Fields {
+function described(engine: Engine, runs: Runs, distances: Distances, at: number, aligned: boolean): Apart {
   const { a, b, alignment } = runs;
   const [, heads] = perHead(engine.carried);
   const [layer, head] = [Math.floor(at / heads), at % heads];

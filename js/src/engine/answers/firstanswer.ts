@@ -2,11 +2,11 @@
 // bertlens/widgets/answers/first_answer.py, but that there is no estimate here: every head is run.
 import { inOrder } from "../../compute/inorder";
 import { toldChange } from "../../compute/logodds";
+import type { MatterHeads } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { LIMITS } from "../../generated/vocabulary";
 import { NEEDS_PYTHON } from "../../kernel/needs";
 import { baseOf, type Change } from "../changes";
-import type { Fields } from "../chips";
 import { cosine, type Pass, run } from "../forward";
 import { type Answering, answerOf, type Engine, onTop, perHead, runsOf, type Shown } from "../runs";
 import type { Encoded } from "../tokenizer";
@@ -19,11 +19,12 @@ const PATIENCE = 100; // ms that a question may take before the others have thei
 const MOST = 20_000; // ms that all heads may take unasked
 const SHOWN = 8; // heads
 
-type Effect = [layer: number, head: number, change: number];
+type Effect = MatterHeads["heads"][number];
+type NumberFields = Pick<MatterHeads, "kind" | "name" | "position" | "unit" | "before">;
 
 /** The number of the answer's first bar, and what becomes of it without a head. */
 export interface FirstNumber {
-  fields: Fields;
+  fields: NumberFields;
   /** Runs without it, and keeps what the change is yet to be read from. */
   run(layer: number, head: number, signal: AbortSignal): Promise<void>;
   waiting(): number;
@@ -33,7 +34,7 @@ export interface FirstNumber {
 
 /** `outcome`: what is kept of a run. `changes`: of several at once. */
 function firstNumberOf<T>(
-  fields: Fields,
+  fields: NumberFields,
   outcome: (change: Change, signal: AbortSignal) => Promise<T>,
   changes: (outcomes: T[]) => number[],
 ): FirstNumber {
@@ -151,7 +152,7 @@ export const headsThatMatter: Answering<"heads_that_matter"> = async (engine, sh
     if (!long && (progress.ms / tried()) * count > MOST) return limited(phrases.HEADS_MANY({ heads: count }));
     return { fields: { again: true, done: tried() / count } };
   }
-  const { unit, before } = lead.fields as { unit: string; before: number };
+  const { unit, before } = lead.fields;
   const size = ([, , change]: Effect) => Math.abs(toldChange(unit, before, change));
   const strongest = inOrder(effects.map(size), SHOWN).map((n) => effects[n]!);
   const rows = strongest.map(() => -1);

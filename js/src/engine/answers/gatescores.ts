@@ -1,5 +1,5 @@
 // What kind of gate each head is, and the cells that made it one: as gate_labels and gate_evidence of
-// bertlens/widgets/answers/head_answers.py, whose measures are bertlens/measures/gates.
+// bertlens/widgets/answers/gate_answers.py, whose measures are bertlens/measures/gates.
 import { gateLabel } from "../../compute/gatelabel";
 import * as phrases from "../../generated/phrases";
 import { GATE_LEAST_CONTENT, GATE_LEVEL, GATE_PATTERNS, GATE_RISE, GATE_VIEWS } from "../../generated/vocabulary";
@@ -61,9 +61,9 @@ export const gates: Answering<"gates"> = ({ carried, weights }, shown, { thresho
   return answerOf(
     {
       ...{ names: NAMES, threshold, margin, content_tokens: n, least: floor },
-      labels: Object.fromEntries(GATE_VIEWS.map((view) => [view, labels(view)])),
+      labels: { full: labels("full"), content: labels("content") },
     },
-    Object.fromEntries(GATE_VIEWS.map((view) => [view, array(view)])),
+    { full: array("full"), content: array("content") },
   );
 };
 

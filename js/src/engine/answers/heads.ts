@@ -1,4 +1,5 @@
 // What is asked of heads: one of them, rows and statistics of all, by weight and by norm. As bertlens/widgets/answers/head_answers.py.
+import type { HeadFields } from "../../generated/answers";
 import { mapOf, ofHead, type Pass } from "../forward";
 import type { Shaped } from "../pack";
 import { noPictures, putStatistics, putThumbnail, rolesOf, sideOf, statisticsOf, thumbnailOf } from "../pictures";
@@ -13,7 +14,7 @@ export function headOf(
   { shape, decimals }: Carried,
   layer: number,
   head: number,
-): { fields: Record<string, unknown>; arrays: Record<string, Shaped> } {
+): { fields: HeadFields; arrays: Record<string, Shaped> } {
   const { q, k, lse, masks } = pass.layers[layer]!;
   const [tokens, size] = [pass.tokens, shape.width / shape.heads];
   const slice = (values: Float32Array): Shaped => [ofHead(values, head, tokens, size), [tokens, size]];
@@ -68,15 +69,14 @@ export const rows: Answering<"rows"> = ({ carried, weights }, { pass }, { query,
   const [layers, heads] = perHead(carried);
   const { tokens } = pass;
   const hasNorms = (carried.header.measures as string[]).includes("norm");
-  const sums: Record<string, Float32Array> = {};
-  for (const name of ["weight", ...(hasNorms ? ["norm", "share"] : [])])
-    sums[name] = new Float32Array(layers * heads * tokens);
+  const room = () => new Float32Array(layers * heads * tokens);
+  const sums = { weight: room(), ...(hasNorms ? { norm: room(), share: room() } : {}) };
   for (let layer = 0; layer < layers; layer++) {
     const lengths = hasNorms ? lengthsOf(weights, pass, layer) : null;
     for (let h = 0; h < heads; h++)
       for (let i = query; i <= end; i++) {
         const at = (layer * heads + h) * tokens;
-        const add = (name: string, row: Float64Array) => {
+        const add = (name: keyof typeof sums, row: Float64Array) => {
           for (let j = 0; j < tokens; j++) sums[name]![at + j]! += row[j]! / (end - query + 1);
         };
         const row = rowOf(pass, layer, h, i, heads);
@@ -87,8 +87,12 @@ export const rows: Answering<"rows"> = ({ carried, weights }, { pass }, { query,
         add("share", sharesOf(norm));
       }
   }
-  const shape = [layers, heads, tokens];
-  return answerOf({}, Object.fromEntries(Object.entries(sums).map(([name, values]) => [name, [values, shape]])));
+  const shaped = (values: Float32Array) => [values, [layers, heads, tokens]] as const;
+  const { weight, norm, share } = sums;
+  return answerOf(
+    {},
+    { weight: shaped(weight), ...(norm && share ? { norm: shaped(norm), share: shaped(share) } : {}) },
+  );
 };
 
 /** Statistics of rows that are even over the keys that they see, of every head: as `even` of bertlens/measures/byhead.py. */
@@ -122,7 +126,7 @@ export const statistics: Answering<"statistics"> = ({ carried, weights }, shown,
   const names = carried.header.stats as string[];
   const selection = layersOf(carried, layer);
   if (by === "weight") {
-    const slice = (values: Float32Array, size: number): Shaped => [
+    const slice = (values: Float32Array, size: number): Shaped<Float32Array> => [
       values.subarray(selection[0]! * heads * size, (selection.at(-1)! + 1) * heads * size),
       [selection.length, heads, size],
     ];

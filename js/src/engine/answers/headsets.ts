@@ -1,5 +1,6 @@
 // Heads that move the answer together, where none does alone: as bertlens/whatif/head_sets.py.
 import { toldChange } from "../../compute/logodds";
+import type { Sets } from "../../generated/answers";
 import type { HeadName } from "../../generated/vocabulary";
 import type { Pass } from "../forward";
 import { type Answering, onTop } from "../runs";
@@ -13,7 +14,7 @@ const CANDIDATES = 24; // heads that are tried in each step, those that move the
 /** A set that grows: its run, and the heads that are tried with it. */
 interface Progress {
   candidates: HeadName[];
-  heads: [layer: number, head: number, value: number][];
+  heads: Sets["heads"];
   pass: Pass; // with them off
   number: FirstNumber | null; // of that run, while other heads are tried
   tried: number;
@@ -26,11 +27,11 @@ export const headSets: Answering<"head_sets"> = async (engine, shown, question, 
   const { weights } = engine;
   const { encoded, original } = shown;
   const unchanged = { ...shown, pass: original };
-  const empty = { name: "", unit: "", before: Number.NaN, heads: [], tried: 0, why_not: "" };
+  const empty: Sets = { name: "", unit: "", before: Number.NaN, heads: [], tried: 0, why_not: "" };
   const { fields } = await headsThatMatter(engine, unchanged, { target, target_at }, signal);
-  if (fields.again) return { fields: { again: true, done: 0 } };
+  if ("again" in fields) return { fields: { again: true, done: 0 } };
   if (fields.limit || fields.why_not) return { fields: { ...empty, why_not: fields.limit || fields.why_not } };
-  const { name, unit, before } = fields as { name: string; unit: string; before: number };
+  const { name, unit, before } = fields;
   const offAt = ([layer, head]: HeadName) => ({ kind: "off", layer, head }) as const;
   const memo = progressOf.get(original) ?? new Map<string, Progress>();
   progressOf.set(original, memo);
@@ -61,7 +62,7 @@ export const headSets: Answering<"head_sets"> = async (engine, shown, question, 
       progress.tried++;
       if (number.waiting() === TOGETHER || progress.tried === partners.length) changes.push(...number.changes());
     }
-    const numbers = changes.map((change) => (number.fields.before as number) + change);
+    const numbers = changes.map((change) => number.fields.before + change);
     const distance = (n: number) => Math.abs(numbers[n]! - before);
     const furthest = numbers.reduce((best, _, n) => (distance(n) > distance(best) ? n : best), 0);
     const head = partners[furthest]!;

@@ -1,9 +1,10 @@
 // The answer over how loud a head is, each an exact run of the layers from the head's on: as bertlens/whatif/loudness.py.
+
+import type { LoudnessFields } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { LOUDNESS } from "../../generated/vocabulary";
 import { NEEDS_PYTHON } from "../../kernel/needs";
 import { baseOf, isSilent, type Scale } from "../changes";
-import type { Fields } from "../chips";
 import { cosine, type Pass, run } from "../forward";
 import { type Answering, answerOf, type Engine, onTop, type Shown } from "../runs";
 import type { Encoded } from "../tokenizer";
@@ -12,7 +13,7 @@ import { numbersAt, readTogether, sharesOf, vectorOf } from "./output";
 import { targetOf } from "./targets";
 
 interface Curves {
-  fields: Fields;
+  fields: Pick<LoudnessFields, "kind" | "unit" | "rows"> & Partial<Pick<LoudnessFields, "why_not">>;
   columns: number[][]; // of each row, its number at each factor
   shares?: Float64Array[]; // of a text's vector, at each factor
 }
@@ -22,19 +23,19 @@ async function passesOf(
   engine: Engine,
   encoded: Encoded,
   base: Pass,
-  changeTo: (factor: number) => Scale,
+  changesTo: (factor: number) => Scale[],
   signal: AbortSignal,
 ): Promise<Pass[]> {
   const passes: Pass[] = [];
   for (const factor of LOUDNESS)
-    passes.push(factor === 1 ? base : await onTop(engine.weights, encoded, base, changeTo(factor), signal));
+    passes.push(factor === 1 ? base : await onTop(engine.weights, encoded, base, changesTo(factor), signal));
   return passes;
 }
 
 async function curvesOf(
   engine: Engine,
   shown: Shown,
-  changeTo: (factor: number) => Scale,
+  changesTo: (factor: number) => Scale[],
   name: string,
   at: number,
   signal: AbortSignal,
@@ -42,9 +43,9 @@ async function curvesOf(
   const { encoded, original, texts } = shown;
   const { kind } = engine.carried.answer;
   const target = name ? targetOf(engine, shown, name, at) : null;
-  const { layer } = changeTo(1);
-  if (shown.pass.changes.some((one) => isSilent(one, layer))) throw new Error(phrases.LAYER_SILENT({ layer }));
-  const changes = baseOf(shown.pass.changes, changeTo(1));
+  for (const { layer } of changesTo(1))
+    if (shown.pass.changes.some((one) => isSilent(one, layer))) throw new Error(phrases.LAYER_SILENT({ layer }));
+  const changes = changesTo(1).reduce(baseOf, shown.pass.changes);
   const rerun = (one: Encoded) => run(engine.weights, one, changes, signal);
   const pass = changes.length === shown.pass.changes.length ? shown.pass : await rerun(encoded);
   const without = { ...shown, pass };
@@ -55,7 +56,7 @@ async function curvesOf(
     const vectors: Float32Array[][] = [];
     for (const text of texts) {
       const encoding = engine.encode(text);
-      const passes = await passesOf(engine, encoding, await rerun(encoding), changeTo, signal);
+      const passes = await passesOf(engine, encoding, await rerun(encoding), changesTo, signal);
       vectors.push(passes.map((of) => vectorOf(engine, of).slice()));
     }
     const [a, b] = vectors as [Float32Array[], Float32Array[]];
@@ -64,7 +65,7 @@ async function curvesOf(
       columns: [a.map((one, n) => cosine(one, b[n]!))],
     };
   }
-  const passes = await passesOf(engine, encoded, pass, changeTo, signal);
+  const passes = await passesOf(engine, encoded, pass, changesTo, signal);
   if (kind === "vectors") {
     const shares = passes.flatMap((of) => sharesOf(engine, of) ?? []);
     const score = (of: Pass) => (of === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, of)));
@@ -77,15 +78,16 @@ async function curvesOf(
 }
 
 export const loudness: Answering<"loudness"> = async (engine, shown, question, signal) => {
-  const { layer, head, target = "", target_at = -1 } = question;
-  const changeTo = (factor: number): Scale => ({ kind: "scale", layer, head, factor });
-  const place = { layer, head, factors: LOUDNESS };
+  const { layer, head, partners = [], target = "", target_at = -1 } = question;
+  const changesTo = (factor: number) =>
+    [[layer, head] as const, ...partners].map(([layer, head]): Scale => ({ kind: "scale", layer, head, factor }));
+  const place = { layer, head, factors: [...LOUDNESS] };
   const nothing = { kind: "", unit: "", rows: [] };
   const {
     fields,
     columns,
     shares = [],
-  } = await curvesOf(engine, shown, changeTo, target, target_at, signal).catch((error: Error): Curves => {
+  } = await curvesOf(engine, shown, changesTo, target, target_at, signal).catch((error: Error): Curves => {
     signal.throwIfAborted();
     if (error.message === NEEDS_PYTHON) throw error;
     return { fields: { ...nothing, why_not: error.message }, columns: [] };

@@ -1,4 +1,4 @@
-// Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/head_answers.py, whose measures
+// Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/layer_answers.py, whose measures
 // are bertlens/measures/categories.py and norms.py.
 import { CATEGORIES, LIMITS, MIXING_METHODS } from "../../generated/vocabulary";
 import { factorOf } from "../changes";
@@ -168,7 +168,7 @@ export const normView: Answering<"norm_view"> = ({ carried, weights }, { pass, e
     return Number.isNaN(rho) ? null : rho;
   });
   return answerOf(
-    { categories: NAMES, methods: MIXING_METHODS, pooled, per: byCell ? "cell" : "key" },
+    { categories: NAMES, methods: [...MIXING_METHODS], pooled, per: byCell ? "cell" : "key" },
     {
       category: [category, null],
       shares: [shares, [layers, 2, NAMES.length]],

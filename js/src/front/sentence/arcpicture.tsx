@@ -10,6 +10,7 @@ interface Props {
   scene: string; // of another they are drawn anew
   asker: number; // of another they fade in
   pick: (word: number) => void; // a number was clicked
+  below: boolean; // they hang under the words: their picture is upside down
 }
 
 const GREY = "color-mix(in srgb, var(--muted) 45%, transparent)";
@@ -44,12 +45,12 @@ const Fade = ({ id, start, tip, opacity, crossing, marker }: Arc & { id: string 
 
 const isFaded = ({ marker, crossing, dotted }: Arc) => (marker ? crossing : !dotted);
 
-export function Arcs({ behind, arcs, numbers, scene, asker, pick }: Props) {
+export function Arcs({ behind, arcs, numbers, scene, asker, pick, below }: Props) {
   const id = useElementId();
   return (
     <svg class="bl-arcs" aria-hidden="true">
       <defs>{arcs.map((arc) => isFaded(arc) && <Fade key={arc.word} id={`${id}-${arc.word}`} {...arc} />)}</defs>
-      <g key={scene} class="bl-drawn">
+      <g key={scene} class="bl-drawn" transform={below ? "scale(1 -1)" : undefined}>
         <g key={asker} class="bl-fresh">
           {[...behind, ...arcs].map((arc, n) => {
             const { path, width, dotted, word, opacity } = arc;

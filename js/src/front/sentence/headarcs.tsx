@@ -12,13 +12,15 @@ interface Props {
   preview: PreviewRow | null; // of another head, which the scene is of
   name: string; // of another they are drawn anew
   pick: (word: number) => void; // a number was clicked
+  below: boolean; // under the words: the scene is upside down
 }
 
-export function HeadArcs({ scene, habit, preview, name, pick }: Props) {
+export function HeadArcs({ scene, habit, preview, name, pick, below }: Props) {
   const view = useView();
   const loudness = preview ? factorOf(view.overview, preview.layer, preview.head) : loudnessOf(view);
   const loud = useMemo(() => ({ ...scene, loudness }), [scene, loudness]);
   const { arcs, numbers } = useMemo(() => arcsOf(loud), [loud]);
   const behind = habit ? habitArcs(loud, habit.rows, habit.step) : [];
-  return <Arcs {...{ behind, arcs, numbers, asker: scene.asker, scene: name, pick }} />;
+  const upright = below ? numbers.map((one) => ({ ...one, y: -one.y })) : numbers;
+  return <Arcs {...{ behind, arcs, numbers: upright, asker: scene.asker, scene: name, pick, below }} />;
 }

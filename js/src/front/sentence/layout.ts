@@ -39,12 +39,13 @@ export function useLayout(
   texts: string[],
   width: number,
   isSmall: boolean,
+  beside: string | null,
 ) {
   const [type, setType] = useState<Lettering>({ size: 27, one: true, dense: false, room: 118, gap: 0 });
   const fitted = useRef(type); // what is drawn once it is the type
   const [boxes, setBoxes] = useState<(Box | null)[]>([]);
   const [fonts, setFonts] = useState(0);
-  const of = [width, ...texts].join("\n");
+  const of = [width, beside ?? "", ...texts].join("\n");
   const [spread, setSpread] = useState({ of, ratio: 1 });
   const ratio = spread.of === of ? spread.ratio : 1; // how much wider than reckoned the letters are here
   useEffect(() => {
@@ -55,10 +56,10 @@ export function useLayout(
     };
   }, []);
   useLayoutEffect(() => {
-    const now = fittedType(stage.current!, texts, width / ratio, isSmall);
+    const now = fittedType(stage.current!, texts, width / ratio, isSmall, beside);
     fitted.current = JSON.stringify(now) === JSON.stringify(type) ? type : now;
     setType(fitted.current);
-  }, [width, ratio, fonts, isSmall, ...texts]);
+  }, [width, ratio, fonts, isSmall, beside, ...texts]);
   useLayoutEffect(() => {
     for (const line of stage.current!.querySelectorAll<HTMLElement>(".bl-textline")) {
       const marks = [...line.querySelectorAll<HTMLElement>(".bl-mirror > .bl-chipmark")];
@@ -66,8 +67,11 @@ export function useLayout(
       const chips = marks.filter(
         (mark) => text && mark.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING,
       );
-      const indent = chips.reduce((sum, mark) => sum + mark.offsetWidth + 10, 0);
-      line.style.setProperty("--indent", `${indent}px`);
+      const widthOf = (list: HTMLElement[]) => list.reduce((sum, mark) => sum + mark.offsetWidth + 10, 0);
+      const room = Number.parseFloat(getComputedStyle(stage.current!.closest(".bl-sentence")!).paddingRight) || 0;
+      const tail = widthOf([...line.querySelectorAll<HTMLElement>(".bl-after > .bl-chipmark")]);
+      line.style.setProperty("--indent", `${widthOf(chips)}px`);
+      line.style.setProperty("--outdent", `${Math.max(0, tail - room + 4)}px`);
     }
     const mirrors = [...stage.current!.querySelectorAll(".bl-mirror")];
     const excess = Math.max(...mirrors.map(({ scrollWidth, clientWidth }) => scrollWidth / (clientWidth || 1)));

@@ -11,6 +11,7 @@ import { movedPlaces, type Place } from "./wordplaces";
 import { MASK, type TextLine, type Words } from "./wordrow";
 
 const LABELS = ["Sentence A", "Sentence B, optional"];
+export const LABEL_BELOW = "Sentence below";
 const HINTS = ["a sentence", "a second sentence (optional)"];
 export const taps = { count: 0 }; // touches, in all views of the document
 
@@ -79,6 +80,7 @@ interface LineProps {
   go: () => void; // runs what the fields hold
   change: (word: number) => void; // selects it
   part: Place | null; // of a long text: what of it is in sight
+  label?: string;
 }
 
 /** One text: a field that is all transparent but for its caret, over words that say the same. */
@@ -96,6 +98,7 @@ export function Line({
   go,
   change,
   part,
+  label = LABELS[n],
 }: LineProps) {
   const view = useView();
   const area = useRef<HTMLTextAreaElement>(null);
@@ -184,12 +187,12 @@ export function Line({
           );
         })}
         {"\u200b"}
-        {end < content.length ? " …" : chips(line.after)}
+        {end < content.length ? " …" : <span class="bl-after">{chips(line.after)}</span>}
       </div>
       <textarea
         ref={area}
         rows={1}
-        aria-label={LABELS[n]}
+        aria-label={label}
         aria-describedby={view.page.front.claimId}
         placeholder={HINTS[n]}
         value={content}

@@ -1,23 +1,27 @@
 // The sentence: a text field whose words are buttons, and over them what the chosen head looks at.
 
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { isOfProgram, placeIn, touchedAt } from "../../kernel/opened";
-import { Button, Check, into } from "../../parts/controls";
+import { Check } from "../../parts/controls";
 import { useWidth } from "../../parts/width";
 import { clozeOf } from "../../state/cloze";
+import { headsInHand } from "../../state/frontanswers";
+import type { Box } from "../../state/frontstate";
 import { useView } from "../../state/view";
+import { heaviestOf, hiddenWordsOf, lossLines } from "../../tabs/task/hiddenwords";
 import { isUnfolded } from "../unfolded";
 import { arcsOf, habitOf, type Scene } from "./arcs";
 import { useTyped } from "./field";
 import { HeadArcs } from "./headarcs";
 import { useLayout, wordAt } from "./layout";
 import { charactersInSight } from "./lettering";
-import { Line, taps } from "./line";
+import { LABEL_BELOW, Line, taps } from "./line";
 import { LongLine, partAround } from "./longline";
 import { usePins } from "./pins";
 import { VerbRow, verbsOf } from "./verbs";
-import { askerOf, isLongText, previewOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
+import { askerOf, isLongText, meanRowOf, previewOf, rowOf, type TextLine, wordsOf, wordWeights } from "./wordrow";
 
 const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
 const TO_TYPE = isTouch ? " Hold it to write another." : " Double-click it to write another.";
@@ -25,11 +29,26 @@ const TWICE = 350; // ms between two taps
 const LONG_PRESS = 450; // ms of a finger
 const TAPS = 2; // touches after which nobody needs to be told
 
-export function Sentence() {
+const upsideDown = (box: Box | null): Box | null => box && { ...box, top: -box.bottom, bottom: -box.top };
+
+/** The sentence that stands beside this one. */
+export interface Beside {
+  text: string;
+  isAbove: boolean; // this one stands below it, with its arcs under the words
+  close: () => void;
+}
+
+interface Props {
+  beside?: Beside | null;
+  end?: { children: ComponentChildren; width: number }; // at the end of the row of verbs, and its width in em
+}
+
+export function Sentence({ beside = null, end }: Props) {
   const view = useView();
   const { synced, link, running, page, overview, shownHead } = view;
   const stage = useRef<HTMLDivElement>(null);
-  const second = useSignal(false);
+  const second = page.front.secondText;
+  const below = beside?.isAbove ?? false;
   const touched = useRef(false); // the last pointer was a finger
   const press = useRef<ReturnType<typeof setTimeout>>(undefined);
   const tap = useRef({ word: -1, at: 0 }); // the last of a finger
@@ -38,8 +57,9 @@ export function Sentence() {
   const words = wordsOf(overview);
   const { submitted, pinCell } = usePins(view, words);
   const typed = useTyped(submitted);
-  const { fields, isApart, secondText, runsAlone } = typed;
+  const { fields, secondText, runsAlone } = typed;
   const live = link.kernel.value && overview.lens;
+  const mayWrite = live || (overview.lens && link.coming.value !== ""); // it runs once the model is here
   const hasPair = secondText.value !== "" || fields[1].value.value !== "";
   const lines = [0, 1].flatMap((n): TextLine[] => {
     const line = words.lines[n];
@@ -59,6 +79,7 @@ export function Sentence() {
     stretch ? [texts[0]!.slice(stretch.start, stretch.end)] : texts,
     width,
     isUnfolded(view),
+    beside?.text ?? null,
   );
   const long = isLongText(shownHead.weights);
   const { front } = page;
@@ -72,10 +93,11 @@ export function Sentence() {
   const preview = previewOf(view, words);
   const asker = preview?.asker ?? askerOf(view, words);
   const weights = wordWeights(shownHead.weights, words);
-  const previewKey = preview && `${preview.layer} ${preview.head}`;
+  const mean = preview ? null : meanRowOf(view, words);
+  const key = preview ? `${preview.layer} ${preview.head}` : String(mean ? headsInHand(view) : "");
   const row = useMemo(
-    () => rowOf(preview?.weights ?? weights.values.row(asker), words),
-    [weights, words, asker, previewKey],
+    () => rowOf(preview?.weights ?? mean ?? weights.values.row(asker), words),
+    [weights, words, asker, key],
   );
   const pinned = view.focus.pinnedQuery
     ? words.rows.findIndex(({ pieces }) => pieces.includes(view.focus.query))
@@ -88,7 +110,8 @@ export function Sentence() {
   }, [weights, words]);
   const scene = useMemo(
     (): Scene => ({
-      ...{ boxes, asker, width, weights: row, markers: words.markers, loudness: 1 },
+      boxes: below ? boxes.map(upsideDown) : boxes,
+      ...{ asker, width, weights: row, markers: words.markers, loudness: 1 },
       ...{ size: type.size, room: type.room, stroke: type.one ? (width > 1100 ? 20 : 15) : 12 },
     }),
     [boxes, asker, row, type, width],
@@ -97,10 +120,15 @@ export function Sentence() {
   const firstBox = boxes.findIndex(Boolean);
   const numbered = new Set(numbers.map(({ word }) => word));
   const cloze = clozeOf(view);
+  const withoutWords = hiddenWordsOf(view);
+  const losses = useMemo(() => lossLines(withoutWords), [withoutWords]);
   const probabilities = useMemo(() => {
+    if (losses) return losses;
     const hidden = cloze?.state === "answered" ? cloze.value.words : [];
     return new Map(hidden.map(({ pieces, probability }) => [pieces[0], probability]));
-  }, [cloze]);
+  }, [cloze, losses]);
+  const heaviest = words.units.findIndex(({ pieces }) => pieces[0] === heaviestOf(withoutWords));
+  const isOfWords = losses !== null && !preview && (pinned === null || isOfProgram(placeIn(synced)));
   const marks = (word: number) => {
     const weight = row[word] ?? 0;
     const state =
@@ -114,12 +142,18 @@ export function Sentence() {
     const isWashed = type.dense && word !== asker && weight >= 0.02 && !words.markers[word];
     const wash = `color-mix(in srgb, var(--select) ${Math.round(8 + 45 * weight)}%, transparent)`;
     const probability = probabilities.get(words.units[word]?.pieces[0]);
+    const differs = front.differs.value.has(word) ? " bl-differs" : "";
     const isSure = probability !== undefined;
+    if (isOfWords)
+      return {
+        class: `${word === heaviest ? "" : "bl-far"} ${isSure ? "bl-guessable" : ""}`,
+        style: isSure ? { "--probability": `${(100 * probability).toFixed(1)}%` } : {},
+      };
     const style = {
       ...(isWashed ? { backgroundColor: wash } : {}),
       ...(isSure ? { "--probability": `${(100 * probability).toFixed(1)}%` } : {}),
     };
-    return { class: isSure ? `${state} bl-guessable` : state, style };
+    return { class: `${state}${isSure ? " bl-guessable" : ""}${differs}`, style };
   };
   const hover = (word: number) => {
     const pieces = words.rows[word]?.pieces ?? null;
@@ -143,7 +177,7 @@ export function Sentence() {
   };
   const go = () => {
     second.value = false;
-    typed.typing.enter();
+    if (live) typed.typing.enter();
   };
   const verbs = verbsOf(view, { stage, lines, words, fields, go });
   const { toHide } = front;
@@ -153,17 +187,23 @@ export function Sentence() {
     toHide.value = null;
   }, [toHide.value]);
   const isTyped = fields.some(({ value, shown }) => value.value !== shown.value);
+  useEffect(() => {
+    if (live && isTyped) go(); // what was written while the model was loaded
+  }, [live]);
   const mayCut = (synced.truncation.value || texts.join("").length > 300) && live;
-  const mayAdd = !hasPair && !second.value && live;
-  const least = (mayAdd ? 11 : 0) + (mayCut ? 12 : 0);
+  const least = mayCut ? 12 : 0;
   const isVerbs = live && !isTyped && (verbs.hidden !== null || (pinned !== null && verbs.isWord(pinned)));
   return (
-    <section class="bl-sentence" data-testid="sentence" aria-label="Sentence">
+    <section
+      class={below ? "bl-sentence bl-lower" : "bl-sentence"}
+      data-testid={below ? "sentence-below" : "sentence"}
+      aria-label={below ? LABEL_BELOW : "Sentence"}
+    >
       <form onSubmit={(event) => event.preventDefault()}>
         {/* biome-ignore lint/a11y/noStaticElementInteractions: the words in it are buttons */}
         <div
           ref={stage}
-          class={`bl-stage${type.one ? " bl-one" : ""}${type.dense ? " bl-dense" : ""}${running.value ? " bl-waiting" : ""}`}
+          class={`bl-stage${type.one ? " bl-one" : ""}${type.dense ? " bl-dense" : ""}${running.value ? " bl-waiting" : ""}${isOfWords ? " bl-no-arcs" : ""}`}
           style={{ "--size": `${type.size}px`, "--room": `${type.room}px`, "--gap": `${type.gap}px` }}
           title={live ? undefined : link.needs.value}
           onPointerMove={(event) => event.pointerType !== "touch" && hover(pointAt(event))}
@@ -172,7 +212,8 @@ export function Sentence() {
             touched.current = event.pointerType === "touch";
             const word = wordOf(event.target);
             letGo();
-            if (touched.current && live && word >= 0) press.current = setTimeout(() => verbs.change(word), LONG_PRESS);
+            if (touched.current && mayWrite && word >= 0)
+              press.current = setTimeout(() => verbs.change(word), LONG_PRESS);
           }}
           onPointerUp={letGo}
           onPointerCancel={letGo}
@@ -182,11 +223,11 @@ export function Sentence() {
             const isTwice =
               detail > 1 || (touched.current && tap.current.word === word && timeStamp - tap.current.at < TWICE);
             tap.current = { word: isTwice ? -1 : word, at: timeStamp };
-            if (isTwice && live) {
+            if (isTwice && mayWrite) {
               if (detail > 2) return; // a caret among its letters
               synced.put(pins.current); // it was meant to hide or to write
               if (!touched.current) verbs.change(word);
-              else if (verbs.isWord(word)) verbs.hide?.(word);
+              else if (live && verbs.isWord(word)) verbs.hide?.(word);
               return;
             }
             pins.current = { query: synced.query.peek(), key: synced.key.peek() };
@@ -200,14 +241,18 @@ export function Sentence() {
             const word = wordOf(event.target);
             if (word < 0) return;
             const isPinned = (synced.query.peek() ?? synced.key.peek()) !== null;
-            if (event.key === "Escape" && verbs.hidden && live && (!isPinned || isOfProgram(placeIn(synced)))) {
+            const isReaders = isPinned && !isOfProgram(placeIn(synced));
+            if (event.key === "Escape" && beside && !isReaders) {
+              event.preventDefault();
+              beside.close();
+            } else if (event.key === "Escape" && verbs.hidden && live && !isReaders) {
               event.preventDefault();
               verbs.showAgain();
             } else if (event.key === "Escape" && isPinned) {
               event.preventDefault();
               synced.put({ query: null, key: null });
             }
-            if (event.key === "Enter" && live && !words.markers[word]) {
+            if (event.key === "Enter" && mayWrite && !words.markers[word]) {
               event.preventDefault();
               verbs.change(word);
             } else if (event.key === "Enter" || event.key === " ") {
@@ -240,16 +285,19 @@ export function Sentence() {
               go,
               change: verbs.change,
               part: stretch,
+              ...(below ? { label: LABEL_BELOW } : {}),
               stop: boxes[asker] ? asker : firstBox,
-              disabled: !live,
+              disabled: !mayWrite,
             };
             return <Line key={n} {...shared} field={fields[n]!} focus={n === 1 && second.value && !hasPair} />;
           })}
-          <HeadArcs
-            {...{ scene, preview, habit: preview ? null : habit }}
-            name={`${overview.subject} ${previewKey ?? `${shownHead.layer} ${shownHead.head}`}`}
-            pick={(word) => preview || pinCell(asker, word)}
-          />
+          {!isOfWords && (
+            <HeadArcs
+              {...{ scene, preview, below, habit: preview || mean ? null : habit }}
+              name={`${overview.subject} ${key || `${shownHead.layer} ${shownHead.head}`}`}
+              pick={(word) => preview || mean || below || pinCell(asker, word)}
+            />
+          )}
         </div>
         {stretch && (
           <LongLine
@@ -261,19 +309,13 @@ export function Sentence() {
           />
         )}
         <div class="bl-under">
-          {isVerbs && <VerbRow {...{ verbs, word: pinned }} left={boxes[pinned ?? asker]?.left ?? 0} least={least} />}
-          {mayAdd && (
-            <Button
-              class="bl-link"
-              title={
-                isApart.value
-                  ? "Read a second text on its own: why are the two similar?"
-                  : "Run two sentences as a pair"
-              }
-              onClick={() => into(second)(true)}
-            >
-              + second sentence
-            </Button>
+          {isVerbs && (
+            <VerbRow
+              {...{ verbs, word: pinned }}
+              left={boxes[pinned ?? asker]?.left ?? 0}
+              least={least}
+              end={end?.width ?? 0}
+            />
           )}
           {link.coming.value && <span class="bl-coming bl-muted bl-number">{link.coming.value}</span>}
           {mayCut && (
@@ -300,7 +342,11 @@ export function Sentence() {
             </button>
           )}
           <span class="bl-spacer" />
-          {taps.count < TAPS && <span class="bl-hint bl-muted">Touch a word.{live && TO_TYPE}</span>}
+          {isOfWords && <span class="bl-muted">The line under a word: what the answer loses when it is hidden.</span>}
+          {end?.children}
+          {!isOfWords && taps.count < TAPS && !beside && (
+            <span class="bl-hint bl-muted">Touch a word.{live && TO_TYPE}</span>
+          )}
         </div>
       </form>
     </section>

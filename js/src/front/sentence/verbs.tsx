@@ -7,7 +7,7 @@ import { type Hidden, textsName } from "../../state/frontstate";
 import { useView, type View } from "../../state/view";
 import { add, toToken } from "../../whatif/doing";
 import type { Field } from "./field";
-import { movedPlaces } from "./wordplaces";
+import { movedPlaces, type Place } from "./wordplaces";
 import { isLettered, MASK, type TextLine, type Words } from "./wordrow";
 
 interface Texts {
@@ -26,7 +26,14 @@ export interface Verbs {
   isWord: (word: number) => boolean; // neither a mark nor a token of the template
 }
 
-const hidesFromHeads = ({ overview }: View) => overview.square && overview.offers.whatif === "";
+/** Whether a run without the word is shown in place of this one; a run beside another has no place of its own. */
+const hidesFromHeads = ({ overview, isBeside }: View) => !isBeside && overview.square && overview.offers.whatif === "";
+
+/** A text with something in place of a word; isJoined: and of the blank before it. */
+export function replaced(text: string, { start, end }: Place, by: string, isJoined: boolean): string {
+  const head = text.slice(0, start);
+  return (isJoined ? head.replace(/\s$/, "") : head) + by + text.slice(end);
+}
 
 export function verbsOf(view: View, { stage, lines, words, fields, go }: Texts): Verbs {
   const { overview, page } = view;
@@ -52,7 +59,8 @@ export function verbsOf(view: View, { stage, lines, words, fields, go }: Texts):
     const texts = fieldTexts();
     const text = texts[place.n]!;
     const next = [...texts];
-    next[place.n] = text.slice(0, place.start) + overview.mask.repeat(unit.pieces.length) + text.slice(place.end);
+    const { mask, mask_joins: isJoined = false } = overview;
+    next[place.n] = replaced(text, place, mask.repeat(unit.pieces.length), isJoined);
     const [a, b] = next as [string, string];
     const { tokens, pieces: names } = overview.queries;
     const pieces = unit.pieces.map((n) => names?.[n] ?? "");
@@ -88,13 +96,14 @@ interface VerbRowProps {
   word: number | null; // that is touched
   left: number; // px where it begins
   least: number; // em of what stands before them
+  end: number; // em of what stands after them
 }
 
 /** The verbs under the word that is touched, or of the one that is hidden; null where there are none. Nothing makes room. */
-export function VerbRow({ verbs, word, left, least }: VerbRowProps) {
+export function VerbRow({ verbs, word, left, least, end }: VerbRowProps) {
   const { overview } = useView();
   const { hide, change, hidden, showAgain, isWord } = verbs;
-  const style = { left: `max(${least}em, min(${Math.round(left)}px, 100% - 13em))` };
+  const style = { left: `max(${least}em, min(${Math.round(left)}px, 100% - ${13 + end}em))` };
   if (word !== null && isWord(word))
     return (
       <span class="bl-verbs" data-testid="verbs" style={style}>

@@ -2,6 +2,7 @@
 import { type Grid, grid, type TokenSide, type Unit, units } from "../../compute/grid";
 import { type Cells, isLong } from "../../compute/windows";
 import { written } from "../../head/running";
+import { headsInHand } from "../../state/frontanswers";
 import type { Overview } from "../../state/overview";
 import { rowsOf, unitValues } from "../../state/rows";
 import type { View } from "../../state/view";
@@ -135,6 +136,26 @@ export function previewOf(view: View, words: Words): PreviewRow | null {
   const at = (layer * overview.n_heads + head) * K;
   const weights = unitValues(rows.value.weight.subarray(at, at + K), words.cols, false);
   return weights.some(Number.isNaN) ? null : { layer, head, asker, weights };
+}
+
+/** The mean row of the heads that were taken together, of the word that asks; null where the arcs are of one head, and
+ * until the rows are here. */
+export function meanRowOf(view: View, words: Words): Float32Array | null {
+  const { overview, page } = view;
+  const heads = headsInHand(view);
+  const query = words.rows[askerOf(view, words)];
+  if (heads.length < 2 || page.front.word.value || !query) return null;
+  const rows = rowsOf(view, overview, query);
+  if (rows?.state !== "answered") return null;
+  const K = overview.keyside.tokens.length;
+  const mean = new Float32Array(K);
+  for (const [layer, head] of heads)
+    rows.value.weight
+      .subarray((layer * overview.n_heads + head) * K, (layer * overview.n_heads + head + 1) * K)
+      .forEach((weight, n) => {
+        mean[n]! += weight / heads.length;
+      });
+  return mean.some(Number.isNaN) ? null : unitValues(mean, words.cols, false);
 }
 
 /** The row of a word over all units of the picture. */

@@ -28,7 +28,7 @@ export interface Carried extends Model {
   questions: { query: string[]; text: string[] };
 }
 
-/** A case as a page asks for it: see `caseOf` of ../state.ts. */
+/** A case as a page asks for it: see `caseOf` of search/state.ts. */
 interface Subject {
   query: string | null;
   wrong: string | null;

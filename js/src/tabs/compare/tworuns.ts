@@ -2,65 +2,25 @@
 // are counted together, gaps included; a difference is always b − a.
 
 import { batch } from "@preact/signals";
+import type { Compared, ComparedAnswers, HeadsApart } from "../../generated/answers";
 import { NOT_ALIGNED } from "../../generated/phrases";
-import { COMPARED_UNITS, type HeadName } from "../../generated/vocabulary";
-import { type Answer, arrived, type Kind } from "../../kernel/answers";
+import { COMPARED_UNITS, type Questions } from "../../generated/vocabulary";
+import { type Answer, type AnswerTo, arrived, fieldsAndArrays, type Kind, type Read } from "../../kernel/answers";
 import type { Numbers } from "../../parts/picturetable";
 import { useAnswer } from "../../state/useanswer";
 import type { View } from "../../state/view";
 
-export type Pair = [a: string | null, b: string | null, place: number]; // null is a gap; place: in a, where a has it
+export type Pair = Compared["queries"][number]; // null is a gap; place: in a, where a has it
 
-interface Side {
-  model: string;
-  text: string;
-  changes: string[];
-}
-
-interface HeadsAnswer {
-  apart?: number[]; // nats, (L·H)
-  most?: { layer: number; head: number; words: string; cell: [query: number, key: number] }[];
-  nearest?: [layer: number, head: number, layerB: number, headB: number, nats: number][]; // where not matched by index
-}
-
-/** What the model answers in both; null: that run has no such answer, or not among its best. */
-interface ModelAnswers {
-  unit: string;
-  said: string;
-  rows: [where: string, name: string, a: number | null, b: number | null][];
-}
-
-type Request = {
-  layer: number;
-  head: number;
-  measure: string;
-  row: number; // the first units of the window
-  col: number;
-  aligned?: true;
-  other?: Other;
-};
-
-export interface Compared {
-  sides: [Side, Side];
-  by: "tokens" | "words";
-  queries: Pair[];
-  keys: Pair[] | null; // null: the same
-  said: [all: string, aligned: string];
-  only: boolean; // what Python compared are the aligned words alone: pins count those
-  matched: boolean; // heads by their index
-  heads: HeadsAnswer | null; // of the same words as `open`; null: to be asked for
-  open: (Omit<Request, "other"> & { other: HeadName }) | null;
-}
+type Request = Questions["compared"];
 
 /** One head in both, a window of it. */
-export type Maps = Omit<Request, "other"> & {
-  other: HeadName; // of b
-  a: Float32Array; // (rows·cols), NaN at gaps
-  b: Float32Array;
-};
+export type Maps = AnswerTo<"compared">;
 
 /** Another run as it is asked for: ["original"], ["before"] (the model before a fine-tuning), or ["text", text, second text, "cut" where it may be cut]. */
 type Other = string[];
+
+export type { Compared };
 
 /** Two runs as they are shown. Units are those shown: all, or the aligned ones. */
 export interface Comparing {
@@ -85,15 +45,12 @@ export function otherOf({ overview, page, synced }: View): Other | null {
   return text === "" || (isSame && !isChanged) ? null : ["text", text, text_pair, synced.truncation.value ? "cut" : ""];
 }
 
-const WITH: Kind<Compared, "compared_with"> = {
-  op: "compared_with",
-  read: ({ fields }) => fields as unknown as Compared,
-};
+const WITH: Kind<Compared, "compared_with"> = { op: "compared_with", read: ({ fields }) => fields };
 
 /** What is compared; null where nothing is. */
 export function comparingOf(view: View): Answer<Comparing> | null {
   const { answers, overview } = view;
-  const compared = overview.compared as unknown as Compared | undefined;
+  const { compared } = overview;
   if (compared) return { state: "answered", value: comparing(view, compared, null) };
   const run = otherOf(view);
   if (!run) return null;
@@ -170,17 +127,9 @@ const about = ({ aligned, other }: Pick<Comparing, "aligned" | "other">) => ({
   ...(other ? { other } : {}),
 });
 
-const HEADS: Kind<HeadsAnswer> = { op: "compared_heads", read: ({ fields }) => fields as HeadsAnswer };
-const ANSWERS: Kind<ModelAnswers> = { op: "compared_answers", read: ({ fields }) => fields as unknown as ModelAnswers };
-const MAPS: Kind<Maps> = {
-  op: "compared",
-  read: ({ fields, arrays }, asked) => ({
-    ...(asked as Request),
-    other: fields.other as HeadName,
-    a: arrays.a!.data as Float32Array,
-    b: arrays.b!.data as Float32Array,
-  }),
-};
+const HEADS: Kind<HeadsApart, "compared_heads"> = { op: "compared_heads", read: ({ fields }) => fields };
+const ANSWERS: Kind<ComparedAnswers, "compared_answers"> = { op: "compared_answers", read: ({ fields }) => fields };
+const MAPS: Kind<Maps, "compared"> = { op: "compared", read: fieldsAndArrays };
 
 function requestOf({ synced, overview }: View, runs: Comparing): Request {
   const measure = synced.measure.value;
@@ -198,11 +147,8 @@ function requestOf({ synced, overview }: View, runs: Comparing): Request {
 function mapsAtHand({ overview }: View, { data: { open } }: Comparing, request: Request): (() => Maps) | undefined {
   const names = ["layer", "head", "measure", "row", "col", "aligned"] as const;
   if (!open || names.some((name) => open[name] !== request[name])) return undefined;
-  return () =>
-    MAPS.read(
-      { fields: open, arrays: { a: overview.arrays["compared.a"]!, b: overview.arrays["compared.b"]! } },
-      request,
-    );
+  const { "compared.a": a, "compared.b": b } = overview.arrays;
+  return () => MAPS.read({ fields: open, arrays: { a, b } as Read<"compared">["arrays"] }, request);
 }
 
 export function useMaps(view: View, runs: Comparing): Answer<Maps> {
@@ -210,14 +156,23 @@ export function useMaps(view: View, runs: Comparing): Answer<Maps> {
   return useAnswer(MAPS, request, { known: mapsAtHand(view, runs, request) });
 }
 
-export function useHeads(runs: Comparing): Answer<HeadsAnswer> {
+export function useHeads(runs: Comparing): Answer<HeadsApart> {
   const { heads, open } = runs.data;
   const isThere = heads !== null && Boolean(open?.aligned) === runs.aligned;
   return useAnswer(HEADS, about(runs), isThere ? { known: () => heads } : {});
 }
 
-export const useModelAnswers = ({ other }: Comparing): Answer<ModelAnswers> =>
+export const useModelAnswers = ({ other }: Comparing): Answer<ComparedAnswers> =>
   useAnswer(ANSWERS, about({ aligned: false, other }));
+
+/** The cosine of the vectors of the run shown and of another text; null for other models, and before it is known. */
+export function cosineWith({ answers, overview }: View, text: string): number | null {
+  const isVector = overview.tabs.some(({ name, why_not }) => name === "similarity" && why_not === "");
+  if (!isVector || text === overview.text) return null;
+  const answer = answers.get(ANSWERS, overview, { other: ["text", text, "", ""] });
+  const [, , before, cosine] = (answer.state === "answered" && answer.value.rows[0]) || [];
+  return before === null ? (cosine ?? null) : null;
+}
 
 /** b − a, NaN at gaps. */
 export const differenceOf = ({ a, b }: Maps): Float32Array => a.map((value, n) => b[n]! - value);
@@ -245,7 +200,8 @@ export function compareFacts(view: View): [name: string, words: string][] {
   ];
 }
 
-const sideWords = ({ model, text, changes }: Side) => [model, text, ...changes].filter(Boolean).join("; ");
+const sideWords = ({ model, text, changes }: Compared["sides"][number]) =>
+  [model, text, ...changes].filter(Boolean).join("; ");
 
 /** The cells of the head shown, a line each. */
 export async function compareNumbers(view: View): Promise<Numbers> {

@@ -12,7 +12,7 @@ import {
 } from "../../atlas/gatemarks";
 import { extremes } from "../../compute/grid";
 import { GATES } from "../../generated/vocabulary";
-import { arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
+import { type AnswerTo, type Arguments, arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { entry, rgb } from "../../paint/colormap";
 import { headLabel, percent, share, upTo } from "../../paint/format";
 import { inks, weightColours } from "../../paint/palette";
@@ -153,18 +153,12 @@ function Counts({ data }: DataProps) {
   );
 }
 
-interface Counted {
-  asked: { layer: number; head: number; gate: string; view: string };
-  pattern: string;
-  mass: number | null;
-  detail: string;
-  cells: Uint8Array; // eight to a byte
-}
+type Counted = AnswerTo<"evidence"> & { asked: Arguments<"evidence"> };
 
 const EVIDENCE: Kind<Counted, "evidence"> = {
   op: "evidence",
   needs: "gates",
-  read: (reply, asked) => ({ ...fieldsAndArrays<Counted>(reply), asked }),
+  read: (reply, asked) => ({ ...fieldsAndArrays(reply), asked }),
 };
 
 /** The gate with a head's highest score. */

@@ -1,5 +1,6 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
 
+import type { Histograms } from "../../generated/answers";
 import { TERMS } from "../../generated/vocabulary";
 import { arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { headLabel, number, share, upTo } from "../../paint/format";
@@ -219,14 +220,6 @@ function Bands({ rows, x, y }: { rows: Row[]; x: Scale; y: Scale }) {
       )}
     </g>
   );
-}
-
-interface Histograms {
-  layer: number;
-  head: number;
-  edges: number[];
-  counts: Record<string, number[]>;
-  bounds: Record<string, number | null>; // σ_max(W) · max ‖x‖ + ‖b‖: no norm passes it
 }
 
 const HISTOGRAMS: Kind<Histograms, "histograms"> = { op: "histograms", needs: "neurons", read: fieldsAndArrays };

@@ -1,4 +1,5 @@
 // Spectra of a head's vectors and attention, ranks and symmetry of the heads of a layer: part of the geometry view.
+import type { LayerRanks } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { LIMITS, TERMS } from "../../generated/vocabulary";
 import type { Kind } from "../../kernel/answers";
@@ -11,15 +12,10 @@ import { numbers, Table } from "../../parts/table";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
 
-type Row = Record<string, number | null>;
+type Row = LayerRanks["whole"];
 
-interface LayerSpectra {
-  layer: number;
+interface LayerSpectra extends Omit<LayerRanks, "head"> {
   head: number | null; // of a long text: the only one whose attention was looked at
-  exact: boolean; // all singular values of attention were computed, not the leading ones
-  heads: Row[]; // one per head: effective ranks, symmetry, directionality, overlaps, and their chance
-  whole: Row; // of the layer's full W_QK
-  dim: number;
   values: Record<string, Float32Array>; // (H·n) singular values ÷ the largest, of q, k, v, context and attention
 }
 
@@ -27,9 +23,9 @@ const SPECTRA: Kind<LayerSpectra, "spectra"> = {
   op: "spectra",
   needs: "spectra",
   read: ({ fields, arrays }, { head }) => ({
-    ...(fields as unknown as LayerSpectra),
+    ...fields,
     head: head ?? null,
-    values: Object.fromEntries(Object.entries(arrays).map(([name, { data }]) => [name, data as Float32Array])),
+    values: Object.fromEntries(Object.entries(arrays).map(([name, { data }]) => [name, data])),
   }),
 };
 

@@ -1,6 +1,6 @@
 // The stream as a picture: the tokens of one station of the stream on a plane, and which lie nearest by cosine.
 import { useEffect, useState } from "preact/hooks";
-import { fieldsAndArrays, type Kind } from "../../kernel/answers";
+import { type AnswerTo, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { counted, percent, upTo } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { ranked } from "../../paint/ranked";
@@ -13,21 +13,12 @@ import { Place, tokenQuote, tokenText } from "../../parts/token";
 import { useAnswer } from "../../state/useanswer";
 import { useView } from "../../state/view";
 
-interface Plane {
-  station: number; // 0 is what the first layer takes in, l + 1 what layer l hands on
-  method: string;
-  umap: boolean; // whether the kernel has it
-  share: (number | null)[] | null; // of the variance, along each axis
-  points: Float32Array; // (S·2)
-  near: Int32Array; // (S·k) others, the nearest first
-  cosines: Float32Array; // (S·k)
-  k: number;
-}
+type Plane = AnswerTo<"stream"> & { k: number };
 
 const STREAM: Kind<Plane, "stream"> = {
   op: "stream",
   needs: "geometry",
-  read: (reply) => ({ ...fieldsAndArrays<Plane>(reply), k: reply.arrays.near!.shape[1]! }),
+  read: (reply) => ({ ...fieldsAndArrays(reply), k: reply.arrays.near.shape[1]! }),
 };
 
 const [WIDTH, HEIGHT, KEY] = [640, 400, 1]; // KEY: the marker of the key, a square; the query's is a diamond

@@ -1,5 +1,6 @@
 // Which words the answer rests on: how the answer of the kernel is read, said in words and written to a file.
-import { fieldsAndArrays, type Kind } from "../../kernel/answers";
+import type { Faithful, FaithfulRow } from "../../generated/answers";
+import { type AnswerTo, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { capital, signed } from "../../paint/format";
 import { isNothing } from "../../paint/ranked";
 import type { Numbers } from "../../parts/picturetable";
@@ -9,38 +10,13 @@ import { tokenName } from "./cellverdict";
 const NAMED = 2; // tokens in the sentence
 
 /** What each token counts for: see bertlens/widgets/answers/which_words.py. */
-export interface Attributed {
-  attribution: string; // the method
-  label: string; // of the number
-  kind: string;
-  unit: string;
-  signed: boolean; // false: how much flows, never below 0
-  removal: string; // "mask" or "hide": how tokens are taken out
-  why_not: string;
-  runs: number; // that the test of the order takes
-  removable: number[]; // tokens, of each text that is run
-  values?: Float64Array; // of each token, NaN where the method never removes it
-}
+export type Attributed = AnswerTo<"which_words">;
 type Found = Attributed & { values: Float64Array };
 
-/** How faithful an order of tokens is, of each text that is run: see `faithfulness` of bertlens.measures.attribution. */
-export interface FaithfulRow {
-  n: number; // tokens that can be taken out
-  bins: number[]; // how many are
-  model: number;
-  rankings: number;
-  comprehensiveness: number;
-  comprehensiveness_beats: number;
-  random_comprehensiveness: number;
-  random_comprehensiveness_error: number;
-  sufficiency: number;
-  sufficiency_beats: number;
-  random_sufficiency: number;
-  random_sufficiency_error: number;
-}
+export type { FaithfulRow };
 
 export const WORDS: Kind<Attributed, "which_words"> = { op: "which_words", needs: "whatif", read: fieldsAndArrays };
-export const FAITHFUL: Kind<{ rows: FaithfulRow[] }, "faithful"> = {
+export const FAITHFUL: Kind<Faithful, "faithful"> = {
   op: "faithful",
   needs: "whatif",
   read: fieldsAndArrays,

@@ -15,7 +15,7 @@ const NEAR = 0.1; // part of a number: what is farther from it than this is not 
 export const MATTER: Kind<Matter, "cell_matters"> = {
   op: "cell_matters",
   needs: "whatif",
-  read: fieldsAndArrays<Matter>,
+  read: fieldsAndArrays,
 };
 
 type Made = MatterRow & { after: number; first_value: number };

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { CATEGORIES, TERMS } from "../../generated/vocabulary";
 import { useLargest } from "../../head/swept";
-import { arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
+import { type AnswerTo, arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { indexed } from "../../paint/colormap";
 import { counted, headLabel, meanOf, percent, share, upTo } from "../../paint/format";
 import { inks, seriesColour, weightColours } from "../../paint/palette";
@@ -22,20 +22,9 @@ import { useView, type View } from "../../state/view";
 
 const MOST_POINTS = 2000;
 
-/** The kernel's answer to "norm_view". */
-interface NormView {
-  categories: string[];
-  category: Int32Array; // (S) of every token, an index into `categories`
-  shares: Float32Array; // (L·2·C) mean share of attention, of norm
-  methods: string[];
-  mixing: Float32Array; // (M·L·S)
-  norms: Float32Array; // (L·H·S) ‖f(x)‖
-  pooled: (number | null)[]; // (C) Spearman's ρ of α and ‖f(x)‖, all heads of all layers together
-  within: Float32Array; // (L·H·C) and each head's own; NaN where a head has too few points
-  per: string; // what a point of ρ is: "cell" or "key"
-}
+type NormView = AnswerTo<"norm_view">;
 
-const NORM_VIEW: Kind<NormView, "norm_view"> = { op: "norm_view", needs: "norms", read: fieldsAndArrays<NormView> };
+const NORM_VIEW: Kind<NormView, "norm_view"> = { op: "norm_view", needs: "norms", read: fieldsAndArrays };
 
 export function Norms() {
   const { overview, shownHead, dark } = useView();

@@ -1,14 +1,15 @@
 // The kernel's answer to "survey": what every head does over a corpus, and in the text at hand. Reading it, naming it.
 
+import type { MapTrust, ParsedSentence, Relation, SurveyFields } from "../../generated/answers";
 import { type HeadName, STATISTICS } from "../../generated/vocabulary";
-import type { Kind } from "../../kernel/answers";
-import { arrived } from "../../kernel/answers";
-import type { Arrays, TypedArray } from "../../kernel/wire";
+import { arrived, type Kind, type Read } from "../../kernel/answers";
+import type { TypedArray } from "../../kernel/wire";
 import { counted, percent, signed } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import type { CorpusChoice } from "../../state/page";
 import type { View } from "../../state/view";
 
+export type { MapTrust, ParsedSentence as Sentence, Relation };
 export type By = CorpusChoice["by"];
 
 /** What the parts of the view share: the data, what of it is shown, and how to change that. */
@@ -16,63 +17,6 @@ export interface Choice extends CorpusChoice {
   data: Survey;
   put: (change: Partial<CorpusChoice>) => void;
   pick: (layer: number, head: number) => void;
-}
-
-export interface Relation {
-  relation: string;
-  direction: string;
-  layer: number;
-  head: number;
-  accuracy: number;
-  low?: number; // 95 % interval, where the table has one: then accuracy is held out
-  high?: number;
-  stable?: number; // share of draws of the sentences in which the same head is the best
-  offset_accuracy: number;
-  n: number;
-}
-
-export interface Sentence {
-  words: string[];
-  heads: number[]; // index of each word's head, -1 for the root
-  relations: string[];
-}
-
-type Span = [shortest: number, longest: number]; // tokens
-
-interface Fields {
-  names: string[]; // statistics, K
-  counted: string[]; // those that count where flags are counted: one of the four entropies
-  by: By[];
-  texts: number;
-  tokens: number;
-  span: Span;
-  about: string; // model and corpus
-  /** The text, and the texts of its length: how many, how many of them have each statistic (K). */
-  alike: {
-    tokens: number;
-    segments: number;
-    span: Span;
-    texts: number;
-    counts: Record<By, number[]>;
-    own: Record<By, number[]>; // how many of them `ownFlags` are of (K), 0 where it is not known
-    own_span: Record<By, Span>; // and how long those are
-    fewest: number; // texts under which nothing is compared
-    level: number; // share of the texts that chance calls unusual
-  };
-  gates: string[][]; // [layer][head] most frequent label
-  shares: number[][]; // [layer][head] its share of the texts
-  gates_alike: boolean; // of the texts of this length; else of all, as these are too few
-  layers: Record<CorpusChoice["average"], Record<string, (number | null)[]>>; // quantities of whole layers
-  relations: Relation[];
-  map?: MapTrust; // where there are distances
-  sentence?: Sentence;
-}
-
-/** How far to trust the map of heads. */
-export interface MapTrust {
-  stress: number; // by what share of the distances the drawn ones are off
-  even_stress: number; // the same of as many heads that are all equally far apart
-  nearest_kept: number; // heads whose nearest head is the nearest on the map too
 }
 
 /** Another head, and how far it is. */
@@ -83,7 +27,7 @@ export interface Near {
 }
 
 /** Statistics of every head; arrays are (K·L·H), bins (K·L·H·B). */
-export interface Survey extends Fields {
+export interface Survey extends SurveyFields {
   n_layers: number;
   n_heads: number;
   all: HeadName[];
@@ -106,9 +50,7 @@ export interface Survey extends Fields {
   guesses: Int32Array | null; // (2·L·H·W) word that a head predicts for each word, direction by direction
 }
 
-export function readSurvey(answer: { fields: Record<string, unknown>; arrays: Arrays }): Survey {
-  const fields = answer.fields as unknown as Fields;
-  const { arrays } = answer;
+export function readSurvey({ fields, arrays }: Pick<Read<"survey">, "fields" | "arrays">): Survey {
   const [L, H] = [fields.gates.length, fields.gates[0]!.length];
   const at = (name: string, l: number, h: number) => (fields.names.indexOf(name) * L + l) * H + h;
   const [, edgeCount] = arrays.edges!.shape as [number, number];
@@ -165,7 +107,7 @@ export function binOf(value: number, edges: ArrayLike<number>): number {
   return bin + Math.max(0, Math.min(1, (value - from) / (to - from)));
 }
 
-const tokens = ([from, to]: Span) => `${from === to ? from : `${from} to ${to}`} tokens`;
+const tokens = ([from, to]: Survey["span"]) => `${from === to ? from : `${from} to ${to}`} tokens`;
 export const textCount = (n: number, segments = 1) =>
   `${n.toLocaleString("en")} ${segments === 2 ? "pair" : "text"}${n === 1 ? "" : "s"}`;
 

@@ -1,7 +1,7 @@
 // The texts of the corpus in which the head shown does it most, each at a click run in the view where there is a kernel.
 
-import type { Kind } from "../../kernel/answers";
-import type { Arrays } from "../../kernel/wire";
+import type { NoTexts, SurveyTexts } from "../../generated/answers";
+import type { Kind, Read } from "../../kernel/answers";
 import { headLabel, number } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
 import { isNothing } from "../../paint/ranked";
@@ -15,27 +15,12 @@ import { labelOf, textCount } from "./corpusheads";
 
 const CHARACTERS = 160; // characters of a text
 
-type By = CorpusChoice["by"];
-
-interface Text {
-  parts: [text: string, pair?: string];
-  tokens: number;
-  whole: boolean; // nothing is cut off, and it can be run
-}
-
 /** Of one layer: arrays of numbers of texts and of values (texts·K·H), of means (K·H). */
-interface Texts {
-  held: boolean; // by the statistics; else there is nothing more
-  names: string[];
-  by: By[];
-  counts: Record<By, number[]>; // texts that have a statistic
-  texts: Text[];
-  arrays: Arrays;
-}
+type Texts = (SurveyTexts | NoTexts) & Pick<Read<"survey_texts">, "arrays">;
 
 const TEXTS: Kind<Texts, "survey_texts"> = {
   op: "survey_texts",
-  read: ({ fields, arrays }) => ({ ...(fields as unknown as Texts), arrays }),
+  read: ({ fields, arrays }) => ({ ...fields, arrays }),
 };
 
 export function HeadTexts() {
@@ -76,7 +61,7 @@ export function HeadTexts() {
           const words = visibleText(parts.join(" / "));
           const isCut = words.length > CHARACTERS || !whole;
           const excerpt = <bdi dir="auto">{isCut ? `${words.slice(0, CHARACTERS)}…` : words}</bdi>;
-          const [text, pair = ""] = parts;
+          const [text = "", pair = ""] = parts;
           return (
             <li>
               <b class="bl-number">{number(value, 3)}</b>{" "}

@@ -54,6 +54,7 @@ export function Confusion({ task, state }: { task: Task; state: State }) {
                         onClick={() => {
                           state.cell.value = isAsked ? null : [label, guess];
                           state.only.value = "all";
+                          state.rows.value = null;
                         }}
                       >
                         {counted(count)}

@@ -4,7 +4,8 @@ import { counted, number, percent } from "../../paint/format";
 import { quotation, visibleText } from "../../paint/quotes";
 import { Button } from "../../parts/controls";
 import { numbers, Table } from "../../parts/table";
-import type { ErrorNote, SliceRates, Task } from "./examples";
+import { useView } from "../../state/view";
+import { type ErrorNote, type SliceRates, stateOf, type Task } from "./examples";
 import { explainedWords } from "./taskwords";
 import { Work } from "./work";
 
@@ -56,6 +57,7 @@ function Explanation({ note, open }: { note: ErrorNote; open: (row: number) => v
 }
 
 export function Slices({ task }: { task: Task }) {
+  const state = stateOf(useView());
   return (
     <Work work="slices" task={task} label="Where is more wrong?" about="By length, class and frequent words.">
       {({ said, rows }) => (
@@ -75,7 +77,24 @@ export function Slices({ task }: { task: Task }) {
                 },
               },
               { name: "n", value: ({ n }) => n, show: ({ n }) => counted(n) },
-              { name: "wrong", value: ({ rate }) => rate, show: ({ rate }) => percent(rate) },
+              {
+                name: "wrong",
+                value: ({ rate }) => rate,
+                show: ({ kind, slice, wrong, rate, rows }) => (
+                  <Button
+                    class="bl-link"
+                    disabled={wrong === 0}
+                    aria-label={`${percent(rate)}: ${counted(wrong)} wrong in ${visibleText(`${kind} ${slice}`)}`}
+                    onClick={() => {
+                      state.rows.value = { name: visibleText(`${kind} ${slice}, wrong`), of: new Set(rows) };
+                      state.cell.value = null;
+                      state.only.value = "all";
+                    }}
+                  >
+                    {percent(rate)}
+                  </Button>
+                ),
+              },
               { name: "low", value: ({ low }) => low, show: ({ low }) => percent(low) },
               { name: "high", value: ({ high }) => high, show: ({ high }) => percent(high) },
               { name: "outside", value: (one) => one.rate_outside, show: (one) => percent(one.rate_outside) },

@@ -1,18 +1,25 @@
 // Labelled examples as the kernel tells of them (bertlens/widgets/panels/task_panel.py), and what the reader chose of them.
 import { type Signal, signal } from "@preact/signals";
 import { sorted } from "../../compute/sorted";
+import type * as answers from "../../generated/answers";
+import type { ErrorNotes, HeadEffects, PruningCurve, SliceRates, TurnedEffects } from "../../generated/answers";
 import type { Answer, Kind, Read } from "../../kernel/answers";
 import type { Link } from "../../kernel/link";
 import { upTo } from "../../paint/format";
 import type { View } from "../../state/view";
 
-export interface Column {
-  name: string;
-  kind: "text" | "class" | "flag" | "number";
-  values?: string[]; // of texts
-  names?: string[]; // of classes
-  numbers: ArrayLike<number>; // of the others
-}
+export type {
+  AgainstFields as Against,
+  ErrorNote,
+  PartEffect,
+  SitePart as Part,
+  TaskMetric as Metric,
+  TurnedEffect,
+  TurnedHead,
+} from "../../generated/answers";
+export type { ErrorNotes, HeadEffects, PruningCurve, SliceRates, TurnedEffects };
+
+export type Column = answers.Column & { numbers: ArrayLike<number> }; // of texts none
 
 export interface Examples {
   columns: Column[];
@@ -20,137 +27,18 @@ export interface Examples {
   cut: number; // characters that texts were cut to, 0 for none
 }
 
-export interface Metric {
-  measure: string;
-  label: string;
-  value: number | null;
-  low: number | null;
-  high: number | null;
-  n: number;
-  note: string;
-}
+export type Task = Omit<answers.TaskFields, "columns" | "batch"> & Examples;
 
-export interface Task extends Examples {
-  source: string;
-  examples: number; // of the task; n of them are here
-  wrong: number | null;
-  opened: number | null;
-  metrics: Metric[];
-  notes: string[]; // how labels were read, and what the scores count
-  confusion: { names: string[]; counts: number[][] } | null;
-  held: string[]; // work that was done
-  rated: boolean; // answers are right or wrong
-  against: Against | null;
-}
-
-/** What changed from a model before, as bertlens.tasks.Against has it. */
-export interface Against {
-  said: string;
-  note: string;
-  model: string;
-  counts: [change: string, count: number][];
-  texts: number; // that heads were compared on
-  heads: TurnedHead[];
-}
-
-export interface TurnedHead extends Part {
-  distance: number;
-  low: number;
-  high: number;
-}
-
-const columnsOf = ({ fields, arrays }: Read): Examples => {
-  const columns = (fields.columns as Column[]).map((one) => ({ ...one, numbers: arrays[one.name]?.data ?? [] }));
-  const { values, numbers } = columns[0] as Column;
-  return { columns, cut: fields.cut as number, n: Math.max(values?.length ?? 0, numbers.length) };
+const columnsOf = ({ fields, arrays }: Read<"task" | "task_table">): Examples => {
+  const columns = fields.columns.map((one) => ({ ...one, numbers: arrays[one.name]?.data ?? [] }));
+  const { values, numbers } = columns[0]!;
+  return { columns, cut: fields.cut, n: Math.max(values?.length ?? 0, numbers.length) };
 };
 
-export const TASK: Kind<Task, "task"> = {
-  op: "task",
-  read: (read) => ({ ...(read.fields as unknown as Task), ...columnsOf(read) }),
-};
+export const TASK: Kind<Task, "task"> = { op: "task", read: (read) => ({ ...read.fields, ...columnsOf(read) }) };
 export const TABLE: Kind<Examples, "task_table"> = { op: "task_table", read: columnsOf };
 
 export type EffectOf = "loss" | "accuracy";
-
-/** A head, or the MLP of a layer (head −1). */
-export interface Part {
-  part: string;
-  layer: number;
-  head: number;
-}
-
-/** As bertlens.tasks.Heads has it. */
-export interface PartEffect extends Part {
-  estimate: number | null;
-  effect: number | null; // null where it was not run
-  low: number | null;
-  high: number | null;
-  p_holm: number | null;
-  finding: boolean;
-}
-
-export interface HeadEffects {
-  said: string;
-  measure: EffectOf;
-  rows: PartEffect[];
-}
-
-export interface PruningCurve {
-  said: string;
-  quality: "accuracy" | "Spearman"; // what the values are of
-  rows: { order: string; off: number; left: number; value: number; low: number; high: number }[];
-}
-
-export interface ErrorNote {
-  row: number;
-  words: string;
-  comprehensiveness: number | null;
-  random: number | null;
-  beats: number | null;
-  nearest: number; // −1 for none, as twin
-  nearest_text: string;
-  similarity: number | null;
-  twin: number;
-}
-
-export interface ErrorNotes {
-  said: string;
-  rows: ErrorNote[];
-}
-
-export interface SliceRates {
-  said: string;
-  rows: {
-    kind: string;
-    slice: string;
-    n: number;
-    wrong: number;
-    rate: number;
-    low: number;
-    high: number;
-    rate_outside: number;
-    p_holm: number;
-    finding: boolean;
-  }[];
-}
-
-/** What each part matters in both models, as bertlens.tasks.Turned has it. */
-export interface TurnedEffects {
-  said: string;
-  measure: EffectOf;
-  rows: TurnedEffect[];
-}
-
-export interface TurnedEffect extends Part {
-  before: number;
-  after: number;
-  difference: number;
-  low: number;
-  high: number;
-  p_holm: number;
-  finding: boolean;
-}
 
 /** What takes long: it is begun by the reader, and what it found. */
 export interface Works {
@@ -164,7 +52,7 @@ export type WorkName = keyof Works;
 
 const WORK: Kind<unknown, "task_work"> = {
   op: "task_work",
-  read: ({ fields }) => (fields.stopped ? false : fields),
+  read: ({ fields }) => ("stopped" in fields ? false : fields),
 };
 
 /** What a piece of work found: false where it was stopped; undefined where it was not begun. */
@@ -183,7 +71,7 @@ export interface Way {
   ablation: "zero" | "mean" | "resample";
 }
 
-export type Side = "confusion" | "scores" | "heads" | "errors" | "slices" | "change";
+export type Side = "confusion" | "scores" | "heads" | "errors" | "slices" | "change" | ""; // "": none
 type Order = { name: string; down: boolean };
 
 /** What the reader chose; the widget's other parts know nothing of it. */
@@ -193,7 +81,7 @@ export interface State {
   only: Signal<string>; // "all", "wrong", "right", or what changed: "fixed" …
   cell: Signal<[label: string, guess: string] | null>;
   order: Signal<Order | null>;
-  active: Signal<number>; // a place of the list
+  rows: Signal<{ name: string; of: ReadonlySet<number> } | null>; // of a slice
   opened: Signal<{ row: number; subject: string } | null>;
   side: Signal<Side | null>; // null until the reader chose
   starts: Signal<Record<string, { times: number; way: Partial<Way> }>>; // work by its name: how often, and how
@@ -212,7 +100,7 @@ export function stateOf({ link, overview }: View): State {
       only: signal("all"),
       cell: signal(null),
       order: signal(null),
-      active: signal(0),
+      rows: signal(null),
       opened: signal(null),
       side: signal(null),
       starts: signal({}),
@@ -250,18 +138,20 @@ export function isWrong(examples: Examples, n: number): boolean | null {
 }
 
 /** The examples that the reader asked for, in his order. */
-export function listed(examples: Examples, { search, only, cell, order }: State): number[] {
+export function listed(examples: Examples, { search, only, cell, order, rows }: State): number[] {
   const words = search.value.trim().toLowerCase();
   const number = /^#?\d+$/.test(words) ? Number(words.replace("#", "")) : null;
   const texts = examples.columns.filter(({ kind }) => kind === "text");
   const [label, guess, change] = ["label", "guess", "change"].map((name) => columnOf(examples, name));
   const pair = cell.value;
+  const slice = rows.value;
   const places = upTo(examples.n).filter((n) => {
     if (change && change.names!.includes(only.value)) {
       if (valueAt(change, n) !== only.value) return false;
     } else if (["wrong", "right"].includes(only.value) && isWrong(examples, n) !== (only.value === "wrong"))
       return false;
     if (pair && label && guess && (valueAt(label, n) !== pair[0] || valueAt(guess, n) !== pair[1])) return false;
+    if (slice && !slice.of.has(rowAt(examples, n))) return false;
     if (!words) return true;
     const isIt = number !== null && rowAt(examples, n) === number;
     return isIt || texts.some(({ values }) => values![n]!.toLowerCase().includes(words));

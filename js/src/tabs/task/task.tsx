@@ -1,35 +1,21 @@
-// Labelled examples: their list, the sentence about the one that is open, and beside them scores, heads, errors, slices.
+// Labelled examples: their list beside the one that is open, and what is known of all of them: leaves, one open at a time.
 
-import { useMemo } from "preact/hooks";
-import { csv } from "../../export/csv";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { counted } from "../../paint/format";
-import { isolate, visibleText } from "../../paint/quotes";
-import { Button, binding, Close, into, Segmented, Select } from "../../parts/controls";
-import { useCopy } from "../../parts/copy";
+import { directionOf, visibleText } from "../../paint/quotes";
+import { caseIn, nameCase } from "../../parts/cases/link";
+import { Button } from "../../parts/controls";
 import { Waiting } from "../../parts/section";
 import { useView } from "../../state/view";
 import { Confusion } from "./confusion";
 import { Errors, Slices } from "./errors";
-import { exampleNumbers } from "./examplerows";
-import {
-  examplesOf,
-  listed,
-  openRow,
-  rowAt,
-  type Side,
-  type State,
-  shownPlace,
-  stateOf,
-  type Task,
-  taskOf,
-  workOf,
-} from "./examples";
+import { columnOf, examplesOf, openRow, rowAt, type Side, shownPlace, stateOf, type Task, taskOf } from "./examples";
 import { List } from "./list";
 import { Change } from "./modelcomparison";
 import { Opened } from "./openexample";
 import { Scores } from "./scores";
 import { Heads } from "./taskatlas";
-import { countWords, firstScore } from "./taskwords";
 
 const SIDES: [Side, string][] = [
   ["confusion", "Confusion"],
@@ -39,112 +25,87 @@ const SIDES: [Side, string][] = [
   ["slices", "Slices"],
 ];
 const CHANGE: [Side, string] = ["change", "Before and now"];
-const RATED = ["all", "wrong", "right"];
 
-export function TaskView() {
+/** The list and the leaves without the one screen, as the tab of another view. */
+export const TaskView = () => (
+  <WithExamples>
+    <TaskLeaves />
+  </WithExamples>
+);
+
+/** The list of examples beside the one that is open. */
+export function WithExamples({ children }: { children: ComponentChildren }) {
   const view = useView();
   const answer = taskOf(view);
-  if (answer.state !== "answered") return <Waiting answer={answer} doing="reading the examples" />;
-  return <Panels task={answer.value} />;
-}
-
-function Panels({ task }: { task: Task }) {
-  const view = useView();
-  const state = stateOf(view);
-  const { search, only, cell, order, side } = state;
-  const examples = examplesOf(view, task);
-  const places = useMemo(() => listed(examples, state), [examples, search.value, only.value, cell.value, order.value]);
-  const place = shownPlace(view, examples, task);
-  const errors = workOf(view, task, "errors");
-  const notes = errors?.state === "answered" && errors.value ? errors.value : null;
-  const rests = useMemo(() => notes && new Map(notes.rows.map(({ row, words }) => [row, words])), [notes]);
-  const panel = side.value ?? (task.against ? "change" : "confusion");
-  const open = (row: number) => {
-    openRow(view, row).catch(() => undefined); // the link says why
-  };
+  const task = answer.state === "answered" ? answer.value : null;
+  const [first] = (task && columnOf(task, "text")?.values) || [];
+  const row = stateOf(view).opened.value?.row;
+  const hasRow = row !== undefined;
+  useEffect(() => {
+    const id = caseIn(view.address);
+    if (task && /^\d+$/.test(id)) openRow(view, Number(id)).catch(() => undefined); // the link says why
+  }, [task !== null]);
+  useEffect(() => {
+    if (hasRow && (caseIn(view.address) || row !== task?.opened)) nameCase(view.address, row);
+  }, [row]);
   return (
-    <div class="bl-task" data-testid="task">
-      <div class="bl-task-head">
-        <b>{task.source ? visibleText(task.source) : "Labelled examples"}</b>
-        <span class="bl-muted">
-          {counted(task.examples)} examples{task.wrong === null ? "" : `, ${counted(task.wrong)} wrong`} ·{" "}
-          <span data-testid="task-score">{firstScore(task)}</span>
-        </span>
-        <span class="bl-spacer" />
-        <Segmented
-          label="beside"
-          value={panel}
-          choices={[...SIDES, ...(task.against ? [CHANGE] : [])].map(([value, label]) => ({ value, label }))}
-          onChange={(name) => {
-            side.value = name;
-          }}
-        />
-      </div>
-      <div>
-        <Filters state={state} task={task} places={places} />
-        <List {...{ examples, places, state, shown: place, open }} rests={rests} />
-        {place !== null && <Opened examples={examples} n={place} task={task} />}
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it */}
-      <section class="bl-task-side bl-scroll" aria-label="About all examples" tabIndex={0}>
-        {panel === "confusion" && <Confusion task={task} state={state} />}
-        {panel === "scores" && <Scores task={task} />}
-        {panel === "heads" && <Heads task={task} state={state} />}
-        {panel === "errors" && <Errors task={task} row={place === null ? null : rowAt(examples, place)} open={open} />}
-        {panel === "slices" && <Slices task={task} />}
-        {panel === "change" && task.against && <Change task={task} against={task.against} state={state} />}
-      </section>
+    <div class="bl-with-cases" dir={directionOf(first ?? "")} data-testid="task">
+      {task ? <List task={task} /> : <Waiting answer={answer} doing="reading the examples" />}
+      <div class="bl-the-case">{children}</div>
     </div>
   );
 }
 
-function Filters({ state, task, places }: { state: State; task: Task; places: number[] }) {
+/** The example that is open in a sentence, and the leaves about all of them. */
+export function TaskLeaves() {
   const view = useView();
-  const { search, only, cell } = state;
-  const [copyNote, copyText] = useCopy();
+  const answer = taskOf(view);
+  return answer.state === "answered" ? <Leaves task={answer.value} /> : null;
+}
+
+function Leaves({ task }: { task: Task }) {
+  const view = useView();
+  const state = stateOf(view);
+  const { side } = state;
   const examples = examplesOf(view, task);
-  const pair = cell.value;
+  const place = shownPlace(view, examples, task);
+  const hasFront = view.synced.parts.value.includes("header");
+  const open = side.value ?? (task.against ? "change" : hasFront ? "" : "confusion");
+  const openCase = (row: number) => {
+    openRow(view, row).catch(() => undefined); // the link says why
+  };
   return (
-    <div class="bl-controls">
-      <input
-        type="search"
-        aria-label="Search the examples"
-        placeholder="words, or #17"
-        value={search.value}
-        onInput={(event) => into(search)(event.currentTarget.value)}
-      />
-      {task.wrong !== null && (
-        <Select
-          label="show"
-          choices={[...RATED, ...(task.against?.counts ?? []).map(([name]) => name)].map((name) => ({
-            value: name,
-            label: name,
-          }))}
-          {...binding(only)}
-        />
+    <section class="bl-task" aria-label="About all examples">
+      {place !== null && <Opened examples={examples} n={place} task={task} />}
+      <p class="bl-task-leaves">
+        <span class="bl-muted">
+          {task.source ? visibleText(task.source) : "Labelled examples"}, all {counted(task.examples)}:
+        </span>{" "}
+        {[...SIDES, ...(task.against ? [CHANGE] : [])].map(([name, label]) => (
+          <Button
+            key={name}
+            class="bl-link"
+            aria-expanded={name === open}
+            onClick={() => {
+              side.value = name === open ? "" : name;
+            }}
+          >
+            {label}
+          </Button>
+        ))}
+      </p>
+      {open && (
+        <div class="bl-task-side">
+          {open === "confusion" && <Confusion task={task} state={state} />}
+          {open === "scores" && <Scores task={task} />}
+          {open === "heads" && <Heads task={task} state={state} />}
+          {open === "errors" && (
+            <Errors task={task} row={place === null ? null : rowAt(examples, place)} open={openCase} />
+          )}
+          {open === "slices" && <Slices task={task} />}
+          {open === "change" && task.against && <Change task={task} against={task.against} state={state} />}
+        </div>
       )}
-      {pair && (
-        <span class="bl-chip">
-          {isolate(visibleText(pair[0]))} guessed {isolate(visibleText(pair[1]))}
-          <Close label="All cells again" onClick={() => into(cell)(null)} />
-        </span>
-      )}
-      <span class="bl-muted" data-testid="task-count">
-        {countWords(places.length, examples, task)}
-      </span>
-      <span class="bl-spacer" />
-      <Button
-        class="bl-button"
-        onClick={() => {
-          const { columns, rows, facts } = exampleNumbers(view, task, places);
-          copyText(csv(facts, columns, rows));
-        }}
-      >
-        Copy as CSV
-      </Button>
-      <span role="status" class="bl-muted">
-        {copyNote}
-      </span>
-    </div>
+    </section>
   );
 }

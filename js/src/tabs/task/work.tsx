@@ -75,7 +75,7 @@ const ABLATIONS: Choice<Way["ablation"]>[] = [
   { value: "resample", label: phrases.RESAMPLED },
 ];
 
-const COST: Kind<string, "task_cost"> = { op: "task_cost", read: ({ fields }) => fields.said as string };
+const COST: Kind<string, "task_cost"> = { op: "task_cost", read: ({ fields }) => fields.said };
 
 /** Named before anything is seen, with what it will take. */
 function Ways({ work, rated }: { work: WorkName; rated: boolean }) {

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { largestSize } from "../../compute/largest";
 import type { HeadName } from "../../generated/vocabulary";
-import { fieldsAndArrays, type Kind } from "../../kernel/answers";
+import { type AnswerTo, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { indexed } from "../../paint/colormap";
 import { headLabel, percent, upTo } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
@@ -23,23 +23,12 @@ const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown lar
 const REST = 250; // ms
 
 /** The answer to "score_maps": see bertlens/widgets/answers/score_maps.py. */
-interface ScoreMapsAnswer {
-  layer: number;
-  head: number;
-  pairs: [query: string, key: string][];
-  share: (number | null)[];
-  rest: number | null;
-  gap: number;
-  block: number; // tokens along a cell
-  notes: string[];
-  values: Float32Array; // ((2 + pairs)·size·size): the scores, the pairs, the rest
-  size: number;
-}
+type ScoreMapsAnswer = AnswerTo<"score_maps"> & { size: number };
 
 const SCORE_MAPS: Kind<ScoreMapsAnswer, "score_maps"> = {
   op: "score_maps",
   ofOriginal: true,
-  read: (reply) => ({ ...fieldsAndArrays<ScoreMapsAnswer>(reply), size: reply.arrays.values!.shape[2]! }),
+  read: (reply) => ({ ...fieldsAndArrays(reply), size: reply.arrays.values.shape[2]! }),
 };
 
 const groupName = (group: string) => (group === "mlps" ? "MLPs" : group);

@@ -2,26 +2,23 @@
 import { visible } from "../../compute/attention";
 import * as phrases from "../../generated/phrases";
 import { SCORE_TERMS, SOURCES } from "../../generated/vocabulary";
-import { fieldsAndArrays, type Kind } from "../../kernel/answers";
+import { type AnswerTo, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { counted, headLabel, signed } from "../../paint/format";
 import { ranked } from "../../paint/ranked";
 import { tokenQuote } from "../../parts/token";
 import type { View } from "../../state/view";
-import type { Part, Split, Sum, WhyPlace } from "../../state/whystate";
+import type { Part, Split, WhyPlace } from "../../state/whystate";
 
 /** The answer to "why_pairs": kinds of the query down, of the key across. */
-export interface Pairs extends Sum {
-  kinds: string[];
-  values: Float64Array; // (kinds·kinds)
-}
+export type Pairs = AnswerTo<"why_pairs">;
 
 export const WHY: Kind<Split, "why"> = {
   op: "why",
   ofOriginal: true,
-  read: (reply) => ({ heads: null, mlps: null, ...fieldsAndArrays<Omit<Split, "heads" | "mlps">>(reply) }),
+  read: (reply) => ({ heads: null, mlps: null, ...fieldsAndArrays(reply) }) as Split,
 };
 
-export const PAIRS: Kind<Pairs, "why_pairs"> = { op: "why_pairs", ofOriginal: true, read: fieldsAndArrays<Pairs> };
+export const PAIRS: Kind<Pairs, "why_pairs"> = { op: "why_pairs", ofOriginal: true, read: fieldsAndArrays };
 
 /** The cell that the tab is about: the pinned one, or the clearest of the head. */
 export const placeOf = ({ shownHead, focus }: View): WhyPlace => ({

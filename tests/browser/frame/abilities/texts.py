@@ -51,7 +51,7 @@ def run_by_key(hand: Hand) -> Steps:
     runs(hand, DOGS)
 
 
-@ability("add a second sentence", 2, of="one")
+@ability("add a second sentence", 3, of="one")
 def second(hand: Hand) -> Steps:
     hand.text(second=TEXTS[1])
     yield

@@ -42,7 +42,8 @@ class FrameWays(Clicks):
         for label, text in (("Sentence A", first), ("Sentence B, optional", second)):
             if text is not None:
                 if label.startswith("Sentence B") and not self.root.get_by_label(label).count():
-                    self.button("+ second sentence")
+                    self.click(self.root.locator(".bl-texts summary"))
+                    self.button("Add a second sentence")
                 self.write(self.root.get_by_label(label), text)
         if how == "Run":
             self.press("Enter")

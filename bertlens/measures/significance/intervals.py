@@ -3,7 +3,7 @@ text.
 
 `count_interval` is for yes or no, each independent of the others; `share_interval` for what comes by text, sentence,
 question or document: of fractions as if the next one could be 0 or 1.
-tests/unit/survey/test_survey_intervals.py simulates how often they cover.
+tests/unit/measures/test_intervals.py simulates how often they cover.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
+from ...errors import InputError
 
 LEVEL = 0.95
 FEWEST_OF_A_CLASS = 5  # examples, for an interval of macro-F1
@@ -177,9 +177,9 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, 
 def positive_mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The `mean_interval` of values that are 0 or more, such as losses: on the logarithm, so that it is above 0 too.
 
-    low, high: mean · exp(∓ t·s / (mean √n)), the delta method, with the degrees of `freedom` of the values. Of losses,
-    most of them small and some large, it covers better than mean ± t·s/√n. Where all values are 0, so are the ends.
-    Raises as `mean_interval` does.
+    The ends are mean · exp(∓ t·s / (mean √n)), the delta method, with the degrees of `freedom` of the values. Of
+    losses, most of them small and some large, it covers better than mean ± t·s/√n. Where all values are 0, so are the
+    ends. Raises as `mean_interval` does.
     """
     values = np.asarray(values, dtype=float)
     mean, _, _ = mean_interval(values, level)

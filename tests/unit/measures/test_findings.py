@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bertlens.survey.findings import LEAST, holm, holm_intervals, interval_test
-from bertlens.survey.intervals import count_interval, mean_interval
+from bertlens.measures.significance import count_interval, holm, holm_intervals, interval_test, mean_interval
+from bertlens.measures.significance.findings import LEAST
 
 
 def of_mean(values: np.ndarray, level: float) -> tuple[float, float]:

@@ -11,8 +11,7 @@ from scipy import stats
 from sklearn import metrics
 
 from bertlens.errors import InputError
-from bertlens.survey import mean_interval
-from bertlens.survey.intervals import (
+from bertlens.measures.significance import (
     count_interval,
     design_effect,
     difference_interval,
@@ -23,6 +22,7 @@ from bertlens.survey.intervals import (
     positive_mean_interval,
     share_interval,
 )
+from bertlens.survey import mean_interval
 
 RATES = (0.001, 0.01, 0.1)
 

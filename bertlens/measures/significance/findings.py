@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..base.ranking import is_nothing
-from ..measures.ranks import spearman
+from ...base.ranking import is_nothing
+from ..ranks import spearman
 from .intervals import LEVEL, NONE, difference_interval, mean_interval
 
 Interval: TypeAlias = Callable[[float], tuple[float, float]]  # level -> (low, high)

@@ -1,0 +1,9 @@
+"""The same model elsewhere: whether vectors that another program made are this model's, and else by which fault.
+
+Not named as the function `parity` is, which a room of that name would hide.
+"""
+
+from .parity_run import Parity, parity
+from .probing import probing_texts
+
+__all__ = ["Parity", "parity", "probing_texts"]

@@ -1,0 +1,324 @@
+"""`parity`: whether vectors made elsewhere are this model's beside its own noise, else which fault explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..base.amounts import verb
+from ..base.dataframes import pd
+from ..base.quotes import quotation
+from ..errors import InputError, check_lens
+from ..lens import Lens
+from ..sentences.similarity_matrix import check_texts
+from . import rounding_faults
+from .hypothesis import RIGHT, TWINS
+from .probing import probing_texts
+from .row_pattern import pattern
+from .search import Candidate, Search
+from .vector_array import read
+
+SAME, FAULT, UNCLEAR, LIKE, NONE = VERDICTS = ("same", "fault", "unclear", "like", "none")
+EXPLAINED = 0.8  # of the squared distance, by which vectors look like a hypothesis
+CLOSER = 10  # times fewer numbers outside their cells: which of two that fit a rounded array
+SHOWN = 60  # characters of a text in a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Parity:
+    """What `parity` found. Prints as a short report."""
+
+    search: Search  # the texts, the array, the model's own vectors and their noise
+    verdict: str  # one of VERDICTS
+    classes: tuple[tuple[Candidate, ...], ...]  # hypotheses that fit, those that no text tells apart together
+    telling: str  # a text that would tell the first class from the second, "" where it is not needed
+    nearest: Candidate  # of all that were tried
+    right: Candidate  # no fault
+    turned: str = ""  # how the array's axes differ from the model's, "" for not at all
+
+    @property
+    def said(self) -> str:
+        """The verdict in one or two sentences."""
+        return " ".join(filter(None, (self.turned, self._verdict(), self._rows())))
+
+    @property
+    def storage(self) -> str:
+        """How the numbers are stored, and what else the array shows without a model."""
+        return " ".join((f"Stored as {self.search.array.storage}.", *self.search.array.facts))
+
+    @property
+    def noise(self) -> float:
+        """The largest relative difference of the model's own float reruns on these texts."""
+        return self.search.noise
+
+    @cached_property
+    def texts(self) -> pd.DataFrame:
+        """A row a text: text, tokens, distance from the model's own vector, distance under the nearest hypothesis."""
+        reference = dict(zip(self.right.rows, self.right.errors, strict=True))
+        distances = dict(zip(self.nearest.rows, self.nearest.errors, strict=True))
+        every = self.search.every
+        table = {"text": self.search.texts, "tokens": self.search.lengths}
+        table |= {
+            "distance": [reference.get(n, np.nan) for n in every],
+            "nearest": [distances.get(n, np.nan) for n in every],
+        }
+        return pd.DataFrame(table)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row a hypothesis, the nearest first: hypothesis, factor, rows that fit, of how many, worst distance, share
+        of the squared distance that it explains, floor (what a row may differ by), fits.
+
+        One that no short text fits was run on those alone.
+        """
+        reference = dict(zip(self.right.rows, self.right.errors, strict=True))
+        rows = []
+        for candidate in sorted(self.candidates, key=lambda c: c.rank):
+            energy = sum(reference[n] ** 2 for n in candidate.rows)
+            rows.append(
+                {
+                    "hypothesis": candidate.name,
+                    "factor": candidate.factor,
+                    "rows": int(candidate.fits.sum()),
+                    "of": len(candidate.rows),
+                    "worst": float(candidate.errors.max()),
+                    "share": 1 - float((candidate.errors**2).sum()) / max(energy, 1e-30),
+                    "floor": float(candidate.limits.max()),
+                    "fits": bool(candidate.fits.all()) and len(candidate.rows) == len(self.search.sample),
+                }
+            )
+        table = pd.DataFrame(rows)
+        return table.sort_values(["fits", "worst"], ascending=[False, True], ignore_index=True)
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """One fault each, and the pairs that fit."""
+        named: dict[str, Candidate] = {}
+        fitting = [c for group in self.classes for c in group]
+        for candidate in (*fitting, *self.search.tried):
+            if candidate.weight <= 1 or candidate in fitting:
+                namesake = named.setdefault(candidate.name, candidate)
+                if len(candidate.rows) > len(namesake.rows):
+                    named[candidate.name] = candidate
+        return list(named.values())
+
+    def __repr__(self) -> str:
+        search = self.search
+        noise = f"Noise of the model's own reruns: {self.noise:.1e}; a row fits below {search.limit:.1e}."
+        return "\n".join((self.said, self.storage, noise, TWINS))
+
+    def _verdict(self) -> str:
+        total = len(self.search.every)
+        vectors = f"all {total} vectors" if total > 1 else "the vector"
+        if self.verdict == SAME:
+            worst = f"worst {self.right.errors.max():.1e}, noise of four reruns {self.noise:.1e}"
+            if self.search.array.is_rounded:
+                out, numbers = int(self.right.outside.sum()), self.search.array.numbers.size
+                worst = f"{out:,} of {numbers:,} stored numbers are rounded otherwise than ours, as noise does"
+            return f"The same: {total} of {total} vectors lie within the model's own float noise ({worst})."
+        if self.verdict == FAULT:
+            best = self.classes[0]
+            named = " or ".join(c.name for c in best[:3]) + ", which give the same vectors" * (len(best) > 1)
+            word = "Rounded" if _is_rounding(best[0]) else "Fault"
+            return f"{word}: {named}. With it {vectors} are ours (worst {best[0].errors.max():.1e}{self._margin()})."
+        if self.verdict == UNCLEAR:
+            names = [group[0].name for group in self.classes]
+            if all(group[0].is_rounding for group in self.classes):
+                return (
+                    f"Rounded: activations too. {'; '.join(names)} fit within what each differs from itself by, so the "
+                    "scheme cannot be told from vectors; layer dumps would tell."
+                )
+            would = f" This text would tell: {quotation(self.telling[:SHOWN])}." if self.telling else ""
+            return f"Cannot be told on these texts: {'; '.join(names[:4])}.{would}"
+        share = _share(self.nearest, self.right)
+        if self.verdict == LIKE:
+            return f"Looks like {self.nearest.name}: it explains {share:.0%} of the squared distance, and not all."
+        tried = f"{len(self.candidates)} hypotheses{', alone or in pairs' if self.search.has_pairs else ''}"
+        return (
+            f"None of {tried}: the nearest, {self.nearest.name}, explains {max(0.0, share):.0%} of the squared "
+            "distance. Layer dumps would tell the step."
+        )
+
+    def _margin(self) -> str:
+        fitting = {c.name for group in self.classes for c in group}
+        best = self.classes[0][0]
+        rivals = [
+            float(c.errors.max())
+            for c in self.search.tried
+            if c.name not in fitting and c.weight == 1 and len(c.rows) == len(best.rows)
+        ]
+        return f"; the next hypothesis {min(rivals):.1e}" if rivals else ""
+
+    def _rows(self) -> str:
+        if self.verdict == SAME or self.turned:
+            return ""
+        fits, total = self.right.fits, len(self.right.fits)
+        if not fits.any():
+            return f"None of {total} rows is ours without any fault."
+        like = pattern([self.search.texts[n] for n in self.right.rows], self.search.lengths[self.right.rows], ~fits)
+        differ = f"{(~fits).sum()} {verb(int((~fits).sum()), 'differs', 'differ')}"
+        return f"{fits.sum()} of {total} rows are ours without any fault; {differ}{like}."
+
+
+def parity(
+    lens: Lens,
+    texts: Any,
+    vectors: Any = None,
+    *,
+    run: Callable[[list[str]], Any] | None = None,
+    column: str | None = None,
+    task: str | None = None,
+    prompt_name: str | None = None,
+    pairs: bool = True,
+    progress: bool = False,
+) -> Parity:
+    """Whether vectors that another program made of texts are this model's, and else which fault explains them.
+
+    vectors: (N, E), a row a text, in their order: an array, a tensor, or the path of a .npy, .npz, .safetensors or
+    Parquet file, whose `column` it is. run: instead, a function of a list of texts that gives them; it alone may send
+    texts anywhere. task, prompt_name: as of `Lens.encode`, what stands before each text here.
+    pairs: whether two faults at once are tried where none alone fits (minutes).
+
+    Distances are ‖x − v‖ / ‖v‖ of a row, x the vector and v this model's under a hypothesis, stored as x is. A row fits
+    below ten times the largest distance of the model's own reruns in float (batch of one, other order, other kernel,
+    float64); where a hypothesis rounds activations, below twice its distance from itself. `verdict` is "same", "fault"
+    (one hypothesis fits all rows), "unclear" (several do), "like" (one explains 80 %), or "none".
+    The model is as it was after it.
+
+    Raises InputError for vectors that are not one a text, and ModelError for a model without single vectors of texts.
+    """
+    check_lens(lens)
+    checked = check_texts(texts)
+    if (vectors is None) == (run is None):
+        raise InputError("parity compares vectors, or what run= makes of the texts: give one of them")
+    array = read(vectors if run is None else run(list(checked)), column)
+    search = Search(lens, checked, array, task, prompt_name)
+    return _decided(search, pairs, progress)
+
+
+def _decided(search: Search, pairs: bool, progress: bool) -> Parity:
+    right = _right(search, search.every)
+    if right.fits.all():
+        return Parity(search, SAME, (), "", right, right)
+    singles = search.singles(progress)
+    fitting = _fitting(search, singles)
+    if not fitting and not search.array.is_rounded and (found := _turned(search, progress)):
+        return found
+    if not fitting and pairs:
+        search.has_pairs = True
+        fitting = _fitting(search, search.row_split(singles, progress)) or _fitting(search, search.pairs(progress))
+    if fitting:
+        search.tried += fitting
+        classes, telling = _classes(search, fitting)
+        verdict = FAULT if len(classes) == 1 else UNCLEAR
+        return Parity(search, verdict, classes, telling, classes[0][0], right)
+    sampled = [c for c in singles if len(c.rows) == len(search.sample) and c.faults]
+    reference = _right(search, search.sample)
+    nearest = max(sampled, key=lambda c: (_share(c, reference), -c.weight))
+    is_like = _share(nearest, reference) >= EXPLAINED and _stands_out(search, nearest, sampled, reference)
+    return Parity(search, LIKE if is_like else NONE, (), "", nearest, reference)
+
+
+def _right(search: Search, rows: np.ndarray) -> Candidate:
+    return next(c for c in search.scored(None, (), rows) if c.pooling == RIGHT and c.after == RIGHT)
+
+
+def _fitting(search: Search, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that fit all rows, of the fewest faults; exact ones before those with a floor of their own."""
+    fitting = [c for c in candidates if len(c.rows) == len(search.sample) and c.fits.all() and 1 <= c.weight <= 2]
+    if not fitting:
+        return []
+    least = min(c.weight for c in fitting)
+    fitting = [c for c in fitting if c.weight == least]
+    exact = [c for c in fitting if not c.is_rounding]
+    fitting = exact or fitting
+    if search.array.is_rounded and exact:
+        fewest = min(int(c.outside.sum()) for c in fitting)
+        fitting = [c for c in fitting if int(c.outside.sum()) <= CLOSER * (fewest + 3)]
+    return sorted(fitting, key=lambda c: c.rank)
+
+
+def _classes(search: Search, fitting: list[Candidate]) -> tuple[tuple[tuple[Candidate, ...], ...], str]:
+    """Hypotheses that no text tells apart stand together; and the text that tells the first two classes apart."""
+    if len(fitting) == 1:
+        return ((fitting[0],),), ""
+    texts = probing_texts(search.lens)
+    short_search = search.of_texts(texts)
+    finished = [
+        short_search.vectors(c.text, c.forward, short_search.every, c.pooling, c.after, always=True) for c in fitting
+    ]
+    vectors = [search.array.of(reference) for reference in finished]
+    groups: list[list[int]] = []
+    for n, reference in enumerate(vectors):
+        neighbours = (g for g in groups if _distance(vectors[g[0]], reference).max() <= 2 * search.limit)
+        group = next(neighbours, None)
+        if group is None:
+            groups.append([n])
+        else:
+            group.append(n)
+    telling = ""
+    if len(groups) > 1:
+        apart = _distance(vectors[groups[0][0]], vectors[groups[1][0]])
+        telling = texts[int(apart.argmax())]
+    return tuple(tuple(fitting[n] for n in group) for group in groups), telling
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(a - b, axis=1) / np.maximum(np.linalg.norm(a, axis=1), 1e-30)
+
+
+def _turned(search: Search, progress: bool) -> Parity | None:
+    """The verdict where rows' products alone are the model's, or those of a single hypothesis."""
+    turned = search.gram()
+    fitting = [c for c in search.scored(None, (), search.every, turned) if c.fits.all() and c.weight == 0]
+    if not fitting:
+        fitting = _fitting(search, search.singles(progress, turned))
+        if not fitting:
+            return None
+    best = fitting[0]
+    ours = search.array.of(search.vectors(best.text, best.forward, search.every, best.pooling, best.after))
+    numbers = search.array.numbers
+    size = np.linalg.norm(ours, axis=1).max() * search.limit
+    if np.abs(np.sort(numbers, 1) - np.sort(ours, 1)).max() <= size:
+        how = "The columns stand in another order."
+    elif np.abs(np.abs(numbers) - np.abs(ours)).max() <= size:
+        how = "Columns have the other sign."
+    else:
+        how = "The axes are turned: all cosines between rows are kept."
+    right = _right(search, search.every)
+    if best.weight == 0:
+        return Parity(search, SAME, (), "", best, best, how)
+    classes, telling = _classes(search, fitting)
+    return Parity(search, FAULT if len(classes) == 1 else UNCLEAR, classes, telling, best, right, how)
+
+
+def _share(candidate: Candidate, right: Candidate) -> float:
+    """Of the squared distance from the right vectors, what a hypothesis explains."""
+    reference = dict(zip(right.rows, right.errors, strict=True))
+    return 1 - float((candidate.errors**2).sum()) / max(sum(reference[n] ** 2 for n in candidate.rows), 1e-30)
+
+
+def _stands_out(search: Search, best: Candidate, sampled: list[Candidate], right: Candidate) -> bool:
+    """Whether what is otherwise than the best explains half as much at most."""
+    ours = search.vectors(best.text, best.forward, best.rows, best.pooling, best.after)
+    for rival in sampled:
+        if _share(rival, right) > _share(best, right) / 2 and set(rival.faults) != set(best.faults):
+            theirs = search.vectors(
+                rival.text,
+                rival.forward,
+                rival.rows,
+                rival.pooling,
+                rival.after,
+            )
+            if _distance(ours, theirs).max() > search.limit:
+                return False
+    return True
+
+
+def _is_rounding(candidate: Candidate) -> bool:
+    names = [fault.name for fault in rounding_faults.FAULTS]
+    return candidate.weight == 1 and any(fault.name in names for fault in candidate.forward)
