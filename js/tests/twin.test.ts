@@ -125,4 +125,6 @@ it("says where a head looks in both, and what is left without it", () => {
   expect(plain(effectPairPieces({ name: "", from: 0, to: 0.08 }, { name: "", from: 0, to: 0.09 }))).toBe(
     "Without it, the vector turns by 0.08 above, by 0.09 below.",
   );
+  const same = { name: "he", from: 0.909, to: 0.78 };
+  expect(plain(effectPairPieces(same, { ...same }))).toBe("Without it, he falls from 0.91 to 0.78 in both.");
 });

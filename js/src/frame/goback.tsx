@@ -10,11 +10,15 @@ export function GoBack() {
       {sign}
     </Button>
   );
-  if (!history.canUndo.value && !history.canRedo.value) return null;
+  const [canUndo, canRedo] = [history.canUndo.value, history.canRedo.value];
   return (
     <span class="bl-group bl-goback">
-      {button("←", "Back to the selection before", "Alt+←", history.canUndo.value, history.undo)}
-      {button("→", "Forward again", "Alt+→", history.canRedo.value, history.redo)}
+      {(canUndo || canRedo) && (
+        <>
+          {button("←", "Back to the selection before", "Alt+←", canUndo, history.undo)}
+          {button("→", "Forward again", "Alt+→", canRedo, history.redo)}
+        </>
+      )}
     </span>
   );
 }

@@ -50,7 +50,7 @@ export function Together() {
           </Button>
         ))}
         <span title={`Each adds the head that moves it furthest, of the ${counted(tried)} that move it most alone`}>
-          of {counted(tried)} tried
+          of {counted(tried)} tried{isInHand && "; arcs: their mean"}
         </span>
       </div>
     </div>

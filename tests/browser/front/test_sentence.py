@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 import bertlens as bl
@@ -109,6 +110,16 @@ def test_it_tells_what_can_be_done_until_two_touches(page_of: Any, language_mode
     expect(hint).to_be_visible()
     word(seen, "cat").click()
     expect(hint).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [360, 480, 580, 938])
+def test_a_click_moves_no_word(show_saved: Callable[..., Seen], language_model: bl.Lens, width: int) -> None:
+    seen = show_saved(language_model.trace(MASKED).explore(**CELL), folded=True, width=width)
+    milk = word(seen, "milk")
+    place = milk.bounding_box()
+    milk.click()  # from now on there is a way back in the header
+    expect(seen.root.get_by_role("button", name="Back to the selection before")).to_be_visible()
+    assert milk.bounding_box() == place  # or the second click of a double one meets another word
 
 
 SIDE_BY_SIDE = """all => all.map((line) => Math.abs(line.querySelector("textarea").scrollHeight

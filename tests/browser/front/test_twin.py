@@ -121,7 +121,11 @@ def test_she_beside_he_by_three_actions_and_back(show: Callable[..., Seen], lang
     expect(seen.part("claim")).to_contain_text(re.compile(r"One word turns\s+he\s+into\s+she\."), timeout=60_000)
     settled(seen)
     expect(seen.root.locator(".bl-differs")).to_have_text(["He", "She"])
+    claim, arcs = seen.part("claim").inner_text(), below(seen).locator(".bl-weight").all_text_contents()
     below(seen).locator("[tabindex='0']").first.focus()
+    keyboard.press("End")
+    expect(below(seen).locator(".bl-weight")).not_to_have_text(arcs)  # those of the word that has the keys
+    expect(seen.part("claim")).to_have_text(claim, use_inner_text=True)  # of the words that ask in both
     keyboard.press("Escape")
     expect(below(seen)).to_have_count(0)
     expect(verb(seen)).to_be_focused()

@@ -25,6 +25,7 @@ import { askerOf, isLongText, meanRowOf, previewOf, rowOf, type TextLine, wordsO
 
 const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
 const TO_TYPE = isTouch ? " Hold it to write another." : " Double-click it to write another.";
+const KEYS = "Space: look. Enter: change.";
 const TWICE = 350; // ms between two taps
 const LONG_PRESS = 450; // ms of a finger
 const TAPS = 2; // touches after which nobody needs to be told
@@ -49,6 +50,7 @@ export function Sentence({ beside = null, end }: Props) {
   const stage = useRef<HTMLDivElement>(null);
   const second = page.front.secondText;
   const below = beside?.isAbove ?? false;
+  const byKeys = useSignal(false); // a word has the focus, from the keyboard
   const touched = useRef(false); // the last pointer was a finger
   const press = useRef<ReturnType<typeof setTimeout>>(undefined);
   const tap = useRef({ word: -1, at: 0 }); // the last of a finger
@@ -231,12 +233,17 @@ export function Sentence({ beside = null, end }: Props) {
               return;
             }
             pins.current = { query: synced.query.peek(), key: synced.key.peek() };
-            const isPointed = String(front.word.peek()) === String(words.rows[word]?.pieces);
-            if (touched.current && !isPointed) hover(word);
-            else pick(word);
+            pick(word);
           }}
-          onFocusIn={({ target }) => (target as Element).matches(":focus-visible") && hover(wordOf(target))}
-          onFocusOut={() => hover(-1)}
+          onFocusIn={({ target }) => {
+            const isByKeys = (target as Element).matches("[data-n]:focus-visible");
+            byKeys.value = isByKeys;
+            if (isByKeys) hover(wordOf(target));
+          }}
+          onFocusOut={() => {
+            byKeys.value = false;
+            hover(-1);
+          }}
           onKeyDown={(event) => {
             const word = wordOf(event.target);
             if (word < 0) return;
@@ -344,8 +351,12 @@ export function Sentence({ beside = null, end }: Props) {
           <span class="bl-spacer" />
           {isOfWords && <span class="bl-muted">The line under a word: what the answer loses when it is hidden.</span>}
           {end?.children}
-          {!isOfWords && taps.count < TAPS && !beside && (
-            <span class="bl-hint bl-muted">Touch a word.{live && TO_TYPE}</span>
+          {!isOfWords && ((byKeys.value && live) || taps.count < TAPS) && !beside && (
+            <span class="bl-hint bl-muted">
+              {byKeys.value && live
+                ? `${KEYS}${verbs.hide ? " Backspace: hide." : ""}`
+                : `Touch a word.${live ? TO_TYPE : ""}`}
+            </span>
           )}
         </div>
       </form>

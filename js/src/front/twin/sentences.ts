@@ -70,13 +70,12 @@ function movePieces({ name, from, to }: Move): Piece[] {
 }
 
 /** "Without it, milk falls from 0.32 to 0.13 above, cat from 0.66 to 0.27 below." */
-export const effectPairPieces = (above: Move, below: Move): Piece[] => [
-  "Without it, ",
-  ...movePieces(above),
-  " above, ",
-  ...(below.name || above.name ? movePieces(below) : ["by ", number(below.to, true)]),
-  " below.",
-];
+export function effectPairPieces(above: Move, below: Move): Piece[] {
+  const [a, b] = [movePieces(above), movePieces(below)];
+  if (JSON.stringify(a) === JSON.stringify(b)) return ["Without it, ", ...a, " in both."];
+  const second = below.name || above.name ? b : ["by ", number(below.to, true)];
+  return ["Without it, ", ...a, " above, ", ...second, " below."];
+}
 
 /** Of two vectors. */
 export const alikePieces = (cosine: number): Piece[] => ["The two vectors are alike by ", number(cosine), " (cosine)."];

@@ -79,11 +79,15 @@ export function without(side: Side, { layer, head }: { layer: number; head: numb
   return isShown && front.curve ? curveAt(front.loudness!.factors, front.curve, 0) : null;
 }
 
+/** The word that asks, whatever word is pointed at. */
+export const askerIn = ({ view, words }: Side): number => askerOf(view, words, null);
+
 /** Where a head looks from the word that asks. */
-export function lookedAt({ view, words }: Side): Looked {
+export function lookedAt(side: Side): Looked {
+  const { view, words } = side;
   const preview = previewOf(view, words);
   const { shownHead, overview } = view;
-  const at = preview?.asker ?? askerOf(view, words);
+  const at = preview?.asker ?? askerIn(side);
   const row = preview?.weights ?? wordWeights(shownHead.weights, words).values.row(at);
   const to = row.reduce((best, value, n) => (value > row[best]! ? n : best), 0);
   const key = words.cols[to];
@@ -92,9 +96,10 @@ export function lookedAt({ view, words }: Side): Looked {
 }
 
 /** The same of any head, from the rows that the page has of all; null until they are here too. */
-export function lookedAtBy({ view, words }: Side, { layer, head }: { layer: number; head: number }): Looked {
+export function lookedAtBy(side: Side, { layer, head }: { layer: number; head: number }): Looked {
+  const { view, words } = side;
   const { overview } = view;
-  const at = askerOf(view, words, null);
+  const at = askerIn(side);
   const unit = words.rows[at];
   const rows = unit && rowsOf(view, overview, unit);
   if (rows?.state !== "answered") return null;

@@ -22,6 +22,7 @@ import { useSecondRun } from "./secondrun";
 import { alikePieces, effectPairPieces, lookPairPieces, storyPieces } from "./sentences";
 import {
   areAllRun,
+  askerIn,
   bothPlain,
   guessOf,
   headsOf,
@@ -133,10 +134,16 @@ function writtenWord({ lines, units }: Words, n: number): string {
   return line && place ? line.text.slice(place.start, place.end) : units[n]!.label;
 }
 
+/** `areAskers`: one and the same word asks in both, or those that stand in each other's place. */
+interface AskedPairs extends WordPairs {
+  areAskers: boolean;
+}
+
 const isWord = ({ words }: Side, n: number) => !words.markers[n] && !MASK.test(words.units[n]!.label);
 
-/** The words that are the same in both; those that are not are marked in both; a pin above is one below. */
-function usePairs([above, below]: Sides): WordPairs {
+/** The words that are the same in both; those that are not are marked in both; the word that
+ * asks above asks below too. */
+function usePairs([above, below]: Sides): AskedPairs {
   const labels = [above, below].map(({ words }) => words.units.map(({ label }) => label)) as [string[], string[]];
   const key = JSON.stringify(labels);
   const pairs = wordPairs(...labels);
@@ -154,16 +161,15 @@ function usePairs([above, below]: Sides): WordPairs {
     put(true);
     return () => put(false);
   }, [key]);
-  const { focus, synced } = above.view;
-  const { layer, head } = synced;
-  const pinned = focus.pinnedQuery ? above.words.rows.findIndex(({ pieces }) => pieces.includes(focus.query)) : -1;
-  const partner = pinned < 0 ? undefined : partnerOf(pairs, pinned);
+  const { layer, head } = above.view.synced;
+  const asker = askerIn(above);
+  const partner = MASK.test(above.words.units[asker]!.label) ? undefined : partnerOf(pairs, asker);
   const query = partner === undefined ? null : (below.words.units[partner]?.pieces[0] ?? null);
   useEffect(() => {
     const place = { layer: layer.peek(), head: head.peek(), query, key: null };
     below.view.synced.put({ query, key: null, opened: place }); // the program's: Escape takes no pin away
   }, [key, query, layer.value, head.value]);
-  return only;
+  return { ...only, areAskers: partnerOf(pairs, asker) === askerIn(below) };
 }
 
 /** The word below of one above: the same, or the one in its place between words that are. */
@@ -207,16 +213,19 @@ function useEntering({ page, root }: View, below: View): void {
       : -1;
     const stage = root.current?.querySelector(".bl-lower");
     stage?.querySelector<HTMLElement>(`[data-n="${pinned >= 0 ? pinned : opening}"]`)?.focus({ preventScroll: true });
+    below.page.front.word.value = null; // nobody has pointed at it
   }, [isFirst]);
 }
 
 const numbered = (guess: Guess | null) => (guess && !Number.isNaN(guess.now) ? guess : null);
 
 /** Story, look and effect; each null where there is nothing to say. */
-function claimOf(sides: Sides, pairs: WordPairs): (Piece[] | null)[] {
+function claimOf(sides: Sides, pairs: AskedPairs): (Piece[] | null)[] {
   const [above, below] = sides;
   const spot = toldHead(above);
-  const look = lookPairPieces(headLabel(spot.layer, spot.head), lookedAt(above), lookedAt(below));
+  const look = pairs.areAskers
+    ? lookPairPieces(headLabel(spot.layer, spot.head), lookedAt(above), lookedAt(below))
+    : null;
   const differing = Math.max(pairs.onlyAbove.length, pairs.onlyBelow.length);
   if (bothPlain(sides))
     return [
@@ -246,7 +255,7 @@ function claimOf(sides: Sides, pairs: WordPairs): (Piece[] | null)[] {
   return [story, look, effect];
 }
 
-function TwinClaim({ sides, pairs }: { sides: Sides; pairs: WordPairs }) {
+function TwinClaim({ sides, pairs }: { sides: Sides; pairs: AskedPairs }) {
   const [above, below] = sides;
   const [turn, look, effect] = claimOf(sides, pairs);
   const cosine = cosineWith(above.view, below.view.overview.text);
