@@ -1,6 +1,7 @@
 """The pictures of README and docs: `make screenshots` takes them from the running thing and puts them in docs/images.
 
-`python docs/screenshots.py docs/gallery.md …` takes those of the snippets in these pages alone.
+`python docs/screenshots.py docs/gallery.md …` takes those of the snippets in these pages alone, `… sizes` draws the
+figure of layers and dimensions alone: some minutes, on the Cranfield collection in the folder that BERTLENS_DATA names.
 
 Wide pictures come from a live JupyterLab, narrow ones from the page that `to_html` writes.
 """
@@ -238,6 +239,28 @@ def search(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     context.close()
 
 
+def sizes() -> None:
+    """Layers and dimensions of all of Cranfield, as `plots.sizes` draws them; without it the picture stays."""
+    import matplotlib.pyplot as plt
+
+    import bertlens as bl
+    from unit.search import cranfield
+
+    folder = os.environ.get("BERTLENS_DATA")
+    if not folder:
+        print("docs/images/sizes.png stays: BERTLENS_DATA names no folder with cranfield/")
+        return
+    texts = cranfield.collection(Path(folder))
+    passages = dict(zip(texts.passage_ids, texts.passages, strict=True))
+    queries = dict(zip(texts.query_ids, texts.queries, strict=True))
+    r = bl.retrieval(bl.Lens.embedded(), queries, passages, texts.grades, keep=False)
+    figure, places = plt.subplots(1, 2, figsize=(11, 3.74), layout="constrained")
+    for axes, found in zip(places, (r.layers(), r.dimensions()), strict=True):
+        bl.plots.sizes(found, axes)
+        print(found.said)
+    figure.savefig(IMAGES / "sizes.png", dpi=100)
+
+
 def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     import bertlens as bl
 
@@ -256,6 +279,10 @@ def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
 
 def main(documents: list[str]) -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
+    if documents in ([], ["sizes"]):
+        sizes()
+    if documents == ["sizes"]:
+        return None
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
         paths = [Path(document).resolve() for document in documents]

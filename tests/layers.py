@@ -40,6 +40,7 @@ SUGAR = {
     "predictions": "trace.predictions()",
     "rank_view": "ranking.explore()",
     "rerun": "trace.rerun()",
+    "retrieval_costs": "parity.costs()",
     "retrieval_view": "retrieval.explore()",
     "sars_cov_2": "Lens.sars_cov_2()",
     "similarity_view": "similarity.explore()",

@@ -199,6 +199,25 @@ RETRIEVAL = (
     argument("--shard", metavar="I/N", help="vectors of the I-th of N shares alone, as .npz for `bertlens merge`"),
     FORCE,
 )
+PARITY = (
+    MODEL_FIRST,
+    argument(
+        "vectors", nargs="?", type=path, metavar="VECTORS.npy", help="or .npz, .safetensors, .parquet: a row a text"
+    ),
+    argument(
+        "--texts",
+        type=source,
+        metavar="FILE",
+        help="a text a line, or a table: of these the vectors are (default: the lock's; else those made for the model)",
+    ),
+    argument("--check", type=path, metavar="OLD.lock", help="status 1 where the model does not keep this lock, too"),
+    argument("--lock", type=path, metavar="NEW.lock", help="write one, of texts made for the model's tokenizer"),
+    argument("--column", metavar="NAME", help="column or name of the vectors in their file"),
+    argument("--task", choices=("query", "document"), help="as what the texts are encoded"),
+    argument("--prompt-name", metavar="NAME", help="of the model's prompts, which stands before each text"),
+    argument("--no-pairs", action="store_true", help="one fault at a time: does not take minutes"),
+    FORCE,
+)
 MERGE = (
     argument("parts", type=path, nargs="+", metavar="PART.npz", help="the files of all shards, in any order"),
     argument("-o", "--output", type=path, required=True, metavar="ALL.npz", help="the file to write"),

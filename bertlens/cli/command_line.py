@@ -1,8 +1,9 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `look` the Explorer on a model and a text, `html` writes
 its page, `classroom` one that carries its model, `handout` lessons for print, `results` collects what a class did in a
 lesson, `survey` takes statistics of every head over a corpus, `report` says what of the papers holds on a model, `task`
-how good a classifier is on labelled data, `retrieval` how good an encoder is at search; `merge` makes one of what they
-leave in shards; `train-mlm` and `train-sars-cov-2` train models.
+how good a classifier is on labelled data, `retrieval` how good an encoder is at search, `parity` whether vectors made
+elsewhere are a model's; `merge` makes one of what they leave in shards; `train-mlm` and `train-sars-cov-2` train
+models.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -31,6 +32,7 @@ from .command_arguments import (
     HTML,
     LOOK,
     MERGE,
+    PARITY,
     REPORT,
     RESULTS,
     RETRIEVAL,
@@ -156,6 +158,14 @@ def parser() -> argparse.ArgumentParser:
         description="Rank the passages of a collection for each of its questions and write one page of tables: metrics "
         "with intervals beside BM25, what fails by kinds beside chance, hubs, and for which questions. Its numbers "
         "stand in a file beside it.",
+    )
+    command(
+        "measure",
+        parity,
+        PARITY,
+        help="whether vectors that another program made are a model's, else which fault; a lock for CI",
+        description="Compare a file of vectors with what a model makes of the same texts, beside its own float noise, "
+        "and name the fault that explains them. Status 0: the same, 1: a fault, or a lock that is not kept, 2: input.",
     )
     command(
         "measure",
@@ -335,6 +345,15 @@ def retrieval(arguments: argparse.Namespace) -> int:
         force=arguments.force,
         **{name: getattr(arguments, name) for name in names.split()},
     )
+
+
+def parity(arguments: argparse.Namespace) -> int:
+    """Compare, check, write; 1 for a fault."""
+    from ..conformance.parity_command import run
+
+    names = "texts check lock column task prompt_name force"
+    options = {name: getattr(arguments, name) for name in names.split()}
+    return run(lambda: load_lens(arguments.model), arguments.vectors, pairs=not arguments.no_pairs, **options)
 
 
 def merge(arguments: argparse.Namespace) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,17 @@ import numpy as np
 from ..base.amounts import verb
 from ..base.dataframes import pd
 from ..base.quotes import quotation
+from ..base.registered import registered
 from ..errors import InputError, check_lens
 from ..lens import Lens
 from ..sentences.similarity_matrix import check_texts
 from . import rounding_faults
 from .hypothesis import RIGHT, TWINS
+from .lock import Lock, lock_of
 from .probing import probing_texts
 from .row_pattern import pattern
-from .search import Candidate, Search
+from .scoring import Candidate
+from .search import Search
 from .vector_array import read
 
 SAME, FAULT, UNCLEAR, LIKE, NONE = VERDICTS = ("same", "fault", "unclear", "like", "none")
@@ -99,12 +103,44 @@ class Parity:
         """One fault each, and the pairs that fit."""
         named: dict[str, Candidate] = {}
         fitting = [c for group in self.classes for c in group]
-        for candidate in (*fitting, *self.search.tried):
+        for candidate in (*fitting, self.right, *self.search.tried):
             if candidate.weight <= 1 or candidate in fitting:
                 namesake = named.setdefault(candidate.name, candidate)
                 if len(candidate.rows) > len(namesake.rows):
                     named[candidate.name] = candidate
         return list(named.values())
+
+    def lock(self, path: str | Path) -> Path:
+        """Write what the model makes of `probing_texts` to a file of 20 kB at most, none of the texts compared here.
+        `bertlens parity --check` holds the model to it, and so does `against`.
+
+        Raises ExportError where it cannot be written.
+        """
+        return lock_of(self.search.lens, self.search.task, self.search.prompt_name).write(path)
+
+    def against(self, path: str | Path) -> str:
+        """Which tokens and vectors of a lock the model does not keep, in sentences; "" where it keeps all beside float
+        noise. Raises InputError for a file that is no lock."""
+        locked = Lock.read(path)
+        present = Lock.of(self.search.lens, locked.texts, self.search.task, self.search.prompt_name)
+        return locked.said(present.vectors, present)
+
+    def costs(self, retrieval: Any) -> Any:
+        """What the fault named costs a search. retrieval: of this model, its texts are run again under the fault. Gives
+        `Costs` with `said`, `table` and `questions`.
+
+        `.table`: each measure without and with the fault and the paired interval, see `Retrieval.against`; None without
+        judgements. `.questions`: DataFrame(query, question, first_before, first, before, now), those with another first
+        passage, what lost most nDCG@10 first.
+        Raises InputError where no fault was named, and for what is no Retrieval of this model.
+        """
+        named = self.classes[0][0] if self.classes else self.nearest if self.verdict == LIKE else None
+        if named is None:
+            raise InputError("costs are those of a fault that was named: here none was")
+        lens = getattr(retrieval, "lens", None)
+        if not isinstance(lens, Lens) or lens.borrowed.module is not self.search.lens.borrowed.module:
+            raise InputError("costs are told of a Retrieval of the model that was compared: give its bl.retrieval(…)")
+        return registered("retrieval_costs")(retrieval, named.name, partial(self.search.elsewhere, named))
 
     def __repr__(self) -> str:
         search = self.search
@@ -124,6 +160,9 @@ class Parity:
             best = self.classes[0]
             named = " or ".join(c.name for c in best[:3]) + ", which give the same vectors" * (len(best) > 1)
             word = "Rounded" if _is_rounding(best[0]) else "Fault"
+            if best[0].is_rounding:
+                within = f"{best[0].errors.max():.2g}, and it differs from itself by {best[0].limits.max() / 2:.2g}"
+                return f"{word}: {named}. With it {vectors} are ours as far as can be told (worst {within})."
             return f"{word}: {named}. With it {vectors} are ours (worst {best[0].errors.max():.1e}{self._margin()})."
         if self.verdict == UNCLEAR:
             names = [group[0].name for group in self.classes]

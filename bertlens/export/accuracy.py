@@ -23,6 +23,7 @@ from ..text.encoding import Encoding
 from ..trace.checks import check_finite
 from ..trace.trace import Trace
 from . import page_arithmetic, page_weights
+from .carried_rows import CarriedRows
 from .page_heads import Head
 
 LENGTHS = (8, 24, 64, 256)  # tokens of the drawn texts, as far as the model reads
@@ -39,15 +40,15 @@ class Accuracy:
     decimals: list[tuple[int, int]]
 
 
-def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
+def accuracy(traces: Sequence[Trace], head: Head, small: bool, rows: CarriedRows | None = None) -> Accuracy:
     """Of a page that opens with these texts. head: what it carries of the model's answer.
 
     Raises ExportError where a run has NaN or Inf: nothing is near to it.
     """
     model = traces[0].borrowed
-    shape, blocks = page_weights.shape(model), page_weights.parts(model, small)
+    shape, blocks = page_weights.shape(model), page_weights.parts(model, small, None if rows is None else rows.carried)
     embeddings = next(blocks)
-    random = _drawn(traces[0], shape["positions"])
+    random = _drawn(traces[0], shape["positions"], rows)
     texts = [*traces, *random]
     for trace in texts:
         check_finite(trace, NOT_COMPARED, ExportError)
@@ -59,7 +60,10 @@ def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
             attention[n] = max(attention[n], _gap(trace, layer, run))
     answers = [_answer(trace, run.stream, head, embeddings) for trace, run in zip(texts, layer_of_texts, strict=True)]
     count = len(traces)
-    precision = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
+    if small and page_weights.is_in_four_bits(model):
+        precision = "weights in 4 bits, as the model has them,"
+    else:
+        precision = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
     subject = "the text that was saved" if count == 1 else f"the {count} texts of this page"
     longest = max(trace.n_tokens for trace in random)
     digits = (
@@ -86,13 +90,14 @@ def _decimals(moved: float) -> int:
     return 3 if moved <= 2e-3 else max(1, math.floor(-math.log10(moved / 2)))
 
 
-def _drawn(trace: Trace, positions: int) -> list[Trace]:
+def _drawn(trace: Trace, positions: int, rows: CarriedRows | None) -> list[Trace]:
     """Runs of tokens at random, the last of a pair."""
     lens, model = trace.lens, trace.model
     assert isinstance(lens, Lens) and model is not None
     tokenizer = model.tokenizer
     numbers = {*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}
-    tokens = sorted(token for token in numbers if token < model.vocabulary_size)
+    carried = np.ones(model.vocabulary_size, bool) if rows is None else rows.carried
+    tokens = sorted(token for token in numbers if token < len(carried) and carried[token])
     rng = np.random.default_rng(0)
     traces: list[Trace] = []
     for pair, length in (*((None, length) for length in LENGTHS), ("a", LENGTHS[-2])):

@@ -24,6 +24,7 @@ from ..trace.provenance import visible
 from ..trace.trace import Trace
 from . import page_heads, page_weights
 from .accuracy import NOT_COMPARED, accuracy
+from .carried_rows import CarriedRows
 from .deflate import carried
 from .page_tokenizer import RARE, maps_characters, tokenizer_files
 
@@ -49,7 +50,13 @@ class Live:
     parts: Iterator[dict[str, Any]]
 
 
-def check(trace: Trace, small: bool = False, hosted: bool = False, beside: str = CLASS_BESIDE) -> None:
+def check(
+    trace: Trace,
+    small: bool = False,
+    hosted: bool = False,
+    beside: str = CLASS_BESIDE,
+    rows: CarriedRows | None = None,
+) -> None:
     """Raises as `live`, before the weights are packed. beside: the call that puts them beside the page."""
     if trace.lens is None or trace.model is None:
         raise ExportError("this view was made from attention maps: it has no model that a page could carry")
@@ -61,28 +68,41 @@ def check(trace: Trace, small: bool = False, hosted: bool = False, beside: str =
     page_weights.check(trace.model)
     tokenizer_files(trace.model.tokenizer)
     check_finite(trace, NOT_COMPARED, ExportError)
-    if (size := _bytes(trace, small) * 4 // 3) > LIMIT and not hosted:
+    if (size := _bytes(trace, small, rows) * 4 // 3) > LIMIT and not hosted:
         raise ExportError(
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
             f"{beside}"
         )
 
 
-def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequence[Trace] = ()) -> Live:
+def live(
+    trace: Trace,
+    small: bool = False,
+    hosted: bool = False,
+    others: Sequence[Trace] = (),
+    rows: CarriedRows | None = None,
+) -> Live:
     """The model of a trace, for a page of this trace. small: vectors of words in 8 bits (`weights`). hosted: the
-    weights are to stand beside the page. others: runs of its other texts, on which its accuracy is measured too.
+    weights are to stand beside the page. others: runs of its other texts, on which its accuracy is measured too. rows:
+    of which pieces the vectors are carried, where not of all; of a model in four bits, in the small form.
 
     Raises ExportError where a page cannot run it, or the run is a changed one.
     """
-    check(trace, small, hosted)
+    check(trace, small, hosted, rows=rows)
     answer = page_heads.head(trace, small)
-    precision = accuracy((trace, *others), answer, small)
-    model = carried_model(trace, answer, precision.digits, small, hosted)
+    precision = accuracy((trace, *others), answer, small, rows)
+    digits = precision.digits if rows is None else f"{precision.digits} {rows.said}"
+    model = carried_model(trace, answer, digits, small, hosted, rows)
     return replace(model, about={**model.about, "decimals": precision.decimals})
 
 
 def carried_model(
-    trace: Trace, answer: page_heads.Head, digits: str, small: bool = False, hosted: bool = False
+    trace: Trace,
+    answer: page_heads.Head,
+    digits: str,
+    small: bool = False,
+    hosted: bool = False,
+    rows: CarriedRows | None = None,
 ) -> Live:
     """`live`, where what the answer is of and how far the page is from the model are known."""
     assert trace.lens is not None and trace.model is not None
@@ -100,11 +120,12 @@ def carried_model(
             "specials": list(tokenizer.all_special_ids),
         },
         "digits": digits,
+        "partial": rows is not None,
     }
     stated = visible(licence(trace.model.base.config, trace.lens.made))
     credits = f"The model is {visible(trace.model.name)}; licence: {stated or 'not stated'}.", _NOTICE
     sentence = SAID.format("beside" if hosted else "in")
-    return Live(about, digits, credits, sentence, stated, part_pieces(_arrays(trace.model, small, answer)))
+    return Live(about, digits, credits, sentence, stated, part_pieces(_arrays(trace.model, small, answer, rows)))
 
 
 @dataclass(frozen=True)
@@ -115,7 +136,7 @@ class Cost:
     seconds: float
 
 
-def cost(trace: Trace, small: bool = False, hosted: bool = False) -> Cost:
+def cost(trace: Trace, small: bool = False, hosted: bool = False, rows: CarriedRows | None = None) -> Cost:
     """From pieces of the weights, of words and of a layer. Raises ExportError where a page cannot run the model."""
     page_weights.check(trace.borrowed)
     blocks = islice(page_weights.parts(trace.borrowed, small), 2)
@@ -124,19 +145,30 @@ def cost(trace: Trace, small: bool = False, hosted: bool = False) -> Cost:
     packed = [pack({"piece": piece}) for piece in pieces]
     of_words, of_layers = (len(carried(blob, index)["$bytes"]) / len(blob) for index, blob in packed)
     speed = sum(len(blob) for _, blob in packed) / (time.perf_counter() - start)
-    size, words = _bytes(trace, small), trace.borrowed.embedding.weight.numel() * (1 if small else 2)
+    size, words = _bytes(trace, small, rows), _numbers(trace, rows) * (1 if small else 2)
     total = (words * of_words + (size - words) * of_layers) * (3 / 4 if hosted else 1)
     return Cost(int(total) + _REST, 3 + 4 * size / speed)
 
 
-def _bytes(trace: Trace, small: bool) -> int:
-    """Of the weights, about."""
-    numbers = sum(p.numel() for p in trace.borrowed.runner.parameters())
-    return 2 * numbers - (trace.borrowed.embedding.weight.numel() if small else 0)
+def _numbers(trace: Trace, rows: CarriedRows | None) -> int:
+    """Of the vectors of words that are carried."""
+    weight = trace.borrowed.embedding.weight
+    return weight.numel() if rows is None else rows.count * weight.shape[1]
 
 
-def _arrays(model: Model, small: bool, answer: page_heads.Head) -> Iterator[dict[str, Any]]:
-    yield from page_weights.parts(model, small)
+def _bytes(trace: Trace, small: bool, rows: CarriedRows | None = None) -> int:
+    """Of the weights before they deflate, about."""
+    words = _numbers(trace, rows)
+    layer_size = sum(p.numel() for p in trace.borrowed.runner.parameters()) - trace.borrowed.embedding.weight.numel()
+    if small and page_weights.is_in_four_bits(trace.borrowed):
+        return words + layer_size
+    return 2 * layer_size + words * (1 if small else 2)
+
+
+def _arrays(
+    model: Model, small: bool, answer: page_heads.Head, rows: CarriedRows | None = None
+) -> Iterator[dict[str, Any]]:
+    yield from page_weights.parts(model, small, None if rows is None else rows.carried)
     if answer.arrays:
         yield answer.arrays
 

@@ -18,17 +18,18 @@ from ..text.display import spelling_of
 from ..text.encoding import encode
 
 RARE = "Rare characters may be read in another way here than in Python."  # where characters are mapped
-KINDS = {  # the steps of normalizer, pre-tokenizer and model: BERT's, RoBERTa's, XLM-R's
+KINDS = {  # the steps of normalizer, pre-tokenizer and model: BERT's, RoBERTa's, XLM-R's, the multilingual one's
     ("BertNormalizer", "BertPreTokenizer", "WordPiece"),
     ("", "ByteLevel", "BPE"),
     ("Precompiled", "WhitespaceSplit+Metaspace", "Unigram"),
+    ("Replace+Replace+NFKC+Replace", "Metaspace", "Unigram"),
     ("Replace+Replace+NFKD+StripAccents+Lowercase+Precompiled", "WhitespaceSplit+Metaspace", "Unigram"),  # ALBERT's
 }
 SETTINGS = {  # of each step: the values that a page reads, as JSON; * is any
     "BertNormalizer": "clean_text=true handle_chinese_chars=* strip_accents=* lowercase=*",
     "Precompiled": "precompiled_charsmap=*",  # by what it does: `_check_map`
-    "Replace": r"""pattern={"String":"``"}|{"String":"''"} content="\"" """,
-    **dict.fromkeys(("NFKD", "StripAccents", "Lowercase", "BertPreTokenizer", "WhitespaceSplit"), ""),
+    "Replace": "pattern=* content=*",  # `_check_replace`
+    **dict.fromkeys(("NFKD", "NFKC", "StripAccents", "Lowercase", "BertPreTokenizer", "WhitespaceSplit"), ""),
     "ByteLevel": "add_prefix_space=* trim_offsets=* use_regex=true",
     "Metaspace": 'replacement="▁" prepend_scheme="always" split=true',
     "WordPiece": "unk_token=* continuing_subword_prefix=* max_input_chars_per_word=* vocab=*",
@@ -104,9 +105,23 @@ def _check(tokenizer: Any, file: dict[str, Any]) -> None:
             text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
             if name != "type" and settings.get(name) != "*" and text not in settings.get(name, "").split("|"):
                 _refuse(f"{_kind(step)} with {name} = {text:.60}")
+    for step in steps(file["normalizer"]):
+        if _kind(step) == "Replace":
+            _check_replace(step)
     _check_template(tokenizer, processor)
     if maps_characters(file):
         _check_map(tokenizer.backend_tokenizer.normalizer, is_lowered=len(steps(file["normalizer"])) > 1)
+
+
+def _check_replace(step: dict[str, Any]) -> None:
+    """Raises ExportError for another than quotes to ", a list of characters or a run of blanks to one or nothing."""
+    pattern, content = step["pattern"], step["content"]
+    if not (
+        (pattern in ({"String": "``"}, {"String": "''"}) and content == '"')
+        or (re.fullmatch(r"\[(\\x\{[0-9a-f]+\})+\]| \{2,\}", pattern.get("Regex", "")) and content in ("", " "))
+    ):
+        name, value = ("pattern", pattern) if content in ('"', "", " ") else ("content", content)
+        _refuse(f"Replace with {name} = {json.dumps(value, separators=(',', ':'), ensure_ascii=False):.60}")
 
 
 def _check_template(tokenizer: Any, processor: dict[str, Any]) -> None:

@@ -3,7 +3,8 @@
 A row of a matrix is whole multiples, in 16 bits, of a factor of its own: STEPS of them are its root mean square, since
 what a pass adds up and normalises are rows. What the multiples do not use of their bits deflates away. At the same size
 attention moves by a third as much as with IEEE 754 binary16, which spends its bits on numbers near 0. In the small form
-the words' vectors are multiples, in 8 bits, of a factor for every GROUP numbers, and other matrices have 15.
+the words' vectors are multiples, in 8 bits, of a factor for every GROUP numbers, and other matrices have 15; those of a
+model that was in blocks of four bits stay so, exactly.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from . import page_arithmetic
 LARGEST = float(np.finfo(np.float16).max)
 GROUP = 32  # numbers of a word's vector that share a factor, in the small form
 MOST = 127  # of its multiples
+SAMPLE = 1000  # vectors of words that tell whether four bits are enough
 STEPS = {False: 2_800, True: 700}  # of a row's factor make its root mean square; True: in the small form
 LIMITS = {False: 2**15 - 1, True: 2**14 - 1}  # of a row's multiples
 FAMILIES = ("Bert", "Roberta", "XLMRoberta", "Camembert", "Electra", "DistilBert", "Albert")
@@ -109,8 +111,15 @@ def _distinct(layers: Any) -> list[nn.Module]:
     return list(dict.fromkeys(layers))
 
 
-def parts(model: Model, small: bool = False) -> Iterator[dict[str, np.ndarray]]:
-    """The arrays of the embeddings, then of each layer that is one of its own.
+def is_in_four_bits(model: Model) -> bool:
+    """Whether its weights are of four bits, so that a small page has them as they are: `_in_four_bits`."""
+    query, _ = model.affine(_adapter(model).query_projection(_distinct(_adapter(model).layers(model.base))[0]))
+    return _in_four_bits(query) is not None and _in_four_bits(model.embedding.weight[-SAMPLE:]) is not None
+
+
+def parts(model: Model, small: bool = False, rows: np.ndarray | None = None) -> Iterator[dict[str, np.ndarray]]:
+    """The arrays of the embeddings, then of each layer that is one of its own. rows: (V,) bool, of which words the
+    vectors are carried, of four bits; those of others are zeros, which deflate away.
 
     Raises ExportError for a model that a page cannot run (`check`), and where a weight is no number or too large.
     """
@@ -121,6 +130,8 @@ def parts(model: Model, small: bool = False) -> Iterator[dict[str, np.ndarray]]:
     words, types, norm = stream.word(base), stream.type(base), stream.norm(base)
     positions = stream.position(base)
     embeddings = table("words", words.weight, small)
+    if rows is not None:
+        embeddings["words"][~rows], embeddings["words.factors"][~rows] = 128, 0
     embeddings |= matrix("positions", positions.weight[positions.padding_idx or 0 :], small)
     embeddings |= matrix(
         "types", torch.zeros(1, words.weight.shape[1], device="cpu") if types is None else types.weight, small
@@ -162,12 +173,15 @@ def table(name: str, weight: Tensor, small: bool) -> dict[str, np.ndarray]:
     """Of vectors of words; in the small form with the factors of their groups."""
     if not small:
         return matrix(name, weight, small)
-    multiples, factors = _in_groups(weight)
+    multiples, factors = _in_four_bits(weight) or _in_groups(weight)
     return {name: (multiples + 128).astype(np.uint8), f"{name}.factors": factors.view(np.uint16)}
 
 
 def matrix(name: str, weight: Tensor, small: bool) -> dict[str, np.ndarray]:
-    """(rows, columns) uint16, of which 32,768 is 0, and (rows,) float32 what they are multiples of."""
+    """(rows, columns) uint16, of which 32,768 is 0, and (rows,) float32 what they are multiples of; in the small form,
+    where four bits are enough, as `table`."""
+    if small and (blocks := _in_four_bits(weight)) is not None:
+        return {name: (blocks[0] + 128).astype(np.uint8), f"{name}.factors": blocks[1].view(np.uint16)}
     multiples, factors = _in_rows(weight, small)
     return {name: (multiples + 32_768).astype(np.uint16), f"{name}.factors": factors}
 
@@ -188,6 +202,21 @@ def _in_groups(weight: Tensor) -> tuple[np.ndarray, np.ndarray]:
     factors = (np.abs(grouped).max(-1) / MOST).astype(np.float16)
     by = np.where(factors == 0, 1, factors).astype(np.float32)[..., None]
     return np.clip(np.rint(grouped / by), -MOST, MOST).reshape(numbers.shape), factors
+
+
+def _in_four_bits(weight: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same of a matrix whose numbers are, as they stand, multiples from -8 to 7; else None. The largest of a group
+    is its -8, as in GGML's Q4_0."""
+    numbers = plain(weight)
+    if numbers.shape[-1] % GROUP:
+        return None
+    grouped = numbers.reshape(len(numbers), -1, GROUP)
+    largest = np.take_along_axis(grouped, np.abs(grouped).argmax(-1)[..., None], -1)[..., 0]
+    factors = (largest / -8).astype(np.float16)
+    by = np.where(factors == 0, 1, factors).astype(np.float32)[..., None]
+    multiples = np.clip(np.rint(grouped / by), -8, 7)
+    exact = np.array_equal(multiples * by, grouped)
+    return (multiples.reshape(numbers.shape), factors) if exact else None
 
 
 def plain(weight: Tensor) -> np.ndarray:

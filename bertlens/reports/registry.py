@@ -93,6 +93,7 @@ def count_beyond(kinds: Sequence[np.ndarray], bound: float, side: str, units: st
     level = 1 - (1 - LEVEL) / sum(values.shape[1] for values in tables)
     ends = np.stack([np.stack(mean_interval(values, level)) for values in tables if len(values) > 1])
     mean, low, high = ends.swapaxes(0, 1) if side == "above" else ends.swapaxes(0, 1)[[0, 2, 1]]
+    low, high = np.where(np.isnan([low, high]), mean, [low, high])  # the same in all texts
 
     def beyond(values: np.ndarray, bound: float) -> float:
         return float((values > bound if side == "above" else values < bound).any(0).sum())

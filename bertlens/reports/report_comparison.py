@@ -85,7 +85,7 @@ def same_texts(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
 def difference(now: Mapping[str, Any], before: Mapping[str, Any]) -> tuple[float, float, float, int] | None:
     """(now less before, low, high, n) of one claim of two models on the same texts, text by text, 95 %.
 
-    None where its numbers are not by texts, or fewer than two texts have both.
+    None where its numbers are not by texts, or fewer than two texts have both; NaN ends where they differ all alike.
     """
     numbers, numbers_before = (np.array(claim.get("each") or [], dtype=float) for claim in (now, before))
     if len(numbers) != len(numbers_before):

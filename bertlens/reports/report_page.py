@@ -188,7 +188,9 @@ def _apart(card: Card, beside: Mapping[str, Any]) -> str:
     value, low, high, n = interval
     share, unit = card.claim.rule.unit == "share", {"share": " points", "nats": " nats"}.get(card.claim.rule.unit, "")
     value, low, high = (100 * number if share else number for number in (value, low, high))
-    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]{unit}, 95 %, text by text, n = {n}"
+    ends = "all alike: no interval" if math.isnan(low) else "95 %, text by text"
+    between = "" if math.isnan(low) else f" [{low:+.2f}, {high:+.2f}]"
+    return f"{value:+.2f}{between}{unit}, {ends}, n = {n}"
 
 
 def link(layer: int, head: int) -> str:

@@ -88,7 +88,9 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
         return CANNOT, f"{shortage(measured.n, 'text')}: at least {FEWEST_TEXTS}"
     low, high = measured.low, measured.high
     if not (math.isfinite(low) and math.isfinite(high)):
-        return CANNOT, "the number has no interval"
+        is_seen = measured.n > 1 and math.isfinite(measured.value)
+        alike = f": all {measured.n} {measured.units} are alike" if is_seen else ""
+        return CANNOT, f"the number has no interval{alike}"
     if rule.counts:
         if low >= rule.bound:
             return (HOLDS if rule.side == "above" else DIFFERS), ""

@@ -38,7 +38,7 @@ def resting_places(g: TextNumbers) -> tuple[list[str], np.ndarray, list[list[np.
             mean, low, high = mean_interval(values, level)
             names.append(name)
             means.append(mean)
-            ends.append([low, high])
+            ends.append([*np.where(np.isnan([low, high]), mean, [low, high])])  # the same in all texts
     return names, np.stack(means) if means else np.zeros((0, *g.shape)), ends
 
 

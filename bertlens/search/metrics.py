@@ -106,8 +106,8 @@ def table(questions: pd.DataFrame, bm25: pd.DataFrame | None = None) -> pd.DataF
     mean over questions that are drawn as these were, in [0, 1], NaN for one question.
 
     bm25: the same of another list; then also its mean (bm25), the mean difference to it, paired by question
-    (difference), and the 95 % interval of that (difference_low, difference_high). attrs: for how many questions a
-    relevant document is first ("first") and among the first ten ("ten").
+    (difference), and the 95 % interval of that (difference_low, difference_high), NaN for one question. attrs: for how
+    many questions a relevant document is first ("first") and among the first ten ("ten").
     """
     n = len(questions)
     rows = []

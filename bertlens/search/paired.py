@@ -62,6 +62,8 @@ def sentence(table: pd.DataFrame) -> str:
                        for r in moved.itertuples())  # fmt: skip
             clauses.append(f"{len(moved)} {word}: {', '.join(numbers)}")
     n, questions = amount(len(table), "measure"), amount(int(table["n"].iloc[0]), "question")
+    if table["n"].iloc[0] < 2:
+        return f"Of {n} on {questions}, it cannot be told which fell or rose: one question has no interval."
     movement = "; ".join(clauses) or "none fell and none rose by more than chance gives"
     return f"Of {n} on {questions}, {movement} (paired, Holm, 5 %)."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..lens import Lens
 from ..measures.significance import Sizes
 from ..model.fingerprint import Fingerprint
 from ..sentences.similarity_matrix import check_texts
+from ..text.piece_counts import fertility
 from ..text.plain_words import words_of
 from . import bm25, hubs, long_passages, metrics, paired, slices
 from .collection import Collection
@@ -102,12 +103,14 @@ class Retrieval(SizedRetrieval, SpaceSource):
 
     @_once
     def slices(self) -> pd.DataFrame:
-        """The measures for short and long questions and passages, cut passages, rare words. See `slices.slices`.
+        """The measures for short and long questions and passages, cut passages, rare words, questions in small pieces.
+        See `slices.slices`.
 
         Raises InputError without judgements, ModelError where the model has changed before it was first asked for.
         """
         self._check_judged()
-        return slices.slices(self.by_question, self.collection, self._limit)
+        limit, tokenizer = self._limit, (self.query_lens or self.lens).tokenizer
+        return slices.slices(self.by_question, self.collection, limit, pieces=partial(fertility, tokenizer))
 
     @_once
     def failures(self) -> pd.DataFrame:

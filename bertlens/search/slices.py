@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..errors import InputError, check_name
 from ..measures.significance import group_interval, holm_intervals, share_interval
+from ..text.piece_counts import Fertility, finely_cut
 from ..text.plain_words import words_of
 from .bm25 import passage_frequencies, word_counts
 from .collection import Collection
@@ -20,27 +22,33 @@ from .failure_rules import ReadingLimit
 FEWEST = 10  # questions in a slice, and outside of it
 OF_QUARTERS = 4 * FEWEST  # questions; of fewer, halves
 RIGHT = "right passages"
+FINELY_CUT = "questions"  # the kind of those by how finely the tokenizer cuts them
 
 
 def slices(
-    questions: pd.DataFrame, collection: Collection, limit: ReadingLimit | None = None, measure: str = "nDCG@10"
+    questions: pd.DataFrame,
+    collection: Collection,
+    limit: ReadingLimit | None = None,
+    measure: str = "nDCG@10",
+    pieces: Callable[[Sequence[str]], list[Fertility]] | None = None,
 ) -> pd.DataFrame:
     """DataFrame(kind, slice, n, mean, low, high, outside, difference, difference_low, difference_high, p, finding).
 
     questions: a table of `metrics.by_question`. A row a slice of these: quarters (below 40 questions halves, one of
     which stands for both) by the length of the question, by the length of its right passages (the median of them), and
     by its rarest word (in how many passages it stands; 0 for one that is in none); with a limit, those of which a right
-    passage is longer than what the model reads. Lengths are in words. mean: of the measure, with its 95 % interval
-    over questions; outside: the mean of the other questions; difference: mean − outside, its interval and p are
-    Holm's over the slices (`significance.holm_intervals`), finding: p ≤ .05. Slices of fewer than 10 questions,
-    inside or outside, are left out. What goes with a slice need not be what makes it so: long questions may be other
-    questions. Raises InputError for a measure that is not there.
+    passage is longer than what the model reads; with pieces (`fertility` of the model's tokenizer) those that it cuts
+    finely: in more than 2 pieces a word, or in pieces of fewer than 2 characters. Lengths are in words. mean: of the
+    measure, with its 95 % interval over questions; outside: the mean of the others; difference: mean − outside, its
+    interval and p are Holm's over the slices (`significance.holm_intervals`), finding: p ≤ .05. Slices of fewer than 10
+    questions, inside or outside, are left out. What goes with a slice need not be what makes it so: long questions may
+    be other questions. Raises InputError for a measure that is not there.
     """
     check_name(measure, questions.columns, "measure", InputError)
     shares = questions[measure].to_numpy()
     groups = [
         (kind, name, inside)
-        for kind, name, inside in _slices(collection, limit)
+        for kind, name, inside in (*_slices(collection, limit), *_finely_cut(collection, pieces))
         if FEWEST <= inside.sum() <= len(shares) - FEWEST
     ]
     sides = [(shares[inside], shares[~inside]) for _, _, inside in groups]
@@ -70,7 +78,18 @@ def sentence(table: pd.DataFrame) -> str:
         f"{row.kind}, {isolate(row.slice)}: {row.mean:.3f}, else {row.outside:.3f}" for row in findings.itertuples()
     )
     clause = f"{len(findings) or 'none'} of {amount(len(table), 'slice')}"
-    return f"In {clause} {measure} differs from that of the other questions{named and ': '}{named} (Holm, 5 %)."
+    said = f"In {clause} {measure} differs from that of the other questions{named and ': '}{named} (Holm, 5 %)."
+    return " ".join([said, *map(partial(_by_pieces, measure), table[table["kind"] == FINELY_CUT].itertuples())])
+
+
+def _by_pieces(measure: str, row: Any) -> str:
+    """Of questions that the tokenizer cuts finely, whether they are a finding or not."""
+    chance = "" if row.finding else ": may be chance"
+    ends = f"{row.difference_low:+.3f} to {row.difference_high:+.3f}".replace("-", "−")
+    return (
+        f"Questions {row.slice}: {measure} {row.mean:.3f} over {row.n}, others {row.outside:.3f} "
+        f"(difference {ends} by Holm{chance})."
+    )
 
 
 def _slices(collection: Collection, limit: ReadingLimit | None) -> Iterator[tuple[str, str, np.ndarray]]:
@@ -90,6 +109,15 @@ def _slices(collection: Collection, limit: ReadingLimit | None) -> Iterator[tupl
     if limit is not None:
         inside = [_is_cut(collection, limit, query, right) for query, right in zip(judged, rows, strict=True)]
         yield RIGHT, "one or more of them cut", np.array(inside)
+
+
+def _finely_cut(
+    collection: Collection, pieces: Callable[[Sequence[str]], list[Fertility]] | None
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """(kind, name, (n,) bool) of the judged questions that the tokenizer cuts finely."""
+    if pieces is not None:
+        cuts = pieces([collection.queries[query] for query in collection.judged])
+        yield from ((FINELY_CUT, name, inside) for name, inside in finely_cut(cuts))
 
 
 def _right_passages(collection: Collection) -> list[list[int]]:

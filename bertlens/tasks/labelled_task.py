@@ -24,7 +24,7 @@ from .ablations import FEWEST_DRAWS
 from .cluster import on_cluster
 from .examples import examples_of
 from .importance import Heads, heads
-from .layer_scores import layers
+from .layer_scores import LAYERED, layers
 from .mistakes import Errors, errors
 from .model_comparison import TEXTS, Against, against
 from .subgroups import slices
@@ -165,6 +165,11 @@ class Task(SpaceSource, Answered):
         sweep = effects if client is None else partial(on_cluster, client)
         return heads(self, chosen, ablation, measure, draws, seed, sweep)
 
+    @property
+    def has_layers(self) -> bool:
+        """Whether `layers` can tell of such a task."""
+        return self.kind.name in LAYERED
+
     def layers(self, seed: int = 0) -> Sizes:
         """Which layer knows the labels? `.table` has a row a layer, 0 the embeddings; `.said` is a few sentences.
 
@@ -196,7 +201,8 @@ class Task(SpaceSource, Answered):
         """DataFrame(kind, slice, n, wrong, rate, low, high, rate_outside, p, p_holm, finding), the smallest p first.
 
         Slices: the shortest and the longest third by words, each class, texts with each of the 50 most frequent words
-        (of pairs, of each of the two texts), if they have 10 examples inside and outside. rate: the share of wrong
+        (of pairs, of each of the two texts), texts that the tokenizer cuts finely (in more than 2 pieces a word, or in
+        pieces of fewer than 2 characters), if they have 10 examples inside and outside. rate: the share of wrong
         answers, with its 95 % interval. p: of as many wrong answers or more where the slice says nothing of being wrong
         (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding: p_holm ≤ .05.
         """

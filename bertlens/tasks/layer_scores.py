@@ -45,10 +45,8 @@ def layers(task: Answered, seed: int) -> Sizes:
     if len(task) < FEWEST_EXAMPLES:
         raise InputError(f"layers are told of {FEWEST_EXAMPLES} examples and more, not of {len(task)}")
     task.check(whole=True)
-    if task.kind.name == "similarity":
-        return _of_pairs(task, seed)
-    if task.kind.name == "classes":
-        return _of_classes(task, seed)
+    if task.kind.name in LAYERED:
+        return LAYERED[task.kind.name](task, seed)
     raise InputError(f"layers are told of classes of texts and similarities of pairs, and not of {task.kind.lacks}")
 
 
@@ -183,6 +181,9 @@ def _states(task: Answered, reader: LayerVectors, name: str) -> np.ndarray:
     encodings = [task.examples.encoding(task.lens, row, task.truncation) for row in range(len(task))]
     read = partial(reader.means, batch_size=task.batch_size)
     return _windows(encodings, read, task, f"layers of the {name} model")
+
+
+LAYERED: dict[str, Callable[[Answered, int], Sizes]] = {"similarity": _of_pairs, "classes": _of_classes}
 
 
 def _windows(inputs: Sequence[Any], read: Read, task: Answered, doing: str) -> np.ndarray:

@@ -6,6 +6,7 @@ import math
 import operator
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..base.amounts import amount
 from ..base.dataframes import pd
 from ..base.quotes import isolate
 from ..measures.significance import count_interval, holm
+from ..text.piece_counts import Fertility, fertility, finely_cut
 from ..text.plain_words import words_of
 from .task_answers import Answered
 
@@ -23,6 +25,7 @@ FOUND = 0.05
 ALIKE = 0.8  # shared words of near-duplicates, of all their words
 FOLLOWED = 1000  # texts that one word leads to
 MOST_PAIRS = 1000
+TEXTS = "texts"  # the kind of slices by how finely a tokenizer cuts them
 
 
 def slices(task: Answered) -> pd.DataFrame:
@@ -32,6 +35,7 @@ def slices(task: Answered) -> pd.DataFrame:
     wrong = {(kind, name): np.flatnonzero(inside & task.wrong).tolist() for kind, name, inside in members}
     table.attrs["wrong"] = [wrong[of] for of in zip(table["kind"], table["slice"], strict=True)]  # their rows
     table.attrs["wrong_is"] = task.kind.wrong_is
+    table.attrs["by_pieces"] = _by_pieces(table, task.wrong, task.kind.wrong_is)
     return table
 
 
@@ -44,7 +48,22 @@ def slices_said(table: pd.DataFrame, names: int = 0) -> str:
     of = amount(len(table), "slice")
     clause = f"In {len(hits)} of {of} more is" if len(hits) else f"In none of {of} is more"
     than = f"than chance would make it{worse and ': '}{worse}"
-    return f"{clause} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
+    said = f"{clause} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
+    return " ".join([said, *table.attrs.get("by_pieces", ())])
+
+
+def _by_pieces(table: pd.DataFrame, wrong: np.ndarray, wrong_is: str) -> list[str]:
+    """A sentence for each slice of texts by how finely they are cut, whether it is a finding or not."""
+    sentences = []
+    for row in table[table["kind"] == TEXTS].itertuples():
+        wrong_outside, n_outside = int(wrong.sum()) - row.wrong, len(wrong) - row.n
+        p = f"{row.p_holm:.3f}" if row.p_holm >= 0.001 else "below .001"
+        chance = "" if row.finding else ": may be chance"
+        sentences.append(
+            f"Texts {row.slice}: {row.wrong} of {row.n} {wrong_is}, others {wrong_outside} of {n_outside} "
+            f"(p {p.removeprefix('0')} by Holm{chance})."
+        )
+    return sentences
 
 
 def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarray) -> pd.DataFrame:
@@ -80,6 +99,7 @@ def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
         ("length", f"at most {third} words", lengths <= third),
         ("length", f"more than {two} words", lengths > two),
     ]
+    members += [(TEXTS, name, inside) for name, inside in _finely_cut(task.lens.tokenizer, texts)]
     members += task.kind.slices(task.labels)
     for place in range(max(map(len, texts))):
         where = "" if max(map(len, texts)) == 1 else (" in the first text", " in the second text")[place]
@@ -89,6 +109,13 @@ def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
         for _, word in sorted(often, key=lambda pair: (-pair[0], pair[1]))[:WORDS]:
             members.append(("word", f"“{word}”{where}", np.array([word in bag for bag in sets])))
     return (member for member in members if FEWEST <= int(member[2].sum()) <= n - FEWEST)
+
+
+def _finely_cut(tokenizer: Any, texts: Sequence[tuple[str, ...]]) -> list[tuple[str, np.ndarray]]:
+    """(name, (n,) bool) of examples in many pieces a word, and of those in pieces of few characters."""
+    singles = iter(fertility(tokenizer, [passage for text in texts for passage in text]))
+    examples = [reduce(Fertility.__add__, (next(singles) for _ in text)) for text in texts]
+    return finely_cut(examples)
 
 
 def near_duplicates(

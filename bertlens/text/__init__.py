@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from .encoding import Encoding as Encoding
     from .encoding import check_text as check_text
     from .folders import folder_table as folder_table
+    from .piece_counts import Fertility as Fertility
+    from .piece_counts import fertility as fertility
+    from .piece_counts import finely_cut as finely_cut
     from .plain_words import words_of as words_of
     from .table_files import kind_of_file as kind_of_file
     from .table_files import table_file as table_file

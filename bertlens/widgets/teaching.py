@@ -16,10 +16,14 @@ from ..base.progress import page_bar
 from ..base.vocabulary.phrases import EXAMPLES
 from ..errors import InputError, excerpt
 from ..export import html
+from ..export.carried_rows import CarriedRows, carried_rows
 from ..export.live import Cost, cost, live
+from ..export.page_weights import is_in_four_bits
 from ..export.space import SpaceSource
 from ..lens import Lens
+from ..lessons.teaching_texts import TEACHING
 from ..model.borrowed import checked_once
+from ..model.multilingual_model import NAME as MULTILINGUAL
 from ..text.texts import entries
 from ..trace.provenance import visible
 from ..trace.trace import Trace
@@ -28,6 +32,7 @@ from .views import Explorer
 
 Text: TypeAlias = str | tuple[str, str]
 
+LANGUAGE_TEXTS = tuple(text for _, text in TEACHING)
 TEXTS: tuple[Text, ...] = (EXAMPLES[0][0], EXAMPLES[3][0], EXAMPLES[5])
 
 
@@ -35,7 +40,8 @@ def classroom(lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None,
     """A page that carries its model, for readers without Python: what they type is run in the page.
 
     texts: strings, or (text, text_pair), or a table, of which `column` is read (see `survey.head_stats`); the page
-    opens on the first, the others are offered in it (default: three English ones, or the lesson's). lesson: a
+    opens on the first, the others are offered in it (default: three English ones, of the embedded multilingual model
+    one in each of eight languages, or the lesson's). lesson: a
     bl.Lesson, its file or the name of a shipped one, which stands beside it.
     Raises InputError for anything else, and for a text that is longer than the model takes; ExportError where a page
     cannot run the model.
@@ -59,7 +65,7 @@ class Classroom(SpaceSource):
         self.texts = (
             tuple(_pair(entry.item) for entry in entries(texts, column, "texts"))
             or tuple(lesson_texts)
-            or tuple(map(_pair, TEXTS))
+            or tuple(map(_pair, LANGUAGE_TEXTS if lens.model_name == MULTILINGUAL else TEXTS))
         )
         for text, pair in self.texts:
             lens.encoding(text, pair)
@@ -74,7 +80,21 @@ class Classroom(SpaceSource):
 
         small, hosted: as for `to_html`.
         """
-        return cost(self.trace, small, hosted)
+        return cost(self.trace, self._is_small(small), hosted, None if hosted else self.rows)
+
+    @cached_property
+    def others(self) -> list[Trace]:
+        """The runs of the other texts."""
+        return [self.lens.trace(*text) for text in self.texts[1:]]
+
+    def _is_small(self, small: bool) -> bool:
+        """Whether weights have the small form: asked for, or no less exact."""
+        return small or is_in_four_bits(self.trace.borrowed)
+
+    @cached_property
+    def rows(self) -> CarriedRows | None:
+        """Which vectors one file of a model in four bits has, where all are too many; None: of all pieces."""
+        return carried_rows([self.trace, *self.others]) if self._is_small(False) else None
 
     def _rights(self, page: Mapping[str, Any]) -> tuple[Any, str, bool]:
         return self.lens, "", True
@@ -93,8 +113,9 @@ class Classroom(SpaceSource):
         It carries the answers of its first text, and of the others while they take less than 4 MB: these are there
         before the model is. small: of the first text only; weights rounded further. hosted:
         `path` is a folder, made if it is not there, in which index.html and the weights are two files for a web
-        server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds. force:
-        there, over an index.html or weights.bin that are not of bertlens too.
+        server: tablets open no local page with scripts in it. A model in four bits keeps them; in one file it has the
+        vectors of at most 130,000 pieces, those of the scripts of the texts first, and says so. progress: a
+        bar once it has taken two seconds. force: there, over an index.html or weights.bin that are not of bertlens too.
 
         Raises InputError for no path, ExportError past 150 MB of weights in one file, where a page cannot run the
         model, and where a file cannot be made.
@@ -109,8 +130,8 @@ class Classroom(SpaceSource):
             checked_once(),
             page_bar(progress) as bar,
         ):
-            traces = [self.lens.trace(*text) for text in self.texts[1:]]
-            model = live(self.trace, small, hosted, traces)
+            traces = self.others
+            model = live(self.trace, self._is_small(small), hosted, traces, None if hosted else self.rows)
             page = Explorer(self.trace, lesson=self.lesson).page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"

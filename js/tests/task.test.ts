@@ -93,6 +93,7 @@ it("says the first score of all, with its interval or without", () => {
     confusion: null,
     held: [],
     rated: true,
+    layered: true,
     against: null,
   };
   expect(firstScore({ ...told, metrics: [{ ...score, label: "good" }, score] })).toBe(

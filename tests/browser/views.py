@@ -13,11 +13,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from bertlens.export import bundle
+from bertlens.export.accuracy import accuracy
 from bertlens.export.html import question_name
 from bertlens.widgets.tabs import TABS
 from browser.stage import ATTACH, plain_overview
@@ -25,7 +28,7 @@ from unit.asking import answered_once
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 AXE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.js"
-FINDINGS = """async () => (await axe.run(".bertlens")).violations
+FINDINGS = """async () => (await axe.run(".bertlens", { resultTypes: ["violations"] })).violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .map(({ id, nodes }) => [id, nodes.length, nodes[0].html.slice(0, 200), nodes[0].failureSummary])"""
 IDLE_SCROLLERS = """root => {
@@ -414,6 +417,24 @@ def saved(view: Any, *, matters: bool = False, **options: Any) -> str:
     with answered_once(matters):
         text: str = view.to_html(**options)
     return text
+
+
+_precision: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # of a lens: how far a page is from its model
+
+
+def saved_live(view: Any, path: Path) -> Path:
+    """The file of `view.to_html(path, live=True)`. How far a page is from its model, most of the work, is measured
+    on the first page of a lens alone; tests of accuracy measure it on each."""
+
+    def once(traces: Any, *arguments: Any) -> Any:
+        lens = traces[0].lens
+        if lens not in _precision:
+            _precision[lens] = accuracy(traces, *arguments)
+        return _precision[lens]
+
+    with answered_once(), patch("bertlens.export.live.accuracy", once):
+        view.to_html(path, live=True, progress=False)
+    return path
 
 
 def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **options: Any) -> Page:

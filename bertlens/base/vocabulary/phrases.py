@@ -18,6 +18,9 @@ NO_KEY = "a token would have nothing left to look at"
 
 # --- what became of the input ---
 
+NOT_CARRIED = (
+    "this page has no vector of the piece {piece}: it carries those of some languages, in Python there are all"
+)
 NO_TEXT = "no text: special tokens alone"
 NO_TEXT_ABOUT = "No token comes from the text: what is shown are the special tokens that the tokenizer adds"
 UNKNOWN = "{count} unknown"

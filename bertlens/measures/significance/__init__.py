@@ -23,6 +23,7 @@ from .intervals import (
     share_interval,
     student,
 )
+from .size_fields import SizeFields, size_fields
 from .sizes import Sizes, Winner, change_said, choice, choice_said, layers_said, name_of, over, told
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "FEWEST_TEXTS",
     "LEVEL",
     "NONE",
+    "SizeFields",
     "Sizes",
     "Winner",
     "change_said",
@@ -55,6 +57,7 @@ __all__ = [
     "prediction_width",
     "rank_correlation",
     "share_interval",
+    "size_fields",
     "student",
     "told",
 ]

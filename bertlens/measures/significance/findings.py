@@ -96,11 +96,12 @@ def holm_intervals(intervals: Sequence[Interval]) -> list[tuple[float, float, fl
 
 def paired(differences: np.ndarray, whole: bool, most: float = math.inf) -> tuple[float, float, float, float]:
     """(mean, low, high, p) of one difference a text, (n,) with n ≥ 2. whole: they are −1, 0 and 1. most: no difference
-    can be larger, and the interval is one of such differences."""
+    can be larger, and the interval is one of such differences. NaN where they are all equal and may be of any size."""
     low, high = (
         mean_interval(differences)[1:] if math.isinf(most) else difference_interval(differences, most, smooth=not whole)
     )
-    return float(differences.mean()), float(low), float(high), (exact_test if whole else t_test)(differences)
+    p = (exact_test if whole else t_test)(differences)
+    return float(differences.mean()), float(low), float(high), math.nan if math.isnan(low) and p < 1 else p
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

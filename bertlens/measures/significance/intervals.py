@@ -18,6 +18,7 @@ from ...errors import InputError
 LEVEL = 0.95
 FEWEST_OF_A_CLASS = 5  # examples, for an interval of macro-F1
 NONE = (math.nan, math.nan)
+ROUNDING = 1e-12  # of the largest value: a spread as small is none
 FEWEST_TEXTS = 8  # of one length, under which nothing is said of one more text
 
 
@@ -127,6 +128,8 @@ def difference_interval(
     difference) / 2. smooth: as `share_interval` has it. NaN for fewer than two texts.
     """
     changes = np.asarray(differences, dtype=float) / most
+    if len(changes) < 2:
+        return NONE
     if 2 * (changes != 0).sum() > len(changes):
         low, high = share_interval((1 + changes) / 2, np.ones(len(changes)), level, smooth)
         return (2 * low - 1) * most, (2 * high - 1) * most
@@ -164,7 +167,8 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, 
     """(mean, low, high), each of shape (...), over the first axis of values (n, ...): one value a text, in their unit.
 
     low, high: mean ± t·s/√n, Student's t with n − 1 degrees of freedom, s with n − 1: where the mean over all such
-    texts lies, texts drawn independently; in `level` of all cases. It says nothing about other heads or models.
+    texts lies, texts drawn independently; in `level` of all cases. It says nothing about other heads or models. NaN
+    where all values are equal, up to rounding: how far others lie is not in them.
     Raises InputError for fewer than two values, and for NaN and Inf.
     """
     values = np.asarray(values, dtype=float)
@@ -178,13 +182,13 @@ def positive_mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.
     """The `mean_interval` of values that are 0 or more, such as losses: on the logarithm, so that it is above 0 too.
 
     The ends are mean · exp(∓ t·s / (mean √n)), the delta method, with the degrees of `freedom` of the values. Of
-    losses, most of them small and some large, it covers better than mean ± t·s/√n. Where all values are 0, so are the
-    ends. Raises as `mean_interval` does.
+    losses, most of them small and some large, it covers better than mean ± t·s/√n. NaN and errors as of
+    `mean_interval`.
     """
     values = np.asarray(values, dtype=float)
     mean, _, _ = mean_interval(values, level)
     half = _half(values, freedom(values), level)
-    wide = np.exp(np.divide(half, mean, out=np.zeros_like(mean), where=mean > 0))
+    wide = np.exp(half / np.where(mean > 0, mean, 1))
     return mean, mean / wide, mean * wide
 
 
@@ -200,7 +204,9 @@ def freedom(values: np.ndarray) -> np.ndarray:
 
 
 def _half(values: np.ndarray, degrees: float | np.ndarray, level: float) -> np.ndarray:
-    return student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
+    spread = values.std(0, ddof=1)
+    spread = np.where(spread > ROUNDING * np.abs(values).max(0), spread, np.nan)
+    return student(degrees, level) * spread / math.sqrt(len(values))
 
 
 def student(degrees: float | np.ndarray, level: float) -> np.ndarray:
@@ -222,11 +228,11 @@ def mean_text(values: ArrayLike, digits: int = 2, most: float = math.inf) -> str
     """The `mean_interval` of one value a text, values (n,), for people: "0.52 [0.44, 0.60]". Raises as it does.
 
     digits: after the point. most: the largest size that such a value can have, 1 for a correlation; the interval ends
-    there at the latest.
+    there at the latest. Of equal values it is "0.52 (all equal: no interval)".
     """
     ends = (float(np.clip(x, -most, most)) for x in mean_interval(values))
     mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in ends)  # + 0.0: no "-0.00"
-    return f"{mean} [{low}, {high}]"
+    return f"{mean} (all equal: no interval)" if low == "nan" else f"{mean} [{low}, {high}]"
 
 
 def f1_interval(right: float, either: float) -> tuple[float, float]:

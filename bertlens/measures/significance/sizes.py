@@ -115,7 +115,8 @@ def layers_said(table: pd.DataFrame, measure: str, n: int, tests: int, unit: str
         for _, row in others[others["better"]].iterrows()
     ]
     ways = ", raw or centred," if "centred" in table else ""
-    verdict = f"Better: {'; '.join(clauses)}" if clauses else f"None of the others{ways} is better"
+    none = f"None of the others{ways} is better" if n > 1 else f"Whether another one{ways} is better cannot be told"
+    verdict = f"Better: {'; '.join(clauses)}" if clauses else none
     return [
         f"After the last of {int(whole['layer'])} layers {measure} is {whole['mean']:.3f}.",
         f"{verdict} ({over(n, tests, unit)}).",
@@ -123,5 +124,7 @@ def layers_said(table: pd.DataFrame, measure: str, n: int, tests: int, unit: str
 
 
 def over(n: int, tests: int, unit: str = "question") -> str:
-    """What intervals are over."""
+    """What intervals are over, or that there are none."""
+    if n < 2:
+        return f"one {unit}: no interval"
     return f"paired over {amount(n, unit)}, Holm, 5 %, over {amount(tests, 'test')}"

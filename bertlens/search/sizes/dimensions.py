@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.amounts import amount
 from ...base.dataframes import pd
+from ...base.progress import bar
 from ...errors import InputError, check_number, check_seed
 from ...measures.significance import Sizes, change_said, choice, choice_said, over, told
 from ..collection import Collection
@@ -39,6 +40,7 @@ def dimensions(
     measure: str = MEASURE,
     draws: int = DRAWS,
     seed: int = 0,
+    progress: bool = True,
 ) -> Sizes:
     """See `Retrieval.dimensions`."""
     measure, seed = check_measure(measure, collection), check_seed(seed)
@@ -66,15 +68,19 @@ def dimensions(
     drawn: dict[int, np.ndarray] = {}  # (draws, n)
     principal: dict[int, np.ndarray] = {}
     tests: dict[str, np.ndarray] = {}
-    for k in sizes:
-        first[k] = shares(np.arange(k))
-        sets = [np.sort(generator.permutation(width)[:k]) for _ in range(draws)]
-        drawn[k] = np.stack([shares(columns) for columns in sets])
-        is_fitted = k <= axes.shape[1] and len(whole_of_half) > 0
-        principal[k] = of_half(axes[:, :k]) if is_fitted else np.full(len(whole_of_half), np.nan)
-        tests |= {f"{k} first": first[k] - whole, f"{k} drawn": first[k] - drawn[k].mean(0)}
-        if is_fitted:
-            tests[f"{k} principal"] = principal[k] - whole_of_half
+    with bar(len(sizes) * (1 + draws), "ranking", "dimensions", progress) as progress_bar:
+        for k in sizes:
+            sets = [np.arange(k), *(np.sort(generator.permutation(width)[:k]) for _ in range(draws))]
+            rankings = []
+            for columns in sets:
+                rankings.append(shares(columns))
+                progress_bar.update()
+            first[k], drawn[k] = rankings[0], np.stack(rankings[1:])
+            is_fitted = k <= axes.shape[1] and len(whole_of_half) > 0
+            principal[k] = of_half(axes[:, :k]) if is_fitted else np.full(len(whole_of_half), np.nan)
+            tests |= {f"{k} first": first[k] - whole, f"{k} drawn": first[k] - drawn[k].mean(0)}
+            if is_fitted:
+                tests[f"{k} principal"] = principal[k] - whole_of_half
     ends, none = told(tests), (np.nan,) * 4
     rows = [
         (
@@ -149,5 +155,6 @@ def _said(table: pd.DataFrame, measure: str, width: int, draws: int, tests: int,
         change = change_said(*(row[f"principal_difference{end}"] for end in ENDS[:3]))
         sentences.append(f"{k} principal ones change it by {change} on the half of the passages that they are not of.")
     lost = [str(int(size)) for size in table.loc[table["difference_high"] < 0, "dimensions"]]
-    loss = f"A loss can be told with {', '.join(lost)}" if lost else "No loss can be told from chance"
+    none = "No loss can be told from chance" if n > 1 else "Whether that is a loss cannot be told"
+    loss = f"A loss can be told with {', '.join(lost)}" if lost else none
     return [*sentences, f"{loss} ({over(n, tests)})."]

@@ -52,7 +52,13 @@ class SizedRetrieval:
         return layers(self.lens, self.collection, measure=measure, seed=seed, batch_size=batch_size, progress=progress)
 
     def dimensions(
-        self, counts: Iterable[int] | None = None, *, measure: str = MEASURE, draws: int = DRAWS, seed: int = 0
+        self,
+        counts: Iterable[int] | None = None,
+        *,
+        measure: str = MEASURE,
+        draws: int = DRAWS,
+        seed: int = 0,
+        progress: bool = True,
     ) -> Sizes:
         """Would half the dimensions do? `.table` is a DataFrame(dimensions, mean, difference, difference_low,
         difference_high, difference_p, drawn, drawn_least, drawn_most, over_drawn, principal, principal_whole,
@@ -66,12 +72,14 @@ class SizedRetrieval:
         principal: with the k principal axes of one half of the passages, on the other half, where all dimensions give
         principal_whole; principal_difference, …: between them; NaN where there are no more passages than axes.
         Intervals and p are paired by question, by Holm over all tests. `.choice`: as of `layers`, of the first k.
+        progress: a bar once it has taken two seconds.
 
         Raises InputError without judgements, and for counts and a measure that there are not; ModelError for a model
         that makes no single vectors of texts.
         """
         self._check_judged()
-        return dimensions(self.stages, self.collection, counts, measure=measure, draws=draws, seed=seed)
+        stages, collection = self.stages, self.collection
+        return dimensions(stages, collection, counts, measure=measure, draws=draws, seed=seed, progress=progress)
 
     def cost(
         self, smaller: Lens, *, measure: str = MEASURE, batch_size: int = 32, progress: bool = True

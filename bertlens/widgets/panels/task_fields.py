@@ -11,6 +11,7 @@ from typing_extensions import NotRequired, TypedDict, get_type_hints
 from ...base.dataframes import pd
 from ...base.ranking import signed
 from ...errors import BertLensError
+from ...measures.significance import SizeFields, size_fields
 from ...tasks import Against, Errors, Heads, Task, Turned
 from ...tasks.importance import listed
 from ...tasks.subgroups import slices_said
@@ -82,8 +83,8 @@ class HeadEffects(TypedDict):
 
 class TurnedHead(SitePart):
     distance: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 class AgainstFields(TypedDict):
@@ -101,8 +102,8 @@ class TurnedEffect(SitePart):
     before: float
     after: float
     difference: float
-    low: float
-    high: float
+    low: float | None  # None where all texts are alike
+    high: float | None
     p_holm: float
     finding: bool
 
@@ -164,7 +165,7 @@ class SliceRates(TypedDict):
     rows: list[SliceRate]
 
 
-WorkFields: TypeAlias = HeadEffects | PruningCurve | ErrorNotes | SliceRates | TurnedEffects
+WorkFields: TypeAlias = HeadEffects | PruningCurve | SizeFields | ErrorNotes | SliceRates | TurnedEffects
 Row = TypeVar("Row")
 
 
@@ -290,6 +291,7 @@ TOLD: dict[str, Callable[[Any], WorkFields]] = {
     "heads": _heads,
     "turned": _turned,
     "pruning": _pruning,
+    "layers": size_fields,
     "errors": _errors,
     "slices": _slices,
 }

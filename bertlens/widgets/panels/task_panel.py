@@ -35,7 +35,7 @@ from .task_fields import (
 
 KEPT = 200  # examples that a page without a kernel holds
 PATIENCE = 0.2  # s
-WORKS = ("heads", "pruning", "errors", "slices", "turned")
+WORKS = ("heads", "pruning", "layers", "errors", "slices", "turned")
 WAYS = ("heads", "turned")  # that have a measure and an ablation, named before they begin
 ARGUMENTS |= {
     "work": Argument(choice("work", WORKS)),
@@ -196,7 +196,7 @@ class TaskPanel(Panel):
             if heads is None:
                 raise InputError("the curve needs an order of the heads: ask for these first")
             return lambda: heads.pruning()
-        begins: dict[str, Callable[[], Any]] = {"errors": task.errors, "slices": task.slices}
+        begins: dict[str, Callable[[], Any]] = {"layers": task.layers, "errors": task.errors, "slices": task.slices}
         return begins[work]
 
 
@@ -209,6 +209,7 @@ class TaskFields(TableColumns):
     notes: list[str]  # how labels were read, and what the scores count
     confusion: Confusion | None
     rated: bool  # answers are right or wrong
+    layered: bool  # its layers can be told apart
     against: AgainstFields | None
     held: list[str]  # work that was done
     batch: int
@@ -243,6 +244,7 @@ def task(request: Request) -> tuple[TaskFields, Arrays]:
         "notes": [visible(sentence) for sentence in task.notes],
         "confusion": confusion(task),
         "rated": task.kind.has_right,
+        "layered": task.has_layers,
         "against": None if panel.against is None else against_fields(panel.against),
         "held": panel.held(),
         "batch": len(batch),

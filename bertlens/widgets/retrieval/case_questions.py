@@ -14,6 +14,7 @@ from ...base.dataframes import pd
 from ...base.jobs import Job, Stopped
 from ...base.vocabulary import phrases
 from ...errors import BertLensError, InputError, excerpt
+from ...measures.significance import Sizes, size_fields
 from ...model.borrowed import checked_once
 from ...search.contrast import contrast as contrast_of
 from ...search.retrieval_run import Retrieval
@@ -42,7 +43,7 @@ class RetrievalQuestions:
         self._cases: dict[str, Contrast] = {}  # by what they are of, the last used last
         self._lock = threading.Lock()
         self._lists: dict[str, tuple[list[int], list[float]]] = {}  # of the question that was typed last
-        self._job: Job[Fields] | None = None  # over all failures
+        self._jobs: dict[str, Job[Fields]] = {}  # over all failures, of layers, of dimensions
 
     @cached_property
     def failures(self) -> pd.DataFrame | None:
@@ -138,24 +139,38 @@ class RetrievalQuestions:
     def search_turns(self, act: str) -> Fields:
         """Whether the named word matters over all failures, see `all_failures.turns`: "start" begins it, "stop" ends
         it, "look" asks for no work. again, done (a share) while it is at it; idle: where it was not begun."""
-        if self.failures is None or not len(self.failures):
+        failures = self.failures
+        if failures is None or not len(failures):
             raise InputError("no question fails: there is nothing to try")
-        if act == "start" and self._job is None:
-            failures = self.failures
-            self._job = Job(lambda: turns(self.retrieval, failures))
-        if self._job is None:
+        return self._followed("turns", act, lambda: turns(self.retrieval, failures))
+
+    def search_sizes(self, part: str, act: str) -> Fields:
+        """How smaller parts of the model rank, see SizeFields: part is "layers" or "dimensions"; act as of
+        `search_turns`."""
+        retrieval = self.retrieval
+        works: dict[str, Callable[[], Sizes]] = {"layers": retrieval.layers, "dimensions": retrieval.dimensions}
+        if not isinstance(part, str) or part not in works:
+            raise InputError(f"no part {excerpt(part)}: there are {', '.join(works)}")
+        return self._followed(part, act, lambda: {**size_fields(works[part]())})
+
+    def _followed(self, name: str, act: str, work: Callable[[], Fields]) -> Fields:
+        """What work of minutes made; how far it is."""
+        if act == "start" and name not in self._jobs:
+            self._jobs[name] = Job(work)
+        if name not in self._jobs:
             return {"idle": True}
+        job = self._jobs[name]
         if act == "stop":
-            self._job.stop()
+            job.stop()
         try:
-            outcome = self._job.made(PATIENCE)
+            outcome = job.made(PATIENCE)
         except Stopped:
-            self._job = None
+            del self._jobs[name]
             return {"idle": True}
         except BertLensError:
-            self._job = None
+            del self._jobs[name]
             raise
-        return outcome[0] if outcome else {"again": True, "done": self._job.share}
+        return outcome[0] if outcome else {"again": True, "done": job.share}
 
     def forget(self) -> None:
         """Let go of the runs that are held."""
@@ -163,8 +178,8 @@ class RetrievalQuestions:
 
     def close(self) -> None:
         """End what is at work."""
-        if self._job is not None:
-            self._job.stop()
+        for job in self._jobs.values():
+            job.stop()
         self.forget()
 
     def pair(self, query: str) -> tuple[str, str] | None:
@@ -246,5 +261,6 @@ QUESTIONS: dict[str, Callable[..., Fields]] = {
         "search_without",
         "search_negatives",
         "search_turns",
+        "search_sizes",
     )
 }

@@ -188,8 +188,10 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         for name in ("search", "search_tables"):
             yield (question := {"op": name}), self._reply(question)
             bar.update()
-        if (look := self._reply(question := {"op": "search_turns", "act": "look"})).get("rows"):
-            yield question, look  # what was tried over all failures, where it was
+        works = [{"op": "search_turns"}, *({"op": "search_sizes", "part": part} for part in ("layers", "dimensions"))]
+        for work in works:  # that were done
+            if (look := self._reply(question := {**work, "act": "look"})).get("rows"):
+                yield question, look
         for query in queries:
             case = {"query": query, "wrong": None, "right": None, "texts": None}
             questions = [case | {"op": name} for name in ("search_case", "search_words", "search_heads")]

@@ -1,8 +1,10 @@
 // What a page's questions are answered from: its model, and a run of a text with or without changes.
 import type { Again, Schema } from "../generated/answers";
+import * as phrases from "../generated/phrases";
 import type { Questions } from "../generated/vocabulary";
 import type { FieldsOf } from "../kernel/answers";
 import { upTo } from "../paint/format";
+import { quotation } from "../paint/quotes";
 import { baseOf, type Change, firstLayer } from "./changes";
 import type { Fields } from "./chips";
 import { type Pass, run } from "./forward";
@@ -31,6 +33,7 @@ export interface Carried {
   answer: Answered;
   digits: string; // how far this is from the model itself, in words
   decimals: [tokens: number, decimals: number][]; // of a weight in texts of up to so many tokens, the shortest first
+  partial?: boolean; // of some pieces it has no vector
   header: Fields; // of the overview that the page opens on
   texts: Fields[]; // that the page carries: their trace, subject, text, text_pair
 }
@@ -107,6 +110,8 @@ export async function runOf(
 ): Promise<Run> {
   const { shape, vocabulary, header } = carried;
   const encoded = before?.encoded ?? encode(texts[0], texts[1] || undefined);
+  const lacking = carried.partial ? encoded.ids.findIndex((id) => weights.words.isEmpty(id)) : -1;
+  if (lacking >= 0) throw new Error(phrases.NOT_CARRIED({ piece: quotation(encoded.tokens[lacking]!) }));
   begins(encoded.ids.length);
   const roles = rolesOf(encoded, vocabulary.separator, texts[1] !== "");
   const { pictures, look } = picturesOf(weights.product, shape, encoded.ids.length, roles, header.stats as string[]);

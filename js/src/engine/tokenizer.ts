@@ -92,6 +92,7 @@ function tableOf(tokens: string[], shown: (token: string) => string, blank: stri
 interface File {
   added_tokens: { id: number; content: string; normalized: boolean }[];
   normalizer?: (Record<string, boolean> & { normalizers?: { type: string }[] }) | null;
+  pre_tokenizer?: { type: string } | null;
   model: { vocab: object };
 }
 
@@ -102,13 +103,14 @@ const MARK = "\udfff"; // between a piece and the number of its word: half a cha
 /** What of the library is set right here. */
 interface Inner {
   splitter_normalized: { split(text: string): string[] };
-  pre_tokenizer: { pattern?: RegExp };
+  pre_tokenizer: { pattern?: RegExp; pre_tokenize_text(text: string, options: unknown): string[] };
   model: { tokens_to_ids: Map<string, number> };
 }
 
-/** Two things that it reads otherwise than Python's: an added token that is looked for in the text as it is written is
- * not what the normalizer makes of another word, nor one of the model's; white space is Unicode's. */
-function setRight(inner: Inner, { normalizer, added_tokens, model }: File): void {
+/** Three things that it reads otherwise than Python's: an added token that is looked for in the text as it is written is
+ * not what the normalizer makes of another word, nor one of the model's; white space is Unicode's; a blank that is written
+ * as a letter begins a word. */
+function setRight(inner: Inner, { normalizer, pre_tokenizer, added_tokens, model }: File): void {
   const verbatim = new Set(added_tokens.filter(({ normalized }) => !normalized).map(({ content }) => content));
   const split = inner.splitter_normalized.split.bind(inner.splitter_normalized);
   if (normalizer)
@@ -116,6 +118,11 @@ function setRight(inner: Inner, { normalizer, added_tokens, model }: File): void
   if (!Array.isArray(model.vocab))
     for (const { content } of added_tokens)
       if (!Object.hasOwn(model.vocab, content)) inner.model.tokens_to_ids.delete(content);
+  if (pre_tokenizer?.type === "Metaspace") {
+    const call = inner.pre_tokenizer.pre_tokenize_text.bind(inner.pre_tokenizer);
+    inner.pre_tokenizer.pre_tokenize_text = (text, options) =>
+      call(text, options).flatMap((words) => words.split(/(?=▁)/u));
+  }
   const space = { "\\s": "\\p{White_Space}", "\\S": "\\P{White_Space}" };
   const { pattern } = inner.pre_tokenizer;
   if (pattern)

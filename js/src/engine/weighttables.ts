@@ -7,6 +7,7 @@ export interface Table {
   rows: number;
   width: number;
   row(n: number, into: Float32Array): Float32Array;
+  isEmpty(n: number): boolean; // zeros, as of a row that a page does not carry
 }
 
 /** All numbers of an array by its name. */
@@ -23,7 +24,8 @@ export function floatsOf(arrays: Arrays, name: string): Float32Array {
 export function tableOf(arrays: Arrays, name: string, width = arrays[name]!.shape.at(-1)!): Table {
   const data = arrays[name]!.data.slice();
   const rows = data.length / width;
-  if (data instanceof Float32Array) return { rows, width, row: (n, into) => copied(data, n * width, width, into) };
+  if (data instanceof Float32Array)
+    return { rows, width, row: (n, into) => copied(data, n * width, width, into), isEmpty: () => false };
   const zero = data instanceof Uint8Array ? 128 : 32_768;
   const factors = factorsOf(arrays[`${name}.factors`]!.data);
   const group = data.length / factors.length;
@@ -36,6 +38,8 @@ export function tableOf(arrays: Arrays, name: string, width = arrays[name]!.shap
       }
       return into;
     },
+    isEmpty: (n) =>
+      factors.subarray(Math.floor((n * width) / group), Math.ceil(((n + 1) * width) / group)).every((one) => one === 0),
   };
 }
 

@@ -9,6 +9,7 @@ export const TOO_LONG = ({ tokens, limit }: Filled<"tokens" | "limit">): string 
 export const NO_FACTOR = ({ factor }: Filled<"factor">): string => `factor ${factor} is not a number from 0 upwards: 0 is nothing, 1 as it is`;
 export const LAYER_SILENT = ({ layer }: Filled<"layer">): string => `all heads of layer ${layer} are off in this run: undo that first, then a head can be louder or quieter`;
 export const NO_KEY = "a token would have nothing left to look at";
+export const NOT_CARRIED = ({ piece }: Filled<"piece">): string => `this page has no vector of the piece ${piece}: it carries those of some languages, in Python there are all`;
 export const NO_TEXT = "no text: special tokens alone";
 export const NO_TEXT_ABOUT = "No token comes from the text: what is shown are the special tokens that the tokenizer adds";
 export const UNKNOWN = ({ count }: Filled<"count">): string => `${count} unknown`;

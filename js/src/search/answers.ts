@@ -86,10 +86,10 @@ export interface Strip {
   heads?: number; // of the model
 }
 
-export interface SheetTable {
+export interface SheetTable<R = Row> {
   said: string;
   about: string;
-  rows: Row[];
+  rows: R[];
 }
 
 export interface Tables {

@@ -28,7 +28,7 @@ export interface Spot {
 
 export const OWN: Texts = { query: null, wrong: null, right: null };
 
-export type TabName = "questions" | "kinds" | keyof Tables;
+export type TabName = "questions" | "kinds" | "sizes" | keyof Tables;
 
 export interface Search {
   overview: Overview;

@@ -1,4 +1,5 @@
 // The tables of a retrieval: how good, what changed, kinds of failures beside chance, hubs, slices. Copied, or as CSV.
+import type { ComponentChildren } from "preact";
 import { csv, type Facts } from "../export/csv";
 import { download, fileName } from "../export/download";
 import { counted, number } from "../paint/format";
@@ -100,7 +101,10 @@ export function columnsOf(name: string, rows: Row[]): Column<Row>[] {
 }
 
 /** A table as a file: numbers in full, an interval as its two ends. */
-export function tableCsv(overview: Overview, name: string, sheet: SheetTable): string {
+export const tableCsv = (overview: Overview, name: string, sheet: SheetTable): string =>
+  sheetCsv(overview, sheet, columnsOf(name, sheet.rows));
+
+function sheetCsv<R>(overview: Overview, sheet: SheetTable<R>, shown: Column<R>[]): string {
   const facts: Facts = [
     ["model", overview.model],
     ["questions", counted(overview.questions.query.length)],
@@ -108,7 +112,7 @@ export function tableCsv(overview: Overview, name: string, sheet: SheetTable): s
     ["table", sheet.said],
     ["date", overview.date],
   ];
-  const { columns, rows } = tableCells(columnsOf(name, sheet.rows), sheet.rows);
+  const { columns, rows } = tableCells(shown, sheet.rows);
   return csv(
     facts,
     columns,
@@ -116,16 +120,30 @@ export function tableCsv(overview: Overview, name: string, sheet: SheetTable): s
   );
 }
 
-export function Sheet({ name, title, sheet }: { name: string; title: string; sheet: SheetTable }) {
+interface SheetProps<R> {
+  name: string;
+  title: string;
+  sheet: SheetTable<R>;
+}
+
+export const Sheet = (props: SheetProps<Row>) => (
+  <SheetOf {...props} columns={columnsOf(props.name, props.sheet.rows)} />
+);
+
+/** What a table says, a picture of it where there is one, the table, its file. */
+export function SheetOf<R>(props: SheetProps<R> & { columns: Column<R>[]; children?: ComponentChildren }) {
+  const { name, title, sheet, columns, children } = props;
   const { overview } = useSearch();
   const save = () =>
-    download(fileName(["bertlens", overview.model.split("/").at(-1)!, name], "csv"), tableCsv(overview, name, sheet));
+    download(
+      fileName(["bertlens", overview.model.split("/").at(-1)!, name], "csv"),
+      sheetCsv(overview, sheet, columns),
+    );
   return (
     <div class="bl-sheet" data-testid={`table-${name}`}>
       <p class="bl-sheet-said">{sheet.said}</p>
-      {sheet.rows.length > 0 && (
-        <Table<Row> bare title={title} about={sheet.about} columns={columnsOf(name, sheet.rows)} rows={sheet.rows} />
-      )}
+      {children}
+      {sheet.rows.length > 0 && <Table<R> bare {...{ title, columns }} about={sheet.about} rows={sheet.rows} />}
       {sheet.rows.length > 0 && (
         <Button class="bl-button" onClick={save}>
           CSV

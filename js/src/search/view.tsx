@@ -12,8 +12,9 @@ import { List } from "./list";
 import { type Filter, isJudged } from "./listfilter";
 import { type Search, SearchContext, type TabName } from "./state";
 import { Kinds, TableOf } from "./tables";
-import { AllFailures } from "./turns";
 import { TypedPassages } from "./typed";
+import { Sizes, sizesIn } from "./works/smallerparts";
+import { AllFailures } from "./works/turns";
 
 const LABELS: Record<TabName, string> = {
   questions: "Questions",
@@ -21,6 +22,7 @@ const LABELS: Record<TabName, string> = {
   quality: "How good?",
   slices: "For which?",
   hubs: "Hubs",
+  sizes: "Layers and dimensions",
   before: "Before and now",
 };
 
@@ -33,7 +35,10 @@ export function SearchView({ search }: { search: Search }) {
   const tables = search.get<Tables>("search_tables");
   const hasBefore = tables.state === "answered" && tables.value.before !== null;
   const names = (Object.keys(LABELS) as TabName[]).filter(
-    (name) => (isRanked || name === "questions" || name === "hubs") && (name !== "before" || hasBefore),
+    (name) =>
+      (isRanked || name === "questions" || name === "hubs") &&
+      (name !== "before" || hasBefore) &&
+      (name !== "sizes" || sizesIn(search).length > 0),
   );
   const documents = overview.documents ? ` of ${counted(overview.documents)} documents` : "";
   return (
@@ -84,6 +89,8 @@ export function SearchView({ search }: { search: Search }) {
               <Kinds />
               {failures > 0 && <AllFailures failures={failures} />}
             </>
+          ) : tab.value === "sizes" ? (
+            <Sizes />
           ) : (
             <TableOf name={tab.value} />
           )}

@@ -18,7 +18,7 @@ from bertlens.measures.norms import transformed_norm
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
 from browser.tabs.test_compare_with import heads_are, open_compare
-from browser.views import Seen
+from browser.views import Seen, saved_live
 from unit.export import engine
 
 pytestmark = pytest.mark.sampled(10, of="live pages")
@@ -35,8 +35,7 @@ def live(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """The page, and a lens on the weights that it has."""
     path = tmp_path_factory.mktemp("live") / "live.html"
     view = embedded_lens.trace(OWN).explore(layer=1, head=8, query=5, mode="matrix")
-    view.to_html(path, live=True, progress=False)
-    return path, bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer)
+    return saved_live(view, path), bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer)
 
 
 def run(seen: Seen, text: str) -> None:

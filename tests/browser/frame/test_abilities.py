@@ -53,7 +53,7 @@ def test_the_table_is_long_and_its_names_are_its_own():
     assert len({row.id for row in ABILITIES}) == len(ABILITIES)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("row", ABILITIES, ids=lambda row: row.id)
 def test_it_can_be_done(request: pytest.FixtureRequest, embedded_lens, row: Ability) -> None:
     hand = opened(row, request)

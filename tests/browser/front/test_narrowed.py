@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import bertlens as bl
+from browser.front.test_walks import small
 from browser.views import Seen
 
 WIDTHS = (950, 480, 390)
@@ -26,7 +27,7 @@ BEYOND = """() => [...document.querySelectorAll("*")]
 @pytest.fixture(scope="module")
 def live(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("narrowed") / "live.html"
-    lens: bl.Lens = embedded_lens
+    lens = bl.Lens(small(embedded_lens.tokenizer), embedded_lens.tokenizer)
     view = lens.trace("The cat sat on the mat because it was tired.").explore(layer=1, head=8, mode="matrix")
     return Path(view.to_html(path, live=True, progress=False))
 

@@ -12,7 +12,8 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens import whatif
 from browser.front.test_sentence import word
-from browser.views import Seen
+from browser.views import Seen, saved, saved_live
+from unit.silenced import silenced
 
 SOLD = "He sold his [MASK], and then he bought it back."  # by the estimate another head is first
 ONE = "One plus one is [MASK]."
@@ -22,15 +23,12 @@ LIVE = "They drank a glass of red [MASK]."
 def by_brute_force(trace: bl.Trace) -> tuple[int, int]:
     """The head without which the first guess moves most."""
     [first, *_] = whatif.answers(trace).rows
-    word = trace.model.tokenizer.convert_tokens_to_ids(first.name)
-    at = trace.tokens.index("[MASK]")
-
-    def chance(run: bl.Trace) -> float:
-        return float(run.output.logits[0, at].double().softmax(-1)[word])
-
-    before = chance(trace)
-    heads = [(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
-    return max(heads, key=lambda at: abs(chance(trace.rerun(whatif.off(*at))) - before))
+    assert trace.lens is not None and not trace.changes
+    word = trace.lens.tokenizer.convert_tokens_to_ids(first.name)
+    before, after = silenced(trace.lens, trace.text)
+    moved = (after[..., word] - before[word]).abs()
+    layer, head = divmod(int(moved.argmax()), trace.n_heads)
+    return layer, head
 
 
 def opened(seen: Seen) -> tuple[int, ...]:
@@ -46,7 +44,7 @@ def opened(seen: Seen) -> tuple[int, ...]:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", [SOLD, ONE, "[MASK]"])
 def test_a_notebook_opens_on_it_and_so_does_its_page(
-    show: Callable[..., Seen], page_of: Any, language_model: bl.Lens, tmp_path: Path, text: str
+    show: Callable[..., Seen], page_of: Any, language_model: bl.Lens, text: str
 ) -> None:
     trace = language_model.trace(text)
     view = trace.explore()
@@ -57,8 +55,7 @@ def test_a_notebook_opens_on_it_and_so_does_its_page(
     assert opened(seen) == largest == (view.layer, view.head)
     expect(seen.root.get_by_role("button", name="Back to the selection before")).to_have_count(0)
     other = language_model.trace(text).explore()
-    other.to_html(tmp_path / "page.html", progress=False)
-    assert opened(Seen(page_of(tmp_path / "page.html"), folded=True)) == largest
+    assert opened(Seen(page_of(saved(other)), folded=True)) == largest
     assert (other.layer, other.head) == before  # of the notebook's own view nobody has seen anything
 
 
@@ -77,8 +74,7 @@ def test_a_head_that_was_given_or_chosen_stays(show: Callable[..., Seen], langua
 
 
 def test_a_live_page_opens_on_it(page_of: Any, language_model: bl.Lens, tmp_path: Path) -> None:
-    language_model.trace(LIVE).explore().to_html(tmp_path / "live.html", live=True, progress=False)
-    seen = Seen(page_of(tmp_path / "live.html"), folded=True)
+    seen = Seen(page_of(saved_live(language_model.trace(LIVE).explore(), tmp_path / "live.html")), folded=True)
     assert opened(seen) == by_brute_force(language_model.trace(LIVE))
     line = seen.root.get_by_label("Sentence A")
     line.focus()
@@ -112,8 +108,8 @@ def test_of_a_plain_sentence_the_heads_in_which_a_word_looks_furthest(
     if host == "kernel":
         seen = show(view, folded=True)
     else:
-        view.to_html(tmp_path / "page.html", live=host == "live", progress=False)
-        seen = Seen(page_of(tmp_path / "page.html"), folded=True)
+        page = saved_live(view, tmp_path / "page.html") if host == "live" else saved(view)
+        seen = Seen(page_of(page), folded=True)
     trace = language_model.trace(PLAIN)
     chips = seen.part("strip").locator("[data-strip-head]")
     expect(chips.first).to_have_attribute("aria-pressed", "true", timeout=60_000)

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import whatif
-from browser.views import Seen
+from browser.views import Seen, saved, saved_live
 
 NOT = "The cat did [MASK] drink the milk because it was sour."
 TAKEN = ((1, 9), (1, 11), (2, 11), (3, 8), (1, 6), (0, 5))
@@ -30,8 +30,8 @@ def test_heads_that_move_it_together(
     if host == "kernel":
         seen = show(view, folded=True)
     else:
-        view.to_html(tmp_path / "page.html", live=host == "live", progress=False)
-        seen = Seen(page_of(tmp_path / "page.html"), folded=True)
+        page = saved_live(view, tmp_path / "page.html") if host == "live" else saved(view)
+        seen = Seen(page_of(page), folded=True)
     sets, claim, slider = seen.part("sets"), seen.part("claim"), seen.root.get_by_role("slider")
     names = " + ".join(f"L{layer}·H{head}" for layer, head in TAKEN[:3])
     numbers = [f"{chance(language_model, size):.2f}" for size in range(2, 7)]

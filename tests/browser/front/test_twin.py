@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-import torch
 from playwright.sync_api import Locator, expect
 
 import bertlens as bl
 from browser.views import Seen
+from unit.silenced import silenced
 
 ABOVE = "The cat did not drink the milk because the [MASK] was sour."
 BELOW = "The cat did not drink the milk because the [MASK] was tired."
@@ -37,38 +36,13 @@ def write(seen: Seen, old: str, new: str) -> None:
     seen.page.keyboard.press("Enter")
 
 
-def probabilities(lens: bl.Lens, text: str, off: tuple[int, int] | None = None) -> torch.Tensor:
-    """At the mask, float64, of the model itself; off: a head whose output is nothing before W_O."""
-    inputs = lens.tokenizer(text, return_tensors="pt")
-    model, handles = lens.model, []
-    if off is not None:
-        layer, head = off
-        size = model.config.hidden_size // model.config.num_attention_heads
-
-        def silence(_module: Any, args: Any) -> Any:
-            context = args[0].clone()
-            context[..., head * size : (head + 1) * size] = 0
-            return (context, *args[1:])
-
-        dense = model.base_model.encoder.layer[layer].attention.output.dense
-        handles.append(dense.register_forward_pre_hook(silence))
-    try:
-        with torch.no_grad():
-            logits = model(**inputs).logits[0].double()
-    finally:
-        for handle in handles:
-            handle.remove()
-    mask = inputs["input_ids"][0].tolist().index(lens.tokenizer.mask_token_id)
-    return logits[mask].softmax(-1)
-
-
 def test_both_sentences_have_the_numbers_of_their_own_runs(show: Callable[..., Seen], language_model: bl.Lens) -> None:
     view = language_model.trace(ABOVE).explore()
     seen = show(view, folded=True, width=WIDTH, height=900)
     verb(seen).click()
     write(seen, "sour", "tired")
     settled(seen)
-    a, b = (probabilities(language_model, text) for text in (ABOVE, BELOW))
+    (a, a_off), (b, b_off) = (silenced(language_model, text) for text in (ABOVE, BELOW))
     vocabulary = language_model.tokenizer.get_vocab()
     bars = seen.part("answer").locator(".bl-answer-row")
     told = bars.evaluate_all(
@@ -81,11 +55,9 @@ def test_both_sentences_have_the_numbers_of_their_own_runs(show: Callable[..., S
     assert told[0][0] == language_model.tokenizer.convert_ids_to_tokens(int(b.argmax()))
     layer, head = view.layer, view.head
     moved = {
-        off: [
-            float(probabilities(language_model, text, off)[full.argmax()] - full.max())
-            for text, full in ((ABOVE, a), (BELOW, b))
-        ]
-        for off in [(n // 12, n % 12) for n in range(72)]
+        (n, m): [float(off[n, m, full.argmax()] - full.max()) for full, off in ((a, a_off), (b, b_off))]
+        for n in range(6)
+        for m in range(12)
     }
     assert max(moved, key=lambda off: max(map(abs, moved[off]))) == (layer, head)  # one head for both: the largest
     before = [float(full.max()) for full in (a, b)]

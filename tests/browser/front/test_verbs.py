@@ -13,7 +13,8 @@ import bertlens as bl
 from bertlens.base.vocabulary.phrases import MASKED_EXAMPLES, NOTHING_HIDDEN, NOTHING_HIDDEN_SAVED
 from browser.front.test_opening import by_brute_force, opened
 from browser.front.test_sentence import MASKED, word
-from browser.views import Seen, hold, saved
+from browser.views import Seen, hold, saved, saved_live
+from unit.silenced import silenced
 
 PLAIN = "The cat did not drink the milk because it was sour."
 HIDDEN = PLAIN.replace("milk", "[MASK]")
@@ -129,8 +130,8 @@ def test_a_word_is_changed_whole_and_escape_brings_it_back(
 def test_a_finger_hides_by_two_taps_and_writes_by_a_long_one(
     page_of: Any, language_model: bl.Lens, tmp_path: Path
 ) -> None:
-    language_model.trace(PLAIN).explore().to_html(tmp_path / "live.html", live=True, progress=False)
-    seen = Seen(page_of(tmp_path / "live.html", width=390, touch=True), folded=True)
+    page = saved_live(language_model.trace(PLAIN).explore(), tmp_path / "live.html")
+    seen = Seen(page_of(page, width=390, touch=True), folded=True)
     expect(seen.part("cloze-claim")).to_contain_text(NOTHING_HIDDEN, timeout=60_000)
     top, bottom = seen.root.locator(".bl-title > *:visible").evaluate_all(EDGES)
     assert bottom - top < 48  # one row
@@ -190,10 +191,10 @@ def test_examples_of_a_masked_model_have_a_story(show: Callable[..., Seen], lang
         trace = language_model.trace(text)
         [first, *_] = bl.whatif.answers(trace).rows
         assert first.before > 0.2, text
-        off = trace.rerun(bl.whatif.off(*by_brute_force(trace)))
-        word_id = trace.model.tokenizer.convert_tokens_to_ids(first.name)
-        at = trace.tokens.index("[MASK]")
-        assert first.before - float(off.output.logits[0, at].double().softmax(-1)[word_id]) > 0.1, text
+        _, off = silenced(language_model, text)
+        word_id = language_model.tokenizer.convert_tokens_to_ids(first.name)
+        layer, head = by_brute_force(trace)
+        assert first.before - float(off[layer, head, word_id]) > 0.1, text
 
 
 def test_a_hidden_word_that_is_no_good_guess_is_a_row_all_the_same(

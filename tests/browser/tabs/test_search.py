@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -335,3 +337,67 @@ def test_arabic_is_laid_from_right_to_left_and_so_are_its_keys(tab_of: Any, embe
         ends = [max(right for top, right in boxes if top == line) for line in {top for top, _ in boxes}]
         assert len(ends) > 1 and ends == pytest.approx([ends[0]] * len(ends), abs=1)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+@cache
+def sized() -> Any:
+    """Each part as Python says it."""
+    return {"layer": search().layers(progress=False), "dimensions": search().dimensions(progress=False)}
+
+
+def drawn(page: Page, by: str) -> list[float]:
+    """The heights of the curve, as the measure, by two ticks of its axis."""
+    chart = part(page, f"curve-{by}").locator("svg")
+    path = chart.locator("[data-curve]").get_attribute("d") or ""
+    ticks = chart.locator("g > g").evaluate_all(
+        "all => all.map(one => [+one.lastChild.textContent.replace('−', '-'), +one.firstChild.getAttribute('y1')])"
+    )
+    (value, y), (other, other_y) = ticks[0], ticks[-1]
+    heights = [float(point.split()[1]) for point in re.findall("[ML]([^ML]+)", path)]
+    return [value + (height - y) / (other_y - y) * (other - value) for height in heights]
+
+
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (938, "light")])
+def test_layers_and_dimensions_are_begun_by_keyboard_and_are_pythons(live: Any, width: int, theme: str) -> None:
+    page, view = live(width=width)
+    view.theme = theme
+    page.get_by_role("tab", name="Questions").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Layers and dimensions")).to_be_focused()
+    for name in ("Rank by each layer", "Rank by fewer dimensions"):
+        page.get_by_role("button", name=name).press("Enter")
+    for by, name in (("layer", "layers"), ("dimensions", "dimensions")):
+        sheet, made = part(page, f"table-{name}"), sized()[by]
+        expect(sheet.locator("p").first).to_have_text(made.said, timeout=60_000)
+        table = made.table.sort_values(by, kind="stable")
+        assert sheet.locator("tbody tr").count() == len(table)
+        plain = table[~table["centred"]] if "centred" in table else table
+        assert drawn(page, by) == pytest.approx(plain["mean"].tolist(), abs=1e-3)
+        cells = sheet.locator("tbody tr").last.locator("td")
+        assert cells.first.inner_text() == f"{table['mean'].iloc[-1]:.3f}"
+        ending = ", centred" if by == "layer" else ""
+        sheet.get_by_role("button", name="CSV").focus()
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        lines = [line for line in Path(download.value.path()).read_text("utf-8-sig").splitlines() if line[:1] != "#"]
+        [row] = list(csv.DictReader(lines))[-1:]
+        assert float(row["mean"]) == table["mean"].iloc[-1] and row["part"] == str(table[by].iloc[-1]) + ending
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert page.evaluate(FINDINGS) == []
+
+
+def test_a_saved_page_has_layers_where_they_were_asked_for(tab_of: Any) -> None:
+    view = search().explore()
+    told = {"again": True}
+    while told.get("again"):
+        told = replies(view, {"id": 1, "op": "search_sizes", "part": "layers", "act": "start"})[0][0]
+    page = tab_of(str(view.to_html(contrasts=0, progress=False)), width=938)
+    page.get_by_role("tab", name="Layers and dimensions").click()
+    expect(part(page, "curve-layer")).to_be_visible()
+    assert page.get_by_role("button", name="Rank by fewer dimensions").count() == 0
+    assert part(page, "dimensions").count() == 0
+    bare = tab_of(saved(), width=938)
+    expect(bare.get_by_role("tab", name="Hubs")).to_be_visible()
+    assert bare.get_by_role("tab", name="Layers and dimensions").count() == 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
 from browser.tabs.test_task import WRONG, leaf, mixed, opened, row, search
 from browser.views import Seen, saved
-from unit.tasks.classifier import labelled, lens_of
+from unit.tasks.classifier import labelled, lens_of, texts_of
 from unit.tasks.test_model_comparison import turned
 
 HEIGHT, BOTTOM, TOP = 170, 34, 18  # px of the curve's chart
@@ -132,6 +133,27 @@ def test_errors_say_what_the_open_example_rests_on(show: Any) -> None:
     expect(explained).not_to_contain_text(f"Its answer rests on {one['words']}:")
 
 
+def test_layers_are_run_from_the_view_and_are_the_tasks_own(show: Any, show_saved: Any) -> None:
+    examples = [(text, int("cat" in text.split())) for text in texts_of(120, 3)]
+    task = bl.task(lens_of(), examples, progress=False)
+    view = task.explore()
+    seen = show(view, width=480, theme="dark")
+    leaf(seen, "Layers")
+    seen.root.get_by_role("button", name="Which layer knows the labels?").press("Enter")
+    layers, told = task.layers(), seen.part("task-layers")
+    expect(told.locator("p").first).to_have_text(layers.said)
+    path = told.locator("[data-curve]").get_attribute("d") or ""
+    heights = [float(point.split()[1]) for point in re.findall("[ML]([^ML]+)", path)]
+    means = layers.table["mean"].to_numpy()
+    assert np.corrcoef(heights, means)[0, 1] == pytest.approx(-1, abs=1e-6) and len(heights) == 4
+    shown = told.locator("tbody tr").evaluate_all("all => all.map(one => one.children[1].textContent)")
+    assert shown == [f"{mean:.3f}" for mean in means]
+    assert seen.axe() == [] and seen.page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+    kept = show_saved(view, width=950)
+    leaf(kept, "Layers")
+    expect(kept.part("task-layers").locator("p").first).to_have_text(layers.said)
+
+
 SIDES = ("Confusion", "Scores", "Heads", "Errors", "Slices")
 
 
@@ -161,6 +183,7 @@ def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(
 ) -> None:
     seen = show_saved(task.explore(heads_found=heads, row=WRONG), width=950, theme="dark")
     expect(opened(seen)).to_contain_text(f"Example {WRONG} is")
+    assert seen.part("task").get_by_role("button", name="Layers", exact=True).count() == 0
     leaf(seen, "Heads")
     expect(seen.part("task-heads")).to_contain_text(heads.said)
     needs = "This needs the model, which a saved page does not hold. Open the notebook."
@@ -175,8 +198,9 @@ def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(
 
 
 def test_two_views_of_one_document_do_not_know_of_each_other(page_of: Any, task: bl.Task) -> None:
-    page = page_of.framed([saved(task.explore(row=n)) for n in (3, 4)], width=1000)
-    for n, wanted in enumerate((3, 4)):
+    few = bl.task(task.lens, mixed()[2][:2], progress=False)  # a page holds the runs of its examples
+    page = page_of.framed([saved(few.explore(row=n)) for n in (1, 0)], width=1000)
+    for n, wanted in enumerate((1, 0)):
         frame = page.frame_locator("iframe").nth(n)
         expect(frame.get_by_test_id("task-opened")).to_contain_text(f"Example {wanted} is")
 

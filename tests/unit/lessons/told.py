@@ -119,7 +119,7 @@ class Told:
 def others(lens: bl.Lens) -> list[Trace]:
     texts = [text.strip() for text in OTHERS.split("|")]
     assert len(texts) == 20
-    return [lens.trace(text) for text in texts]
+    return lens.trace_batch(texts)
 
 
 def share(trace: Trace, layer: int, head: int, diagonal: int) -> float:

@@ -19,10 +19,11 @@ from bertlens.measures.significance import (
     freedom,
     group_interval,
     macro_f1_interval,
+    paired,
     positive_mean_interval,
     share_interval,
 )
-from bertlens.survey import mean_interval
+from bertlens.survey import mean_interval, mean_text
 
 RATES = (0.001, 0.01, 0.1)
 
@@ -307,6 +308,22 @@ def test_mean_interval_refuses_what_has_no_mean() -> None:
             mean_interval(np.array(values))
 
 
+def test_equal_values_and_one_text_have_no_interval() -> None:
+    """No width of 0, which would say that the mean is known."""
+    for equal in ([0.7] * 5, [0.1 + 0.2, 0.3, 0.3], [0, 0], [-3e5] * 9):
+        mean, low, high = mean_interval(equal)
+        assert mean == pytest.approx(equal[0]) and np.isnan([low, high]).all()
+        assert np.isnan(positive_mean_interval(np.abs(equal))[1:]).all()
+    low, high = mean_interval([[1, 2], [1, 4], [1, 3]])[1:]
+    assert np.isnan([low[0], high[0]]).all() and low[1] < 3 < high[1]
+    assert mean_text([0.5, 0.5]) == "0.50 (all equal: no interval)" and mean_text([1, 1.001]).startswith("1.00 [")
+    for one in ([0], [0.0], [0.4], [-1]):
+        assert np.isnan(difference_interval(one)).all() and np.isnan(group_interval(one, [0, 1])).all()
+    low, high = difference_interval([0, 0])
+    assert low < 0 < high
+    assert np.isnan(paired(np.full(9, 0.5), False)[1:]).all() and paired(np.zeros(9), False)[3] == 1
+
+
 def test_an_interval_of_what_is_above_0_is_the_mean_s_on_the_logarithm() -> None:
     values = np.random.default_rng(0).exponential(size=(40, 3))
     values[:, 1] = 0
@@ -318,7 +335,7 @@ def test_an_interval_of_what_is_above_0_is_the_mean_s_on_the_logarithm() -> None
         degrees = 2 / ((away**4).sum() / (away**2).sum() ** 2 - 1 / 40)
         half = stats.t.ppf(0.975, degrees) * stats.sem(each) / mean[at]
         assert (low[at], high[at]) == pytest.approx((mean[at] * np.exp(-half), mean[at] * np.exp(half)))
-    assert low[1] == high[1] == 0
+    assert np.isnan([low[1], high[1]]).all()
 
 
 def test_degrees_of_freedom_are_those_of_normal_numbers_and_fewer_with_heavy_tails() -> None:

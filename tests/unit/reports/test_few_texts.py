@@ -21,7 +21,7 @@ from bertlens.reports.attention_numbers import position
 from bertlens.reports.excerpt_pairs import pairs
 from bertlens.reports.few_texts import TOO_LONG, FewTexts, measure_few, pairs_of
 from bertlens.reports.registry import FEW_MEASURES, count_beyond
-from bertlens.reports.rules import DIFFERS, HOLDS
+from bertlens.reports.rules import CANNOT, DIFFERS, HOLDS
 from bertlens.reports.sink_numbers import off
 from bertlens.reports.text_numbers import TextNumbers
 from bertlens.survey import attention_probe, head_distances, word_attention
@@ -361,7 +361,8 @@ def test_a_probe_finds_what_a_head_shows(treebank: Path) -> None:
     assert found["previous"].sum() == 0 and found["words"].tolist() == [3, 4, 5] * 4
     made = bl.report(lens, treebank, "clark-probe", texts=12, progress=False)
     card = made.cards[0]
-    assert card.measured.value == 0 and card.verdict == DIFFERS and card.measured.n == 12
+    assert card.measured.value == 0 and card.measured.n == 12
+    assert (card.verdict, card.why) == (CANNOT, "the number has no interval: all 12 sentences are alike")
 
 
 def test_a_probes_weights_are_the_best_ones(small: Lens, treebank: Path) -> None:

@@ -76,7 +76,7 @@ def test_the_line_of_heads_that_broadcast() -> None:
 
 def test_lines_of_a_treebank(treebank: Path) -> None:
     torch.manual_seed(0)
-    model = tf.BertModel(tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 4, "max_position_embeddings": 96}))
+    model = tf.BertModel(tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 2, "max_position_embeddings": 96}))
     lens = Lens(tiny.shaken(model, 3), tiny.wordpiece())
     cards = bl.report(lens, treebank, TREEBANK, texts=80, progress=False).cards
     check(cards, computed(cards, lens, [*bl.survey.corpus.items(treebank)], treebank))

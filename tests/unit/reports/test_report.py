@@ -363,9 +363,9 @@ def test_an_activation_is_massive_by_both_parts_of_the_papers_rule(small: Lens) 
     """1,000 times the median and above 100, not one of them."""
     found = report_run.gather(small, list(report_run.draw(small, TEXTS, 10, 10, 0).texts), progress=False)
     for ratio, size, expected in ((2000.0, 50.0, 0.5), (500.0, 900.0, 0.5), (2000.0, 300.0, 2.0)):
-        for largest, sizes in zip(found.largest, found.size, strict=True):
+        for largest, sizes, by in zip(found.largest, found.size, np.linspace(0.99, 1.01, len(found.size)), strict=True):
             largest[:], sizes[:] = 1.0, 1.0
-            largest[2], sizes[2] = ratio, size
+            largest[2], sizes[2] = ratio * by, size * by
         m = report_run.MEASURES["sinks-massive"](found)
         assert m.value == pytest.approx(expected) and f"It is {size:.1f}, {ratio:,.0f} medians" in m.note
         assert rules.verdict(BY_NAME["sinks-massive"].rule, m)[0] == (HOLDS if expected > 1 else DIFFERS)
@@ -474,7 +474,9 @@ def test_a_check_tells_what_turned_round(
 ) -> None:
     monkeypatch.setattr("bertlens.cli.command_line.load_lens", lambda *given, **options: small)
     corpus, old = tmp_path / "c.txt", tmp_path / "old.json"
-    corpus.write_text("the cat sat on the mat, it was warm.\n" * 9, encoding="utf-8")
+    corpus.write_text(
+        "\n".join(f"the cat sat on the mat, it was{' warm' * n}." for n in range(1, 10)), encoding="utf-8"
+    )
     command = ["report", "model", str(corpus), "-o", str(tmp_path / "r.json"), "--claims", "vig-next,clark-first-row"]
     assert main(command) == 0
     now = json.loads((tmp_path / "r.json").read_text())

@@ -70,6 +70,7 @@ def passes(run: Callable[[], Any]) -> Iterator[Callable[[], bool]]:
         future.result()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", COPIES)
 def test_a_copy_while_another_thread_runs_the_model(kind: str) -> None:
     lens = bl.Lens(small(), tiny.wordpiece())
@@ -143,6 +144,7 @@ def test_what_belongs_together_in_a_lens_does_in_its_copy(kind: str) -> None:
     assert both[1].lens is both[0] and both[1].model is both[0].borrowed
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", COPIES)
 def test_a_sentence_encoder_while_another_thread_encodes(kind: str) -> None:
     """Its tokenizer's padding and truncation are borrowed too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from bertlens.cli import command_line as cli
 from bertlens.errors import InputError, ModelError
 from bertlens.measures.significance.intervals import difference_interval
 from bertlens.measures.significance.sizes import choice
+from bertlens.search import paired
 from bertlens.search.collection import Collection
 from bertlens.search.metrics import by_question
 from bertlens.search.sizes import layers as by_layers
@@ -227,6 +229,24 @@ def test_a_planted_loss_is_said() -> None:
     assert (dimensions().table["difference_high"] >= 0).all() and " No loss can be told" in dimensions().said
 
 
+def test_one_question_has_no_interval_and_the_sentence_says_so() -> None:
+    right = dict.fromkeys(PASSAGES, 1)  # whatever comes first is right: no part differs
+    r = bl.retrieval(lens(), {"q0": QUERIES["q0"]}, PASSAGES, {"q0": right}, progress=False)
+    for made, which in (
+        (r.layers(progress=False), "Whether another one, raw or centred, is better cannot be told"),
+        (r.dimensions([12], draws=2), "Whether that is a loss cannot be told"),
+    ):
+        ends = [name for name in made.table if name.endswith(("low", "high", "_p")) or name == "p"]
+        assert len(ends) >= 3 and made.table[ends].isna().all(axis=None) and made.choice is None
+        assert f"{which} (one question: no interval)." in made.said and "changes by +0.000 (" not in made.said
+        assert not re.search(r"([+−]?\d\.\d{3}) to \1\)", made.said)
+    cost = r.cost(lens().prune(layers=1), progress=False)
+    assert cost[["low", "high"]].isna().all(axis=None)
+    assert "it cannot be told which fell or rose: one question" in paired.sentence(r.against(r))
+    metrics = r.metrics()
+    assert "bm25" not in metrics or metrics[["difference_low", "difference_high"]].isna().all(axis=None)
+
+
 def test_a_cost_is_in_one_table() -> None:
     small = lens().prune(layers=1, dimensions=8)
     table = search().cost(small, progress=False)
@@ -325,6 +345,7 @@ def test_a_figure_has_the_curve_and_its_band() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.data
 def test_what_the_page_says_of_cranfield(data: Path, embedded_lens: bl.Lens) -> None:
     """docs/layers_and_dimensions.md: its numbers, from the whole collection."""

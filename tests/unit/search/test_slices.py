@@ -16,6 +16,7 @@ from bertlens.measures.significance import share_interval
 from bertlens.search.collection import Collection
 from bertlens.search.passage_limits import PassageLimit
 from bertlens.search.slices import FEWEST, sentence, slices
+from bertlens.text import Fertility
 from unit import tiny
 
 WORDS = [f"w{at}" for at in range(400)]
@@ -147,3 +148,43 @@ def test_a_slice_of_words_that_no_passage_has_says_so() -> None:
     of = Collection(ids, queries, ids, ("a cat",) * 40, ids, {name: {name: 1} for name in ids})
     table = slices(scores(of), of)
     assert table["slice"][0] == "in no passages" and table["n"][0] == 20
+
+
+def test_questions_in_small_pieces_are_told_from_the_others() -> None:
+    of = collection(60)
+    cut = dict(zip(of.queries, (Fertility(9 if at % 3 else 4, 4, 40) for at in range(61)), strict=True))
+    fine = np.array([cut[of.queries[at]].pieces == 9 for at in of.judged])
+    questions = scores(of)
+    questions["nDCG@10"] = np.where(fine, 0.2, 0.7) + 0.2 * questions["nDCG@10"]
+
+    def pieces(texts: Sequence[str]) -> list[Fertility]:
+        return [cut[text] for text in texts]
+
+    table = slices(questions, of, pieces=pieces)
+    assert len(table) == len(slices(questions, of)) + 1  # in pieces of two characters is none
+    [row] = table[table["kind"] == "questions"].to_dict("records")
+    shares = questions["nDCG@10"].to_numpy()
+    assert row["n"] == fine.sum() and row["finding"] and row["slice"] == "in more than 2 pieces a word"
+    assert row["mean"] == pytest.approx(shares[fine].mean()) and row["outside"] == pytest.approx(shares[~fine].mean())
+    said = f"Questions in more than 2 pieces a word: nDCG@10 {shares[fine].mean():.3f} over {fine.sum()}, others "
+    low, high = (f"{row[end]:+.3f}".replace("-", "−") for end in ("difference_low", "difference_high"))
+    assert f"{said}{shares[~fine].mean():.3f} (difference {low} to {high} by Holm)." in sentence(table)
+    even = slices(scores(of), of, pieces=pieces)
+    assert sentence(even).endswith("by Holm: may be chance).") and "pieces" not in sentence(slices(questions, of))
+
+
+def test_a_retrieval_has_slices_of_its_own_tokenizer() -> None:
+    """Half of the questions are words that it has whole, half are those words written as one."""
+    lens = bl.Lens(tiny.bert(), tiny.wordpiece())
+    known = [word for word in tiny.WORDS if word.isalpha() and len(word) > 2][:6]
+    texts = [f"{a} {b}" for a in known for b in known if a != b]
+    questions = [text.replace(" ", "") if at % 2 else text for at, text in enumerate(texts)]
+    ids = [f"d{at}" for at in range(len(texts))]
+    corpus, asked = (dict(zip(ids, of, strict=True)) for of in (texts, questions))
+    judged = {name: {name: 1} for name in ids}
+    table = bl.retrieval(lens, asked, corpus, judged, keep=False, progress=False).slices()
+    fine = [len(lens.tokenizer.tokenize(text)) / len(text.split()) > 2 for text in questions]
+    assert 10 <= sum(fine) <= len(fine) - 10
+    assert table[table["slice"] == "in more than 2 pieces a word"]["n"].tolist() == [sum(fine)]
+    short = [sum(map(str.isalpha, text)) / len(lens.tokenizer.tokenize(text)) < 2 for text in questions]
+    assert table[table["slice"] == "in pieces of fewer than 2 characters"]["n"].tolist() == [sum(short)]

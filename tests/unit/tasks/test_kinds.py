@@ -282,7 +282,7 @@ def loss_alone(task: bl.Task, row: int, *changes: Any, lens: bl.Lens | None = No
 PARTS = [Site(0, 1), Site(1, 3), Site(2, 0), Site(1, -1)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", MADE)
 def test_effects_are_those_of_each_text_alone_and_estimates_their_slopes(tasks, name):
     task, rows = tasks[name], list(range(9))
@@ -304,7 +304,7 @@ def test_effects_are_those_of_each_text_alone_and_estimates_their_slopes(tasks, 
     assert heads[layer, head] == pytest.approx(-(ends[1] - ends[0]) / 0.02, rel=2e-2, abs=2e-4)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", MADE)
 def test_heads_errors_slices_and_the_page_of_every_kind(tasks, name):
     task = tasks[name]

@@ -42,6 +42,32 @@ def test_the_planted_slice_is_found(task):
     assert "word “mat”" in task.errors(1, words=False).said
 
 
+def test_texts_in_small_pieces_are_counted_beside_the_others(task):
+    """Each word of the first forty is spelled so that the tokenizer has it in letters."""
+    lens = task.lens
+    fine = [" ".join(letter for word in text[0].split() for letter in word) for text in task.examples.texts[:40]]
+    fine = [text.replace(" ", "") for text in fine]  # one long word, in many pieces
+    texts = [*fine, *(text[0] for text in task.examples.texts[40:])]
+    guesses = [int(lens.trace(text).output.logits.argmax()) for text in texts]
+    wrong = np.array([n < 14 or 40 <= n < 43 for n in range(len(texts))])
+    pieces = [len(lens.tokenizer.tokenize(text)) / len(text.split()) for text in texts]
+    assert [n > 2 for n in pieces] == [True] * 40 + [False] * (len(texts) - 40)
+    planted = bl.task(lens, [(t, g ^ int(w)) for t, g, w in zip(texts, guesses, wrong, strict=True)], progress=False)
+    found = planted.slices()
+    [row] = found[found["slice"] == "in more than 2 pieces a word"].to_dict("records")
+    assert (row["n"], row["wrong"], row["finding"]) == (40, 14, True)
+    table = [[14, 26], [3, len(texts) - 43]]
+    assert row["p"] == pytest.approx(st.fisher_exact(table, "greater").pvalue, rel=1e-6)
+    p = "below .001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}"[1:]
+    said = f"Texts in more than 2 pieces a word: 14 of 40 wrong, others 3 of {len(texts) - 40} (p {p} by Holm)."
+    assert said in planted.errors(1, words=False).said
+    even = bl.task(lens, [(t, g ^ (n % 5 == 0)) for n, (t, g) in enumerate(zip(texts, guesses, strict=True))])
+    others = len(texts) - 40
+    chance = f"pieces a word: 8 of 40 wrong, others {others // 5} of {others} (p 1.000 by Holm: may be chance)."
+    assert chance in sl.slices_said(even.slices())
+    assert "pieces" not in sl.slices_said(task.slices())  # whose words are whole
+
+
 def test_more_than_chance_is_fishers_test():
     for hits, n, of, total in (
         (3, 10, 20, 100),

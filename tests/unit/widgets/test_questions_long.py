@@ -184,7 +184,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("op", [*QUESTIONS])
 def test_a_question_of_a_long_text(op: str, long: Trace, views: dict[str, Any]) -> None:
     view = views[QUESTIONS[op].needs] if QUESTIONS[op].needs in NEEDS else long.explore()

@@ -358,6 +358,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "search_without": case("q0") | {"side": "query", "word": "x", "how": "hidden", "draws": 0},
     "search_negatives": {"n": 1, "ending": ".csv"},
     "search_turns": {"act": "look"},
+    "search_sizes": {"part": "layers", "act": "look"},
 }
 
 
@@ -379,3 +380,60 @@ def test_a_message_with_odd_arguments_is_answered_or_refused_in_a_sentence(
                 fields
             )
     found.close()
+
+
+def carried(view: bl.RetrievalView) -> dict[str, Any]:
+    """What a page without cases holds."""
+    return elements(view.to_html(contrasts=0, progress=False))
+
+
+def finished(part: str, of: bl.RetrievalView) -> dict[str, Any]:
+    told = answer("search_sizes", of, part=part, act="start")
+    while told.get("again"):
+        assert 0 <= told["done"] <= 1
+        told = answer("search_sizes", of, part=part, act="look")
+    return told
+
+
+@pytest.mark.parametrize("part", ["layers", "dimensions"])
+def test_layers_and_dimensions_are_the_retrievals_own(part: str) -> None:
+    own = search().explore()
+    assert answer("search_sizes", own, part=part, act="look") == {"idle": True}
+    told = finished(part, own)
+    sizes = search().layers(progress=False) if part == "layers" else search().dimensions()
+    table = sizes.table.sort_values("layer" if part == "layers" else "dimensions", kind="stable")
+    assert told["said"] == sizes.said and told["measure"] == "nDCG@10"
+    assert [row["at"] for row in told["rows"]] == table[told["by"]].tolist()
+    end = "" if part == "layers" else "difference_"
+    for name, column in {"mean": "mean", "low": f"{end}low", "high": f"{end}high", "p": f"{end}p"}.items():
+        assert [row[name] for row in told["rows"]] == [None if x != x else x for x in table[column]]
+    names = [name for column in told["columns"] for name in (column["name"], column["high"]) if name]
+    assert len(names) >= 8 and all({*names} <= row.keys() for row in told["rows"])
+    assert all(column["label"] for column in told["columns"]) and told["about"].startswith("Difference: to ")
+    name = question_name({"op": "search_sizes", "part": part, "act": "look"})
+    assert carried(own)[name] == answer("search_sizes", own, part=part, act="look")
+    assert name not in carried(search().explore())
+
+
+def test_what_ranks_no_part_says_so() -> None:
+    own = search().explore()
+    assert (
+        answer("search_sizes", own, part="heads", act="look")["error"]
+        == "no part 'heads': there are layers, dimensions"
+    )
+    lens = bl.Lens(tiny_encoders.crossed())
+    pairs = bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, first_stage=search().lens, progress=False)
+    assert "has no vectors" in finished("layers", pairs.explore())["error"]
+
+
+def test_layers_are_ended_and_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_questions, "PATIENCE", 0.0)
+    own = search().explore()
+    assert answer("search_sizes", own, part="layers", act="start")["again"]
+    answer("search_sizes", own, part="layers", act="stop")
+    monkeypatch.undo()
+    told = answer("search_sizes", own, part="layers", act="look")
+    while told.get("again"):
+        told = answer("search_sizes", own, part="layers", act="look")
+    assert told == {"idle": True}
+    assert finished("layers", own)["rows"]

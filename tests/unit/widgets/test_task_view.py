@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import transformers as tf
 
 import bertlens as bl
 from bertlens.base.jobs import Job, Stopped
@@ -18,6 +19,7 @@ from bertlens.tasks.subgroups import slices_said
 from bertlens.widgets.panels import task_fields
 from bertlens.widgets.panels import task_panel as panel
 from bertlens.widgets.questions import Question
+from unit import tiny
 from unit.asking import replies
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_model_comparison import turned
@@ -185,6 +187,24 @@ def test_work_is_begun_by_the_page_and_its_result_is_the_tasks(monkeypatch: pyte
     slices = finished(own, "slices")
     assert [one["slice"] for one in slices["rows"]] == task.slices()["slice"].tolist()[: task_fields.SLICES]
     assert asked(own, "task")[0]["held"] == ["heads", "pruning", "slices"]
+
+
+def test_layers_are_the_tasks_own_and_are_asked_of_tasks_that_have_them(few: bl.Task) -> None:
+    own = few.explore()
+    assert asked(own, "task")[0]["layered"] and asked(own, "task")[0]["held"] == []
+    told, layers = finished(own, "layers"), few.layers()
+    assert told["said"] == layers.said and told["measure"] == "accuracy" and told["by"] == "layer"
+    for name in ("mean", "difference", "untrained", "over_untrained_low"):
+        assert [row[name] for row in told["rows"]] == layers.table[name].tolist()
+    assert [row["part"] for row in told["rows"]] == ["0", "1", "2", "3"]
+    assert asked(own, "task")[0]["held"] == ["layers"]
+    names = {column["label"]: column["name"] for column in told["columns"]}
+    assert names["layer"] == "part" and names["accuracy"] == "mean" and "first ten" not in names
+    tiny_task = bl.task(lens_of(), labelled(12), progress=False).explore()
+    assert finished(tiny_task, "layers")["error"] == "layers are told of 40 examples and more, not of 12"
+    model = tiny.shaken(tf.BertForSequenceClassification(tf.BertConfig(**tiny.BERT, num_labels=1)))
+    numbers = [(text, n / 7) for n, (text, _) in enumerate(labelled(40))]
+    assert not bl.task(bl.Lens(model, tiny.wordpiece()), numbers, progress=False).has_layers
 
 
 def test_what_wrong_answers_rest_on_is_the_tasks_own() -> None:

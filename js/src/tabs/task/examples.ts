@@ -2,7 +2,14 @@
 import { type Signal, signal } from "@preact/signals";
 import { sorted } from "../../compute/sorted";
 import type * as answers from "../../generated/answers";
-import type { ErrorNotes, HeadEffects, PruningCurve, SliceRates, TurnedEffects } from "../../generated/answers";
+import type {
+  ErrorNotes,
+  HeadEffects,
+  PruningCurve,
+  SizeFields,
+  SliceRates,
+  TurnedEffects,
+} from "../../generated/answers";
 import type { Answer, Kind, Read } from "../../kernel/answers";
 import type { Link } from "../../kernel/link";
 import { upTo } from "../../paint/format";
@@ -44,6 +51,7 @@ export type EffectOf = "loss" | "accuracy";
 export interface Works {
   heads: HeadEffects;
   pruning: PruningCurve;
+  layers: SizeFields;
   errors: ErrorNotes;
   slices: SliceRates;
   turned: TurnedEffects;
@@ -71,7 +79,7 @@ export interface Way {
   ablation: "zero" | "mean" | "resample";
 }
 
-export type Side = "confusion" | "scores" | "heads" | "errors" | "slices" | "change" | ""; // "": none
+export type Side = "confusion" | "scores" | "heads" | "layers" | "errors" | "slices" | "change" | ""; // "": none
 type Order = { name: string; down: boolean };
 
 /** What the reader chose; the widget's other parts know nothing of it. */

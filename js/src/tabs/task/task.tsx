@@ -16,11 +16,13 @@ import { Change } from "./modelcomparison";
 import { Opened } from "./openexample";
 import { Scores } from "./scores";
 import { Heads } from "./taskatlas";
+import { Layers } from "./tasklayers";
 
 const SIDES: [Side, string][] = [
   ["confusion", "Confusion"],
   ["scores", "Scores"],
   ["heads", "Heads"],
+  ["layers", "Layers"],
   ["errors", "Errors"],
   ["slices", "Slices"],
 ];
@@ -71,6 +73,8 @@ function Leaves({ task }: { task: Task }) {
   const place = shownPlace(view, examples, task);
   const hasFront = view.synced.parts.value.includes("header");
   const open = side.value ?? (task.against ? "change" : hasFront ? "" : "confusion");
+  const hasLayers = task.layered && (view.link.kernel.value || task.held.includes("layers"));
+  const leaves = [...SIDES, ...(task.against ? [CHANGE] : [])].filter(([name]) => name !== "layers" || hasLayers);
   const openCase = (row: number) => {
     openRow(view, row).catch(() => undefined); // the link says why
   };
@@ -81,7 +85,7 @@ function Leaves({ task }: { task: Task }) {
         <span class="bl-muted">
           {task.source ? visibleText(task.source) : "Labelled examples"}, all {counted(task.examples)}:
         </span>{" "}
-        {[...SIDES, ...(task.against ? [CHANGE] : [])].map(([name, label]) => (
+        {leaves.map(([name, label]) => (
           <Button
             key={name}
             class="bl-link"
@@ -99,6 +103,7 @@ function Leaves({ task }: { task: Task }) {
           {open === "confusion" && <Confusion task={task} state={state} />}
           {open === "scores" && <Scores task={task} />}
           {open === "heads" && <Heads task={task} state={state} />}
+          {open === "layers" && <Layers task={task} />}
           {open === "errors" && (
             <Errors task={task} row={place === null ? null : rowAt(examples, place)} open={openCase} />
           )}
