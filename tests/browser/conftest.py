@@ -4,7 +4,7 @@ page_of(html, theme="dark", width=480)   a stand-alone page, from text or a file
 page_of.framed([html, html])             each in a sandboxed frame: page.frame_locator("iframe").nth(0)
 open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Notebook: .page .log .kernel(code) ...
 open_shared(cells)                       the same, open until the file's last test
-open_marimo(cells)                       a marimo app; returns its page
+open_marimo(cells)                       a marimo app of these cells, or a file of one; returns its page
 tab_of(html)                             as page_of, in the tab of an earlier test, empty again
 show(view)                               a view whose kernel is this process, in such a tab; returns views.Seen
 show_saved(view)                         a view as the page that `to_html` writes, in such a tab; returns views.Seen
@@ -22,7 +22,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 import bertlens as bl
-from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
+from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, marimo_app, watched
 from browser.stage import Stage
 from browser.views import TEXTS, Seen, exported, hosted
 
@@ -273,11 +273,13 @@ def open_shared(browser: Browser, jupyter: Jupyter, request: pytest.FixtureReque
 
 @pytest.fixture
 def open_marimo(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """A function that runs cells as a marimo app and opens it."""
+    """A function that runs cells, or a file, as a marimo app and opens it."""
     opened: list[tuple[Marimo, Page, Log]] = []
 
-    def open_app(cells: list[str], *, theme: str = "light", width: int = 1400, height: int = 1000) -> Page:
-        app = Marimo(tmp_path / f"app{len(opened)}.py", cells)
+    def open_app(cells: list[str] | Path, *, theme: str = "light", width: int = 1400, height: int = 1000) -> Page:
+        name = f"app{len(opened)}"
+        path = cells if isinstance(cells, Path) else marimo_app(tmp_path / f"{name}.py", cells)
+        app = Marimo(path, tmp_path / f"{name}.log")
         viewport = {"width": width, "height": height}
         _, page, log = watched(browser, app.url, viewport=viewport, color_scheme=theme)
         opened.append((app, page, log))

@@ -215,15 +215,20 @@ class Server:
                 self.process.wait()
 
 
-class Marimo(Server):
-    """One marimo app of the given cells, without its code."""
+def marimo_app(path: Path, cells: list[str]) -> Path:
+    """Written to the path."""
+    bodies = [textwrap.indent(cell.strip(), "    ") for cell in cells]
+    functions = [f"@app.cell\ndef _():\n{body}\n    return\n" for body in bodies]
+    path.write_text("\n\n".join(["import marimo\n\napp = marimo.App()", *functions]), encoding="utf-8")
+    return path
 
-    def __init__(self, path: Path, cells: list[str]) -> None:
-        bodies = [textwrap.indent(cell.strip(), "    ") for cell in cells]
-        functions = [f"@app.cell\ndef _():\n{body}\n    return\n" for body in bodies]
-        path.write_text("\n\n".join(["import marimo\n\napp = marimo.App()", *functions]), encoding="utf-8")
+
+class Marimo(Server):
+    """One marimo app, without its code."""
+
+    def __init__(self, path: Path, log: Path) -> None:
         run = [sys.executable, "-m", "marimo", "run", str(path), "--headless", "--no-token", "--host", "127.0.0.1"]
-        super().__init__(lambda port: [*run, "--port", str(port)], path.with_suffix(".log"), "/health", {})
+        super().__init__(lambda port: [*run, "--port", str(port)], log, "/health", {})
 
 
 class Jupyter(Server):

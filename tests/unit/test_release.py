@@ -174,3 +174,21 @@ def test_the_commands_of_the_skill_are_there():
         with pytest.raises(SystemExit) as stop:
             cli.parser().parse_args([command, "--help"])
         assert stop.value.code == 0
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    """And has the sections and the length that the Journal of Open Source Software asks for."""
+    folder = ROOT / "packaging" / "joss"
+    _, head, body = (folder / "paper.md").read_text(encoding="utf-8").split("---\n", 2)
+    about = yaml.safe_load(head)
+    bibliography = (folder / about["bibliography"]).read_text(encoding="utf-8")
+    entries = re.findall(r"@\w+\{(\w+),\n((?:.*\n)+?)\}", bibliography)
+    assert set(re.findall(r"@(\w+)", body)) == {key for key, _ in entries} and len(entries) == 13
+    assert all(
+        {"title", "author", "year"} <= set(re.findall(r"^  (\w+) = ", text, re.MULTILINE)) for _, text in entries
+    )
+    assert {"Summary", "Statement of need", "State of the field", "References"} <= {
+        *re.findall(r"^# (.+)$", body, re.M)
+    }
+    assert 250 <= len(body.split()) <= 1_000
+    assert about["authors"] and about["affiliations"] and about["title"].startswith("bertlens")

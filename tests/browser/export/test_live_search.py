@@ -48,9 +48,17 @@ def ranked(text: str) -> list[tuple[str, float]]:
     return list(zip(names, lists.scores[0].tolist(), strict=True))
 
 
+def draw(view: Page | FrameLocator) -> None:
+    """Open the list of questions, a drawer where there is little room."""
+    drawer = view.locator(".bl-cases-drawer")
+    if drawer.is_visible() and drawer.get_attribute("aria-expanded") != "true":
+        drawer.click()
+
+
 def rank(view: Page | FrameLocator, text: str) -> None:
     box = view.get_by_label("A question of your own")
     expect(box).to_be_enabled(timeout=30_000)
+    draw(view)
     box.fill(text)
     box.press("Enter")
 
@@ -118,10 +126,12 @@ def test_what_is_long_is_cut_what_is_empty_is_none_and_other_questions_have_thei
     rank(page, "cat")
     shows(page, "cat")
     page.get_by_role("button", name="Back to the questions").click()
+    draw(page)
     page.get_by_label("Which questions").select_option("all")
     row = page.get_by_role("listbox", name="Questions").get_by_role("option").nth(3)
+    title = row.get_attribute("title")
     row.click()
-    query = next(name for name, text in QUERIES.items() if text == row.get_attribute("title"))
+    query = next(name for name, text in QUERIES.items() if text == title)
     rows = [name for name in search().ranking(query, 60)["passage"] if name not in RELEVANCE[query]]
     expect(page.get_by_label("Which wrong passage")).to_have_value(rows[0])
     page.get_by_role("tab", name="All failures").click()
