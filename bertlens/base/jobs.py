@@ -76,3 +76,44 @@ class Job(Generic[T]):
         if self._error is not None:
             raise self._error
         return self._made
+
+
+class Works:
+    """Pieces of work by name: each is begun when it is first asked for, one at a time of a name, and what it made is
+    here from then on. outcomes: what was made before."""
+
+    def __init__(self, outcomes: dict[str, Any] | None = None) -> None:
+        self.outcomes = outcomes or {}
+        self._jobs: dict[str, Job[Any]] = {}
+        self._lock = threading.Lock()
+
+    def outcome(self, name: str, work: Callable[[], Any], patience: float) -> Any:
+        """What a piece of work made; its Job where that takes longer than `patience` (s). Raises as `Job.made`: the
+        next question begins it anew."""
+        with self._lock:
+            if name in self.outcomes:
+                return self.outcomes[name]
+            job = self._jobs.get(name)
+            if job is None:
+                job = self._jobs[name] = Job(work)
+        try:
+            outcome = job.made(patience)
+        except BaseException:
+            self._end(name, job)
+            raise
+        if not outcome:
+            return job
+        self.outcomes[name] = outcome[0]
+        self._end(name, job)
+        return outcome[0]
+
+    def stop(self, name: str | None = None) -> None:
+        """End a piece of work, or all of it."""
+        for job_name, job in list(self._jobs.items()):
+            if name in (None, job_name):
+                job.stop()
+
+    def _end(self, name: str, job: Job[Any]) -> None:
+        with self._lock:
+            if self._jobs.get(name) is job:
+                del self._jobs[name]

@@ -250,7 +250,7 @@ def _samples(tensors: Iterable[Tensor]) -> list[bytes]:
             continue
         flat = flat.flatten() if flat.numel() and not p.is_meta else torch.zeros(1, device="cpu")
         slices.append(flat[: step * SAMPLE : step] if step else flat)
-    return _split(slices, torch.float64)
+    return [values.tobytes() for values in _split(slices, torch.float64)]
 
 
 @lru_cache(4096)
@@ -262,7 +262,11 @@ def _stride(most: int, width: int) -> int:
 def _sum_hashes(tensors: Iterable[Tensor], table: Tensor) -> list[bytes]:
     """Of each tensor a hash of its `_sums`; of the word embeddings of none."""
     sums = [_sums(p) if p is not table and not p.is_meta else torch.zeros(0, device="cpu") for p in tensors]
-    return [hashlib.sha256(values).digest() for values in _split(sums, torch.int64)]
+    is_here = all(tensor.device.type == "cpu" for tensor in sums)
+    arrays: list[Any] = (
+        [tensor.numpy() for tensor in sums] if is_here else _split(sums, torch.int64)
+    )  # no copy of what lies here
+    return [hashlib.sha256(array).digest() for array in arrays]
 
 
 def _sums(p: Tensor) -> Tensor:
@@ -289,8 +293,8 @@ def _bits(table: Tensor, ids: Tensor | None) -> bytes:
     return hashlib.blake2b(sums.cpu().numpy().tobytes()).digest()
 
 
-def _split(tensors: list[Tensor], dtype: torch.dtype) -> list[bytes]:
-    """The bytes of each part, fetched from its device at once."""
+def _split(tensors: list[Tensor], dtype: torch.dtype) -> list[np.ndarray]:
+    """The values of each tensor, fetched from its device at once."""
     if not tensors:
         return []
     if len({(tensor.dtype, tensor.device) for tensor in tensors}) > 1:
@@ -298,4 +302,4 @@ def _split(tensors: list[Tensor], dtype: torch.dtype) -> list[bytes]:
     values: np.ndarray = torch.cat(tensors).to(dtype).cpu().numpy()
     sizes = [tensor.numel() for tensor in tensors]
     ends = np.cumsum(sizes)
-    return [values[end - size : end].tobytes() for size, end in zip(sizes, ends, strict=True)]
+    return [values[end - size : end] for size, end in zip(sizes, ends, strict=True)]

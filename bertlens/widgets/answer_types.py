@@ -14,9 +14,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from typing_extensions import NotRequired, get_original_bases, get_type_hints, is_typeddict
 
+from ..base.registered import room
 from ..base.wire import AnyArray
+from .messages.records import Again, Nothing
 from .questions import QUESTIONS
-from .records import Again, Nothing
+
+search = room("bertlens.widgets.retrieval.case_questions")
 
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null", Any: "unknown"}
 Interfaces = dict[str, tuple[Any, str]]  # by name: the class, and its text
@@ -26,7 +29,20 @@ def answers() -> str:
     """The text of js/src/generated/answers.ts."""
     interfaces: Interfaces = {}
     _named(Again, interfaces)
-    of_questions = [f"  {name}: {_answer(question.answer, interfaces)};" for name, question in QUESTIONS.items()]
+    schemas = [
+        line
+        for about, schema, questions in (
+            ("By the names of the questions.", "Schema", QUESTIONS),
+            ("Of a search.", "SearchSchema", search.QUESTIONS or {}),
+        )
+        for line in (
+            "",
+            f"/** {about} */",
+            f"export type {schema} = {{",
+            *(f"  {name}: {_answer(question.answer, interfaces)};" for name, question in questions.items()),
+            "};",
+        )
+    ]
     return "\n".join(
         [
             "// What Python and the model in a page answer; `python -m bertlens.widgets.typescript` writes this.",
@@ -34,11 +50,7 @@ def answers() -> str:
             "",
             f"export type AnyArray = {' | '.join(_type(kind, interfaces) for kind in get_args(AnyArray))};",
             *(text for _, text in interfaces.values()),
-            "",
-            "/** By the names of the questions. */",
-            "export type Schema = {",
-            *of_questions,
-            "};",
+            *schemas,
             "",
         ]
     )

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from ..base.registered import room
-from ..base.wire import json_safe, pack
 from ..errors import InputError, ModelError
 from ..measures.offers import check_capability
 from ..trace.trace import Trace
@@ -31,21 +30,12 @@ from .answers import (
 from .answers import head_answers as heads
 from .answers import layer_answers as layers
 from .answers.layer_pictures import layer_pictures_in_turn
+from .messages.arguments import ARGUMENTS
+from .messages.plain_question import PlainQuestion, packed
+from .messages.records import Reply, Selection
 from .panels import comparison_panel as comparison
 from .panels.panel import NEEDS
-from .question_arguments import ARGUMENTS
-from .records import Reply, Selection
 from .request import Request
-
-
-def packed(fields: Mapping[str, Any], arrays: Mapping[str, Any] | bytes) -> Reply:
-    """An answer as it travels: fields as plain JSON, all arrays in one buffer; bytes as they are."""
-    if isinstance(arrays, bytes):
-        return json_safe(fields), [arrays]
-    if not arrays:
-        return json_safe(fields), []
-    index, blob = pack(arrays)
-    return {**json_safe(fields), "arrays": index}, [blob]
 
 
 def check_needs(whose: str, needs: object) -> None:
@@ -59,13 +49,11 @@ def _never(_subject: Any, _chosen: Any) -> Iterator[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Question:
-    """One question: its arguments, its answer, and what of it a page without a kernel holds.
+class Question(PlainQuestion):
+    """One question about a trace, and what of its answers a page without a kernel holds.
 
-    arguments: names in ARGUMENTS, with "?" those that may be missing.
-    answer: (trace, **arguments) -> fields and arrays. needs: a capability of `offers`, or "". carried: (trace, layers)
-    -> the arguments of each answer that such a page holds, for these layers. carried_shown: the same for what is too
-    much for whole layers, (trace, Selection).
+    needs: a capability of `offers`, or "". carried: (trace, layers) -> the arguments of each answer that such a page
+    holds, for these layers. carried_shown: the same for what is too much for whole layers, (trace, Selection).
     of_view: these functions are given a Request in place of the trace, and `needs` may be one of a panel.
     saved: the answer as such a page holds it, where that is another function.
     any_text: it is about no text: it is answered whatever text the page shows.
@@ -73,9 +61,6 @@ class Question:
     remembered: how many of its latest answers such a page holds because a reader asked for them.
     """
 
-    name: str  # by which a page asks it
-    answer: Callable[..., tuple[Mapping[str, Any], Mapping[str, Any] | bytes]]
-    arguments: tuple[str, ...] = ()
     needs: str = ""
     carried: Callable[[Any, Iterable[int]], Iterator[dict[str, Any]]] = _never
     carried_shown: Callable[[Any, Selection], Iterator[dict[str, Any]]] = _never
@@ -88,14 +73,6 @@ class Question:
     def about(self, trace: Trace) -> Trace:
         """The maps that it is answered for, of those that the page shows."""
         return trace.original if self.of_original else trace
-
-    def named(self, message: Mapping[str, Any]) -> list[str]:
-        """The names of its arguments in a message."""
-        return [name.removesuffix("?") for name in self.arguments if not name.endswith("?") or name[:-1] in message]
-
-    def check(self, trace: Trace, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a message. Raises SelectionError or InputError for what does not exist."""
-        return {name: ARGUMENTS[name].check(trace, message.get(name)) for name in self.named(message)}
 
     def reply(self, request: Request, message: Mapping[str, Any], saved: bool = False) -> Reply:
         """The answer to a message; saved: as a page without a kernel holds it.

@@ -12,7 +12,7 @@ from ..measures import gates
 from ..measures.offers import offers
 from ..trace.trace import Trace
 from .answers import gate_answers, head_answers
-from .records import Selection
+from .messages.records import Selection
 
 Saved: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
 

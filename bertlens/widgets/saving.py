@@ -26,10 +26,10 @@ from ..trace.trace import Trace
 from . import rounding
 from .answers import first_answer
 from .answers.term_arrays import term_arrays
+from .messages.records import Message, Nothing, Reply, Selection, refusal
 from .overview import overview_of, with_overview, with_pictures
 from .panels.panel import RUNS
 from .questions import QUESTIONS, Question, register_question
-from .records import Message, Nothing, Reply, Selection, refusal
 from .request import Request
 from .selection import place_in
 from .tabs import PARTS, TABS

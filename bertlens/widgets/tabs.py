@@ -12,8 +12,8 @@ from typing import Any
 
 from ..base.vocabulary import Word
 from ..errors import InputError
+from .messages.records import Answer
 from .questions import QUESTIONS, check_needs
-from .records import Answer
 
 
 @dataclass(frozen=True)

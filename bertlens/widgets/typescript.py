@@ -18,14 +18,17 @@ from ..base import vocabulary as v
 from ..base.atomic import text_file
 from ..base.limits import LIMITS, PAGE
 from ..base.references import REFERENCES, SOFTWARE
+from ..base.registered import room
 from ..base.vocabulary import constants, phrases
 from ..measures import gates
 from ..measures.attribution.methods import METHODS
 from ..measures.statistics import STATISTICS
 from .answer_types import answers
-from .question_arguments import ARGUMENTS
+from .messages.plain_question import PlainQuestion
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
+
+search = room("bertlens.widgets.retrieval.case_questions")
 
 FOLDER = Path(__file__).parents[2] / "js" / "src" / "generated"
 _TYPES = {
@@ -81,9 +84,9 @@ def typescript() -> str:
             'export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };',
             "",
             "/** The questions, with their arguments. */",
-            "export interface Questions {",
-            *(f"  {question.name}: {_arguments(question.arguments)};" for question in QUESTIONS.values()),
-            "}",
+            *_questions("Questions", QUESTIONS),
+            "/** Those of a search. */",
+            *_questions("SearchQuestions", search.QUESTIONS),
             f"export const TRAIT_NAMES: readonly (keyof Traits)[] = {_json([trait.name for trait in v.TRAITS])};",
             "",
             *_table("MEASURES", "Measure", v.MEASURES, ("symbol", "label", "title", "does", "they", "about", "signed")),
@@ -176,8 +179,14 @@ def _defaults() -> dict[str, Any]:
     }
 
 
-def _arguments(names: tuple[str, ...]) -> str:
-    typed = "; ".join(f"{name}: {ARGUMENTS[name.removesuffix('?')].ts}" for name in names)
+def _questions(name: str, questions: Mapping[str, PlainQuestion] | None) -> list[str]:
+    """questions: None where their room was taken out."""
+    of_questions = [f"  {question.name}: {_arguments(question)};" for question in (questions or {}).values()]
+    return [f"export interface {name} {{", *of_questions, "}"]
+
+
+def _arguments(question: PlainQuestion) -> str:
+    typed = "; ".join(f"{name}: {question.TABLE[name.removesuffix('?')].ts}" for name in question.arguments)
     return f"{{ {typed} }}" if typed else "Record<never, never>"
 
 

@@ -1,7 +1,7 @@
 """LensWidget: what all widgets of bertlens share.
 
 Three kinds of state, kept apart: the selection is traits, synced both ways; the overview is a trait that only the
-kernel sets; everything else is an answer to a question of the page (page_messages.py). Questions may arrive on a second
+kernel sets; everything else is an answer to a question of the page (messages/dispatch.py). Questions may arrive on a second
 thread while a cell runs: what is shown is one immutable record (ViewRecord), and a forward pass takes the model's lock.
 """
 
@@ -29,8 +29,9 @@ from ..export.space import SpaceSource
 from ..trace.trace import Trace
 from .closed import while_open
 from .host import CELLS, Bundle, sent, shared_bundle
+from .messages.dispatch import answered
 from .overview import with_overview, with_pictures
-from .page_messages import answered
+from .page_messages import reply_of
 from .panels.panel import Panel
 from .request import Request
 from .saving import corpus_of, page, page_text, still
@@ -281,7 +282,7 @@ class LensWidget(SpaceSource, anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         self._met = True
-        for content, data in answered(message, self._look):
+        for content, data in answered(message, lambda asked: reply_of(asked, self._look())):
             self.send(content, data)
 
     def _look(self) -> Request:

@@ -4,8 +4,11 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { expect, test } from "vitest";
 import words from "../../tests/wire/word_keys.json";
+import type { CaseText, QuestionList, SearchCase, SearchOverview } from "../src/generated/answers";
+import { Answers } from "../src/kernel/answers";
+import { ask } from "../src/kernel/kernel";
+import { Link } from "../src/kernel/link";
 import { inSight } from "../src/parts/cases/list";
-import type { Case, CaseText, Overview, Questions } from "../src/search/answers";
 import { largestArc, linksOf, pathOf, spread, within } from "../src/search/arcs";
 import { Sentence, triedWords, turnedWords } from "../src/search/claim";
 import { barsOf, questionsCsv } from "../src/search/files";
@@ -20,7 +23,7 @@ import { columnsOf, tableCsv } from "../src/search/tables";
 import { wordAbout } from "../src/search/triptych";
 import { medianOf, windowOf } from "../src/search/window";
 
-const QUESTIONS: Questions = {
+const QUESTIONS: QuestionList = {
   query: ["a", "b", "c", "d"],
   text: ["Why is the sky blue?", "what is a SKY lift", "How long is wine kept?", "who"],
   rank: [3, 40, 1, null],
@@ -122,7 +125,7 @@ const CASE = {
     ],
   },
   scores: [0.72, 0.42],
-} as unknown as Case;
+} as unknown as SearchCase;
 
 test("a word's colour is what it puts into the difference in both passages; the colours sum to it with the template", () => {
   const [wrong, right] = [groundsOf(CASE, "wrong"), groundsOf(CASE, "right")];
@@ -207,7 +210,7 @@ const OVERVIEW = {
     ["hub", "hub", ""],
     ["no_word", "no word", ""],
   ],
-} as unknown as Overview;
+} as unknown as SearchOverview;
 
 test("a table as CSV has numbers in full, an interval's two ends, and nothing where there is no number", () => {
   const rows = [
@@ -245,11 +248,13 @@ test("a refusal is asked once while somebody looks, and again when somebody else
       queueMicrotask(() => hear({ id, error: "not here" }));
     },
   };
-  const get = answering(model as never, new AbortController().signal);
+  const { signal } = new AbortController();
+  const get = answering(new Answers((op, fields) => ask(model as never, op, fields, signal), new Link(signal)));
+  const about = { query: "q", wrong: null, right: null, texts: null };
   const reasons: string[] = [];
   const look = () =>
     effect(() => {
-      const answer = get("search_case", { query: "q" });
+      const answer = get("search_case", about);
       if (answer.state === "refused") reasons.push(answer.reason);
     });
   const end = look();

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from typing_extensions import NotRequired, get_type_hints, is_typeddict
 
-from bertlens.widgets.questions import QUESTIONS
+from bertlens.widgets import questions
+from bertlens.widgets.messages.plain_question import PlainQuestion
+from bertlens.widgets.retrieval import case_questions
+
+ALL: ChainMap[str, PlainQuestion] = ChainMap({}, questions.QUESTIONS, case_questions.QUESTIONS)  # type: ignore[arg-type]
 
 
 def misfits(op: str, fields: dict[str, Any]) -> list[str]:
     """What is not as it is declared in the reply to a question, as it travels: of an array its dtype alone."""
-    answer = _hints(QUESTIONS[op].answer).get("return") if op in QUESTIONS else None
+    answer = _hints(ALL[op].answer).get("return") if op in ALL else None
     if not get_args(answer) or "error" in fields or "again" in fields:
         return []  # or of a question that a test or a user registered without types
     of_fields, of_arrays = get_args(answer)

@@ -19,7 +19,7 @@ HOMES = {
         r"\bjinja2\b|<!doctype html",
         "bertlens/export/pages.py",
     ),
-    "a dispatcher of a page's messages: widgets/page_messages.py answers, widgets/questions.py knows the questions": (
+    "a dispatcher of a page's messages: widgets/messages/dispatch.py answers": (
         r"\.on_msg\(",
         "bertlens/widgets/widget.py bertlens/widgets/retrieval/retrieval_view.py",
     ),
@@ -39,7 +39,7 @@ HOMES = {
     "a whole file that takes the place of another: base/atomic.py": (r"\bos\.replace\(", "bertlens/base/atomic.py"),
     "a cache of answers on the page: Answers of kernel/answers.ts": (
         r"\bsignal<Answer|Map<string, (?:Readonly)?Signal<",
-        "js/src/kernel/answers.ts js/src/search/state.ts",
+        "js/src/kernel/answers.ts",
     ),
     "a listener for what the kernel says: kernel/kernel.ts": (r"\.on\(\"msg:", "js/src/kernel/kernel.ts"),
     "arcs and curves between words: a place for them, a rule of which are drawn": (

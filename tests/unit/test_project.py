@@ -78,9 +78,10 @@ def test_bundle_keeps_its_budget():
     # loudness (js/tests/bundle.test.ts), and the library that reads texts.
     assert sizes.pop("engine.js") <= 38.3 + 11.5
     assert sizes.pop("savedpage.js") <= 3.5  # which saved pages carry
-    # Which views of a retrieval carry instead, their live pages with an engine of their own. 41: the leaf of layers and
-    # dimensions, 2.4 of it, most of these the axes and the key that other views' charts have.
-    assert sizes.pop("search.js") + sizes.pop("search.css") <= 41
+    # Which views of a retrieval carry instead, their live pages with an engine of their own. 43.2: the leaf of layers
+    # and dimensions with axes and key of other views' charts is 2.4 of it; the Explorer's own store of answers, which
+    # asks again, says what waits and keeps to a budget, 2.1.
+    assert sizes.pop("search.js") + sizes.pop("search.css") <= 43.2
     assert sizes.pop("searchengine.js") <= 18 + 11.5
     # The sentence with what is hidden and written in it, its answer, heads that move it alone or together, lessons; a
     # second sentence below it with both answers in pairs. As one bundle it may be 235.

@@ -26,8 +26,8 @@ from bertlens.model import transformers_private
 from bertlens.model.families import ADAPTERS, families
 from bertlens.survey.text_statistics import LABELS
 from bertlens.widgets import Question, Tab, register_question, register_tab, sheet, typescript
+from bertlens.widgets.messages.arguments import ARGUMENTS
 from bertlens.widgets.panels.panel import NEEDS
-from bertlens.widgets.question_arguments import ARGUMENTS
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.tabs import PARTS, TABS
 from unit import tiny

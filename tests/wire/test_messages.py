@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import bertlens as bl
 from bertlens.base.vocabulary import PLACE, SETTINGS, TRAITS
-from bertlens.widgets.question_arguments import ARGUMENTS
+from bertlens.widgets.messages.arguments import ARGUMENTS
 from bertlens.widgets.questions import QUESTIONS
 from unit.asking import replies
 from unit.tiny import bert, wordpiece

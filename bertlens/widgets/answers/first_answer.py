@@ -36,8 +36,8 @@ from ...whatif.strongest_heads import (
     runs,
 )
 from ...whatif.sweeps import work
-from ..records import Nothing, Selection
-from ..turns import PATIENCE, ask_again, in_steps
+from ..messages.records import Nothing, Selection
+from ..messages.turns import PATIENCE, ask_again, in_steps
 from .matter import changes_alone
 from .whatif import asked_target, carried_target
 

@@ -19,7 +19,7 @@ from ...measures.gates.names import scores_of
 from ...measures.gates.patterns import PatternScores
 from ...measures.rows import blocks
 from ...trace.trace import Trace
-from ..turns import PATIENCE, ask_again, by_heads
+from ..messages.turns import PATIENCE, ask_again, by_heads
 
 
 class GateViews(TypedDict):

@@ -28,8 +28,8 @@ from ...measures.thumbnails import thumbnails as thumbnails_of
 from ...run.attention_weights import mask_of, mask_rows
 from ...run.record import Layer
 from ...trace.trace import Trace
-from ..records import Nothing
-from ..turns import PATIENCE, ask_again, by_heads
+from ..messages.records import Nothing
+from ..messages.turns import PATIENCE, ask_again, by_heads
 from .term_arrays import TermFields, hiding, term_arrays
 
 ROWS = 256  # of a mask that are looked at together

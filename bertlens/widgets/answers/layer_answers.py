@@ -13,8 +13,8 @@ from ...measures import categories, geometry, norms, spectra
 from ...measures.geometry import projection
 from ...measures.leading import advance, leading
 from ...trace.trace import Trace
-from ..records import Nothing
-from ..turns import PATIENCE, advanced, ask_again, passed
+from ..messages.records import Nothing
+from ..messages.turns import PATIENCE, advanced, ask_again, passed
 
 MOST_VALUES = 64  # singular values that are drawn
 

@@ -18,7 +18,7 @@ from ...measures.rows import Here, Roles, Rows, passing
 from ...measures.statistics import ATLAS_NAMES, Fraction, fractions, means
 from ...measures.thumbnails import SIDE, Pooled
 from ...trace.trace import Trace
-from ..turns import PATIENCE, ask_again, by_heads
+from ..messages.turns import PATIENCE, ask_again, by_heads
 
 
 class OfLayer(TypedDict):

@@ -16,8 +16,8 @@ from ...trace.trace import Trace
 from ...whatif.loudness import Loudness, loudness_in_steps
 from ...whatif.single_changes import why_not
 from ...whatif.strongest_heads import Head
-from ..records import Selection
-from ..turns import PATIENCE, ask_again, in_steps
+from ..messages.records import Selection
+from ..messages.turns import PATIENCE, ask_again, in_steps
 from .first_answer import carried_head_sets, saved_head_sets, saved_heads
 from .whatif import asked_target, carried_target
 

@@ -14,7 +14,7 @@ from ...whatif.before_after import answer_kind
 from ...whatif.chips import code, label
 from ...whatif.effects import Effect, Effects, Refused, effects
 from ...whatif.single_changes import SingleChanges, single_changes, why_not
-from ..records import Nothing
+from ..messages.records import Nothing
 from .whatif import asked_target
 
 

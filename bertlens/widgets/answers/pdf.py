@@ -12,8 +12,8 @@ from ...base.limits import LIMITS, within
 from ...errors import ExportError
 from ...measures.offers import offers
 from ...trace.trace import Trace
+from ..messages.records import Nothing
 from ..panels.similarity_panel import Texts, shown_pair
-from ..records import Nothing
 from ..request import Request
 from .head_answers import layer_maps
 

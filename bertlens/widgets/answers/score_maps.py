@@ -22,8 +22,8 @@ from ...measures import sources
 from ...measures.rows import Here
 from ...measures.sources import GROUPS, SIDES, Pair
 from ...trace.trace import Trace
-from ..records import Selection
-from ..turns import PATIENCE, ask_again, in_steps
+from ..messages.records import Selection
+from ..messages.turns import PATIENCE, ask_again, in_steps
 
 MOST_PAIRS = 5  # of sources, the others are one picture
 MOST_CELLS = 128  # along a side

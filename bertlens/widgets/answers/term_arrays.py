@@ -23,7 +23,7 @@ from ...run.score_bias import (
     DistanceBias,
     LayoutBias,
 )
-from ..records import Arrays
+from ..messages.records import Arrays
 
 
 class Term(TypedDict):

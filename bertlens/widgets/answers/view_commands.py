@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...export import bundle
 from ...lens import embedded_named
 from ...whatif import chips
-from ..records import Nothing
+from ..messages.records import Nothing
 from ..request import Request
 
 

@@ -23,8 +23,8 @@ from ...whatif import before_after as asking
 from ...whatif import heads_moved
 from ...whatif.swept_numbers import swept_number, swept_numbers
 from ...whatif.targets import named_by, numbers_at, target_of
-from ..records import Nothing, Selection
-from ..turns import PATIENCE, ask_again, in_steps
+from ..messages.records import Nothing, Selection
+from ..messages.turns import PATIENCE, ask_again, in_steps
 
 MOST_LABELS = 1000
 

@@ -24,8 +24,8 @@ from ...text.pair_positions import pair_positions
 from ...trace.trace import Trace
 from ...whatif.before_after import answer_kind
 from ...whatif.swept_numbers import swept_numbers
-from ..records import Nothing
-from ..turns import PATIENCE, ask_again, in_steps
+from ..messages.records import Nothing
+from ..messages.turns import PATIENCE, ask_again, in_steps
 from .whatif import asked_target
 
 Values: TypeAlias = list[Tensor]  # (S,) float64 of each text that is run

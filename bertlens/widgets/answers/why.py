@@ -16,7 +16,7 @@ from ...base.wire import Float32, Float64
 from ...measures import sources
 from ...measures.words import strongest_words
 from ...trace.trace import Trace
-from ..records import Selection
+from ..messages.records import Selection
 
 LARGEST = 6  # parts shown as bars, the rest folded into one
 

@@ -22,9 +22,9 @@ from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ...whatif import chips
-from ..records import Answer, Nothing, Selection
+from ..messages.records import Answer, Nothing, Selection
+from ..messages.turns import PATIENCE, advanced, ask_again
 from ..request import Request
-from ..turns import PATIENCE, advanced, ask_again
 from .panel import Panel
 
 STEP = COMPARED_UNITS // 2

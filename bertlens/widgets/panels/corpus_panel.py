@@ -25,9 +25,9 @@ from ...survey.syntax import predicted_words, word_attention
 from ...survey.text_statistics import text_steps
 from ...trace.provenance import identity, visible
 from ...trace.trace import Trace
-from ..records import Arrays
+from ..messages.records import Arrays
+from ..messages.turns import PATIENCE, ask_again, in_steps
 from ..request import Request
-from ..turns import PATIENCE, ask_again, in_steps
 from .panel import Panel
 
 if TYPE_CHECKING:

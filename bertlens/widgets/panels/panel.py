@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ...errors import InputError
 from ...trace.trace import Trace
-from ..records import Answer, Message, Selection
+from ..messages.records import Answer, Message, Selection
 
 RUNS = 10  # that a page carries beside its trace, at most
 NEEDS: dict[str, type[Panel]] = {}  # what a view, not a trace, may have to offer -> the panel that has it

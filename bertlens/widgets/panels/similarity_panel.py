@@ -24,9 +24,9 @@ from ...sentences.text_reading import compares, is_late
 from ...sentences.text_similarity import Similarity
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..records import Answer, Nothing, Selection
+from ..messages.records import Answer, Nothing, Selection
+from ..messages.turns import PATIENCE, ask_again, in_steps
 from ..request import Request
-from ..turns import PATIENCE, ask_again, in_steps
 from . import maxsim
 from .panel import Panel
 from .similar_fields import SimilarArrays, SimilarFields, TextSide

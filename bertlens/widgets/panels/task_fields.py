@@ -16,7 +16,7 @@ from ...tasks import Against, Errors, Heads, Task, Turned
 from ...tasks.importance import listed
 from ...tasks.subgroups import slices_said
 from ...trace.provenance import visible
-from ..records import Arrays
+from ..messages.records import Arrays
 
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then

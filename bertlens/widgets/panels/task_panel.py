@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import TypedDict
 
-from ...base.jobs import Job, Stopped
+from ...base.jobs import Job, Stopped, Works
 from ...errors import BertLensError, InputError
 from ...tasks import ABLATIONS, MEASURES, Against, Errors, Heads, Task, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..question_arguments import ARGUMENTS, Argument, choice
-from ..records import Again, Arrays, Message, Nothing
+from ..messages.arguments import ARGUMENTS, Argument, choice
+from ..messages.records import Again, Arrays, Message, Nothing, WorkEnd
+from ..messages.turns import at_work
 from ..request import Request
 from .panel import RUNS, Panel
 from .task_fields import (
@@ -71,10 +71,8 @@ class TaskPanel(Panel):
         self.metrics = task.metrics()
         self._opened: tuple[int, tuple[str | None, str | None]] | None = None  # a row, and the texts of its run
         self._texts = task.examples.shown()
-        self._found: dict[str, Any] = {} if heads is None else {"heads": heads}
-        self._found |= {} if errors is None else {"errors": errors}
-        self._jobs: dict[str, Job[Any]] = {}
-        self._lock = threading.Lock()
+        given = {"heads": heads, "errors": errors}
+        self._works = Works({name: outcome for name, outcome in given.items() if outcome is not None})
 
     @property
     def corpus(self) -> str:
@@ -144,39 +142,17 @@ class TaskPanel(Panel):
     def close(self) -> None:
         self.stop()
 
-    def found(self, work: str, patience: float, **way: Any) -> Any:
+    def outcome(self, work: str, patience: float, **way: Any) -> Any:
         """What a piece of work found, which is begun if need be; its Job while it is at it. way: how it is to begin."""
-        with self._lock:
-            if work in self._found:
-                return self._found[work]
-            job = self._jobs.get(work)
-            if job is None:
-                job = self._jobs[work] = Job(self._work(work, way))
-        try:
-            outcome = job.made(patience)
-        except BaseException:
-            self._end(work, job)
-            raise
-        if not outcome:
-            return job
-        self._found[work] = outcome[0]
-        self._end(work, job)
-        return outcome[0]
+        return self._works.outcome(work, self._work(work, way), patience)
 
     def held(self) -> list[str]:
         """The work whose results are here."""
-        return [work for work in WORKS if work in self._found]
+        return [work for work in WORKS if work in self._works.outcomes]
 
     def stop(self, work: str | None = None) -> None:
         """End a piece of work, or all of it."""
-        for name, job in list(self._jobs.items()):
-            if work in (None, name):
-                job.stop()
-
-    def _end(self, work: str, job: Job[Any]) -> None:
-        with self._lock:
-            if self._jobs.get(work) is job:
-                del self._jobs[work]
+        self._works.stop(work)
 
     def cost(self, work: str, ablation: str) -> str:
         """What it will take, in a sentence."""
@@ -192,7 +168,7 @@ class TaskPanel(Panel):
         if work == "heads":
             return lambda: task.heads(**way)
         if work == "pruning":
-            heads = self._found.get("heads")
+            heads = self._works.outcomes.get("heads")
             if heads is None:
                 raise InputError("the curve needs an order of the heads: ask for these first")
             return lambda: heads.pruning()
@@ -217,10 +193,6 @@ class TaskFields(TableColumns):
 
 class OpenRow(TypedDict):
     row: int
-
-
-class WorkEnd(TypedDict):
-    stopped: bool  # ended with nothing to keep
 
 
 class WorkCost(TypedDict):
@@ -277,11 +249,11 @@ def task_work(request: Request, work: str, **way: Any) -> tuple[WorkFields | Wor
     try:
         options = {"measure": way["effect_of"]} if "effect_of" in way else {}
         options |= {"ablation": way["ablation"]} if "ablation" in way else {}
-        outcome = request.panel(TaskPanel).found(work, PATIENCE, **(options if work in WAYS else {}))
+        outcome = request.panel(TaskPanel).outcome(work, PATIENCE, **(options if work in WAYS else {}))
     except Stopped:
         return {"stopped": True}, {}
     if isinstance(outcome, Job):
-        return {"again": True, "doing": outcome.doing, "done": outcome.share, "said": outcome.said}, {}
+        return at_work(outcome), {}
     return TOLD[work](outcome), {}
 
 

@@ -3,33 +3,87 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
+
+from typing_extensions import NotRequired, TypedDict
 
 from ...base.dataframes import pd
-from ...base.jobs import Job, Stopped
+from ...base.jobs import Job, Stopped, Works
 from ...base.vocabulary import phrases
-from ...errors import BertLensError, InputError, excerpt
-from ...measures.significance import Sizes, size_fields
-from ...model.borrowed import checked_once
+from ...errors import InputError, excerpt
+from ...measures.significance import SizeFields, size_fields
 from ...search.contrast import contrast as contrast_of
 from ...search.retrieval_run import Retrieval
 from ...search.score_difference import Contrast
 from ...search.text_words import TEXTS, unknown_notes
+from ...search.word_runs import HOW
 from ...sentences.text_pair import Side
-from ...trace.provenance import made_with
+from ...trace.provenance import made_with, versions
+from ..messages import (
+    ARGUMENTS,
+    Again,
+    Argument,
+    Message,
+    Nothing,
+    PlainQuestion,
+    Reply,
+    SteppedWorks,
+    WorkEnd,
+    at_work,
+    choice,
+    packed,
+    question_of,
+)
 from . import case_answers, collection_answers
-from .all_failures import turns
-from .case_answers import Fields
+from .all_failures import TurnsFields, turns
+from .case_answers import CaseWithout, ContrastFields, Strip
+from .collection_answers import CasePassages, FailureKinds, QuestionList, SheetTables
 
 OPEN = 3  # contrasts that are held: each has runs of three texts
 MOST_DRAWS = 50
 SHOWN = 300  # characters of a passage in a list
-PATIENCE = 0.3  # s that a page waits for work of minutes
+PATIENCE = 0.2  # s that a page waits, before the others have their turn
+WORKS = ("turns", "layers", "dimensions")
+
+
+class SearchOverview(FailureKinds):
+    model: str
+    versions: dict[str, str]
+    date: str
+    questions: QuestionList
+    held: list[str]  # work that was done
+
+
+class SearchCase(ContrastFields, CasePassages):
+    """A contrast, and what may be laid beside each other in its place."""
+
+
+class TypedRow(TypedDict):
+    passage: str
+    score: float
+    text: str
+
+
+class TypedSearch(TypedDict):
+    """How a question that was typed ranks the passages: the first ones."""
+
+    rows: list[TypedRow]
+    passages: int  # in all
+    ms: NotRequired[float]  # of the model in a page
+    notes: list[str]  # how it is read
+
+
+class Triplets(TypedDict):
+    said: str
+
+
+class Greeting(TypedDict):
+    kernel: bool
 
 
 @dataclass(eq=False)
@@ -43,7 +97,8 @@ class RetrievalQuestions:
         self._cases: dict[str, Contrast] = {}  # by what they are of, the last used last
         self._lock = threading.Lock()
         self._lists: dict[str, tuple[list[int], list[float]]] = {}  # of the question that was typed last
-        self._jobs: dict[str, Job[Fields]] = {}  # over all failures, of layers, of dimensions
+        self._works = Works()  # over all failures, of layers, of dimensions
+        self._steps = SteppedWorks()  # strips
 
     @cached_property
     def failures(self) -> pd.DataFrame | None:
@@ -51,7 +106,7 @@ class RetrievalQuestions:
         return self.retrieval.failures() if self.retrieval.collection.judged else None
 
     @cached_property
-    def questions(self) -> Fields:
+    def questions(self) -> QuestionList:
         """See `collection_answers.questions`."""
         return collection_answers.questions(self.retrieval, self.failures)
 
@@ -61,125 +116,119 @@ class RetrievalQuestions:
         queries, passages = self.retrieval.collection.query_ids, self.retrieval.collection.passage_ids
         return {name: at for at, name in enumerate(queries)}, {name: at for at, name in enumerate(passages)}
 
-    def answer(self, message: Mapping[str, Any]) -> Fields:
+    def reply(self, message: Message) -> Reply:
         """The answer to a message of the page. Raises BertLensError."""
-        name = str(message.get("op"))
-        question = QUESTIONS.get(name)
-        if question is None:
-            raise InputError("the page asked for something that this version of bertlens does not know")
-        arguments = {key: value for key, value in message.items() if key not in ("op", "id")}
-        try:
-            with self._lock, checked_once():
-                return question(self, **arguments)
-        except TypeError as error:
-            if question.__name__ in str(error):
-                raise InputError(f"the page asked {name} without what it takes") from error
-            raise
+        question = question_of(message, QUESTIONS)
+        with self._lock:
+            return packed(*question.answer(self, **question.check(self, message)))
 
-    def search(self) -> Fields:
+    def full_answer(self, message: Message) -> dict[str, Any]:
+        """The fields of an answer, however long it takes."""
+        while (fields := self.reply(message)[0]).get("again"):
+            pass
+        return fields
+
+    def search(self) -> tuple[SearchOverview, Nothing]:
         """What the view opens with."""
-        lens = self.retrieval.lens
-        return {
-            "model": lens.model_name,
-            **made_with(),
+        overview: SearchOverview = {
+            "model": self.retrieval.lens.model_name,
+            "versions": versions(),
+            "date": made_with()["date"],
             "questions": self.questions,
+            "held": self.held,
             **collection_answers.about(self.retrieval, self.failures),
         }
+        return overview, {}
 
-    def search_tables(self) -> Fields:
-        return collection_answers.tables(self.retrieval, self.before)
+    def search_tables(self) -> tuple[SheetTables, Nothing]:
+        return collection_answers.tables(self.retrieval, self.before), {}
 
-    def search_case(self, **case: Any) -> Fields:
+    def search_case(self, **case: Any) -> tuple[SearchCase, Nothing]:
         """A contrast. case: query, an id; wrong, right: ids of passages, null for those of the question; texts: of the
         question, the wrong and the right passage, each null where it is the collection's, null where all are. query is
         null of a question that was typed, which is the first text."""
-        fields = case_answers.case(self._contrast(case))
         query, *passages = self._ids(case)
         wrong, right = (self._places[1][name] for name in passages)
-        at = None if case.get("query") is None else self._places[0][query]
+        at = None if case["query"] is None else self._places[0][query]
         ranked = self._typed(query)[0] if at is None else self.retrieval.lists.passages(at).tolist()
-        return fields | collection_answers.passages(self.retrieval, at, ranked, wrong, right)
+        places = collection_answers.passages(self.retrieval, at, ranked, wrong, right)
+        return {**case_answers.case(self._contrast(case)), **places}, {}
 
-    def search_typed(self, text: str) -> Fields:
-        """The first passages for a question that was typed: rows of passage, score and text; passages, how many there
-        are; notes on how it is read."""
-        if not isinstance(text, str) or not text.strip():
+    def search_typed(self, text: str) -> tuple[TypedSearch, Nothing]:
+        """The first passages for a question that was typed."""
+        if not text.strip():
             raise InputError("type a question")
         rows, scores = self._typed(text)
         collection, lens = self.retrieval.collection, self.retrieval.lens
         side = Side.of(lens, text, "query")
-        return {
-            "rows": [
-                {"passage": collection.passage_ids[row], "score": score, "text": collection.passages[row][:SHOWN]}
-                for row, score in zip(rows, scores, strict=True)
-            ][: collection_answers.FIRST],
-            "passages": len(collection.passages),
-            "notes": [*side.notes("The question"), *unknown_notes(len(side.encoding.report.unknown), "query")],
-        }
+        first: list[TypedRow] = [
+            {"passage": collection.passage_ids[row], "score": score, "text": collection.passages[row][:SHOWN]}
+            for row, score in zip(rows[: collection_answers.FIRST], scores, strict=False)
+        ]
+        notes = [*side.notes("The question"), *unknown_notes(len(side.encoding.report.unknown), "query")]
+        return {"rows": first, "passages": len(collection.passages), "notes": notes}, {}
 
-    def search_words(self, **case: Any) -> Fields:
-        return case_answers.word_strip(self._contrast(case))
+    def search_words(self, **case: Any) -> tuple[Strip | Again, Nothing]:
+        return self._in_turn("words", case, case_answers.word_strip)
 
-    def search_heads(self, **case: Any) -> Fields:
-        return case_answers.head_strip(self._contrast(case))
+    def search_heads(self, **case: Any) -> tuple[Strip | Again, Nothing]:
+        return self._in_turn("heads", case, case_answers.head_strip)
 
-    def search_without(self, side: str, word: str, how: str, draws: int, **case: Any) -> Fields:
-        if not isinstance(draws, int) or not 0 <= draws <= MOST_DRAWS:
-            raise InputError(f"draws is from 0 to {MOST_DRAWS}, not {excerpt(draws)}")
+    def search_without(self, side: str, word: str, how: str, draws: int, **case: Any) -> tuple[CaseWithout, Nothing]:
         frequencies = self.retrieval.frequencies if draws else {}
-        return case_answers.without(self._contrast(case), side, word, how, draws, frequencies)
+        return case_answers.without(self._contrast(case), side, word, how, draws, frequencies), {}
 
-    def search_negatives(self, n: int, ending: str) -> Fields:
+    def search_negatives(self, n: int, ending: str) -> tuple[Triplets, bytes]:
         """Triplets to train on, n negatives of each question and right passage: said, and a file of this ending."""
         mined = self.retrieval.hard_negatives(n)
         with TemporaryDirectory() as folder:
             path = Path(folder) / Path(f"triplets{ending}").name
-            return {"said": mined.said, "file": mined.save(path).read_bytes()}
+            return {"said": mined.said}, mined.save(path).read_bytes()
 
-    def search_turns(self, act: str) -> Fields:
-        """Whether the named word matters over all failures, see `all_failures.turns`: "start" begins it, "stop" ends
-        it, "look" asks for no work. again, done (a share) while it is at it; idle: where it was not begun."""
-        failures = self.failures
-        if failures is None or not len(failures):
+    def search_work(self, work: str) -> tuple[TurnsFields | SizeFields | WorkEnd | Again, Nothing]:
+        """Work of minutes, begun if need be: whether the named word matters over all failures ("turns"), how smaller
+        parts of the model rank ("layers", "dimensions"). "again" with "done" (its share) while it is at it."""
+        retrieval, failures = self.retrieval, self.failures
+        begins: dict[str, Callable[[], Any]] = {
+            "layers": lambda: size_fields(retrieval.layers()),
+            "dimensions": lambda: size_fields(retrieval.dimensions()),
+        }
+        if failures is not None and len(failures):
+            begins["turns"] = lambda: turns(retrieval, failures)
+        elif work == "turns":
             raise InputError("no question fails: there is nothing to try")
-        return self._followed("turns", act, lambda: turns(self.retrieval, failures))
-
-    def search_sizes(self, part: str, act: str) -> Fields:
-        """How smaller parts of the model rank, see SizeFields: part is "layers" or "dimensions"; act as of
-        `search_turns`."""
-        retrieval = self.retrieval
-        works: dict[str, Callable[[], Sizes]] = {"layers": retrieval.layers, "dimensions": retrieval.dimensions}
-        if not isinstance(part, str) or part not in works:
-            raise InputError(f"no part {excerpt(part)}: there are {', '.join(works)}")
-        return self._followed(part, act, lambda: {**size_fields(works[part]())})
-
-    def _followed(self, name: str, act: str, work: Callable[[], Fields]) -> Fields:
-        """What work of minutes made; how far it is."""
-        if act == "start" and name not in self._jobs:
-            self._jobs[name] = Job(work)
-        if name not in self._jobs:
-            return {"idle": True}
-        job = self._jobs[name]
-        if act == "stop":
-            job.stop()
         try:
-            outcome = job.made(PATIENCE)
+            outcome = self._works.outcome(work, begins[work], PATIENCE)
         except Stopped:
-            del self._jobs[name]
-            return {"idle": True}
-        except BertLensError:
-            del self._jobs[name]
-            raise
-        return outcome[0] if outcome else {"again": True, "done": job.share}
+            return {"stopped": True}, {}
+        return (at_work(outcome) if isinstance(outcome, Job) else outcome), {}
+
+    def search_stop(self, work: str) -> tuple[Nothing, Nothing]:
+        """A piece of work is to end."""
+        self._works.stop(work)
+        return {}, {}
+
+    @property
+    def held(self) -> list[str]:
+        """The work whose results are here."""
+        return [*self._works.outcomes]
+
+    def _in_turn(
+        self, name: str, case: Mapping[str, Any], strip: Callable[[Contrast], Generator[float, None, Strip]]
+    ) -> tuple[Strip | Again, Nothing]:
+        """A strip of many runs lets other questions in between."""
+        of = name, repr(case)
+        answer = self._steps.advance(of, lambda: strip(self._contrast(case)), PATIENCE)
+        return (self._steps.again(of) if answer is None else answer), {}
 
     def forget(self) -> None:
         """Let go of the runs that are held."""
         self._cases.clear()
+        self._steps.clear()
 
     def close(self) -> None:
         """End what is at work."""
-        for job in self._jobs.values():
-            job.stop()
+        self._works.stop()
         self.forget()
 
     def pair(self, query: str) -> tuple[str, str] | None:
@@ -204,24 +253,16 @@ class RetrievalQuestions:
 
     def _ids(self, case: Mapping[str, Any]) -> tuple[str, str, str]:
         """Of the question, the wrong and the right passage of a case; the text of a question that was typed. Raises
-        InputError for one that is not there, and for what is no case."""
-        if not all(isinstance(case.get(name), str | None) for name in ("query", *TEXTS[1:])):
-            raise InputError("a case names a question, a wrong and a right passage by their ids")
-        texts = case.get("texts")
-        if texts is not None and (
-            not isinstance(texts, list | tuple)
-            or len(texts) != len(TEXTS)
-            or not all(isinstance(text, str | None) for text in texts)
-        ):
-            raise InputError("a case has three texts: a question, a wrong and a right passage")
-        if case.get("query") is None:
+        InputError for one that is not there."""
+        texts = case["texts"]
+        if case["query"] is None:
             query = (texts or [None])[0] or ""
             names = [self.retrieval.collection.passage_ids[row] for row in self._typed(query)[0][:2]]
             if len(names) < len(TEXTS[1:]):
                 raise InputError(phrases.ONE_PASSAGE)
             default: tuple[str, str] | None = (names[0], names[1])
         else:
-            query = str(case.get("query"))
+            query = case["query"]
             default = self.pair(query)
         wrong, right = (case.get(side) or (default and default[at]) for at, side in enumerate(TEXTS[1:]))
         if wrong is None or right is None:
@@ -233,8 +274,8 @@ class RetrievalQuestions:
 
     def _contrast(self, case: Mapping[str, Any]) -> Contrast:
         """The contrast of a case, made where it is not held."""
-        ids, texts = self._ids(case), case.get("texts")
-        if case.get("query") is None:
+        ids, texts = self._ids(case), case["texts"]
+        if case["query"] is None:
             passages = [self.retrieval.collection.passages[self._places[1][name]] for name in ids[1:]]
             contrast = self._held(repr(ids), lambda: contrast_of(self.retrieval.lens, ids[0], passages[0], passages[1]))
         else:
@@ -249,18 +290,63 @@ class RetrievalQuestions:
         return contrast
 
 
-QUESTIONS: dict[str, Callable[..., Fields]] = {
-    name: getattr(RetrievalQuestions, name)
-    for name in (
-        "search",
-        "search_tables",
-        "search_typed",
-        "search_case",
-        "search_words",
-        "search_heads",
-        "search_without",
-        "search_negatives",
-        "search_turns",
-        "search_sizes",
+def _id(_of: Any, value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise InputError("a case names a question, a wrong and a right passage by their ids")
+    return value
+
+
+def _texts(_of: Any, value: Any) -> tuple[str | None, ...] | None:
+    is_list = isinstance(value, list | tuple) and len(value) == len(TEXTS)
+    if value is not None and not (is_list and all(isinstance(text, str | None) for text in value)):
+        raise InputError("a case has three texts: a question, a wrong and a right passage")
+    return None if value is None else tuple(value)
+
+
+def _draws(_of: Any, value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= MOST_DRAWS:
+        raise InputError(f"draws is from 0 to {MOST_DRAWS}, not {excerpt(value)}")
+    return value
+
+
+class SearchQuestion(PlainQuestion):
+    """A question about a retrieval: its answer is given RetrievalQuestions."""
+
+    TABLE: ClassVar[Mapping[str, Argument]] = {
+        "query": Argument(_id, "string | null"),
+        "wrong": Argument(_id, "string | null"),
+        "right": Argument(_id, "string | null"),
+        "texts": Argument(_texts, "(string | null)[] | null"),
+        "text": ARGUMENTS["text"],
+        "side": Argument(choice("text", TEXTS)),
+        "word": ARGUMENTS["text"],
+        "how": Argument(choice("how", HOW)),
+        "draws": Argument(_draws, "number"),
+        "n": Argument(lambda _of, value: value, "number"),
+        "ending": ARGUMENTS["text"],
+        "work": Argument(choice("work", WORKS)),
+    }
+
+
+def hello(_of: RetrievalQuestions) -> tuple[Greeting, Nothing]:
+    """Whether there is a kernel."""
+    return {"kernel": True}, {}
+
+
+CASE = ("query", "wrong", "right", "texts")
+QUESTIONS = {
+    question.name: question
+    for question in (
+        SearchQuestion("hello", hello),
+        SearchQuestion("search", RetrievalQuestions.search),
+        SearchQuestion("search_tables", RetrievalQuestions.search_tables),
+        SearchQuestion("search_typed", RetrievalQuestions.search_typed, ("text",)),
+        SearchQuestion("search_case", RetrievalQuestions.search_case, CASE),
+        SearchQuestion("search_words", RetrievalQuestions.search_words, CASE),
+        SearchQuestion("search_heads", RetrievalQuestions.search_heads, CASE),
+        SearchQuestion("search_without", RetrievalQuestions.search_without, (*CASE, "side", "word", "how", "draws")),
+        SearchQuestion("search_negatives", RetrievalQuestions.search_negatives, ("n", "ending")),
+        SearchQuestion("search_work", RetrievalQuestions.search_work, ("work",)),
+        SearchQuestion("search_stop", RetrievalQuestions.search_stop, ("work",)),
     )
 }

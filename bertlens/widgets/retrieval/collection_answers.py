@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from ...base.dataframes import pd
 from ...base.wire import json_safe
 from ...errors import InputError
@@ -19,15 +21,68 @@ from ...search.ranked_lists import RankedLists
 from ...search.retrieval_run import Retrieval
 from ...search.vectors import encoded
 
-Fields = dict[str, Any]
+Row = dict[str, str | float | bool | None]
 HUBS = 100  # rows of a table
 TEN = 10  # passages that a case may be about
 FIRST = 50  # of a question that was typed
 
 
-def questions(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
+class QuestionList(TypedDict):
+    """The questions that can be opened, in columns."""
+
+    query: list[str]
+    text: list[str]
+    rank: list[int | None]  # of the first right document; None: in no list
+    gap: list[float | None]  # of failures
+    failed: list[bool]
+    kinds: list[list[int]]  # places in `rules`
+    depth: int  # of the lists
+
+
+class FailureKinds(TypedDict):
+    """What the list of questions has beside it."""
+
+    passages: int
+    documents: int
+    notes: list[str]
+    rules: list[tuple[str, str, str]]  # name, label, rule
+    said: str  # failures in a sentence
+    kinds: list[Row]  # beside chance
+
+
+class SheetTable(TypedDict):
+    said: str
+    about: str
+    rows: list[Row]
+
+
+class SheetTables(TypedDict):
+    """None where there is none."""
+
+    quality: SheetTable | None
+    before: SheetTable | None
+    slices: SheetTable | None
+    hubs: SheetTable
+
+
+class CasePassage(TypedDict):
+    passage: str
+    rank: int | None
+    relevant: bool
+
+
+class CasePassages(TypedDict):
+    """The passages that may be laid beside each other for a question."""
+
+    passages: list[CasePassage]
+    wrong: str
+    right: str
+    judged: bool
+
+
+def questions(retrieval: Retrieval, failures: pd.DataFrame | None) -> QuestionList:
     """The questions that can be opened: judged ones, the failures with the largest gap first, then by the rank of their
-    first right document; without judgements all. Columns query, text, rank (null: in no list), gap, kinds of RULES."""
+    first right document; without judgements all."""
     collection, lists = retrieval.collection, retrieval.lists
     order = list(collection.judged if failures is not None else range(len(collection.queries)))
     rank = {at: _rank(retrieval, at) for at in order} if failures is not None else {}
@@ -59,35 +114,31 @@ def questions(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
     }
 
 
-def about(retrieval: Retrieval, failures: pd.DataFrame | None) -> Fields:
-    """What the list of questions has beside it: failures in a sentence, the kinds beside chance."""
+def about(retrieval: Retrieval, failures: pd.DataFrame | None) -> FailureKinds:
     collection = retrieval.collection
-    fields: Fields = {
+    fields: FailureKinds = {
         "passages": len(collection.passages),
         "documents": len({*collection.documents}) if collection.has_documents else 0,
         "notes": list(collection.notes),
-        "rules": [[name, name.replace("_", " "), rule] for name, rule in RULES.items()],
+        "rules": [(name, name.replace("_", " "), rule) for name, rule in RULES.items()],
         "said": "Nobody has judged: the first passage of a question is laid beside another one.",
         "kinds": [],
     }
     if failures is not None:
-        fields |= {"said": failures_said(failures), "kinds": _records(failure_kinds(failures))}
+        fields["said"], fields["kinds"] = failures_said(failures), _records(failure_kinds(failures))
     return fields
 
 
-def tables(retrieval: Retrieval, before: Any = None) -> Fields:
-    """Each of quality, before, slices, hubs: said, about and rows; null where there is none."""
+def tables(retrieval: Retrieval, before: Any = None) -> SheetTables:
+    """How good the search is, and what it does to its passages."""
     hubs, judged = retrieval.hubs(), bool(retrieval.collection.judged)
     texts = dict(zip(retrieval.collection.passage_ids, retrieval.collection.passages, strict=True))
-    fields: Fields = dict.fromkeys(("quality", "before", "slices"))
-    fields["hubs"] = {
-        "said": hubs_said(hubs),
-        "about": RULE,
-        "rows": [row | {"text": texts[row["passage"]]} for row in _records(hubs.head(HUBS))],
-    }
+    rows = [row | {"text": texts[str(row["passage"])]} for row in _records(hubs.head(HUBS))]
+    of_hubs: SheetTable = {"said": hubs_said(hubs), "about": RULE, "rows": rows}
+    fields: SheetTables = {"quality": None, "before": None, "slices": None, "hubs": of_hubs}
     if judged:
         means, groups = retrieval.metrics(), retrieval.slices()
-        rows = [row | {"about": metrics.MEASURES[row["measure"]][1]} for row in _records(means)]
+        rows = [row | {"about": metrics.MEASURES[str(row["measure"])][1]} for row in _records(means)]
         ends = "Intervals: 95 %, over questions drawn as these were; differences are paired by question"
         fields["quality"] = {"said": metrics.sentence(means), "about": f"{ends}. {SAID}.", "rows": rows}
         fields["slices"] = {
@@ -102,7 +153,7 @@ def tables(retrieval: Retrieval, before: Any = None) -> Fields:
     return fields
 
 
-def passages(retrieval: Retrieval, at: int | None, ranked: Sequence[int], wrong: int, right: int) -> Fields:
+def passages(retrieval: Retrieval, at: int | None, ranked: Sequence[int], wrong: int, right: int) -> CasePassages:
     """The passages that may be laid beside each other for a question: the TEN first and the two of the case; for one
     that was typed, at None, the FIRST. ranked: the rows of its list."""
     collection = retrieval.collection
@@ -155,5 +206,5 @@ def _rank(retrieval: Retrieval, at: int) -> int | None:
     return next((place for place, name in enumerate(documents, 1) if name in relevant), None)
 
 
-def _records(table: pd.DataFrame) -> list[Fields]:
+def _records(table: pd.DataFrame) -> list[Row]:
     return json_safe(table.to_dict("records"))

@@ -13,7 +13,6 @@ from ...base.amounts import amount
 from ...base.atomic import text_or_path
 from ...base.paths import as_path
 from ...base.progress import Progress, page_bar
-from ...base.wire import json_safe, messages
 from ...errors import BertLensError, InputError, SelectionError, check_number, excerpt
 from ...export import bundle, pages
 from ...export.html import check_folder, question_name, search_page, with_model, with_model_beside
@@ -24,6 +23,7 @@ from ...search.two_towers import check_one_model
 from ...trace.provenance import made_with, visible
 from ..closed import while_open
 from ..host import CELLS
+from ..messages import answered
 from .case_answers import best_tried
 from .case_questions import RetrievalQuestions
 from .search_engine import search_engine
@@ -107,16 +107,7 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         """Answer one question of the page, or say why not."""
         if not isinstance(message, dict) or "id" not in message:
             return
-        try:
-            fields: dict[str, Any] = (
-                {"kernel": True} if message.get("op") == "hello" else {**self._open.answer(message)}
-            )
-        except BertLensError as error:
-            fields = {"error": str(error)}
-        except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
-            fields = {"error": f"{type(error).__name__}: {error}"}
-        file = [fields.pop("file")] if "file" in fields else []
-        for content, buffers in messages({**json_safe(fields), "id": message["id"]}, file):
+        for content, buffers in answered(message, lambda asked: self._open.reply(asked)):
             self.send(content, buffers)
 
     def to_html(
@@ -186,19 +177,18 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
         queries = [*dict.fromkeys([self.query, *names])][:contrasts]
         bar.total = 2 + len(queries)
         for name in ("search", "search_tables"):
-            yield (question := {"op": name}), self._reply(question)
+            yield {"op": name}, self._reply({"op": name})
             bar.update()
-        works = [{"op": "search_turns"}, *({"op": "search_sizes", "part": part} for part in ("layers", "dimensions"))]
-        for work in works:  # that were done
-            if (look := self._reply(question := {**work, "act": "look"})).get("rows"):
-                yield question, look
+        for work in self._open.held:
+            done = {"op": "search_work", "work": work}
+            yield done, self._reply(done)
         for query in queries:
-            case = {"query": query, "wrong": None, "right": None, "texts": None}
+            case: dict[str, Any] = {"query": query, "wrong": None, "right": None, "texts": None}
             questions = [case | {"op": name} for name in ("search_case", "search_words", "search_heads")]
             replies = {question["op"]: self._reply(question) for question in questions}
             for question in questions:
                 yield question, replies[question["op"]]
-            strip = replies["search_words"]
+            strip: Any = replies["search_words"]
             named = best_tried(strip) if "rows" in strip else replies["search_case"].get("named")
             if named:
                 question = case | {
@@ -215,10 +205,9 @@ class RetrievalView(SpaceSource, anywidget.AnyWidget):
     def _reply(self, question: dict[str, Any]) -> dict[str, Any]:
         """The answer, or the sentence that stands in its place."""
         try:
-            fields: dict[str, Any] = json_safe(self._open.answer(question))
+            return self._open.full_answer(question)
         except BertLensError as error:
             return {"error": str(error)}
-        return fields
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, which goes when its cell runs again."""

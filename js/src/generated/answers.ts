@@ -119,6 +119,28 @@ export type WorkCost = { said: string };
 export type Hello = { kernel: boolean; page?: boolean; texts?: [string, string][]; coming?: string; why?: string };
 export type BundleText = { packed: string };
 export type LiveCost = { size: number; seconds: number; why_not: string };
+export type Greeting = { kernel: boolean };
+export type SearchOverview = FailureKinds & { model: string; versions: Record<string, string>; date: string; questions: QuestionList; held: string[] };
+export type QuestionList = { query: string[]; text: string[]; rank: (number | null)[]; gap: (number | null)[]; failed: boolean[]; kinds: number[][]; depth: number };
+export type FailureKinds = { passages: number; documents: number; notes: string[]; rules: [string, string, string][]; said: string; kinds: Record<string, string | number | boolean | null>[] };
+export type SheetTables = { quality: SheetTable | null; before: SheetTable | null; slices: SheetTable | null; hubs: SheetTable };
+export type SheetTable = { said: string; about: string; rows: Record<string, string | number | boolean | null>[] };
+export type TypedSearch = { rows: TypedRow[]; passages: number; ms?: number; notes: string[] };
+export type TypedRow = { passage: string; score: number; text: string };
+export type SearchCase = ContrastFields & CasePassages;
+export type ContrastFields = { scores: [number, number]; said: string; why_not: string; crosses: boolean; notes: string[]; texts: CaseTexts; arcs: CaseArcs; named: string; gap?: number };
+export type CaseTexts = { query: CaseText; wrong: CaseText; right: CaseText };
+export type CaseText = { pieces: [string, number][]; names: string[]; keys: string[]; parts: number[] | null };
+export type CaseArcs = { wrong?: [number, number, number][]; right?: [number, number, number][] };
+export type CasePassages = { passages: CasePassage[]; wrong: string; right: string; judged: boolean };
+export type CasePassage = { passage: string; rank: number | null; relevant: boolean };
+export type Strip = { before: [number, number]; rows: StripRow[]; heads?: number };
+export type StripRow = { name: string; key?: string; side?: "query" | "wrong" | "right"; after: [number, number]; turned: boolean; said: string };
+export type CaseWithout = { before: [number, number]; after: [number, number]; turned: boolean; said: string; drawn?: DrawnWord[] };
+export type DrawnWord = { draw: string; word: string; turned: boolean };
+export type Triplets = { said: string };
+export type TurnsFields = { rows: TurnsRow[]; said: string };
+export type TurnsRow = { query: string; word: string; turned: boolean; random: number; frequent: number };
 
 /** By the names of the questions. */
 export type Schema = {
@@ -184,4 +206,19 @@ export type Schema = {
   html: { fields: Nothing; arrays: Nothing };
   live_cost: { fields: LiveCost; arrays: Nothing };
   handout: { fields: Nothing; arrays: Nothing };
+};
+
+/** Of a search. */
+export type SearchSchema = {
+  hello: { fields: Greeting; arrays: Nothing };
+  search: { fields: SearchOverview; arrays: Nothing };
+  search_tables: { fields: SheetTables; arrays: Nothing };
+  search_typed: { fields: TypedSearch; arrays: Nothing };
+  search_case: { fields: SearchCase; arrays: Nothing };
+  search_words: { fields: Strip | Again; arrays: Nothing };
+  search_heads: { fields: Strip | Again; arrays: Nothing };
+  search_without: { fields: CaseWithout; arrays: Nothing };
+  search_negatives: { fields: Triplets; arrays: Nothing };
+  search_work: { fields: TurnsFields | SizeFields | WorkEnd | Again; arrays: Nothing };
+  search_stop: { fields: Nothing; arrays: Nothing };
 };

@@ -113,6 +113,20 @@ export interface Questions {
   live_cost: Record<never, never>;
   handout: Record<never, never>;
 }
+/** Those of a search. */
+export interface SearchQuestions {
+  hello: Record<never, never>;
+  search: Record<never, never>;
+  search_tables: Record<never, never>;
+  search_typed: { text: string };
+  search_case: { query: string | null; wrong: string | null; right: string | null; texts: (string | null)[] | null };
+  search_words: { query: string | null; wrong: string | null; right: string | null; texts: (string | null)[] | null };
+  search_heads: { query: string | null; wrong: string | null; right: string | null; texts: (string | null)[] | null };
+  search_without: { query: string | null; wrong: string | null; right: string | null; texts: (string | null)[] | null; side: string; word: string; how: string; draws: number };
+  search_negatives: { n: number; ending: string };
+  search_work: { work: string };
+  search_stop: { work: string };
+}
 export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "opened", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads", "settings", "lesson", "lesson_done"];
 
 export const MEASURES: Record<Measure, { symbol: string; label: string; title: string; does: string; they: string; about: string; signed: boolean }> = {"weight": {"symbol": "α", "label": "Weight α", "title": "attention weight α", "does": "looks at", "they": "look at", "about": "How much of a query's attention goes to a key: the softmax of its scores; a row sums to 1.", "signed": false}, "norm": {"symbol": "‖αf(x)‖", "label": "Norm ‖αf(x)‖", "title": "norm of what is passed on, ‖αf(x)‖", "does": "takes from", "they": "take from", "about": "Length of what a key really adds to a query: weight times ‖f(x)‖, the length of the key's value after the output projection (Kobayashi et al. 2020).", "signed": false}, "difference": {"symbol": "Δ", "label": "Difference", "title": "difference α − ‖αf(x)‖ / Σ‖αf(x)‖", "does": "looks more (+), takes more (−)", "they": "look more (+), take more (−)", "about": "Share of the weight less share of the norm, in each row: above 0 where a head looks more than it takes.", "signed": true}};

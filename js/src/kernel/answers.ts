@@ -49,8 +49,8 @@ export interface Kind<T, Op extends string = string> {
 export const fieldsAndArrays = <Op extends keyof Schema>({ fields, arrays }: Read<Op>): AnswerTo<Op> =>
   Object.assign({}, fields, ...Object.entries(arrays as Arrays).map(([name, { data }]) => ({ [name]: data })));
 
-/** The attention maps that a question is about: an overview names them. */
-export type Subject = { trace: string; map: string; byLayer?: boolean };
+/** The attention maps that a question is about: an overview names them. Of what is about no text: none. */
+export type Subject = { trace?: string; map?: string; byLayer?: boolean };
 
 /** Asks layer by layer until all is here or nobody looks, and puts what there is under the name. */
 export type LayerQueue = <T, Op extends string>(

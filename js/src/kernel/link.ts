@@ -9,7 +9,7 @@ const CONNECTION = "connection"; // the problem that any answer disproves
 
 const COMING = "The model is being loaded into this page.";
 const AT_WORK = "The model in this page is still at work"; // or engine/connect.ts says that it is gone
-const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
+export const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
 
 interface Says {
   state: "saved" | "asking" | "live" | "slow" | "error";

@@ -1,5 +1,6 @@
 // Which arcs stand between the question and either passage, and how they run.
-import type { Arc, Case } from "./answers";
+import type { SearchCase } from "../generated/answers";
+import type { Arc } from "./shapes";
 import type { Spot } from "./state";
 
 const AT_REST = 3; // to either passage
@@ -22,7 +23,7 @@ export interface Box {
 const bySize = (a: Link, b: Link) => Math.abs(b.part) - Math.abs(a.part);
 
 /** The arcs that are drawn: of the word that is looked at all that there are, else the largest to either passage. */
-export function linksOf({ arcs, texts }: Pick<Case, "arcs" | "texts">, spot: Spot | null): Link[] {
+export function linksOf({ arcs, texts }: Pick<SearchCase, "arcs" | "texts">, spot: Spot | null): Link[] {
   const sides = (["wrong", "right"] as const).map((side) =>
     (arcs[side] ?? []).map(([row, at, part]: Arc): Link => ({ side, row, at, part })),
   );
@@ -36,7 +37,7 @@ export function linksOf({ arcs, texts }: Pick<Case, "arcs" | "texts">, spot: Spo
 }
 
 /** The largest part of any arc. */
-export const largestArc = ({ arcs }: Pick<Case, "arcs">): number =>
+export const largestArc = ({ arcs }: Pick<SearchCase, "arcs">): number =>
   Math.max(1e-9, ...Object.values(arcs).flatMap((list) => list.map(([, , part]) => Math.abs(part))));
 
 const middle = ({ top, bottom }: Box) => (top + bottom) / 2;

@@ -1,5 +1,5 @@
 // One question: why the wrong passage is first, and what if.
-import type { Case } from "./answers";
+import type { SearchCase } from "../generated/answers";
 import { Claim, StripOf } from "./claim";
 import { byJudgement } from "./judgement";
 import { caseOf, questionOf, type Search, useLatest, useSearch } from "./state";
@@ -10,7 +10,7 @@ export function useCase() {
   const search = useSearch();
   const { query, typed, passages } = search;
   const subject = JSON.stringify([query.value, typed.value, passages.value]);
-  return useLatest(search.get<Case>("search_case", caseOf(search)), subject);
+  return useLatest(search.get("search_case", caseOf(search)), subject);
 }
 
 export function OpenCase() {
@@ -62,7 +62,7 @@ export function OpenCase() {
 }
 
 /** The line of Python that opens the Explorer on the question and the wrong passage, as they are read here. */
-export function inExplorer(search: Search, { wrong, right }: Pick<Case, "wrong" | "right">): string {
+export function inExplorer(search: Search, { wrong, right }: Pick<SearchCase, "wrong" | "right">): string {
   const ids = [search.query.value, wrong, right].map((id) => JSON.stringify(id));
   const texts = { ...search.texts.value, query: search.texts.value.query ?? search.typed.value };
   const versions = SIDES.flatMap((side) => (texts[side] === null ? [] : [`${side}=${JSON.stringify(texts[side])}`]));
@@ -79,7 +79,7 @@ const CROSSED =
   "The words of all three texts sum to the difference of the two scores, with template and biases: a word of the passages " +
   "by what it puts into the score of the wrong one, wherever it stands, less what it puts into that of the right one.";
 
-function Legend({ of }: { of: Case }) {
+function Legend({ of }: { of: SearchCase }) {
   if (of.why_not) return <p class="bl-muted">No word has a part: {of.why_not}.</p>;
   const [wrong, right] = of.judged ? ["the wrong passage", "the right one"] : ["the one passage", "the other"];
   return (

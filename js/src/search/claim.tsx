@@ -1,14 +1,17 @@
 // What the contrast says in a sentence, what became of it without a word or a head, and both scores.
 import { useRef, useState } from "preact/hooks";
+import type { CaseWithout, SearchCase, Strip, StripRow } from "../generated/answers";
+import type { SearchQuestions } from "../generated/vocabulary";
 import { counted, signed } from "../paint/format";
 import { Button, Segmented } from "../parts/controls";
 import { useWidth } from "../parts/width";
-import type { Case, Pair, Strip, StripRow, Without } from "./answers";
 import { byJudgement } from "./judgement";
 import { orderAfter } from "./order";
 import { digitsOf, Scores } from "./scores";
+import type { Pair } from "./shapes";
 import { caseOf, type Experiment, type Search, useLatest, useSearch } from "./state";
 import { takeOut } from "./triptych";
+import { begin } from "./works/searchwork";
 
 const FOLDED = 6; // rows of a strip
 const DRAWS = 8; // as in bertlens/widgets/retrieval/retrieval_view.py
@@ -39,40 +42,40 @@ const rowOf = (strip: Strip | null, experiment: Experiment): StripRow | undefine
   );
 
 /** Both scores without what is taken out, as soon as they are known; first from the strip, which has them already. */
-function outcomeOf(search: Search, experiment: Experiment | null): { value: Without | null; reason: string } {
+function outcomeOf(search: Search, experiment: Experiment | null): { value: CaseWithout | null; reason: string } {
   if (!experiment) return { value: null, reason: "" };
   const about = caseOf(search);
-  const strip = search.get<Strip>(experiment.kind === "head" ? "search_heads" : "search_words", about);
+  const strip = search.get(experiment.kind === "head" ? "search_heads" : "search_words", about);
   const row = strip.state === "answered" ? rowOf(strip.value, experiment) : undefined;
   const tried = row && strip.state === "answered" ? { ...row, before: strip.value.before } : null;
   if (experiment.kind === "head") return { value: tried, reason: strip.state === "refused" ? strip.reason : "" };
   const { side, key: word, how } = experiment;
-  const full = search.get<Without>("search_without", { ...about, side, word, how, draws: DRAWS });
+  const full = search.get("search_without", { ...about, side, word, how, draws: DRAWS });
   if (full.state === "answered") return { value: full.value, reason: "" };
   const quick = tried ?? (search.kernel.value ? quickOf(search, { ...about, side, word, how, draws: 0 }) : null);
   return { value: quick, reason: full.state === "refused" && !quick ? full.reason : "" };
 }
 
-const quickOf = (search: Search, fields: Record<string, unknown>): Without | null => {
-  const answer = search.get<Without>("search_without", fields);
+const quickOf = (search: Search, fields: SearchQuestions["search_without"]): CaseWithout | null => {
+  const answer = search.get("search_without", fields);
   return answer.state === "answered" ? answer.value : null;
 };
 
-export function Claim({ of }: { of: Case }) {
+export function Claim({ of }: { of: SearchCase }) {
   const search = useSearch();
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const experiment = search.experiment.value;
   const outcome = outcomeOf(search, experiment);
   const isRewritten = Object.values(search.texts.value).some((text) => text !== null);
-  const original = search.get<Case>("search_case", caseOf(search, false));
-  const isRead = search.get<Case>("search_case", caseOf(search)).state === "answered"; // what is drawn may be of the text before
+  const original = search.get("search_case", caseOf(search, false));
+  const isRead = search.get("search_case", caseOf(search)).state === "answered"; // what is drawn may be of the text before
   const was = isRewritten && isRead && original.state === "answered" ? original.value.scores : null;
   const before: Pair = outcome.value?.before ?? was ?? of.scores;
   const after: Pair | null = outcome.value?.after ?? (was ? of.scores : null);
   const { value: answer } = outcome;
   const about = caseOf(search);
-  const strip = useLatest(search.get<Strip>("search_words", about), JSON.stringify(about));
+  const strip = useLatest(search.get("search_words", about), JSON.stringify(about));
   const tried = strip.value ? triedWords(strip.value) : [];
   const [best] = tried;
   const nameOf = (key: string) => of.texts.wrong.names[of.texts.wrong.keys.indexOf(key)] ?? "";
@@ -107,7 +110,7 @@ export function Claim({ of }: { of: Case }) {
               class="bl-button"
               title="Without the word that is named in each of them: work of minutes, which can be stopped"
               onClick={() => {
-                search.ask("search_turns", { act: "start" }).catch(() => undefined);
+                begin(search, "turns");
                 search.tab.value = "kinds";
               }}
             >
@@ -202,14 +205,15 @@ export function turnedWords(was: Pair, now: Pair): string {
 }
 
 /** Both passages in a word. */
-export const sidesOf = ({ judged }: Case): [string, string] => (judged ? ["wrong", "right"] : ["one", "the other"]);
+export const sidesOf = ({ judged }: SearchCase): [string, string] =>
+  judged ? ["wrong", "right"] : ["one", "the other"];
 
 /** Words or heads, and how the difference moves without each. */
-export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
+export function StripOf({ of, kind }: { of: SearchCase; kind: "word" | "head" }) {
   const search = useSearch();
   const op = kind === "word" ? "search_words" : "search_heads";
   const about = caseOf(search);
-  const { value: strip, reason, waits } = useLatest(search.get<Strip>(op, about), JSON.stringify(about));
+  const { value: strip, reason, waits } = useLatest(search.get(op, about), JSON.stringify(about));
   const experiment = search.experiment.value;
   const [isUnfolded, setUnfolded] = useState(false);
   const rows = isUnfolded ? (strip?.rows ?? []) : (strip?.rows ?? []).slice(0, FOLDED);
@@ -273,4 +277,4 @@ export function StripOf({ of, kind }: { of: Case; kind: "word" | "head" }) {
 
 const changeOf = (strip: Strip, { after }: StripRow): number =>
   after[0] - after[1] - (strip.before[0] - strip.before[1]);
-const signedGap = ({ scores }: Case): string => gapText(scores);
+const signedGap = ({ scores }: SearchCase): string => gapText(scores);

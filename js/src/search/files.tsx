@@ -2,6 +2,7 @@
 import { csv, type Facts } from "../export/csv";
 import { download, fileName, pngFromSvg } from "../export/download";
 import { captionLines } from "../export/provenance";
+import type { SearchCase, SearchOverview } from "../generated/answers";
 import { counted, signed } from "../paint/format";
 import { inks } from "../paint/palette";
 import { textWidth } from "../paint/textwidth";
@@ -10,7 +11,6 @@ import { Button, Menu } from "../parts/controls";
 import { svgFile } from "../parts/figure";
 import { Beside } from "../parts/paper";
 import { shortText } from "../parts/token";
-import type { Case, Overview, Side } from "./answers";
 import { useCase } from "./case";
 import { sidesOf } from "./claim";
 import { groundsOf, peakOf } from "./grounds";
@@ -18,6 +18,7 @@ import { unjudged } from "./judgement";
 import { isJudged } from "./listfilter";
 import { Negatives } from "./negatives";
 import { Scores } from "./scores";
+import type { Side } from "./shapes";
 import { nameOfCase, type Search, useSearch } from "./state";
 import { namesOf } from "./triptych";
 
@@ -27,7 +28,7 @@ const WIDTHS = [85, 180]; // mm
 const PRINT = 600 / 96; // pixels of a PNG for each CSS pixel: 600 to the inch
 
 /** The words of a text with what they put into the difference: of the question all, of a passage the largest. */
-export function barsOf(of: Pick<Case, "texts">, side: Side): [word: string, part: number][] {
+export function barsOf(of: Pick<SearchCase, "texts">, side: Side): [word: string, part: number][] {
   const { keys, names } = of.texts[side];
   const grounds = groundsOf(of, side);
   const rows = keys.flatMap((key, row) => (key && grounds[row] ? [row] : []));
@@ -38,7 +39,7 @@ export function barsOf(of: Pick<Case, "texts">, side: Side): [word: string, part
 }
 
 /** Words with bars of their parts, to the right what speaks for the wrong passage. */
-function Bars({ of, side, width, dark }: { of: Case; side: Side; width: number; dark: boolean }) {
+function Bars({ of, side, width, dark }: { of: SearchCase; side: Side; width: number; dark: boolean }) {
   const ink = inks(dark);
   const sums = barsOf(of, side);
   const peak = peakOf(of);
@@ -74,7 +75,7 @@ function Bars({ of, side, width, dark }: { of: Case; side: Side; width: number; 
   );
 }
 
-const factsOf = (search: Search, of: Case): Facts => [
+const factsOf = (search: Search, of: SearchCase): Facts => [
   ["model", search.overview.model],
   ["question", `${nameOfCase(search)}: ${of.texts.query.pieces.map(([text]) => text).join("")}`],
   ["passages", `${of.wrong}, ${of.right}`],
@@ -88,7 +89,7 @@ const factsOf = (search: Search, of: Case): Facts => [
 ];
 
 /** The case as a picture on a sheet of so many millimetres. */
-export function figureOf(search: Search, of: Case, mm: number): string {
+export function figureOf(search: Search, of: SearchCase, mm: number): string {
   const sheet = { mm, points: 8, dark: false, caption: true, selection: false };
   const inner = (11 * mm) / (8 * (25.4 / 72)) - 8;
   const columns = mm > 100 ? 3 : 1;
@@ -116,7 +117,7 @@ export function figureOf(search: Search, of: Case, mm: number): string {
 }
 
 /** Every word of the three texts with its part. */
-export function caseCsv(search: Search, of: Case): string {
+export function caseCsv(search: Search, of: SearchCase): string {
   const rows = (["query", "wrong", "right"] as Side[]).flatMap((side) =>
     of.texts[side].names.map((name, row) => [side, row, name, of.texts[side].parts?.[row] ?? null]),
   );
@@ -125,7 +126,7 @@ export function caseCsv(search: Search, of: Case): string {
 }
 
 /** The list, as it is ordered. */
-export function questionsCsv({ model, date, questions, rules }: Overview): string {
+export function questionsCsv({ model, date, questions, rules }: SearchOverview): string {
   const { query, text, rank, gap, kinds } = questions;
   const rows = query.map((id, at) => [
     ...[id, text[at]!, rank[at]!, gap[at]!],

@@ -1,5 +1,6 @@
 // What each word puts into the difference of the two scores: of a passage wherever it stands, in both passages.
-import type { Case, Side } from "./answers";
+import type { SearchCase } from "../generated/answers";
+import type { Side } from "./shapes";
 
 export interface Ground {
   part: number; // of the difference
@@ -9,7 +10,7 @@ export interface Ground {
 }
 
 /** By row of a text; rows that are no words of it have none. The question's words have a part for each place. */
-export function groundsOf({ texts }: Pick<Case, "texts">, side: Side): (Ground | null)[] {
+export function groundsOf({ texts }: Pick<SearchCase, "texts">, side: Side): (Ground | null)[] {
   const { keys, parts } = texts[side];
   if (!parts) return keys.map(() => null);
   if (side === "query")
@@ -27,7 +28,7 @@ export function groundsOf({ texts }: Pick<Case, "texts">, side: Side): (Ground |
   });
 }
 
-function sumsOf({ keys, parts }: Case["texts"][Side]): Map<string, { sum: number; places: number }> {
+function sumsOf({ keys, parts }: SearchCase["texts"][Side]): Map<string, { sum: number; places: number }> {
   const sums = new Map<string, { sum: number; places: number }>();
   keys.forEach((key, row) => {
     if (!key) return;
@@ -38,7 +39,7 @@ function sumsOf({ keys, parts }: Case["texts"][Side]): Map<string, { sum: number
 }
 
 /** The end of the one scale: the largest part of any word of the three texts. */
-export function peakOf(of: Pick<Case, "texts">): number {
+export function peakOf(of: Pick<SearchCase, "texts">): number {
   const sides: Side[] = ["query", "wrong", "right"];
   return Math.max(1e-9, ...sides.flatMap((side) => groundsOf(of, side).map((ground) => Math.abs(ground?.part ?? 0))));
 }

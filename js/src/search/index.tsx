@@ -3,9 +3,10 @@ import type { AnyModel, RenderProps } from "@anywidget/types";
 import { computed, effect, type Signal, signal } from "@preact/signals";
 import { render as draw } from "preact";
 import { watchTheme } from "../host/theme";
+import { Answers } from "../kernel/answers";
 import { ask } from "../kernel/kernel";
+import { Link, NO_ANSWER } from "../kernel/link";
 import { caseIn } from "../parts/cases/link";
-import type { Overview } from "./answers";
 import { type Engine, pageModel } from "./page";
 import { answering, type Experiment, OWN, type Search, type Spot } from "./state";
 import { SearchView } from "./view";
@@ -39,16 +40,20 @@ function render(
 ) {
   const life = new AbortController();
   const plain = model as unknown as AnyModel;
-  const kernel = signal(false);
+  const link = new Link(life.signal);
+  const put = (op: string, fields: Record<string, unknown>) => ask(plain, op, fields, life.signal);
   const dark = watchTheme(binding(plain, "theme", life.signal), life.signal, el);
-  const get = answering(plain, life.signal);
+  const get = answering(new Answers(put, link));
+  // the line below a page says how far its model is
+  const late = computed(() => (link.now.value.state === "slow" && !address ? NO_ANSWER : ""));
   const shared = {
-    kernel,
+    kernel: link.kernel,
+    needs: link.needs,
+    late,
     isLive,
     address,
     get,
-    ask: <T,>(op: string, fields: Record<string, unknown>) =>
-      ask(plain, op, fields, life.signal).then(({ fields: answer, buffers }) => ({ ...answer, buffers }) as T),
+    ask: put,
     query: binding(plain, "query", life.signal),
     typed: signal<string | null>(null),
     passages: signal({ wrong: null, right: null }) as Search["passages"],
@@ -57,25 +62,21 @@ function render(
     spot: signal<Spot | null>(null),
     announcement: signal(""),
     tab: signal<Search["tab"]["value"]>("questions"),
+    starts: signal({}),
   };
   const id = caseIn(address);
-  const first = computed(() => get<Overview>("search"));
+  const first = computed(() => get("search", {}));
   const stop = effect(() => {
     const answer = first.value;
     if (id && answer.state === "answered" && answer.value.questions.query.includes(id)) shared.query.value = id;
   });
   life.signal.addEventListener("abort", stop);
-  ask(plain, "hello", {}, life.signal).then(
-    ({ fields }) => {
-      kernel.value = fields.kernel === true;
-    },
-    () => undefined,
-  );
+  link.greet(put("hello", {}));
   const Root = () => {
     const answer = first.value;
     if (answer.state === "answered")
       return <SearchView search={{ ...shared, overview: answer.value, dark: dark.value }} />;
-    const reason = answer.state === "refused" ? answer.reason : String(answer.told?.said ?? "counting the failures …");
+    const reason = answer.state === "refused" ? answer.reason : late.value || "counting the failures …";
     return <p role="status">{reason}</p>;
   };
   draw(<Root />, el);

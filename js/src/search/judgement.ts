@@ -1,5 +1,5 @@
 // What the passages of a case are called, by whether somebody has judged.
-import type { Case } from "./answers";
+import type { SearchCase } from "../generated/answers";
 
 /** Where nobody has judged, neither passage is wrong or right. */
 export const unjudged = (said: string): string =>
@@ -9,4 +9,5 @@ export const unjudged = (said: string): string =>
     .replace(/\b(the) right (?=one\b|passage\b)/gi, "$1 other ");
 
 /** Of a case: as it is where somebody has judged. */
-export const byJudgement = ({ judged }: Pick<Case, "judged">, said: string): string => (judged ? said : unjudged(said));
+export const byJudgement = ({ judged }: Pick<SearchCase, "judged">, said: string): string =>
+  judged ? said : unjudged(said);

@@ -1,13 +1,14 @@
 // The list of questions: the rank of the first right document beside each, the widest gap first.
+
+import type { SearchOverview } from "../generated/answers";
 import { amount, counted, signed } from "../paint/format";
 import { CaseList, type CaseRow } from "../parts/cases/list";
-import type { Overview } from "./answers";
 import { type Filter, isJudged, listed, RANKS, type RankChoice } from "./listfilter";
 import { open, useSearch } from "./state";
 import { TypedBox } from "./typed";
 
 /** What one line of the list has of a question. */
-export function caseOf({ questions, rules }: Pick<Overview, "questions" | "rules">, at: number): CaseRow {
+export function caseOf({ questions, rules }: Pick<SearchOverview, "questions" | "rules">, at: number): CaseRow {
   const { query, text, rank, gap, failed, kinds } = questions;
   const order = rank[at];
   const lead = gap[at];

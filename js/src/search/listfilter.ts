@@ -1,5 +1,5 @@
 // Which questions the list shows: by kind, by a word, by the rank of the first right document.
-import type { Questions } from "./answers";
+import type { QuestionList } from "../generated/answers";
 
 export type RankChoice = "any" | "first" | "ten" | "hundred" | "beyond";
 
@@ -26,11 +26,11 @@ const IN_RANK: Record<RankChoice, (rank: number | null) => boolean> = {
 };
 
 /** Whether anybody has judged which passages answer. */
-export const isJudged = ({ failed, rank }: Questions): boolean =>
+export const isJudged = ({ failed, rank }: QuestionList): boolean =>
   failed.some(Boolean) || rank.some((one) => one !== null);
 
 /** The places of the questions that are listed, in the list's order; every word that is typed stands in the text. */
-export function listed({ text, rank, failed, kinds }: Questions, filter: Filter): number[] {
+export function listed({ text, rank, failed, kinds }: QuestionList, filter: Filter): number[] {
   const needles = filter.words.toLowerCase().split(/\s+/).filter(Boolean);
   const isOfKind = (at: number) =>
     filter.kind === "all" || (filter.kind === "failures" ? failed[at]! : kinds[at]!.includes(Number(filter.kind)));

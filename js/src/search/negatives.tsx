@@ -1,6 +1,7 @@
 // What to train on: triplets with passages that stand high and answer nothing, as Python writes them.
 import { useSignal } from "@preact/signals";
 import { download } from "../export/download";
+import type { Triplets } from "../generated/answers";
 import { Button, useElementId } from "../parts/controls";
 import { NEGATIVES_NEED } from "./page";
 import { useSearch } from "./state";
@@ -17,10 +18,9 @@ export function Negatives({ name }: { name: (extension: string, ...parts: string
   const save = async (ending: string) => {
     sentence.value = "…";
     try {
-      const fields = { n: count.value, ending };
-      const answer = await ask<{ said: string; buffers: DataView<ArrayBuffer>[] }>("search_negatives", fields);
-      download(name(ending.slice(1), "hard-negatives"), new Blob(answer.buffers));
-      sentence.value = answer.said;
+      const { fields, buffers } = await ask("search_negatives", { n: count.value, ending });
+      download(name(ending.slice(1), "hard-negatives"), new Blob(buffers as DataView<ArrayBuffer>[]));
+      sentence.value = (fields as Triplets).said;
     } catch (error) {
       sentence.value = (error as Error).message;
     }

@@ -1,7 +1,7 @@
 // Which of two passages is first, before and after a change: as `order_after` of bertlens/search/word_runs.py.
 import * as phrases from "../generated/phrases";
 import { isNothing } from "../paint/ranked";
-import type { Pair } from "./answers";
+import type { Pair } from "./shapes";
 
 /** What becomes of the order, by more than rounding: one of the phrases. */
 export function orderAfter(before: Pair, after: Pair): string {

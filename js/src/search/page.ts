@@ -18,7 +18,7 @@ const REFUSALS: Record<string, string> = {
   search_without: `This page carries what a few words do, not what this one does: ${NEEDS_PYTHON}.`,
   search_typed: `A typed question is read by the model, which this page does not carry: ${NEEDS_PYTHON}, or a page that was saved with live=True.`,
   search_heads: `Heads are told apart and switched off in Python: r.explore() in a notebook.`,
-  search_turns: `All failures are tried in Python: r.explore() in a notebook.`,
+  search_work: `This is work of minutes in Python: r.explore() in a notebook.`,
 };
 
 type Read = (name: string) => Fields | null;

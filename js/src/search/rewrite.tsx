@@ -1,12 +1,13 @@
 // A text that is typed anew: both scores follow, half a second after the last key.
 import { useEffect, useRef } from "preact/hooks";
+import type { SearchCase } from "../generated/answers";
 import { directionOf } from "../paint/quotes";
-import type { Case, Side } from "./answers";
+import type { Side } from "./shapes";
 import { textOf, useSearch } from "./state";
 
 const PAUSE = 500; // ms
 
-export function Rewrite({ of, side, name, end }: { of: Case; side: Side; name: string; end: () => void }) {
+export function Rewrite({ of, side, name, end }: { of: SearchCase; side: Side; name: string; end: () => void }) {
   const search = useSearch();
   const area = useRef<HTMLTextAreaElement>(null);
   const timer = useRef(0);

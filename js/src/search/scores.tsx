@@ -3,7 +3,7 @@ import { signed } from "../paint/format";
 import { inks } from "../paint/palette";
 import { textWidth } from "../paint/textwidth";
 import { Drawing, scale } from "../parts/chart";
-import type { Pair } from "./answers";
+import type { Pair } from "./shapes";
 
 const [LINE, TOP, AXIS] = [30, 16, 20]; // px
 const DIGITS = 3;

@@ -1,16 +1,16 @@
 // What a view of a retrieval shows: the question that is open, what is taken out, what is rewritten, and Python's answers.
-import type { AnyModel } from "@anywidget/types";
-import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { ReadonlySignal, Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext, useRef } from "preact/hooks";
-import type { Answer } from "../kernel/answers";
-import { ask } from "../kernel/kernel";
+import type { Again, SearchCase, SearchOverview, SearchSchema, SheetTables } from "../generated/answers";
+import type { SearchQuestions } from "../generated/vocabulary";
+import type { Answer, Answers, Kind } from "../kernel/answers";
+import type { Reply } from "../kernel/kernel";
 import { nameCase } from "../parts/cases/link";
-import type { Case, Overview, Side, Sides, Tables } from "./answers";
+import type { Side, Sides } from "./shapes";
 
-const SLOW = 8000; // ms
-const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
-const HELD = 200; // answers
+type AnswerOf<Op extends keyof SearchSchema> = Exclude<SearchSchema[Op]["fields"], Again>;
+type Get = <Op extends keyof SearchSchema>(op: Op, fields: SearchQuestions[Op]) => Answer<AnswerOf<Op>>;
 
 export type Fields = Record<string, unknown>;
 export type Texts = Sides<string | null>; // null: the collection's
@@ -28,10 +28,10 @@ export interface Spot {
 
 export const OWN: Texts = { query: null, wrong: null, right: null };
 
-export type TabName = "questions" | "kinds" | "sizes" | keyof Tables;
+export type TabName = "questions" | "kinds" | "sizes" | keyof SheetTables;
 
 export interface Search {
-  overview: Overview;
+  overview: SearchOverview;
   dark: boolean;
   address: Location | null; // of a page that is all ours
   kernel: ReadonlySignal<boolean>; // Python answers, or the model in the page: texts can be rewritten
@@ -44,49 +44,26 @@ export interface Search {
   spot: Signal<Spot | null>;
   announcement: Signal<string>;
   tab: Signal<TabName>;
-  get<T>(op: string, fields?: Fields): Answer<T>;
-  ask<T>(op: string, fields: Fields): Promise<T>; // anew each time
+  starts: Signal<Record<string, number>>; // work by its name: how often it was begun
+  needs: ReadonlySignal<string>; // why nothing can be asked of the model
+  late: ReadonlySignal<string>; // Python has been asked, and says nothing
+  get: Get;
+  ask<Op extends keyof SearchSchema>(op: Op, fields: SearchQuestions[Op]): Promise<Reply>; // anew each time
 }
 
 export const SearchContext = createContext<Search | null>(null);
 export const useSearch = (): Search => useContext(SearchContext)!;
 
-/** Asks each question once; answers of what was looked at longest ago go. */
-export function answering(model: AnyModel, life: AbortSignal): Search["get"] {
-  const answers = new Map<string, Signal<Answer<unknown>>>();
-  return <T>(op: string, fields: Fields = {}): Answer<T> => {
-    const name = JSON.stringify([op, fields]);
-    let answer = answers.get(name);
-    if (!answer) {
-      const forget = () => {
-        // nobody looks at a refusal any more: asked again the next time
-        if (entry.peek().state === "refused") answers.delete(name);
-      };
-      const entry: Signal<Answer<unknown>> = signal<Answer<unknown>>({ state: "asking" }, { unwatched: forget });
-      answer = entry;
-      answers.set(name, entry);
-      for (const key of [...answers.keys()].slice(0, -HELD)) answers.delete(key);
-      const refuse = (reason: string) => {
-        entry.value = { state: "refused", reason };
-      };
-      const late = setTimeout(() => {
-        entry.value = { state: "asking", told: { said: NO_ANSWER } };
-      }, SLOW);
-      ask(model, op, fields, life)
-        .then(
-          ({ fields: value }) => {
-            entry.value = { state: "answered", value };
-          },
-          (error: Error) => refuse(error.message),
-        )
-        .finally(() => clearTimeout(late));
-    }
-    return answer.value as Answer<T>;
+/** Asks each question once. */
+export const answering =
+  (answers: Answers): Get =>
+  <Op extends keyof SearchSchema>(op: Op, fields: SearchQuestions[Op]) => {
+    const kind: Kind<AnswerOf<Op>> = { op, spoken: true, read: (reply) => reply.fields as unknown as AnswerOf<Op> };
+    return answers.get(kind, {}, fields);
   };
-}
 
 /** The case that is open, as questions name it. */
-export function caseOf({ query, typed, passages, texts }: Search, rewritten = true): Fields {
+export function caseOf({ query, typed, passages, texts }: Search, rewritten = true): SearchQuestions["search_case"] {
   const { wrong, right } = passages.value;
   const versions = rewritten ? texts.value : OWN;
   if (typed.value !== null)
@@ -115,13 +92,14 @@ export function open(search: Search, query: string, typed: string | null = null)
 
 /** The last answer stays while another one is on its way, unless it is of another subject. */
 export function useLatest<T>(answer: Answer<T>, subject: string): { value: T | null; reason: string; waits: boolean } {
+  const { late } = useSearch();
   const latest = useRef<{ subject: string; value: T } | null>(null);
   if (answer.state === "answered") latest.current = { subject, value: answer.value };
   const standing = latest.current?.subject === subject ? latest.current.value : null;
   if (answer.state === "refused") return { value: standing, reason: answer.reason, waits: false };
-  const reason = answer.state === "asking" ? String(answer.told?.said ?? "") : "";
+  const reason = answer.state === "asking" ? late.value : "";
   return { value: answer.state === "answered" ? answer.value : standing, reason, waits: answer.state === "asking" };
 }
 
 /** A text of a case as it is written. */
-export const textOf = (of: Case, side: Side): string => of.texts[side].pieces.map(([text]) => text).join("");
+export const textOf = (of: SearchCase, side: Side): string => of.texts[side].pieces.map(([text]) => text).join("");

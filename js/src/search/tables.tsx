@@ -2,10 +2,11 @@
 import type { ComponentChildren } from "preact";
 import { csv, type Facts } from "../export/csv";
 import { download, fileName } from "../export/download";
+import type { SearchOverview, SheetTable, SheetTables } from "../generated/answers";
 import { counted, number } from "../paint/format";
 import { Button } from "../parts/controls";
 import { type Column, Table, tableCells } from "../parts/table";
-import type { Overview, Row, SheetTable, Tables } from "./answers";
+import type { Row, SheetRows } from "./shapes";
 import { useSearch } from "./state";
 
 type Show = "text" | "count" | "turn" | number; // digits
@@ -101,10 +102,10 @@ export function columnsOf(name: string, rows: Row[]): Column<Row>[] {
 }
 
 /** A table as a file: numbers in full, an interval as its two ends. */
-export const tableCsv = (overview: Overview, name: string, sheet: SheetTable): string =>
+export const tableCsv = (overview: SearchOverview, name: string, sheet: SheetTable): string =>
   sheetCsv(overview, sheet, columnsOf(name, sheet.rows));
 
-function sheetCsv<R>(overview: Overview, sheet: SheetTable<R>, shown: Column<R>[]): string {
+function sheetCsv<R>(overview: SearchOverview, sheet: SheetRows<R>, shown: Column<R>[]): string {
   const facts: Facts = [
     ["model", overview.model],
     ["questions", counted(overview.questions.query.length)],
@@ -123,7 +124,7 @@ function sheetCsv<R>(overview: Overview, sheet: SheetTable<R>, shown: Column<R>[
 interface SheetProps<R> {
   name: string;
   title: string;
-  sheet: SheetTable<R>;
+  sheet: SheetRows<R>;
 }
 
 export const Sheet = (props: SheetProps<Row>) => (
@@ -164,8 +165,8 @@ export function Kinds() {
 
 const TITLES = { quality: "Measures", before: "Before and now", hubs: "Hubs", slices: "Slices of questions" };
 
-export function TableOf({ name }: { name: keyof Tables }) {
-  const answer = useSearch().get<Tables>("search_tables");
+export function TableOf({ name }: { name: keyof SheetTables }) {
+  const answer = useSearch().get("search_tables", {});
   if (answer.state !== "answered")
     return <p class="bl-empty">{answer.state === "refused" ? answer.reason : "counting …"}</p>;
   const sheet = answer.value[name];

@@ -1,15 +1,16 @@
 // The wrong and the right passage side by side, the question between them, and arcs from its words to either side.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { SearchCase } from "../generated/answers";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, signed } from "../paint/format";
 import { inks, signedColours } from "../paint/palette";
 import { directionOf } from "../paint/quotes";
 import { Button } from "../parts/controls";
-import type { Case, Side } from "./answers";
 import { type Box, type Link, largestArc, linksOf, pathOf, spread, within } from "./arcs";
 import { type Ground, groundsOf, peakOf } from "./grounds";
 import { byJudgement } from "./judgement";
 import { Rewrite } from "./rewrite";
+import type { Side } from "./shapes";
 import { type Experiment, type Search, useSearch } from "./state";
 import { medianOf, WORDS, windowOf } from "./window";
 
@@ -19,7 +20,7 @@ export const SIDES: Side[] = ["wrong", "query", "right"];
 const NAMES: Record<Side, string> = { wrong: "Wrong passage", query: "Question", right: "Right passage" };
 const UNJUDGED: Record<Side, string> = { ...NAMES, wrong: "One passage", right: "Another one" };
 
-export const namesOf = ({ judged }: Pick<Case, "judged">) => (judged ? NAMES : UNJUDGED);
+export const namesOf = ({ judged }: Pick<SearchCase, "judged">) => (judged ? NAMES : UNJUDGED);
 
 /** Take a word out, or put it back. */
 export function takeOut(search: Search, side: Side, key: string, name: string): void {
@@ -29,7 +30,7 @@ export function takeOut(search: Search, side: Side, key: string, name: string): 
   search.experiment.value = isOut ? null : { kind: "word", side, key, name, how };
 }
 
-export function Triptych({ of }: { of: Case }) {
+export function Triptych({ of }: { of: SearchCase }) {
   const search = useSearch();
   const box = useRef<HTMLDivElement>(null);
   const [boxes, setBoxes] = useState<Record<string, Box>>({});
@@ -115,7 +116,7 @@ function Arcs({ links, boxes, peak }: { links: Link[]; boxes: Record<string, Box
 }
 
 interface ColumnProps {
-  of: Case;
+  of: SearchCase;
   side: Side;
   peak: number;
   measure: () => void;
@@ -164,7 +165,7 @@ function Column({ of, side, peak, measure }: ColumnProps) {
 }
 
 /** Which passage stands on a side. */
-function Choice({ of, side }: { of: Case; side: "wrong" | "right" }) {
+function Choice({ of, side }: { of: SearchCase; side: "wrong" | "right" }) {
   const search = useSearch();
   const opposite = side === "wrong" ? of.right : of.wrong;
   const candidates = of.passages.filter(

@@ -3,7 +3,6 @@ import { useRef } from "preact/hooks";
 import { amount, counted, signed } from "../paint/format";
 import { directionOf } from "../paint/quotes";
 import { Button, useElementId } from "../parts/controls";
-import type { Typed } from "./answers";
 import { useCase } from "./case";
 import { open, useLatest, useSearch } from "./state";
 
@@ -39,7 +38,7 @@ export function TypedBox() {
 export function TypedPassages() {
   const search = useSearch();
   const text = search.typed.value!;
-  const { value, reason, waits } = useLatest(search.get<Typed>("search_typed", { text }), text);
+  const { value, reason, waits } = useLatest(search.get("search_typed", { text }), text);
   const { value: of } = useCase();
   const id = useElementId();
   const rows = value?.rows ?? [];

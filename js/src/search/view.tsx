@@ -5,7 +5,6 @@ import { amount, counted } from "../paint/format";
 import { themeOf, themeVariables } from "../paint/palette";
 import { directionOf } from "../paint/quotes";
 import { Button } from "../parts/controls";
-import type { Tables } from "./answers";
 import { OpenCase } from "./case";
 import { Files } from "./files";
 import { List } from "./list";
@@ -32,7 +31,7 @@ export function SearchView({ search }: { search: Search }) {
   const isRanked = isJudged(questions);
   const failures = questions.failed.filter(Boolean).length;
   const filter = useSignal<Filter>({ kind: "all", words: "", rank: "any" });
-  const tables = search.get<Tables>("search_tables");
+  const tables = search.get("search_tables", {});
   const hasBefore = tables.state === "answered" && tables.value.before !== null;
   const names = (Object.keys(LABELS) as TabName[]).filter(
     (name) =>

@@ -392,7 +392,7 @@ def test_a_saved_page_has_layers_where_they_were_asked_for(tab_of: Any) -> None:
     view = search().explore()
     told = {"again": True}
     while told.get("again"):
-        told = replies(view, {"id": 1, "op": "search_sizes", "part": "layers", "act": "start"})[0][0]
+        told = replies(view, {"id": 1, "op": "search_work", "work": "layers"})[0][0]
     page = tab_of(str(view.to_html(contrasts=0, progress=False)), width=938)
     page.get_by_role("tab", name="Layers and dimensions").click()
     expect(part(page, "curve-layer")).to_be_visible()

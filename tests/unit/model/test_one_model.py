@@ -231,6 +231,7 @@ def test_a_collection(kind: str, tmp_path: Path) -> None:
 CASE = {"query": "q0", "wrong": "p1", "right": "p2", "texts": None}
 TYPED = CASE | {"query": None, "texts": ["the cat was warm", None, None]}
 OF_PAGE: dict[str, list[dict[str, Any]]] = {
+    "hello": [{}],
     "search": [{}],
     "search_tables": [{}],
     "search_typed": [{"text": "the cat was warm"}],
@@ -239,7 +240,8 @@ OF_PAGE: dict[str, list[dict[str, Any]]] = {
     "search_heads": [CASE, TYPED],
     "search_without": [case | {"side": "wrong", "word": "p", "how": "deleted", "draws": 1} for case in (CASE, TYPED)],
     "search_negatives": [{"n": 1, "ending": ".jsonl"}],
-    "search_turns": [{"act": "look"}],
+    "search_work": [{"work": "turns"}],
+    "search_stop": [{"work": "turns"}],
 }
 
 
@@ -258,7 +260,7 @@ def test_the_page_of_a_collection() -> None:
     page, before = make(), []
     for message in asked_of_page:
         try:
-            before.append(repr(answer_of(page.answer(message))))
+            before.append(repr(answer_of(page.full_answer(message))))
         except BertLensError as error:
             before.append(str(error))
     refused = []
@@ -267,7 +269,7 @@ def test_the_page_of_a_collection() -> None:
         for other, message, answer in zip(fresh, asked_of_page, before, strict=True):
             for one in (page, other):
                 try:
-                    assert repr(answer_of(one.answer(message))) == answer, message
+                    assert repr(answer_of(one.full_answer(message))) == answer, message
                 except ModelError:
                     refused.append((message["op"], one is page))
     assert {("search_typed", True), ("search_case", True), ("search_tables", False)} <= {*refused}

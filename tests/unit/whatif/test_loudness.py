@@ -18,7 +18,7 @@ from bertlens.whatif.before_after import answers
 from bertlens.widgets.answers import first_answer
 from bertlens.widgets.answers import loudness_curve as answer
 from bertlens.widgets.answers.first_answer import saved_heads
-from bertlens.widgets.records import Selection
+from bertlens.widgets.messages.records import Selection
 from unit.asking import question
 from unit.whatif.test_effects import CLASSES, HEAD, KEY, LAYER, lens_of, numbers, traced
 

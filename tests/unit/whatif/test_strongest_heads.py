@@ -27,8 +27,8 @@ from bertlens.whatif.strongest_heads import strongest_heads
 from bertlens.widgets.answers import first_answer
 from bertlens.widgets.answers.first_answer import heads_that_matter, shares
 from bertlens.widgets.first_head import opening
+from bertlens.widgets.messages.records import Selection
 from bertlens.widgets.questions import QUESTIONS
-from bertlens.widgets.records import Selection
 from unit import tiny
 
 PAIR = ("the cat sat on the mat", "it was very warm")

@@ -12,9 +12,9 @@ import bertlens as bl
 from bertlens.export import html
 from bertlens.trace import Trace
 from bertlens.widgets import Question, register_question
+from bertlens.widgets.messages.records import Answer, Message
 from bertlens.widgets.panels.panel import NEEDS, Panel
 from bertlens.widgets.questions import QUESTIONS
-from bertlens.widgets.records import Answer, Message
 from bertlens.widgets.request import Request
 from bertlens.widgets.tabs import PARTS
 from bertlens.widgets.widget import LensWidget

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,17 @@ def view() -> bl.RetrievalView:
     return search().explore()
 
 
-def answer(op: str, of: bl.RetrievalView | None = None, **fields: Any) -> dict[str, Any]:
+def part_of_answer(op: str, of: bl.RetrievalView | None = None, **fields: Any) -> dict[str, Any]:
+    """What comes in one turn: all of it, or "again"."""
     [(content, _)] = replies(of or view(), {"id": 7, "op": op, **fields})
     assert content.pop("id") == 7
     json.dumps(content, allow_nan=False)
+    return content
+
+
+def answer(op: str, of: bl.RetrievalView | None = None, **fields: Any) -> dict[str, Any]:
+    while (content := part_of_answer(op, of, **fields)).get("again"):
+        assert 0 <= content["done"] <= 1
     return content
 
 
@@ -187,11 +195,9 @@ def test_tables_are_those_of_the_retrieval():
 
 def test_the_named_word_is_tried_over_all_failures():
     view = search().explore()
-    assert answer("search_turns", view, act="look") == {"idle": True}
-    fields = answer("search_turns", view, act="start")
-    while fields.get("again"):
-        assert 0 <= fields["done"] <= 1
-        fields = answer("search_turns", view, act="look")
+    assert answer("search", view)["held"] == []
+    fields = answer("search_work", view, work="turns")
+    assert answer("search", view)["held"] == ["turns"]
     failures, turned, shares = search().failures(), 0, []
     for row, told in zip(failures.itertuples(), fields["rows"], strict=True):
         table = search().contrast(row.query, row.wrong, row.right).without(frequencies=search().frequencies)
@@ -201,7 +207,8 @@ def test_the_named_word_is_tried_over_all_failures():
     assert f"the order turns in {turned} of {len(failures)} failures (" in fields["said"]
     assert f"a random word of the same passage in {sum(shares) / len(shares):.2f} of them" in fields["said"]
     held = elements(view.to_html(contrasts=0, progress=False))
-    assert held[question_name({"op": "search_turns", "act": "look"})] == fields
+    assert held[question_name({"op": "search_work", "work": "turns"})] == fields
+    assert held[question_name({"op": "search"})]["held"] == ["turns"]
 
 
 def test_without_judgements_all_questions_are_there_and_two_passages_beside_each_other():
@@ -262,7 +269,7 @@ def test_what_is_refused_while_a_page_is_made_is_a_refusal_in_it(monkeypatch: py
         raise bl.InputError("not today")
 
     for name in case_questions.QUESTIONS:
-        monkeypatch.setitem(case_questions.QUESTIONS, name, refuse)
+        monkeypatch.setitem(case_questions.QUESTIONS, name, case_questions.SearchQuestion(name, refuse))
     held = elements(view().to_html(contrasts=1, progress=False))
     assert held.pop("bertlens-data")["query"] == view().query
     wanted = [{"op": "search"}, {"op": "search_tables"}, case(view().query, op="search_case")]
@@ -300,7 +307,7 @@ def test_what_cannot_be_shown_is_refused(make, message):
         ({"op": "search_case", **case("q0", texts=["a", 3, "b"])}, "a case has three texts"),
         ({"op": "search_without", **case("q0"), "side": "wrong", "word": "zz", "how": "hidden", "draws": 1}, "no word"),
         ({"op": "search_without", **case("q0"), "side": "wrong", "word": "a", "how": "hidden", "draws": 99}, "0 to 50"),
-        ({"op": "search_without", **case("q0")}, "without what it takes"),
+        ({"op": "search_without", **case("q0")}, "no text None: there are query, wrong, right"),
     ],
 )
 def test_questions_that_have_no_answer_get_a_sentence(fields, message):
@@ -349,6 +356,7 @@ def test_what_is_no_file_of_hard_negatives_is_refused(fields: dict[str, Any], me
 
 ODD = (None, 5, -1, 1.5, True, "", "x", "abc", [], ["d1"], {}, {"text": ""}, [None] * 3, [1, 2, 3], ["x"] * 4)
 MESSAGES: dict[str, dict[str, Any]] = {
+    "hello": {},
     "search": {},
     "search_tables": {},
     "search_typed": {"text": "what"},
@@ -357,9 +365,14 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "search_heads": case("q0"),
     "search_without": case("q0") | {"side": "query", "word": "x", "how": "hidden", "draws": 0},
     "search_negatives": {"n": 1, "ending": ".csv"},
-    "search_turns": {"act": "look"},
-    "search_sizes": {"part": "layers", "act": "look"},
+    "search_work": {"work": "layers"},
+    "search_stop": {"work": "layers"},
 }
+
+
+def nothing_tried(_contrast: Any) -> Generator[float, None, dict[str, Any]]:
+    yield 0.5
+    return {"before": (0.0, 0.0), "rows": []}
 
 
 def test_every_message_is_tried() -> None:
@@ -371,7 +384,8 @@ def test_a_message_with_odd_arguments_is_answered_or_refused_in_a_sentence(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for strip in ("word_strip", "head_strip"):  # runs of many texts, where a case is one
-        monkeypatch.setattr(case_questions.case_answers, strip, lambda contrast: {})
+        monkeypatch.setattr(case_questions.case_answers, strip, nothing_tried)
+    monkeypatch.setattr(case_questions.Works, "outcome", lambda self, name, work, patience: {"rows": [], "said": ""})
     found = search().explore()
     for argument in [*MESSAGES[name], "other"]:
         for odd in ODD:
@@ -387,19 +401,10 @@ def carried(view: bl.RetrievalView) -> dict[str, Any]:
     return elements(view.to_html(contrasts=0, progress=False))
 
 
-def finished(part: str, of: bl.RetrievalView) -> dict[str, Any]:
-    told = answer("search_sizes", of, part=part, act="start")
-    while told.get("again"):
-        assert 0 <= told["done"] <= 1
-        told = answer("search_sizes", of, part=part, act="look")
-    return told
-
-
 @pytest.mark.parametrize("part", ["layers", "dimensions"])
 def test_layers_and_dimensions_are_the_retrievals_own(part: str) -> None:
     own = search().explore()
-    assert answer("search_sizes", own, part=part, act="look") == {"idle": True}
-    told = finished(part, own)
+    told = answer("search_work", own, work=part)
     sizes = search().layers(progress=False) if part == "layers" else search().dimensions()
     table = sizes.table.sort_values("layer" if part == "layers" else "dimensions", kind="stable")
     assert told["said"] == sizes.said and told["measure"] == "nDCG@10"
@@ -410,30 +415,36 @@ def test_layers_and_dimensions_are_the_retrievals_own(part: str) -> None:
     names = [name for column in told["columns"] for name in (column["name"], column["high"]) if name]
     assert len(names) >= 8 and all({*names} <= row.keys() for row in told["rows"])
     assert all(column["label"] for column in told["columns"]) and told["about"].startswith("Difference: to ")
-    name = question_name({"op": "search_sizes", "part": part, "act": "look"})
-    assert carried(own)[name] == answer("search_sizes", own, part=part, act="look")
+    name = question_name({"op": "search_work", "work": part})
+    assert carried(own)[name] == told == part_of_answer("search_work", own, work=part)
     assert name not in carried(search().explore())
 
 
 def test_what_ranks_no_part_says_so() -> None:
     own = search().explore()
-    assert (
-        answer("search_sizes", own, part="heads", act="look")["error"]
-        == "no part 'heads': there are layers, dimensions"
-    )
+    assert answer("search_work", own, work="heads")["error"].startswith("no work 'heads': ")
     lens = bl.Lens(tiny_encoders.crossed())
     pairs = bl.retrieval(lens, QUERIES, CORPUS, RELEVANCE, first_stage=search().lens, progress=False)
-    assert "has no vectors" in finished("layers", pairs.explore())["error"]
+    assert "has no vectors" in answer("search_work", pairs.explore(), work="layers")["error"]
 
 
 def test_layers_are_ended_and_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(case_questions, "PATIENCE", 0.0)
     own = search().explore()
-    assert answer("search_sizes", own, part="layers", act="start")["again"]
-    answer("search_sizes", own, part="layers", act="stop")
+    assert part_of_answer("search_work", own, work="layers")["again"]
+    assert answer("search_stop", own, work="layers") == {}
     monkeypatch.undo()
-    told = answer("search_sizes", own, part="layers", act="look")
-    while told.get("again"):
-        told = answer("search_sizes", own, part="layers", act="look")
-    assert told == {"idle": True}
-    assert finished("layers", own)["rows"]
+    assert answer("search_work", own, work="layers") == {"stopped": True}
+    assert answer("search", own)["held"] == []
+    assert answer("search_work", own, work="layers")["rows"]
+
+
+@pytest.mark.parametrize("op", ["search_words", "search_heads"])
+def test_a_strip_comes_in_turns_that_let_other_questions_in(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_questions, "PATIENCE", 0.0)
+    own, at_once = search().explore(), answer(op, **case("q0"))
+    shares = []
+    while (turn := part_of_answer(op, own, **case("q0"))).get("again"):
+        shares.append(turn["done"])
+        assert "said" in part_of_answer("search_case", own, **case("q0"))
+    assert turn == at_once and len(shares) >= 3 and shares == sorted({*shares})

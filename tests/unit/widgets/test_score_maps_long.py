@@ -13,8 +13,8 @@ import torch
 from bertlens.base.limits import LIMITS, Limit
 from bertlens.measures import sources
 from bertlens.trace import Trace
-from bertlens.widgets import turns
 from bertlens.widgets.answers import score_maps
+from bertlens.widgets.messages import turns
 from bertlens.widgets.questions import QUESTIONS
 from unit.measures.test_sources import TEXT, lens_of
 

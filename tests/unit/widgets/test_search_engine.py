@@ -109,7 +109,7 @@ def test_a_question_of_the_corpus_is_in_no_list_of_its_own(tmp_path: Path) -> No
     retrieval = bl.retrieval(search().lens, queries, CORPUS, judged, progress=False)
     cases = [{"op": "search_case", "query": name, "wrong": None, "right": None, "texts": None} for name in queries]
     for case, (error, page) in zip(cases, asked(retrieval, cases, tmp_path), strict=True):
-        reference = RetrievalQuestions(retrieval).answer(case)
+        reference = RetrievalQuestions(retrieval).full_answer(case)
         names = [[row["passage"] for row in fields["passages"]] for fields in (page, reference)]
         assert error == "" and sorted(names[0]) == sorted(names[1]) and case["query"] not in names[0]
         assert page["passages"][0]["rank"] == reference["passages"][0]["rank"] == 1

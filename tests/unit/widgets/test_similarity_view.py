@@ -14,7 +14,7 @@ from PIL import Image
 import bertlens as bl
 from bertlens.base import colors, wire
 from bertlens.errors import InputError
-from bertlens.widgets import turns
+from bertlens.widgets.messages import turns
 from bertlens.widgets.panels.similarity_panel import SimilarityPanel
 from unit.asking import question, replies
 from unit.export.test_export import attention

@@ -12,6 +12,7 @@ import pytest
 import transformers as tf
 
 import bertlens as bl
+from bertlens.base import jobs as jobs_module
 from bertlens.base.jobs import Job, Stopped
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
@@ -252,7 +253,7 @@ def test_closing_a_view_ends_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(work)
             jobs.append(self)
 
-    monkeypatch.setattr(panel, "Job", Kept)
+    monkeypatch.setattr(jobs_module, "Job", Kept)
     own = bl.task(lens_of(), labelled(400), batch_size=1, progress=False).explore()
     assert asked(own, "task_work", work="errors")[0]["again"]
     own.close()

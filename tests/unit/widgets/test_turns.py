@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.widgets import turns
+from bertlens.widgets.messages import turns
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.asking import replies

@@ -11,8 +11,8 @@ import torch
 
 from bertlens.measures import rows
 from bertlens.trace import Trace
-from bertlens.widgets import turns
 from bertlens.widgets.answers import gate_answers, head_answers, layer_pictures
+from bertlens.widgets.messages import turns
 from bertlens.widgets.questions import QUESTIONS
 from unit.measures.test_sources import TEXT, lens_of
 

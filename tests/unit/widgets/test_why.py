@@ -15,8 +15,8 @@ from bertlens.measures import sources, words
 from bertlens.measures.words import lettered
 from bertlens.widgets.answers.score_maps import MOST_PAIRS, carried_maps, score_maps
 from bertlens.widgets.answers.why import LARGEST, carried, carried_pairs, why, why_pairs
+from bertlens.widgets.messages.records import Selection
 from bertlens.widgets.questions import QUESTIONS, packed
-from bertlens.widgets.records import Selection
 from unit.asking import question
 from unit.measures.test_sources import TEXT, lens_of
 

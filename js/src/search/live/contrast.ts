@@ -1,9 +1,11 @@
 // Why a question finds one passage before another: what each word puts into the difference of two cosines, exactly, as
 // bertlens/search/score_difference.py and bertlens/widgets/retrieval/case_answers.py have it.
+
+import type { CaseText, SearchCase } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { quotation } from "../../paint/quotes";
 import { isNothing, ranked } from "../../paint/ranked";
-import type { Arc, Case, CaseText, Pair, Side, Sides } from "../answers";
+import type { Arc, Pair, Side, Sides } from "../shapes";
 import { type Reading, sumOf } from "./reading";
 
 export type Readings = Sides<Reading>;
@@ -144,9 +146,9 @@ export class Contrast {
   }
 
   /** The largest arcs of each word of the question to the words of either passage. */
-  private get arcs(): Case["arcs"] {
+  private get arcs(): SearchCase["arcs"] {
     const { query } = this.readings;
-    const arcs: Case["arcs"] = {};
+    const arcs: SearchCase["arcs"] = {};
     for (const [n, side] of PASSAGES.entries()) {
       const { keys, sums, vector } = this.readings[side];
       const rows = new Map<string, number[]>();
@@ -179,7 +181,7 @@ export class Contrast {
   }
 
   /** All of a case but for what is known of its passages. */
-  fields(notes: string[]): Omit<Case, "passages" | "wrong" | "right" | "judged"> {
+  fields(notes: string[]): Omit<SearchCase, "passages" | "wrong" | "right" | "judged"> {
     const sum = this.parts("query")?.reduce((total, part) => total + part, 0);
     return {
       scores: this.scores,

@@ -1,9 +1,9 @@
 // The search engine that a live page of a retrieval carries, a bundle of its own: see js/build.mjs, bertlens/export/html.py.
 import { type Line, openLine } from "../../engine/line";
 import { serving } from "../../engine/serve";
+import type { SearchOverview } from "../../generated/answers";
 import { carriedModel, say } from "../../host/carriedmodel";
 import { nameOf, readJson } from "../../host/pagemodel";
-import type { Overview } from "../answers";
 import { type Carried, SearchSession } from "./session";
 
 type Fields = Record<string, unknown>;
@@ -19,7 +19,7 @@ export async function connect(code: string) {
     say(`${model} the page shows what it carries.`);
     return null;
   }
-  const { questions } = readJson<Overview>(nameOf({ op: "search" }))!;
+  const { questions } = readJson<SearchOverview>(nameOf({ op: "search" }))!;
   let hear: () => void = () => undefined;
   const settled = new Promise<void>((resolve) => {
     hear = resolve;

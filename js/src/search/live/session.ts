@@ -5,12 +5,13 @@ import type { Answer } from "../../engine/runs";
 import type { Served } from "../../engine/serve";
 import { createReader } from "../../engine/tokenizer";
 import { loadWeights } from "../../engine/weights";
+import type { CaseWithout, SearchCase, Strip, StripRow, TypedSearch } from "../../generated/answers";
 import * as phrases from "../../generated/phrases";
 import { unpack } from "../../kernel/wire";
 import { quotation } from "../../paint/quotes";
 import { isNothing } from "../../paint/ranked";
-import type { Case, Pair, Side, Strip, StripRow, Typed, Without } from "../answers";
 import { orderAfter } from "../order";
+import type { Pair, Side } from "../shapes";
 import { Contrast, type Readings, SUBJECTS, scoresOf, signedNumbers } from "./contrast";
 import { Passages, type Ranking } from "./ranking";
 import { deletedFrom, type Engine, hiddenVector, type Model, type Reading, read, type Task, tokensOf } from "./reading";
@@ -136,7 +137,7 @@ export class SearchSession implements Served {
       return { ...this.passages!.ranking(vector), ms: performance.now() - start };
     });
 
-  private async typed(text: string): Promise<Typed> {
+  private async typed(text: string): Promise<TypedSearch> {
     const { order, scores, ms } = await this.ranking(text);
     const reading = await this.read(text, "query");
     return {
@@ -175,7 +176,7 @@ export class SearchSession implements Served {
     return new Contrast(readings, this.carried.answer.pooling === "first" ? NO_SUM : "");
   }
 
-  private async case(asked: Subject): Promise<Case> {
+  private async case(asked: Subject): Promise<SearchCase> {
     const { ids, listed, depth } = this.carried.search;
     const contrast = await this.contrast(asked);
     const { order, relevant, rows } = await this.subject(asked);
@@ -230,7 +231,7 @@ export class SearchSession implements Served {
   }
 
   /** Both scores without a word, hidden or cut out of the text. */
-  private async without(asked: Subject, side: Side, key: string, how: string): Promise<Without> {
+  private async without(asked: Subject, side: Side, key: string, how: string): Promise<CaseWithout> {
     const contrast = await this.contrast(asked);
     const [reading, before] = [contrast.readings[side], contrast.scores];
     const place = lower(SUBJECTS[side]);

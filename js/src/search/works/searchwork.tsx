@@ -1,72 +1,52 @@
-// Work of minutes that Python does for a search: a button that begins it, how far it is, one that stops it; then its result.
-import { useSignal } from "@preact/signals";
+// Work of minutes that Python does for a search.
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
-import { percent } from "../../paint/format";
-import { Button } from "../../parts/controls";
-import { type Fields, useSearch } from "../state";
+import type { SizeFields, TurnsFields } from "../../generated/answers";
+import type { Answer } from "../../kernel/answers";
+import { LongWork } from "../../parts/work/work";
+import { type Search, useSearch } from "../state";
 
-const PAUSE = 700; // ms between two looks
+export interface Works {
+  turns: TurnsFields;
+  layers: SizeFields;
+  dimensions: SizeFields;
+}
+export type WorkName = keyof Works;
 
-interface Progress {
-  idle?: boolean;
-  again?: boolean;
-  done?: number;
-  rows?: unknown[];
+/** What it found: false where it was stopped; undefined where it was not begun. */
+function workOf<W extends WorkName>({ get, overview, starts }: Search, work: W): Answer<Works[W] | false> | undefined {
+  const times = starts.value[work] ?? 0;
+  if (!times && !overview.held.includes(work)) return undefined;
+  const repeat = times > 1 ? { again: times } : {}; // another question: what was stopped is no answer to it
+  const answer = get("search_work", { work, ...repeat });
+  const isStopped = answer.state === "answered" && "stopped" in answer.value;
+  return (isStopped ? { ...answer, value: false } : answer) as Answer<Works[W] | false>;
 }
 
-interface Props<T> {
-  op: string;
-  fields?: Fields;
-  name: string; // for tests
+export function begin({ starts }: Search, work: WorkName): void {
+  starts.value = { ...starts.value, [work]: (starts.value[work] ?? 0) + 1 };
+}
+
+interface Props<W extends WorkName> {
+  work: W;
   question: string;
-  begin: string; // on the button
-  title?: string; // of the button
-  of?: string; // what is counted: " of 12 failures"
+  label: string;
+  title?: string;
+  of?: string;
   about: string;
-  children: (result: T) => ComponentChildren;
+  children: (result: Works[W]) => ComponentChildren;
 }
 
-export function Work<T>({ op, fields, name, question, begin, title, of = "", about, children }: Props<T>) {
-  const { ask, kernel } = useSearch();
-  const state = useSignal<Progress>({});
-  const problem = useSignal("");
-  const send = (act: string) => ask<Progress>(op, { ...fields, act });
-  const follow = async (act: string) => {
-    problem.value = "";
-    try {
-      state.value = await send(act);
-      while (state.value.again) {
-        await new Promise((resolve) => setTimeout(resolve, PAUSE));
-        state.value = await send("look");
-      }
-    } catch (error) {
-      state.value = { idle: true };
-      problem.value = (error as Error).message;
-    }
+export function Work<W extends WorkName>({ work, ...props }: Props<W>) {
+  const search = useSearch();
+  const stop = () => {
+    search.ask("search_stop", { work }).catch(() => undefined);
   };
-  useEffect(() => {
-    follow("look");
-  }, []);
-  const { again, done = 0, rows } = state.value;
-  if (rows) return <>{children(state.value as T)}</>;
   return (
-    <div class="bl-sheet" data-testid={name}>
-      <p class="bl-sheet-said">{question}</p>
-      {again ? (
-        <p class="bl-controls" role="status">
-          <progress value={done} aria-label={question} /> {percent(done)}
-          {of}
-          <Button class="bl-button" onClick={() => send("stop")}>
-            Stop
-          </Button>
-        </p>
-      ) : (
-        <Button class="bl-button bl-primary" disabled={!kernel.value} title={title} onClick={() => follow("start")}>
-          {begin}
-        </Button>
-      )}
-      <p class="bl-muted">{problem.value || about}</p>
-    </div>
+    <LongWork<Works[W]>
+      {...props}
+      {...{ name: work, answer: workOf(search, work), stop }}
+      begin={() => begin(search, work)}
+      needs={search.kernel.value ? "" : search.needs.value}
+    />
   );
 }

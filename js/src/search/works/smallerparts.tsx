@@ -1,5 +1,4 @@
 // Would a smaller part of the model rank as well? Layers and dimensions: a curve, its table, the sentences of Python.
-import type { SizeFields } from "../../generated/answers";
 import { sizeColumns } from "../../parts/sizes/sizecolumns";
 import { SizeCurve } from "../../parts/sizes/sizecurve";
 import { type Search, useSearch } from "../state";
@@ -9,31 +8,27 @@ import { Work } from "./searchwork";
 const PARTS = {
   layers: {
     question: "Which layer ranks best?",
-    begin: "Rank by each layer",
+    label: "Rank by each layer",
     about: "One pass over all texts gives every layer, pooled as the encoder pools.",
   },
   dimensions: {
     question: "Would half the dimensions do?",
-    begin: "Rank by fewer dimensions",
+    label: "Rank by fewer dimensions",
     about: "The vectors are there: the first numbers of each rank all anew, beside as many drawn ones.",
   },
 };
 const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
-const OP = "search_sizes";
 
 /** The parts that can be told of: in a saved page those that were before it was saved. */
-export const sizesIn = ({ address, get }: Search) =>
-  NAMES.filter((part) => {
-    const answer = address && get<Partial<SizeFields>>(OP, { part, act: "look" });
-    return !answer || (answer.state === "answered" && answer.value.rows);
-  });
+export const sizesIn = ({ address, overview: { held } }: Search) =>
+  NAMES.filter((part) => !address || held.includes(part));
 
 export function Sizes() {
   const search = useSearch();
   return (
     <>
       {sizesIn(search).map((part) => (
-        <Work<SizeFields> key={part} op={OP} fields={{ part }} name={part} {...PARTS[part]}>
+        <Work key={part} work={part} {...PARTS[part]}>
           {(sizes) => (
             <SheetOf name={part} title={PARTS[part].question} sheet={sizes} columns={sizeColumns(sizes)}>
               <SizeCurve sizes={sizes} dark={search.dark} />

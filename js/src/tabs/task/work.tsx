@@ -2,9 +2,9 @@
 import type { ComponentChildren } from "preact";
 import * as phrases from "../../generated/phrases";
 import type { Kind } from "../../kernel/answers";
-import { percent } from "../../paint/format";
-import { Button, type Choice, Select } from "../../parts/controls";
-import { useView, type View } from "../../state/view";
+import { type Choice, Select } from "../../parts/controls";
+import { LongWork } from "../../parts/work/work";
+import { useView } from "../../state/view";
 import { stateOf, type Task, type Way, type WorkName, type Works, workOf } from "./examples";
 
 interface Props<W extends WorkName> {
@@ -16,52 +16,26 @@ interface Props<W extends WorkName> {
   children: (report: Works[W]) => ComponentChildren;
 }
 
-function begin(view: View, work: WorkName, way: Partial<Way>): void {
-  const { starts } = stateOf(view);
-  starts.value = { ...starts.value, [work]: { times: (starts.value[work]?.times ?? 0) + 1, way } };
-}
-
-const stop = ({ request }: View, work: WorkName): void => {
-  request("task_stop", { work }).catch(() => undefined); // the link says why
-};
-
-export function Work<W extends WorkName>({ work, task, label, about, ways, children }: Props<W>) {
+export function Work<W extends WorkName>({ work, task, ways, ...props }: Props<W>) {
   const view = useView();
-  const { link } = view;
-  const answer = workOf(view, task, work);
-  if (answer?.state === "answered" && answer.value) return <>{children(answer.value)}</>;
-  if (answer?.state === "asking") {
-    const { doing, said: cost } = (answer.told ?? {}) as { doing?: string; said?: string };
-    return (
-      <div data-testid={`work-${work}`}>
-        <p aria-live="polite">
-          {doing || "beginning"} … <progress max="1" value={answer.done ?? 0} aria-label={label} />{" "}
-          {percent(answer.done ?? 0)}{" "}
-          <Button class="bl-button" onClick={() => stop(view, work)}>
-            Stop
-          </Button>
-        </p>
-        {cost && <p class="bl-muted">{cost.split(";")[0]}.</p>}
-      </div>
-    );
-  }
-  const live = link.kernel.value;
+  const { kernel, needs } = view.link;
+  const { starts, way } = stateOf(view);
+  const begin = () => {
+    const times = (starts.peek()[work]?.times ?? 0) + 1;
+    starts.value = { ...starts.peek(), [work]: { times, way: ways ? way.peek() : {} } };
+  };
+  const stop = () => {
+    view.request("task_stop", { work }).catch(() => undefined); // the link says why
+  };
   return (
-    <div data-testid={`work-${work}`}>
-      <p class="bl-muted">{about}</p>
-      {answer?.state === "refused" && <p role="alert">{answer.reason}</p>}
-      {answer?.state === "answered" && <p>Stopped.</p>}
-      {live ? (
-        <>
-          {ways && <Ways work={work} rated={task.rated} />}
-          <Button class="bl-button bl-primary" onClick={() => begin(view, work, ways ? stateOf(view).way.peek() : {})}>
-            {label}
-          </Button>
-        </>
-      ) : (
-        <p>{link.needs.value}</p>
-      )}
-    </div>
+    <LongWork<Works[W]>
+      {...props}
+      {...{ begin, stop }}
+      name={work}
+      answer={workOf(view, task, work)}
+      needs={kernel.value ? "" : needs.value}
+      ways={ways && <Ways work={work} rated={task.rated} />}
+    />
   );
 }
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import ref
 
-from ..base.generators import Steps
-from ..measures.received import is_known, of_heads
-from ..measures.rows import Here, head_groups
-from ..trace.trace import Trace
+from ...base.generators import Steps
+from ...base.jobs import Job
+from ...measures.received import is_known, of_heads
+from ...measures.rows import Here, head_groups
+from ...trace.trace import Trace
 from .records import Again
 
 PATIENCE = 0.1  # s that a page's question may take before the others have their turn
@@ -97,41 +98,59 @@ class _SteppedWork:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def unfinished(trace: Trace) -> dict[Hashable, _SteppedWork]:
-    """Work in steps that was begun and has not ended."""
-    return trace.kept("work in steps", dict[Hashable, _SteppedWork])
+class SteppedWorks(dict[Hashable, _SteppedWork]):
+    """Work in steps that was begun and has not ended, by what it is of."""
+
+    def advance(
+        self, of: Hashable, begin: Callable[[], Generator[Any, None, T]], patience: float = math.inf
+    ) -> T | None:
+        """What `begin` returns, which yields after every step; None where it takes longer than `patience` (s).
+
+        The same call again goes on from there.
+        """
+        now = time.monotonic()
+        for key, idle in list(self.items()):
+            if key != of and now - idle.asked_at > IDLE:
+                self.pop(key, None)
+        work = self.get(of) or self.setdefault(of, _SteppedWork(begin()))
+        with work.lock:
+            work.asked_at = now
+            try:
+                while True:
+                    work.share = next(work.steps)
+                    if time.monotonic() - now > patience:
+                        return None
+            except StopIteration as end:
+                self.pop(of, None)
+                return end.value
+            except BaseException:
+                self.pop(of, None)
+                raise
+
+    def again(self, of: Hashable = None) -> Again:
+        """The answer to a page that has to ask once more, with the share of `of` that is made, where its steps say
+        it."""
+        share = self[of].share if of in self else None
+        return Again(again=True) if share is None else Again(again=True, done=share)
+
+
+def unfinished(trace: Trace) -> SteppedWorks:
+    """Of a trace."""
+    return trace.kept("work in steps", SteppedWorks)
 
 
 def in_steps(
     trace: Trace, of: Hashable, begin: Callable[[Here], Generator[Any, None, T]], patience: float = math.inf
 ) -> T | None:
-    """What `begin` returns, which yields after every step; None where it takes longer than `patience` (s).
-
-    The same call again goes on from there.
-    """
-    trace_ref, works, now = weakly(trace), unfinished(trace), time.monotonic()
-    for key, work in list(works.items()):
-        if key != of and now - work.asked_at > IDLE:
-            works.pop(key, None)
-    work = works.setdefault(of, _SteppedWork(begin(trace_ref)))
-    with work.lock:
-        work.asked_at = now
-        try:
-            while True:
-                work.share = next(work.steps)
-                if time.monotonic() - now > patience:
-                    return None
-        except StopIteration as end:
-            works.pop(of, None)
-            return end.value
-        except BaseException:
-            works.pop(of, None)
-            raise
+    """See `SteppedWorks.advance`."""
+    return unfinished(trace).advance(of, lambda: begin(weakly(trace)), patience)
 
 
 def ask_again(trace: Trace | None = None, of: Hashable = None) -> tuple[Any, Any]:
-    """The answer to a page that has to ask once more, whatever the question; with the share of `of` that is made, where
-    its steps say it."""
-    work = unfinished(trace).get(of) if trace is not None else None
-    share = None if work is None else work.share
-    return Again(again=True) if share is None else Again(again=True, done=share), {}
+    """See `SteppedWorks.again`; whatever the question."""
+    return (SteppedWorks() if trace is None else unfinished(trace)).again(of), {}
+
+
+def at_work(job: Job[Any]) -> Again:
+    """The answer to a page that waits for work of minutes."""
+    return {"again": True, "doing": job.doing, "done": job.share, "said": job.said}

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.vocabulary import LAYER_MAPS, MEASURES
-from ..errors import InputError, SelectionError, check_index, check_name, excerpt
-from ..measures import gates, sources
-from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
-from ..measures.geometry.projection import METHODS
-from ..sentences.text_similarity import SPLITS
-from ..trace.trace import Trace
-from ..whatif.head_sets import MOST as SET_SIZE
-from .traits import SettingsTrait
+from ...base.vocabulary import LAYER_MAPS, MEASURES
+from ...errors import InputError, SelectionError, check_index, check_name, excerpt
+from ...measures import gates, sources
+from ...measures.attribution.methods import METHODS as ATTRIBUTIONS
+from ...measures.geometry.projection import METHODS
+from ...sentences.text_similarity import SPLITS
+from ...trace.trace import Trace
+from ...whatif.head_sets import MOST as SET_SIZE
+from ..traits import SettingsTrait
 
 
 def _layer(trace: Trace, value: Any) -> int:

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from typing_extensions import NotRequired, TypedDict
 
-from ..base.wire import AnyArray
-from ..errors import BertLensError
+from ...base.wire import AnyArray
+from ...errors import BertLensError
 
 Arrays: TypeAlias = dict[str, AnyArray]
 Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
@@ -28,6 +28,12 @@ class Again(TypedDict):
     done: NotRequired[float | None]  # the share that is made, 0 to 1
     doing: NotRequired[str]
     said: NotRequired[str]
+
+
+class WorkEnd(TypedDict):
+    """Of work that was stopped."""
+
+    stopped: bool  # ended with nothing to keep
 
 
 def refusal(error: BertLensError) -> Reply:
