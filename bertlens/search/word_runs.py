@@ -7,12 +7,13 @@ Deleted: each occurrence is cut out of the text, beyond the model's limit too, a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from ..base.dataframes import pd
+from ..base.generators import run_to_end
 from ..base.quotes import isolate, quotation
 from ..base.ranking import is_nothing
 from ..base.vocabulary import phrases
@@ -25,6 +26,7 @@ from ..text.encoding import encode
 from .text_words import TEXTS, TextWords, check_text_name, key_of, signed, subject
 
 HOW = ("hidden", "deleted")
+STEP = 4  # runs, before others have their turn
 NAMED, ASKED, RANDOM, FREQUENT = "named", "asked", "random", "as frequent"
 
 
@@ -62,6 +64,22 @@ def without(
     seed: int = 0,
 ) -> pd.DataFrame:
     """See `Contrast.without`."""
+    return run_to_end(
+        without_in_steps(contrast, word, side, how, n_random=n_random, frequencies=frequencies, seed=seed)
+    )
+
+
+def without_in_steps(
+    contrast: Scored,
+    word: str | None = None,
+    side: str = "wrong",
+    how: str = "hidden",
+    *,
+    n_random: int = 8,
+    frequencies: Mapping[str, int] | None = None,
+    seed: int = 0,
+) -> Generator[float, None, pd.DataFrame]:
+    """The same in steps of STEP runs, each with the share of them that is done."""
     if how not in HOW:
         raise SelectionError(f"no way {excerpt(how)} to take a word out: there are {', '.join(map(repr, HOW))}")
     n_random = check_number(n_random, "n_random is how many random words to leave out,", 0)
@@ -72,13 +90,17 @@ def without(
     key = _key(contrast, words, word, side)
     drawn = draws(words, key, n_random, frequencies, seed)
     rows = [("none", ""), (NAMED if word is None else ASKED, key), *((draw, x) for draw in drawn for x in drawn[draw])]
-    keys = [*dict.fromkeys(x for _, x in rows if x)]
-    if how == "hidden":
-        scores = contrast.scores_without(side, [[], *map(words.tokens, keys)])
-    else:
-        versions = [_deleted(contrast, side, x) for x in keys]
-        scores = contrast.scores_of(side, [contrast.texts[TEXTS.index(side)], *versions])
-    by_key = dict(zip(["", *keys], scores, strict=True))
+    keys = ["", *dict.fromkeys(x for _, x in rows if x)]
+    by_key: dict[str, np.ndarray] = {}
+    for start in range(0, len(keys), STEP):
+        yield start / len(keys)
+        batch = keys[start : start + STEP]
+        if how == "hidden":
+            scores = contrast.scores_without(side, [words.tokens(x) if x else [] for x in batch])
+        else:
+            whole = contrast.texts[TEXTS.index(side)]
+            scores = contrast.scores_of(side, [_deleted(contrast, side, x) if x else whole for x in batch])
+        by_key |= zip(batch, scores, strict=True)
     table = pd.DataFrame(
         {
             "draw": [draw for draw, _ in rows],

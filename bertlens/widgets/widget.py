@@ -1,8 +1,9 @@
 """LensWidget: what all widgets of bertlens share.
 
 Three kinds of state, kept apart: the selection is traits, synced both ways; the overview is a trait that only the
-kernel sets; everything else is an answer to a question of the page (messages/dispatch.py). Questions may arrive on a second
-thread while a cell runs: what is shown is one immutable record (ViewRecord), and a forward pass takes the model's lock.
+kernel sets; everything else is an answer to a question of the page (messages/dispatch.py). Questions may arrive on a
+second thread while a cell runs: what is shown is one immutable record (ViewRecord), and a forward pass takes the lock
+of the model.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ...errors import ModelError
 from ...search.score_difference import Contrast
 from ...search.text_words import TEXTS, check_text_name, signed, subject
 from ...search.vector_contrast import LateContrast, VectorContrast
-from ...search.word_runs import order_after
+from ...search.word_runs import order_after, without_in_steps
 from ...whatif import off
 from .case_texts import pieces_of
 
@@ -161,9 +161,9 @@ def arcs_of(contrast: Contrast) -> CaseArcs:
 
 def without(
     contrast: Contrast, side: str, word: str, how: str, draws: int, frequencies: Mapping[str, int]
-) -> CaseWithout:
+) -> Generator[float, None, CaseWithout]:
     """Both scores before and after, whether the order turned, and the sentence, with so many draws beside it."""
-    table = contrast.without(word, side, how, n_random=draws, frequencies=frequencies)
+    table = yield from without_in_steps(contrast, word, side, how, n_random=draws, frequencies=frequencies)
     before, after = (_pair(table[["wrong", "right"]].iloc[at]) for at in (0, 1))
     drawn: list[DrawnWord] = [
         {"draw": row.draw, "word": row.word, "turned": bool(row.turned)} for row in table.iloc[2:].itertuples()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -44,6 +44,7 @@ from .all_failures import TurnsFields, turns
 from .case_answers import CaseWithout, ContrastFields, Strip
 from .collection_answers import CasePassages, FailureKinds, QuestionList, SheetTables
 
+T = TypeVar("T")
 OPEN = 3  # contrasts that are held: each has runs of three texts
 MOST_DRAWS = 50
 SHOWN = 300  # characters of a passage in a list
@@ -174,9 +175,12 @@ class RetrievalQuestions:
     def search_heads(self, **case: Any) -> tuple[Strip | Again, Nothing]:
         return self._in_turn("heads", case, case_answers.head_strip)
 
-    def search_without(self, side: str, word: str, how: str, draws: int, **case: Any) -> tuple[CaseWithout, Nothing]:
+    def search_without(
+        self, side: str, word: str, how: str, draws: int, **case: Any
+    ) -> tuple[CaseWithout | Again, Nothing]:
         frequencies = self.retrieval.frequencies if draws else {}
-        return case_answers.without(self._contrast(case), side, word, how, draws, frequencies), {}
+        way = (side, word, how, draws)
+        return self._in_turn(way, case, lambda contrast: case_answers.without(contrast, *way, frequencies))
 
     def search_negatives(self, n: int, ending: str) -> tuple[Triplets, bytes]:
         """Triplets to train on, n negatives of each question and right passage: said, and a file of this ending."""
@@ -214,11 +218,11 @@ class RetrievalQuestions:
         return [*self._works.outcomes]
 
     def _in_turn(
-        self, name: str, case: Mapping[str, Any], strip: Callable[[Contrast], Generator[float, None, Strip]]
-    ) -> tuple[Strip | Again, Nothing]:
-        """A strip of many runs lets other questions in between."""
+        self, name: Hashable, case: Mapping[str, Any], runs: Callable[[Contrast], Generator[float, None, T]]
+    ) -> tuple[T | Again, Nothing]:
+        """What many runs of a case give lets other questions in between."""
         of = name, repr(case)
-        answer = self._steps.advance(of, lambda: strip(self._contrast(case)), PATIENCE)
+        answer = self._steps.advance(of, lambda: runs(self._contrast(case)), PATIENCE)
         return (self._steps.again(of) if answer is None else answer), {}
 
     def forget(self) -> None:

@@ -217,7 +217,7 @@ export type SearchSchema = {
   search_case: { fields: SearchCase; arrays: Nothing };
   search_words: { fields: Strip | Again; arrays: Nothing };
   search_heads: { fields: Strip | Again; arrays: Nothing };
-  search_without: { fields: CaseWithout; arrays: Nothing };
+  search_without: { fields: CaseWithout | Again; arrays: Nothing };
   search_negatives: { fields: Triplets; arrays: Nothing };
   search_work: { fields: TurnsFields | SizeFields | WorkEnd | Again; arrays: Nothing };
   search_stop: { fields: Nothing; arrays: Nothing };

@@ -255,7 +255,7 @@ _WATCH_TURNS = """() => {
 
 
 def questions(seen: Seen) -> Any:
-    """What the page has asked since: each question once, however many turns its answer took (widgets/messages/turns.py)."""
+    """What the page has asked since: each question once, however many turns (widgets/messages/turns.py)."""
     return seen.page.evaluate("() => models[0].sent.filter(({ id, op }) => op && !models[0].turns.has(id))")
 
 

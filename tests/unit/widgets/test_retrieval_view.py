@@ -439,12 +439,19 @@ def test_layers_are_ended_and_begun_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert answer("search_work", own, work="layers")["rows"]
 
 
-@pytest.mark.parametrize("op", ["search_words", "search_heads"])
-def test_a_strip_comes_in_turns_that_let_other_questions_in(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+DRAWN = {"side": "wrong", "how": "hidden", "draws": 5}
+
+
+@pytest.mark.parametrize("op", ["search_words", "search_heads", "search_without"])
+def test_what_takes_many_runs_comes_in_turns_that_let_other_questions_in(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(case_questions, "PATIENCE", 0.0)
-    own, at_once = search().explore(), answer(op, **case("q0"))
+    about = case("q0", wrong=LONG)
+    about |= DRAWN | {"word": words(1, 7)} if op == "search_without" else {}
+    own, at_once = search().explore(), answer(op, **about)
     shares = []
-    while (turn := part_of_answer(op, own, **case("q0"))).get("again"):
+    while (turn := part_of_answer(op, own, **about)).get("again"):
         shares.append(turn["done"])
         assert "said" in part_of_answer("search_case", own, **case("q0"))
     assert turn == at_once and len(shares) >= 3 and shares == sorted({*shares})

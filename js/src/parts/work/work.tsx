@@ -25,7 +25,7 @@ export function LongWork<T>(props: Props<T>) {
   const isAtWork = answer?.state === "asking";
   const told = isAtWork ? answer.told : null;
   return (
-    <div data-testid={`work-${props.name}`}>
+    <div class="bl-sheet" data-testid={`work-${props.name}`}>
       {props.question && <p class="bl-sheet-said">{props.question}</p>}
       {isAtWork ? (
         <p aria-live="polite">
