@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .comparison import compare as compare
     from .conformance import Parity as Parity
     from .conformance import parity as parity
+    from .conformance import parity_steps as parity_steps
     from .conformance import probing_texts as probing_texts
     from .errors import BertLensError as BertLensError
     from .errors import CaptureError as CaptureError
@@ -84,5 +85,6 @@ FUNCTIONS["retrieval_costs"] = _later(".search.fault_costs", "costs")
 FUNCTIONS["retrieval_view"] = _later(".widgets", "RetrievalView")
 FUNCTIONS["sars_cov_2"] = _later(".sars_cov_2", "lens")
 FUNCTIONS["similarity_view"] = _later(".widgets", "SimilarityView")
+FUNCTIONS["task_costs"] = _later(".tasks.fault_costs", "costs")
 FUNCTIONS["task_view"] = _later(".widgets", "TaskView")
 FUNCTIONS["token_strip"] = _later(".export", "token_strip")

@@ -1,5 +1,6 @@
 """The errors that bertlens raises on purpose: one short message each, which names the way out."""
 
+import re
 import sys
 from collections.abc import Iterable
 from functools import partial
@@ -121,6 +122,12 @@ def check_name(name: Any, names: Iterable[str], what: str, error: type[BertLensE
     """Raises the error, which lists the names, for what is none of them."""
     if not isinstance(name, str) or name not in names:
         raise error(f"no {what} {excerpt(name)}: there are {', '.join(names)}")
+
+
+def check_language(tag: Any) -> None:
+    """Raises InputError for what is no tag of a language, as HTML's `lang` takes it."""
+    if not isinstance(tag, str) or re.fullmatch("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", tag) is None:
+        raise InputError(f"a language is a tag such as 'ar' or 'pt-BR', not {excerpt(tag, 40)}")
 
 
 def check_index(index: Any, size: int, name: str) -> None:

@@ -13,12 +13,14 @@ written into the site's folder `_bertlens`, once for each different code. The pa
 one, a link that opens the view in its place, in a frame of its own, and the code. Names stay known to later snippets
 of the same document.
 
-Options: `height` of the frame in pixels (600); `hide-code`; `fold-code`, behind “The code”; `picture`, a picture to
-show instead of the still one; `state`, the tab and state that the view opens in, as in a call: `view="why", layer=3`;
-`with`, options for `to_html` in the same way, such as `small=True`; `page-code` runs the page's blocks of Python above
-it first, for their names; `on-scroll` opens the view as soon as a reader scrolls to it, but for fingers and for who
-asks to save data; `of`, in place of code, a document of the site whose first view is shown here too. Code that fails is
-a warning with its place.
+The frame becomes as high as what is in it, so that nothing scrolls inside.
+
+Options: `height` of the frame in pixels until then (600), and of the picture of a view that opens `on-scroll`;
+`hide-code`; `fold-code`, behind “The code”; `picture`, a picture to show instead of the still one; `state`, the tab and
+state that the view opens in, as in a call: `view="why", layer=3`; `with`, options for `to_html` in the same way, such
+as `small=True`; `page-code` runs the page's blocks of Python above it first, for their names; `on-scroll` opens the
+view as soon as a reader scrolls to it, but for fingers and for who asks to save data; `of`, in place of code, a
+document of the site whose first view is shown here too. Code that fails is a warning with its place.
 """
 
 from __future__ import annotations
@@ -47,9 +49,10 @@ FOLDER = "_bertlens"
 STYLE = """\
 figure.bertlens { position: relative; margin: 1em 0; }
 figure.bertlens img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-figure.bertlens iframe { width: 100%; height: var(--height); border: 0; border-radius: 4px; }
+figure.bertlens iframe { display: block; width: 100%; height: var(--height); border: 0; border-radius: 4px; }
 figure.bertlens iframe:not(.bertlens-loaded) { position: absolute; inset: 0; opacity: 0; pointer-events: none; }
-@media (max-width: 560px) { figure.bertlens iframe { height: calc(1.3 * var(--height)); } }
+figure.bertlens[data-scroll] img { display: block; width: 100%; }
+@media (min-width: 900px) { figure.bertlens[data-scroll] img { height: var(--height); object-fit: contain; } }
 figure.bertlens figcaption { text-align: left; }
 figure.bertlens .bertlens-open { display: inline-block; padding: 0.4em 0; font-weight: 600; }
 """
@@ -59,8 +62,8 @@ const open = (figure, focus) => {
   if (figure.querySelector("iframe")) return;
   const frame = document.createElement("iframe");
   frame.setAttribute("sandbox", "allow-scripts");
+  frame.allow = "fullscreen";
   frame.title = figure.querySelector("figcaption").firstChild.textContent;
-  figure.style.setProperty("--height", `${figure.dataset.height}px`);
   link.textContent = link.textContent.replace(/^Open .*? \\(/, "Loading (");
   frame.addEventListener("load", () => {
     figure.querySelector(".bertlens-still")?.remove();
@@ -76,6 +79,15 @@ document.addEventListener("click", (event) => {
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   open(link.closest("figure"), true);
+});
+addEventListener("message", ({ data, source }) => {
+  const height = data?.["bertlens height"];
+  for (const frame of document.querySelectorAll("figure.bertlens iframe"))
+    if (height > 0 && frame.contentWindow === source) {
+      const { dataset, style } = frame.parentElement;
+      dataset.least ??= "scroll" in dataset ? parseInt(style.getPropertyValue("--height"), 10) : 0;
+      style.setProperty("--height", `${Math.min(Math.max(height, dataset.least), 6000)}px`);
+    }
 });
 const waits = matchMedia("(pointer: coarse)").matches || navigator.connection?.saveData;
 const seen = new IntersectionObserver((entries) => {
@@ -224,7 +236,7 @@ def _in_html(writer: Any, node: live_view) -> None:
     link = f'<a class="bertlens-open" href="{page}">{name} ({node["megabytes"]} MB)</a>'
     scroll = " data-scroll" if node["scroll"] else ""
     writer.body.append(
-        f'<figure class="bertlens" data-height="{node["height"]}"{scroll}>{still}'
+        f'<figure class="bertlens" style="--height: {node["height"]}px"{scroll}>{still}'
         f"<figcaption>{caption}. {link}</figcaption></figure>"
     )
     raise nodes.SkipNode

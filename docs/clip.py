@@ -1,6 +1,7 @@
 """The moving picture of the README: a pointer goes through a page of `to_html`, and each frame is a screenshot of it.
 
-`python docs/clip.py` writes docs/images/clip.webp. The pointer is drawn over the frames; all else is the page's own.
+`python docs/clip.py` writes docs/images/clip.webp and, of its first frame, packaging/gallery.png. The pointer is drawn
+over the frames; all else is the page's own.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from playwright.sync_api import Locator, Page, sync_playwright
 
 ROOT = Path(__file__).parent.parent
 CLIP = ROOT / "docs" / "images" / "clip.webp"
+STILL = ROOT / "packaging" / "gallery.png"  # for lists of others: packaging/listings.py
 sys.path.insert(0, str(ROOT / "tests"))
 
 from bertlens.base.colors import INKS  # noqa: E402
 from browser.harness import CHROMIUM_ARGS, chromium  # noqa: E402
 
-SIZE = (1240, 800)  # of the page, px
-WIDTH = 800  # of the picture: the front page stays under 3 MB
+SIZE = (1200, 830)  # of the page, px: the box of the front page of the docs, where the model takes the film's place
+WIDTH = 1000  # of the picture: the front page stays under 3 MB
+STILL_WIDTH = 800
 STEPS, STEP = 7, 50  # frames of a movement, and ms of each
 ARROW = ((0, 0), (0, 19), (4.5, 15), (8, 22), (11, 20.5), (7.6, 14), (13.5, 14))
 
@@ -118,6 +121,9 @@ def main() -> None:
         browser.close()
     first, *others = film.frames
     first.save(CLIP, save_all=True, append_images=others, duration=film.durations, loop=0, quality=32, method=4)
+    first.resize((STILL_WIDTH, STILL_WIDTH * first.height // first.width), Image.Resampling.LANCZOS).quantize(64).save(
+        STILL, optimize=True
+    )
     seconds, size = sum(film.durations) / 1000, CLIP.stat().st_size / 1e6
     print(f"{CLIP.relative_to(ROOT)}: {len(film.frames)} frames, {seconds:.1f} s, {size:.2f} MB")
 

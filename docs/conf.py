@@ -11,12 +11,14 @@ from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx import addnodes
 
 import bertlens
 
 sys.path.insert(0, str(Path(__file__).parent))
 import parameters
 from notebook_pages import write_pages
+from other_scripts import marked
 
 project = "bertlens"
 author = copyright = "The bertlens developers"
@@ -51,6 +53,7 @@ html_static_path = ["_static"]
 html_favicon = "_static/mark.svg"
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
+html_sidebars = {"index": []}  # the front page has the whole width
 html_copy_source = html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
@@ -108,6 +111,12 @@ window.fetch = (address) => new Promise((resolve) => {
 def _with_excerpts(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
     if page == "search":
         app.add_js_file("excerpts.js", loading_method="defer")
+        app.add_js_file("question.js", loading_method="defer")
+
+
+def _with_languages(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
+    if "body" in context:
+        context["body"] = marked(context["body"])
 
 
 def _notebook_links(app: Any, page: str, text: list[str]) -> None:
@@ -115,22 +124,51 @@ def _notebook_links(app: Any, page: str, text: list[str]) -> None:
     text[0] = re.sub(r"\]\((?:\.\./)+notebooks/(?=\w+\.ipynb\))", f"]({'../' * page.count('/')}notebooks/", text[0])
 
 
+def _listed(pages: dict[str, Any]) -> dict[str, list[str]]:
+    """{caption of the front page's lists: pages below it, and below those}; the others under "Also"."""
+    listed: dict[str, list[str]] = {}
+    for tree in pages["index"].findall(addnodes.toctree):
+        names = listed[tree["caption"]] = [name for _, name in tree["entries"] if name in pages]
+        for name in names:  # grows on the way
+            below = (entry for one in pages[name].findall(addnodes.toctree) for _, entry in one["entries"])
+            names += [entry for entry in below if entry in pages and entry not in names]
+    inside = {name for names in listed.values() for name in names}
+    return listed | {"Also": [name for name in pages if name not in inside | {"index"}]}
+
+
+def _llms(app: Any, pages: dict[str, Any]) -> str:
+    """llms.txt: what this is, how it is had, and a line a page."""
+    what, skill = next(pages["index"].findall(nodes.paragraph)).astext(), pages["SKILL"].findall(nodes.paragraph)
+    install = next(one.astext() for one in skill if "package index" in one.astext())
+    lines = ["# bertlens", "", f"> {what}", "", " ".join(install.split()), "", LLMS]
+    for caption, names in _listed(pages).items():
+        lines += ["", f"## {caption}", ""] if names else []
+        for name in names:
+            first = next((" ".join(one.astext().split()) for one in pages[name].findall(nodes.paragraph)), "")
+            said, *further = re.split(r"(?<=[.?!]) ", first)
+            while further and len(said) + len(further[0]) < LINE:
+                said += f" {further.pop(0)}"
+            lines.append(f"- [{app.env.titles[name].astext()}]({name}.html): {said[:LINE].rstrip('.:')}")
+    return "\n".join([*lines, ""])
+
+
+LINE = 200  # letters of a page's first sentences
+LLMS = "Begin with [SKILL](SKILL.html): which question is which call, its units, and how a result is said."
+
+
 def _plain_texts(app: Any, error: Exception | None) -> None:
-    """What is read without opening the pages: the excerpts of the search, and llms.txt, a line a page."""
+    """What is read without opening the pages: the excerpts of the search, and llms.txt."""
     if error is not None or app.builder.name != "html":
         return
     pages = {name: app.env.get_doctree(name) for name in sorted(app.env.found_docs)}
     static = Path(app.outdir) / "_static"
-    (static / "excerpts.js").write_text(EXCERPTS, encoding="utf-8")
+    sizes = {name: len(page.astext().split()) for name, page in pages.items()}
+    (static / "excerpts.js").write_text(f"{EXCERPTS}const WORDS = {json.dumps(sizes)};\n", encoding="utf-8")
     for name, page in pages.items():
         (static / "excerpts" / name).parent.mkdir(parents=True, exist_ok=True)
         text = f"TEXTS[{json.dumps(name)}] = {json.dumps(' '.join(page.astext().split()))};\n"
         (static / "excerpts" / f"{name}.js").write_text(text, encoding="utf-8")
-    lines = ["# bertlens", "", f"> {next(pages['index'].findall(nodes.paragraph)).astext()}", ""]
-    for name, page in pages.items():
-        first = next((" ".join(one.astext().split()) for one in page.findall(nodes.paragraph)), "")
-        lines.append(f"- [{app.env.titles[name].astext()}]({name}.html): {first.partition('. ')[0][:200]}")
-    (Path(app.outdir) / "llms.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    (Path(app.outdir) / "llms.txt").write_text(_llms(app, pages), encoding="utf-8")
 
 
 def setup(app: Any) -> None:
@@ -138,5 +176,6 @@ def setup(app: Any) -> None:
     app.connect("source-read", _notebook_links)
     app.connect("autodoc-process-docstring", _as_text)
     app.connect("html-page-context", _with_excerpts)
+    app.connect("html-page-context", _with_languages)
     app.connect("build-finished", _plain_texts)
     app.add_html_math_renderer("mathml", inline_renderers=(_mathml, None), block_renderers=(_mathml, None))

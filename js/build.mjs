@@ -71,6 +71,7 @@ await build({
   ...common,
   entryPoints: {
     savedpage: "src/host/savedpage.ts",
+    frameheight: "src/host/frameheight.ts",
     engine: "src/engine/index.ts",
     searchengine: "src/search/live/index.ts",
   },

@@ -44,6 +44,7 @@ SUGAR = {
     "retrieval_view": "retrieval.explore()",
     "sars_cov_2": "Lens.sars_cov_2()",
     "similarity_view": "similarity.explore()",
+    "task_costs": "parity.costs()",
     "task_view": "task.explore(), against.explore() and the view in task.to_html()",
     "token_strip": "the picture of an attribution in a notebook",
 }

@@ -261,7 +261,10 @@ def classroom(arguments: argparse.Namespace) -> None:
     if folder is None:
         check_outputs("classroom", [arguments.output], [arguments.lesson], force=arguments.force)
     class_page = Classroom(
-        load_lens(arguments.model), [_text(text) for text in arguments.texts or ()], arguments.lesson
+        load_lens(arguments.model),
+        [_text(text) for text in arguments.texts or ()],
+        arguments.lesson,
+        language=arguments.language,
     )
     name = class_page.lens.model_name
     if arguments.lesson is not None and (of := one_of(arguments.lesson).model) not in ("", name):
@@ -351,7 +354,7 @@ def parity(arguments: argparse.Namespace) -> int:
     """Compare, check, write; 1 for a fault."""
     from ..conformance.parity_command import run
 
-    names = "texts check lock column task prompt_name force"
+    names = "texts check lock output column task prompt_name force"
     options = {name: getattr(arguments, name) for name in names.split()}
     return run(lambda: load_lens(arguments.model), arguments.vectors, pairs=not arguments.no_pairs, **options)
 

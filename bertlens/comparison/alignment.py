@@ -15,7 +15,7 @@ from ..base.quotes import quotation
 from ..base.vocabulary import phrases
 from ..base.vocabulary.constants import NAMED_UNITS
 from ..measures.words import grouped
-from ..text.display import letters_of
+from ..text.display import letters_of, word_of
 from ..text.encoding import Encoding
 from ..text.word_numbers import scripts_without_blanks
 
@@ -291,7 +291,8 @@ def _named(pieces: tuple[int, ...], name: str) -> Unit:
 
 
 def _joined(encoding: Encoding, unit: Unit) -> str:
-    return "".join(letters_of(encoding.display_tokens[i], encoding.continuation) for i in unit.pieces)
+    pieces = [letters_of(encoding.display_tokens[i], encoding.continuation) for i in unit.pieces]
+    return word_of(pieces, "")
 
 
 def _text(encoding: Encoding, unit: Unit) -> str:

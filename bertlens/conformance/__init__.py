@@ -3,7 +3,8 @@
 Not named as the function `parity` is, which a room of that name would hide.
 """
 
+from .dump_steps import parity_steps
 from .parity_run import Parity, parity
 from .probing import probing_texts
 
-__all__ = ["Parity", "parity", "probing_texts"]
+__all__ = ["Parity", "parity", "parity_steps", "probing_texts"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base.amounts import verb
+from ..base.atomic import text_file
 from ..base.dataframes import pd
 from ..base.quotes import quotation
 from ..base.registered import registered
@@ -20,10 +21,13 @@ from ..sentences.similarity_matrix import check_texts
 from . import rounding_faults
 from .hypothesis import RIGHT, TWINS
 from .lock import Lock, lock_of
+from .logit_search import LogitSearch
+from .parity_page import page_of
 from .probing import probing_texts
 from .row_pattern import pattern
 from .scoring import Candidate
 from .search import Search
+from .served import served
 from .vector_array import read
 
 SAME, FAULT, UNCLEAR, LIKE, NONE = VERDICTS = ("same", "fault", "unclear", "like", "none")
@@ -43,11 +47,12 @@ class Parity:
     nearest: Candidate  # of all that were tried
     right: Candidate  # no fault
     turned: str = ""  # how the array's axes differ from the model's, "" for not at all
+    served: tuple[str, ...] = ()  # what run= does beyond one array, a sentence each
 
     @property
     def said(self) -> str:
         """The verdict in one or two sentences."""
-        return " ".join(filter(None, (self.turned, self._verdict(), self._rows())))
+        return " ".join(filter(None, (self.turned, self._verdict(), self._rows(), *self.served)))
 
     @property
     def storage(self) -> str:
@@ -125,22 +130,33 @@ class Parity:
         present = Lock.of(self.search.lens, locked.texts, self.search.task, self.search.prompt_name)
         return locked.said(present.vectors, present)
 
-    def costs(self, retrieval: Any) -> Any:
-        """What the fault named costs a search. retrieval: of this model, its texts are run again under the fault. Gives
-        `Costs` with `said`, `table` and `questions`.
+    def costs(self, of: Any) -> Any:
+        """What the fault named costs. of: a Retrieval of this model, whose texts are run again under the fault, or,
+        of logits, a Task of texts and classes. Gives `Costs` or `TaskCosts` with `said` and `table`.
 
-        `.table`: each measure without and with the fault and the paired interval, see `Retrieval.against`; None without
-        judgements. `.questions`: DataFrame(query, question, first_before, first, before, now), those with another first
-        passage, what lost most nDCG@10 first.
-        Raises InputError where no fault was named, and for what is no Retrieval of this model.
+        Of a retrieval `.table` is each measure without and with the fault and the paired interval, see
+        `Retrieval.against`; None without judgements; `.questions`: DataFrame(query, question, first_before, first,
+        before, now), those with another first passage, what lost most nDCG@10 first. Of a task `.table` is a row a text
+        that has another class: DataFrame(row, text, label, before, now), those that were right first.
+        Raises InputError where no fault was named, and for what is neither of this model.
         """
         named = self.classes[0][0] if self.classes else self.nearest if self.verdict == LIKE else None
         if named is None:
             raise InputError("costs are those of a fault that was named: here none was")
-        lens = getattr(retrieval, "lens", None)
+        lens, is_task = getattr(of, "lens", None), isinstance(self.search, LogitSearch)
         if not isinstance(lens, Lens) or lens.borrowed.module is not self.search.lens.borrowed.module:
-            raise InputError("costs are told of a Retrieval of the model that was compared: give its bl.retrieval(…)")
-        return registered("retrieval_costs")(retrieval, named.name, partial(self.search.elsewhere, named))
+            means = "Task of the model whose logits were" if is_task else "Retrieval of the model that was"
+            raise InputError(f"costs are told of a {means} compared: give its bl.{means.split()[0].lower()}(…)")
+        function = registered("task_costs") if is_task else registered("retrieval_costs")
+        return function(of, named.name, partial(self.search.elsewhere, named))
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a page without a script, to look at and to print: the verdict, which step of the pipeline it is of,
+        each text by its distance and each hypothesis on a log axis, with the band of noise. path: where to.
+
+        Raises ExportError where it cannot be written.
+        """
+        return text_file(page_of(self), path)
 
     def __repr__(self) -> str:
         search = self.search
@@ -149,13 +165,14 @@ class Parity:
 
     def _verdict(self) -> str:
         total = len(self.search.every)
-        vectors = f"all {total} vectors" if total > 1 else "the vector"
+        rows = self.search.rows_are
+        vectors = f"all {total} {rows}" if total > 1 else f"the {rows[:-1]}"
         if self.verdict == SAME:
             worst = f"worst {self.right.errors.max():.1e}, noise of four reruns {self.noise:.1e}"
             if self.search.array.is_rounded:
                 out, numbers = int(self.right.outside.sum()), self.search.array.numbers.size
                 worst = f"{out:,} of {numbers:,} stored numbers are rounded otherwise than ours, as noise does"
-            return f"The same: {total} of {total} vectors lie within the model's own float noise ({worst})."
+            return f"The same: {total} of {total} {rows} lie within the model's own float noise ({worst})."
         if self.verdict == FAULT:
             best = self.classes[0]
             named = " or ".join(c.name for c in best[:3]) + ", which give the same vectors" * (len(best) > 1)
@@ -209,6 +226,7 @@ def parity(
     vectors: Any = None,
     *,
     run: Callable[[list[str]], Any] | None = None,
+    logits: Any = None,
     column: str | None = None,
     task: str | None = None,
     prompt_name: str | None = None,
@@ -219,7 +237,10 @@ def parity(
 
     vectors: (N, E), a row a text, in their order: an array, a tensor, or the path of a .npy, .npz, .safetensors or
     Parquet file, whose `column` it is. run: instead, a function of a list of texts that gives them; it alone may send
-    texts anywhere. task, prompt_name: as of `Lens.encode`, what stands before each text here.
+    texts anywhere. It is called some fifty times more, also from four threads: whether a text's vector depends on its
+    batch, and how many tokens are read, stands in `served` and `said`. logits: instead, what another program makes with
+    a classifier of texts, (N, C) or a file of them: softmax, a temperature, labels in another order are named, too.
+    task, prompt_name: as of `Lens.encode`, what stands before each text here.
     pairs: whether two faults at once are tried where none alone fits (minutes).
 
     Distances are ‖x − v‖ / ‖v‖ of a row, x the vector and v this model's under a hypothesis, stored as x is. A row fits
@@ -232,11 +253,20 @@ def parity(
     """
     check_lens(lens)
     checked = check_texts(texts)
-    if (vectors is None) == (run is None):
-        raise InputError("parity compares vectors, or what run= makes of the texts: give one of them")
+    if sum(given is not None for given in (vectors, run, logits)) != 1:
+        raise InputError("parity compares vectors, logits=, or what run= makes of the texts: give one of them")
+    if logits is not None:
+        return _decided(LogitSearch(lens, checked, read(logits, column)), pairs, progress)
     array = read(vectors if run is None else run(list(checked)), column)
     search = Search(lens, checked, array, task, prompt_name)
-    return _decided(search, pairs, progress)
+    parity_of_run = _decided(search, pairs, progress)
+    if run is None:
+        return parity_of_run
+    calls = served(run, search, array)
+    if calls.hangs_on_batch and calls.alone is not None and parity_of_run.verdict in (LIKE, NONE):
+        parity_of_run = _decided(Search(lens, checked, calls.alone, task, prompt_name), pairs, progress)
+        return replace(parity_of_run, served=(*calls.sentences, "The verdict is of each text in a call of its own."))
+    return replace(parity_of_run, served=calls.sentences)
 
 
 def _decided(search: Search, pairs: bool, progress: bool) -> Parity:
@@ -346,13 +376,7 @@ def _stands_out(search: Search, best: Candidate, sampled: list[Candidate], right
     ours = search.vectors(best.text, best.forward, best.rows, best.pooling, best.after)
     for rival in sampled:
         if _share(rival, right) > _share(best, right) / 2 and set(rival.faults) != set(best.faults):
-            theirs = search.vectors(
-                rival.text,
-                rival.forward,
-                rival.rows,
-                rival.pooling,
-                rival.after,
-            )
+            theirs = search.vectors(rival.text, rival.forward, rival.rows, rival.pooling, rival.after)
             if _distance(ours, theirs).max() > search.limit:
                 return False
     return True

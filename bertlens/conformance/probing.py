@@ -13,7 +13,7 @@ WORDS = (
 MOST = 18
 
 
-def _words(n: int, first: int = 0) -> str:
+def word_text(n: int, first: int = 0) -> str:
     """n words whose order does not repeat soon."""
     return " ".join(WORDS[(first + k * k * 5 + k * 3) % len(WORDS)] for k in range(n))
 
@@ -21,11 +21,11 @@ def _words(n: int, first: int = 0) -> str:
 def _of_length(reader: Reader, least: int, first: int) -> str:
     """A text of `least` tokens or a few more, special ones included."""
     n = least
-    while n > 1 and len(reader.whole(_words(n - n // 8 - 1, first))) > least:
+    while n > 1 and len(reader.whole(word_text(n - n // 8 - 1, first))) > least:
         n -= n // 8 + 1
-    while len(reader.whole(_words(n, first))) < least:
+    while len(reader.whole(word_text(n, first))) < least:
         n += 1
-    return f"{_words(n, first)}."
+    return f"{word_text(n, first)}."
 
 
 def probing_texts(lens: Lens, n: int = 12) -> list[str]:

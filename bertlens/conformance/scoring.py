@@ -77,13 +77,14 @@ class Candidate:
 class Scoring:
     """The texts, the array and the model's own vectors and noise. Raises InputError and ModelError as `parity`."""
 
+    rows_are = "vectors"
+
     def __init__(self, lens: Lens, texts: Sequence[str], array: np.ndarray, task: str | None, prompt_name: str | None):
         self.lens, self.texts = lens, list(texts)
         self.task, self.prompt_name = task, prompt_name
         self.reader = Reader(lens, task, prompt_name)
-        self.runner = Runner(lens, self.reader)
-        self.after = After.of(lens.sentences)
-        self.after_functions = [(f.name, way) for f in AFTER_FAULTS if (way := f.way(self.after)) is not None]
+        self.runner = self._runner(self.reader)
+        self.after_functions = self._after_functions()
         self._floors: dict[tuple[str, str], list[list[Vectors]]] = {}
         self._changes: dict[str, PassChange | None] = {}
         self.own = [right_row(self.reader, text) for text in self.texts]
@@ -96,6 +97,13 @@ class Scoring:
         self._sort_rows()
         self._measure_noise()
 
+    def _runner(self, reader: Reader) -> Runner:
+        return Runner(self.lens, reader)
+
+    def _after_functions(self) -> list[tuple[str, Function]]:
+        after = After.of(self.lens.sentences)
+        return [(f.name, way) for f in AFTER_FAULTS if (way := f.way(after)) is not None]
+
     def of_texts(self, texts: Sequence[str], task: str | None = None) -> Scoring:
         """Other texts, beside nothing: for hypotheses to be told apart on. task: as what they are encoded, where that
         is another than here."""
@@ -103,14 +111,14 @@ class Scoring:
         narrowed.texts, narrowed.every = list(texts), np.arange(len(texts))
         if task is not None:
             narrowed.reader = Reader(self.lens, task)
-            narrowed.runner = Runner(self.lens, narrowed.reader)
+            narrowed.runner = self._runner(narrowed.reader)
         narrowed.own = [right_row(narrowed.reader, text) for text in texts]
         narrowed.lengths = np.array([row.length for row in narrowed.own])
         narrowed.batch = TextLengths(int(narrowed.lengths.max()), self.reader.limit)
         return narrowed
 
-    def elsewhere(self, candidate: Candidate, texts: Sequence[str], task: str) -> np.ndarray:
-        """(N, E) of other texts under a hypothesis, as queries or documents."""
+    def elsewhere(self, candidate: Candidate, texts: Sequence[str], task: str | None = None) -> np.ndarray:
+        """(N, E) of other texts under a hypothesis, as queries or documents where a task is given."""
         other = self.of_texts(texts, task)
         change = other.change(candidate.forward)
         assert change is not None
@@ -159,7 +167,7 @@ class Scoring:
         self.crossing = 0.0 if not self.array.is_rounded else min(0.05, max(share) / max(width, 1e-30))
 
     def _finished(self, pooled: Sequence[Vectors], pooling: str, after: Function | None = None) -> np.ndarray:
-        return (after or self.after.applied)(np.stack([vectors[pooling] for vectors in pooled]))
+        return (after or self.after_functions[0][1])(np.stack([vectors[pooling] for vectors in pooled]))
 
     def vectors(
         self,

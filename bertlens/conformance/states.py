@@ -132,7 +132,7 @@ class Runner:
         return states
 
     def _batch(self, rows: list[Row], change: PassChange, states: dict[str, list[Tensor]]) -> list[Vectors]:
-        base, device = self.parts.base, self.lens.borrowed.device
+        device = self.lens.borrowed.device
         longest = max(row.length for row in rows)
         ids = torch.full((len(rows), longest), self._pad, device=device)
         mask = torch.zeros(len(rows), longest, dtype=torch.long, device=device)
@@ -155,7 +155,15 @@ class Runner:
             inputs["attention_mask"] = (~hidden).to(device, self.lens.borrowed.dtype) * lowest
         cast = torch.autocast(device.type, change.autocast) if change.autocast else nullcontext()
         with interruptible(), cast:
-            output = base(**{name: value for name, value in inputs.items() if name in self.parts.arguments})
+            output = self.called(**{name: value for name, value in inputs.items() if name in self.parts.arguments})
+        return self._read(output, rows, states)
+
+    @property
+    def called(self) -> Any:
+        """What is run: the model without its head."""
+        return self.parts.base
+
+    def _read(self, output: Any, rows: list[Row], states: dict[str, list[Tensor]]) -> list[Vectors]:
         final = _wide(output.last_hidden_state)
         layers = states.get("layers", ())
         penultimate = _wide(layers[-2]) if len(layers) > 1 else None

@@ -105,6 +105,8 @@ def _of_file(path: Path, column: str | None) -> np.ndarray:
         return read(_one({n: t for n, t in load_file(path).items() if t.ndim == 2}, column, path))
     except BertLensError:
         raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror or error}") from None
     except Exception as error:  # noqa: BLE001  a damaged file raises whatever its decoder stumbles on
         raise InputError(f"{path} holds no vectors that can be read ({' '.join(str(error).split())[:120]})") from None
 

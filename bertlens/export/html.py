@@ -274,7 +274,8 @@ def _started(name: str, start: str) -> str:
     widget = bundle.text(name)
     if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
-    script = f"{widget.removesuffix(_EXPORT)};{start};\n"
+    height = f"({bundle.function('frameheight.js')})().tellHeight()"
+    script = f"{widget.removesuffix(_EXPORT)};{start};{height};\n"
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")

@@ -105,8 +105,11 @@ def letters_of(piece: str, continuation: str) -> str:
 
 
 def word_of(pieces: Iterable[str], continuation: str) -> str:
-    """Displayed pieces as one word; the sign of the first stays: what it goes on with is not among them."""
-    return "".join(letters_of(piece, continuation) if n else piece for n, piece in enumerate(pieces))
+    """Displayed pieces as one word; the sign of the first stays: what it goes on with is not among them. A bare blank
+    before a word, which is a piece of some tokenizers, is no letter of it."""
+    names = [*pieces]
+    start = next((n for n, piece in enumerate(names) if piece != BLANK), 0)
+    return "".join(letters_of(piece, continuation) if n else piece for n, piece in enumerate(names[start:]))
 
 
 def unknown_id(tokenizer: Any) -> int | None:

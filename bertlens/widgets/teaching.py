@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .. import lessons
+from ..base.amounts import amount
 from ..base.atomic import check_writable, text_file
 from ..base.one_thread import one_thread_if_small
 from ..base.paths import as_path
 from ..base.progress import page_bar
 from ..base.vocabulary.phrases import EXAMPLES
-from ..errors import InputError, excerpt
+from ..errors import InputError, check_language, check_name, excerpt
 from ..export import html
 from ..export.carried_rows import CarriedRows, carried_rows
 from ..export.live import Cost, cost, live
@@ -23,7 +24,7 @@ from ..export.space import SpaceSource
 from ..lens import Lens
 from ..lessons.teaching_texts import TEACHING
 from ..model.borrowed import checked_once
-from ..model.multilingual_model import NAME as MULTILINGUAL
+from ..text.piece_counts import FEW, fertility
 from ..text.texts import entries
 from ..trace.provenance import visible
 from ..trace.trace import Trace
@@ -32,31 +33,50 @@ from .views import Explorer
 
 Text: TypeAlias = str | tuple[str, str]
 
-LANGUAGE_TEXTS = tuple(text for _, text in TEACHING)
 TEXTS: tuple[Text, ...] = (EXAMPLES[0][0], EXAMPLES[3][0], EXAMPLES[5])
 
 
-def classroom(lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None, *, column: Any = None) -> Classroom:
+def classroom(
+    lens: Lens,
+    texts: Iterable[Text] | Path = (),
+    lesson: Any = None,
+    *,
+    column: Any = None,
+    language: str | None = None,
+) -> Classroom:
     """A page that carries its model, for readers without Python: what they type is run in the page.
 
     texts: strings, or (text, text_pair), or a table, of which `column` is read (see `survey.head_stats`); the page
-    opens on the first, the others are offered in it (default: three English ones, of the embedded multilingual model
-    one in each of eight languages, or the lesson's). lesson: a
-    bl.Lesson, its file or the name of a shipped one, which stands beside it.
-    Raises InputError for anything else, and for a text that is longer than the model takes; ExportError where a page
-    cannot run the model.
+    opens on the first, the others are offered in it (default: the lesson's; else those of the teaching texts in en, de,
+    fr, tr, ru, ar, hi and zh that the model's tokenizer reads, where these are more than half, or three English ones).
+    lesson: a bl.Lesson, its file or the name of a shipped one, which stands beside it. language: of the texts, a tag
+    such as "ar", which the page gives them as `lang`; where there are none, it opens on the teaching text in it.
+    Raises InputError for anything else, for a text that is longer than the model takes, and for a language that has no
+    teaching text or that the tokenizer does not read; ExportError where a page cannot run the model.
     """
-    return Classroom(lens, texts, lesson, column)
+    return Classroom(lens, texts, lesson, column, language)
 
 
 class Classroom(SpaceSource):
-    """What `classroom` makes: a lens, the texts of its page and its lesson."""
+    """What `classroom` makes: a lens, the texts of its page and its lesson.
 
-    def __init__(self, lens: Lens, texts: Iterable[Text] | Path = (), lesson: Any = None, column: Any = None) -> None:
+    language: of the texts, as of `classroom`.
+    """
+
+    def __init__(
+        self,
+        lens: Lens,
+        texts: Iterable[Text] | Path = (),
+        lesson: Any = None,
+        column: Any = None,
+        language: str | None = None,
+    ) -> None:
         if not isinstance(lens, Lens):
             raise InputError(f"classroom(lens, texts) needs a Lens, not {type(lens).__name__}")
         if isinstance(texts, str):
             raise InputError("texts is a list of texts: texts=[text]")
+        if language is not None:
+            check_language(language)
         self.lens = lens
         self.lesson = lesson
         steps = [] if lesson is None else lessons.for_page(lesson)["steps"]
@@ -65,15 +85,22 @@ class Classroom(SpaceSource):
         self.texts = (
             tuple(_pair(entry.item) for entry in entries(texts, column, "texts"))
             or tuple(lesson_texts)
-            or tuple(map(_pair, LANGUAGE_TEXTS if lens.model_name == MULTILINGUAL else TEXTS))
+            or _default(lens, language)
         )
         for text, pair in self.texts:
             lens.encoding(text, pair)
+        known = {text: tag for tag, text in TEACHING}
+        tags = {text: known.get(text, language) for texts in self.texts for text in texts if text}
+        self.languages = {text: tag for text, tag in tags.items() if tag is not None}
 
     @cached_property
     def trace(self) -> Trace:
         """The run that the page opens on."""
         return self.lens.trace(*self.texts[0])
+
+    def explore(self, **selection: Any) -> Explorer:
+        """What the page opens on, as a view of the notebook; `selection` as of `Trace.explore`."""
+        return Explorer(self.trace, **{"lesson": self.lesson, "language": self.languages} | selection)
 
     def cost(self, small: bool = False, hosted: bool = False) -> Cost:
         """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights.
@@ -132,10 +159,10 @@ class Classroom(SpaceSource):
         ):
             traces = self.others
             model = live(self.trace, self._is_small(small), hosted, traces, None if hosted else self.rows)
-            page = Explorer(self.trace, lesson=self.lesson).page(bar=bar)
+            page = self.explore().page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"
-            pages = () if small else (Explorer(trace).page() for trace in traces)
+            pages = () if small else (Explorer(trace, language=self.languages).page() for trace in traces)
             page = replace(page, live=model, title=title, texts=texts, others=pages)
             if hosted:
                 return html.to_folder(page, path)
@@ -149,6 +176,32 @@ class Classroom(SpaceSource):
         these.
         """
         return super().to_space(folder, hosted=True, **options)
+
+
+def _default(lens: Lens, language: str | None) -> tuple[tuple[str, str | None], ...]:
+    """The texts of a page that was given none: those in the languages that the model reads, this one first."""
+    if language is not None:
+        check_name(language, [tag for tag, _ in TEACHING], "language of a teaching text", InputError)
+    languages = {tag: text for tag, text in TEACHING if not unread(lens, text)}
+    if language is None:
+        texts = languages.values() if 2 * len(languages) > len(TEACHING) else TEXTS
+        return tuple(map(_pair, texts))
+    if language not in languages:
+        raise InputError(
+            f"the tokenizer of {visible(lens.model_name)} does not read {language!r}: of its teaching text "
+            f"{unread(lens, dict(TEACHING)[language])}; bl.Lens.embedded('multilingual') reads it"
+        )
+    return tuple(_pair(text) for _, text in sorted(languages.items(), key=lambda one: one[0] != language))
+
+
+def unread(lens: Lens, text: str) -> str:
+    """Why a model's tokenizer does not read the language of a text, "" where it does: each piece is known, and has
+    FEW letters or more in a script with blanks between words."""
+    if unknown := len(lens.encoding(text).report.unknown):
+        return f"{amount(unknown, 'piece')} {'is' if unknown == 1 else 'are'} unknown"
+    [counts] = fertility(lens.tokenizer, [text])
+    is_fine = counts.words is not None and counts.characters_a_piece < FEW
+    return f"a piece has {counts.characters_a_piece:.1f} letters" if is_fine else ""
 
 
 def _pair(text: Text) -> tuple[str, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.dataframes import pd
@@ -17,6 +18,7 @@ from ..sentences.text_similarity import Similarity
 from ..trace.trace import Trace
 from .first_head import opening
 from .panels.comparison_panel import ComparisonPanel
+from .panels.language_panel import LanguagePanel
 from .panels.panel import Panel
 from .tabs import TABS
 from .widget import LensWidget
@@ -50,6 +52,9 @@ class Explorer(LensWidget):
 
     task: of `bl.task(lens, examples)`, with the same lens: a tab of the examples, which a click runs in the view.
 
+    language: of the trace's text, a tag such as "de", which its element has as `lang` in the page; or {text: tag}.
+    Without it a text in a script of one language (Thai, Korean, Greek, …) has that.
+
     lesson: a bl.Lesson, its file or the name of a shipped one, whose steps stand beside the view; the page goes through
     them, `lesson_results` is what was done.
 
@@ -68,11 +73,15 @@ class Explorer(LensWidget):
         sentence: Sentence | None = None,
         task: Task | None = None,
         lesson: Any = None,
+        language: str | Mapping[str, str] | None = None,
         **selection: Any,
     ) -> None:
         panels: list[Panel] = [] if task is None else [examples.TaskPanel(task)]
         if stats is not None:
             panels.append(corpus.CorpusPanel(stats, distances, relations, sentence))
+        if language is not None:
+            given = language if isinstance(language, Mapping) else dict.fromkeys(_texts(trace), language)
+            panels.append(LanguagePanel(given))
         steps = {} if lesson is None else lessons.for_page(lesson)
         super().__init__(trace, panels=panels, **_opened(trace, selection))
         self.lesson = steps
@@ -245,6 +254,10 @@ class TaskView(LensWidget):
 
     def _parts(self) -> tuple[str, ...]:
         return (*self.PARTS, *(tab for tab in TABS if tab != "task"))
+
+
+def _texts(trace: Any) -> list[str]:
+    return [text for text in (getattr(trace, "text", None), getattr(trace, "text_pair", None)) if text]
 
 
 def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:

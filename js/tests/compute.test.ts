@@ -248,6 +248,15 @@ it("does not merge words of the two sentences that carry the same number", () =>
   expect(units(side, true).map((unit) => unit.label)).toEqual(["a", "b"]);
 });
 
+it("a bare blank before a word is no letter of it", () => {
+  const side = { tokens: ["␣", "สุนัข", "นอน", "␣"], words: [0, 0, 1, 2], segments: [0, 0, 0, 0], special: [0, 0, 0, 0] };
+  expect(units(side, true).map(({ label, pieces }) => [label, pieces])).toEqual([
+    ["สุนัข", [0, 1]],
+    ["นอน", [2]],
+    ["␣", [3]],
+  ]);
+});
+
 it("column means are over rows", () => {
   const found = columnMeans(heldCells(Float32Array.of(1, 2, 3, 5, 6, -7), 3));
   expect([...found!]).toEqual([3, 4, -2]);

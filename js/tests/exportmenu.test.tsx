@@ -75,7 +75,9 @@ describe("what Python writes", () => {
     await menu(link);
     expect(pages.map((name) => button(name)!.disabled)).toEqual([refused, refused]);
     expect(button(pages[0]!)!.title).toMatch(why);
-    expect(Boolean(button("PDF"))).toBe(!refused);
+    const files = [...host.querySelectorAll("button")].filter(({ textContent }) => textContent === "PDF");
+    expect(files.map(({ disabled }) => disabled)).toEqual([refused, refused]); // of the screen and of the head
+    expect(host.textContent!.includes("Grey: ")).toBe(refused);
   });
 });
 

@@ -584,13 +584,17 @@ describe("the front", () => {
     await arrives(it, [SCALED, change(2, { label: "hidden" })], { answers: ANSWERS });
     expect(it.b.take("change").message.changes).toEqual([2]);
   });
-  it("is let go where another text comes, or all heads are unfolded", async () => {
+  it("is let go where another text comes, or a tab is open below", async () => {
     const it = await dragged();
     await it.pointer("pointerdown", 40);
-    it.view.page.allHeads.value = true;
+    it.view.page.allHeads.value = true; // the answer stays on the screen
+    await it.wait(20);
+    expect(it.view.page.front.factor.value).toBe(0.4);
+    it.view.synced.put({ view: "norms" });
     await it.wait(20);
     expect(it.view.page.front.factor.value).toBeNull();
     it.view.page.allHeads.value = false;
+    it.view.synced.put({ view: "" });
     await it.wait(20);
     await it.pointer("pointerdown", 40);
     expect(it.view.page.front.factor.value).toBe(0.4);
@@ -683,7 +687,7 @@ describe("the front", () => {
     const [, selector] = css.match(/\.bertlens ([^{}]*)\{\s*min-height: 184px/)!;
     const isRoomy = (part: string, unfolded: boolean) => {
       const top = document.createElement("div");
-      top.innerHTML = `<div class="bl-front" data-unfolded="${unfolded}">${part}</div>`;
+      top.innerHTML = `<div class="bl-front" data-brief="${unfolded}">${part}</div>`;
       return top.querySelector(selector!.trim()) !== null;
     };
     const { outerHTML } = it.part("answer");

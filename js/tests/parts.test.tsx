@@ -83,6 +83,9 @@ describe("tokens", () => {
     ["🦩", "🦩"],
     ["<img src=x onerror=1>", "<img src=x onerror=1>"],
     ["&lt;", "&lt;"],
+    ["\u064b", "◌\u064b"], // a mark without its letter
+    ["\u0e39ก", "◌\u0e39ก"],
+    ["ก\u0e39", "ก\u0e39"],
   ])("%j is read as %j", (token, text) => {
     expect(visibleText(token)).toBe(text);
   });

@@ -15,7 +15,7 @@ import { barsOf, questionsCsv } from "../src/search/files";
 import { groundsOf, peakOf } from "../src/search/grounds";
 import { unjudged } from "../src/search/judgement";
 import { type Filter, listed } from "../src/search/listfilter";
-import { keyOf } from "../src/search/live/reading";
+import { keyOf, promptEnd } from "../src/search/live/reading";
 import { answerOf } from "../src/search/page";
 import { digitsOf } from "../src/search/scores";
 import { answering } from "../src/search/state";
@@ -268,4 +268,12 @@ test("a refusal is asked once while somebody looks, and again when somebody else
 test("a page folds words as Python does: the keys of both are the same ones", () => {
   for (const [word, key] of Object.entries(words)) expect([word, keyOf(word)]).toEqual([word, key]);
   expect(Object.keys(words).length).toBeGreaterThan(30);
+});
+
+test("a blank at a prompt's end is of the text's first word, where a tokenizer has it as a piece", () => {
+  // [<s>, …, </s>]: a word for each run of letters, and one for a blank at the end, as "query: สุนัข" begins with it
+  const encode = (text: string) => ({ words: [-1, ...(text.match(/\S+| $/g) ?? []).map((_, n) => n), -1] });
+  expect(promptEnd(encode, "query: ")).toBe(0);
+  expect(promptEnd(encode, "search query: ")).toBe(1);
+  expect([promptEnd(encode, ""), promptEnd(encode, " ")]).toEqual([-1, -1]);
 });

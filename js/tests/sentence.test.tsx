@@ -55,11 +55,16 @@ it("the number on an arc leads to the strongest cell between its words", async (
   const queries = { tokens, words, special, segments: words.map(() => 0), continuation: "##" };
   for (const head of [0, 2]) {
     const overview = overviewOf(tokens, { layer: 1, head, text: "unbelievable cats", queries });
-    const view = await drawn(hosts[0]!, overview, { query: 4 });
-    hosts[0]!.querySelector('.bl-weight[data-word="1"]')!.dispatchEvent(new Event("click", { bubbles: true }));
+    const view = await drawn(hosts[0]!, overview, { query: 4, view: "" });
+    const number = hosts[0]!.querySelector('.bl-weight[data-word="1"]')!;
+    number.dispatchEvent(new Event("click", { bubbles: true }));
     const row = view.shownHead.weights.row(4);
     const { query, key, view: tab } = view.synced;
     expect([query.value, key.value, tab.value]).toEqual([4, row.indexOf(Math.max(...row.slice(1, 4))), "neurons"]);
+    await quiet();
+    expect(number.getAttribute("aria-expanded")).toBe("true");
+    number.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true })); // and closes it
+    expect([query.value, tab.value]).toEqual([4, ""]);
     render(null, hosts[0]!);
   }
 });
@@ -84,4 +89,17 @@ it("what is written while a model is on its way is run once it is here", async (
   await quiet();
   expect(area().value).toBe("the cats sat");
   expect(ran()).toEqual(["the cats sat"]);
+});
+
+it.each([
+  ["<s>", "</s>", "<s></s>"],
+  ["[CLS]", "[SEP]", "CLSSEP"],
+  ["<|startoftext|>", "<|endoftext|>", "startoftextendoftext"],
+])("the marks of %s … %s are no other text's letters", async (first, last, seen) => {
+  const tokens = [first, "cats", last];
+  const queries = { tokens, words: [-1, 0, -1], special: [1, 0, 1], segments: [0, 0, 0], continuation: "" };
+  await drawn(hosts[0]!, overviewOf(tokens, { text: "cats", queries, languages: { cats: "en" } }));
+  const marks = [...hosts[0]!.querySelectorAll(".bl-chipmark")].map(({ textContent }) => textContent);
+  expect(marks.join("")).toBe(seen);
+  expect(hosts[0]!.querySelector(".bl-textline")).toMatchObject({ lang: "en", dir: "ltr" });
 });

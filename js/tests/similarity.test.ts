@@ -69,6 +69,17 @@ describe("splitOf", () => {
     expect(unitsOf(side(), false).map(({ word }) => word)).toEqual([null, null, null, 1, null]);
     expect(unitsOf(side(true), true).map(({ word }) => word)).toEqual([null, null, 0, null]);
   });
+
+  it("begins the text behind a blank of the prompt that is a piece of its first word", () => {
+    const own = [false, false, true, true, false]; // ␣ of the prompt, สุนัข and นอน of the text
+    const units = unitsOf({ ...side(), own }, true);
+    expect(units.map(({ own, word }) => [own, word])).toEqual([
+      [false, null],
+      [true, 0],
+      [true, 1],
+      [false, null],
+    ]);
+  });
 });
 
 describe("foldedOf", () => {

@@ -107,10 +107,10 @@ it("serif is for words: tokens of a protein, which stand in named runs, have non
   }
 });
 
-it("Escape closes the row behind ⋯, then the next one unpins", async () => {
+it("Escape closes the row behind ⋯, then the leaf, and the next one unpins", async () => {
   const host = document.createElement("div");
   document.body.append(host);
-  const b = bench(overviewOf(TOKENS, { lens: true }), { query: 2, key: 1, parts: ["header"] });
+  const b = bench(overviewOf(TOKENS, { lens: true }), { query: 2, key: 1, parts: ["header"], view: "why" });
   await hello(b);
   const view: View = createView(b.store, signal(false));
   render(<Explorer view={view} />, host);
@@ -120,6 +120,8 @@ it("Escape closes the row behind ⋯, then the next one unpins", async () => {
     host.querySelector(".bertlens")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
   press();
   expect([view.page.more.value, view.synced.query.value]).toEqual([false, 2]);
+  press();
+  expect([view.synced.view.value, view.synced.query.value]).toEqual(["", 2]);
   press();
   expect(view.synced.query.value).toBeNull();
   render(null, host);

@@ -202,7 +202,7 @@ def by_domain(trace: Trace, spike: Any) -> Any:
     sums = (trace.attention(trace.n_layers - 1)[:, 0] @ members).numpy()
     table = pd.DataFrame(sums, columns=order, index=[f"H{head}" for head in range(trace.n_heads)])
     table.loc["by length"] = (members.sum(0) / members.sum()).numpy()
-    return table.style.format("{:.2f}").background_gradient(axis=1, cmap="Blues")
+    return table.style.format("{:.2f}").background_gradient(axis=1, cmap="Blues", text_color_threshold=0.165)
 
 
 def domains(spike: Any) -> Any:

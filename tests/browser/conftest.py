@@ -13,6 +13,7 @@ show_saved(view)                         a view as the page that `to_html` write
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
@@ -22,6 +23,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 import bertlens as bl
+from browser.documentation import DOCS, built
 from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, marimo_app, watched
 from browser.stage import Stage
 from browser.views import TEXTS, Seen, exported, hosted
@@ -56,6 +58,19 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation, built anew: nothing is said on the way, in eight minutes of a processor at most. BERTLENS_SITE
+    names a folder where it was built just now."""
+    if ready := os.environ.get("BERTLENS_SITE"):
+        return Path(ready)
+    folder, begun = tmp_path_factory.mktemp("site"), os.times()
+    assert built(DOCS, folder, "-E") == ""
+    ended = os.times()
+    assert ended.children_user + ended.children_system - begun.children_user - begun.children_system <= 8 * 60
+    return folder
 
 
 class Tabs:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,45 +11,12 @@ from playwright.sync_api import Browser, expect
 
 from bertlens.base.vocabulary import Word
 from bertlens.widgets.tabs import TABS
+from browser.documentation import DOCS, Links, built, documents
 from browser.harness import watched
-from browser.views import AXE, FINDINGS, Seen
+from browser.views import AXE, FINDINGS
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 pytest.importorskip("sphinx_book_theme", reason="the documentation's packages are not installed: make docs")
-DOCS = Path(__file__).parents[2] / "docs"
-SIZES = [(width, theme) for width in (1400, 480) for theme in ("light", "dark")]
-
-
-def built(source: Path, folder: Path, *options: str) -> str:
-    """What Sphinx says on the error stream."""
-    run = [sys.executable, "-m", "sphinx", "--keep-going", "-q", *options, "-b", "html", str(source), str(folder)]
-    return subprocess.run(run, capture_output=True, text=True).stderr
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    assert built(DOCS, folder, "-E") == ""
-    return folder
-
-
-class Links(HTMLParser):
-    """Names and addresses of a page."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.names: set[str] = set()
-        self.addresses: list[str] = []
-        self.loaded: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attrs}
-        self.names |= {told[name] for name in ("id", "name") if name in told}
-        if tag == "a" and "href" in told:
-            self.addresses.append(told["href"])
-        elif tag in ("img", "script", "link", "iframe"):
-            self.loaded.append(told.get("src") or told.get("href", ""))
 
 
 def test_links_lead_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path):
@@ -85,10 +49,6 @@ def test_formulas_are_mathml_and_every_view_has_its_page(site: Path):
         assert "figure class=" in text
 
 
-def documents(site: Path) -> list[Path]:
-    return [page for page in site.rglob("*.html") if not {"_bertlens", "_static"} & {*page.parts}]
-
-
 @pytest.mark.parametrize("width", [1400, 728, 400])
 def test_no_page_scrolls_sideways_and_no_code_is_cut(site: Path, browser: Browser, width: int):
     context, page, log = watched(browser, site.as_uri(), viewport={"width": width, "height": 900})
@@ -101,24 +61,23 @@ def test_no_page_scrolls_sideways_and_no_code_is_cut(site: Path, browser: Browse
     assert log.outside == [] and log.errors == []
 
 
-# One of each kind: the front, a view, a teacher's page, a classifier's, pictures, lists, names, a notebook, a search.
-KINDS = ["index", "views/why", "teaching", "classifier", "gallery", "faq", "glossary", "ranking", "api/measures"]
-KINDS += ["notebooks", "notebooks/01_tour", "search", "genindex"]
 # The logo stands outside the theme's landmarks, a table of pandas has an empty corner: axe calls that moderate, minor.
-WHOLE = FINDINGS.replace('axe.run(".bertlens")', "axe.run(document, { preload: false })")
+WHOLE = FINDINGS.replace('axe.run(".bertlens", {', "axe.run(document, { preload: false,")
+assert WHOLE != FINDINGS
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 400])
-def test_axe_finds_nothing_serious(site: Path, browser: Browser, width: int, theme: str):
+def test_axe_finds_nothing_serious_in_any_page(site: Path, browser: Browser, width: int, theme: str):
     size = {"width": width, "height": 900}
     context, page, log = watched(browser, site.as_uri(), viewport=size, color_scheme=theme)
     findings = {}
-    for name in KINDS:
-        page.goto((site / f"{name}.html").as_uri() + ("?q=head" if name == "search" else ""))
+    for path in documents(site):
+        page.goto(path.as_uri() + ("?q=head" if path.stem == "search" else ""))
         page.evaluate(AXE.read_text(encoding="utf-8"))
-        findings[name] = page.evaluate(WHOLE)
+        findings[path.relative_to(site).as_posix()] = page.evaluate(WHOLE)
     context.close()
+    assert len(findings) > 80
     assert {name: found for name, found in findings.items() if found} == {}
     assert log.outside == [] and log.errors == []
 
@@ -132,6 +91,11 @@ def test_each_notebook_is_a_page_with_its_code_and_a_live_view(site: Path):
         assert "import bertlens as bl" in re.sub(r"<[^>]+>", "", text) and text.count("Open the live view (") == 1, name
         assert "widget-view+json" not in text and "widget-state+json" not in text, name
         assert f'href="notebooks/{name}.html"' in (site / "notebooks.html").read_text(encoding="utf-8")
+    pages = [site / "notebooks" / f"{name}.html" for name in names]
+    images = {
+        (page.parent / one).resolve() for page in pages for one in Links(page.read_text()).loaded if ".png" in one
+    }
+    assert sum(path.stat().st_size for path in [*pages, *images]) <= 25e6
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -180,89 +144,19 @@ def test_every_live_view_opens(site: Path, browser: Browser):
         assert log.problems() == [], name
 
 
-@pytest.mark.parametrize(("width", "theme"), SIZES)
-def test_the_front_page_shows_a_film_and_then_the_model(site: Path, browser: Browser, width: int, theme: str):
-    size = {"width": width, "height": 900}
-    context, page, log = watched(browser, site.as_uri(), viewport=size, color_scheme=theme)
-    page.goto((site / "index.html").as_uri())
-    [figure] = page.locator("figure.bertlens").all()
-    box = figure.locator("img").bounding_box()
-    assert box is not None and box["y"] < 450
-    page.wait_for_timeout(500)
-    assert figure.locator("iframe").count() == 0
-    if theme == "dark":
-        figure.locator(".bertlens-open").focus()
-        page.keyboard.press("Enter")
-    else:
-        page.mouse.move(width / 2, 300)
-        page.mouse.wheel(0, 60)
-    live = Seen(page, figure.frame_locator("iframe").locator(".bertlens"))
-    field = live.root.get_by_label("Sentence A")
-    expect(field).to_be_enabled(timeout=60_000)
-    expect(figure.locator(".bertlens-still")).to_have_count(0)
-    field.fill("A horse [MASK].")
-    field.press("Enter")
-    expect(live.root).to_contain_text("horse")
-    context.close()
-    assert log.outside == [] and log.errors == []
-
-
-def test_a_finger_loads_nothing_until_it_touches(site: Path, browser: Browser):
-    context, page, _ = watched(
-        browser, site.as_uri(), viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True
-    )
-    page.goto((site / "index.html").as_uri())
-    page.evaluate("scrollTo(0, 80)")
-    page.wait_for_timeout(500)
-    assert page.locator("figure.bertlens iframe").count() == 0
-    page.locator("figure.bertlens img").tap()
-    expect(page.locator("figure.bertlens iframe")).to_have_count(1)
-    context.close()
-
-
-QUESTIONS = [  # of a student, a teacher, a practitioner, a researcher
-    (["What is attention?"], "A row sums to 1"),
-    (["Notebooks"], "much looked at, little passed on"),
-    (["Notebooks", "01_tour"], "A page to hand out"),
-    (["What a word means"], "The length of the vector that is really passed from a key to a query"),
-    (["Which question, which view"], "look at cat from it"),
-    (["Twenty pictures"], "The word before"),
-    (["Ninety minutes, planned"], "Students break the claim with a sentence of their own"),
-    (["Pages, tablets, paper"], "A tablet opens a local page without its scripts"),
-    (["Ninety minutes, planned", "your own"], "Six are shipped"),
-    (["Your own classifier in ten minutes"], "The guess rests on waiter"),
-    (["Your own classifier in ten minutes", "Labelled data"], "Clopper and Pearson"),
-    (["Your own model"], "bl.Lens(model, tokenizer)"),
-    (["Why is the wrong passage first?"], "The question is read once, so its words can be compared"),
-    (["Why is the wrong passage first?", "Rank a collection"], "half of the runs of five words"),
-    (["Why is the wrong passage first?", "What to train on"], "may be a right answer"),
-    (["Why are two texts similar?"], "number as a sum over pairs of words"),
-    (["What went wrong"], "Google Colab"),
-    (["How to cite"], "CITATION.cff"),
-    (["Figures and numbers for a paper"], "plots.save("),
-    (["Does it hold over a corpus?"], "mean_interval"),
-]
-
-
-@pytest.mark.parametrize(("clicks", "words"), QUESTIONS, ids=lambda part: part[-1] if isinstance(part, list) else "")
-def test_a_newcomer_has_it_in_two_clicks_from_the_front_page(
-    site: Path, browser: Browser, clicks: list[str], words: str
-):
-    context, page, log = watched(browser, site.as_uri())
-    page.goto((site / "index.html").as_uri())
-    assert len(clicks) <= 2
-    for name in clicks:
-        page.locator("article").get_by_role("link", name=name).first.click()
-    expect(page.locator("article")).to_contain_text(words)
-    context.close()
-    assert log.outside == [] and log.errors == []
-
-
-def test_llms_txt_names_every_page(site: Path):
+def test_llms_txt_names_every_page_once_under_the_lists_of_the_front_page(site: Path):
+    """And says how it is installed, as the skill does; what it links to is there."""
     text = (site / "llms.txt").read_text(encoding="utf-8")
-    links = re.findall(r"\]\((\S+)\)", text)
-    assert len(links) > 50 and [link for link in links if not (site / link).is_file()] == []
+    first, _, lists = text.partition("\n## ")
+    assert "Never install it by its bare name." in first and "(SKILL.html)" in first
+    links = re.findall(r"\]\((\S+)\)", lists)
+    pages = {path.relative_to(site).as_posix() for path in documents(site)}
+    assert set(links) == pages - {"index.html", "search.html", "genindex.html", "py-modindex.html"}
+    assert len(links) == len(set(links)) > 70
+    captions = re.findall(r":caption: (.+)", (DOCS / "index.md").read_text(encoding="utf-8"))
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE)[: len(captions)] == captions
     assert "(classifier.html): From a CSV to the head that decides" in text
+    assert [line for line in lists.splitlines() if line.startswith("- ") and line.endswith(": ")] == []
 
 
 PAGE = """# A page
@@ -315,7 +209,7 @@ def test_the_directive_in_a_project_of_others(tmp_path: Path):
         "The cat sat." in text
         and "The {word}." not in text
         and "&lt;Second&gt;" in text
-        and 'data-height="333"' in text
+        and 'style="--height: 333px"' in text
     )
     assert text.count("Open the live view (") == 2 and text.count("Open the page (1 MB)") == 1
     assert text.count("<details><summary>The code</summary>") == 1 and text.count("data-scroll") == 1

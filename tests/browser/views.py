@@ -274,10 +274,16 @@ class Seen:
         position = {"x": (col + 0.5) * box["width"] / cols, "y": (row + 0.5) * box["height"] / rows}
         getattr(matrix, do)(position=position)
 
+    def export_menu(self) -> Locator:
+        """The export menu, open: it stays so after a file."""
+        menu = self.root.locator(".bl-menu", has=self.page.get_by_text("Export", exact=True))
+        if menu.get_attribute("open") is None:
+            menu.locator("summary").click()
+        return menu.locator(".bl-menu-list")
+
     def save(self, name: str, line: str | None = None) -> Path:
         """Choose from the export menu; `line` names the figure that the button belongs to. The file that came."""
-        self.root.get_by_text("Export", exact=True).click()
-        menu = self.root.locator(".bl-menu-list")
+        menu = self.export_menu()
         within = menu if line is None else menu.locator(".bl-menu-line", has=self.page.get_by_text(line, exact=True))
         with self.page.expect_download(timeout=PATIENCE) as download:
             within.get_by_role("button", name=name).click()
@@ -296,7 +302,7 @@ class Seen:
             }"""
         )
         if isinstance(act, str):
-            self.root.get_by_text("Export", exact=True).click()
+            self.export_menu()
             self.root.get_by_role("button", name=act, exact=True).click()
         else:
             act()

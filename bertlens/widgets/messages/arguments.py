@@ -112,14 +112,16 @@ def _as_sent(_trace: Trace, value: Any) -> Any:
 
 
 def _sheet(trace: Trace, value: Any) -> dict[str, Any]:
-    """How a figure is to look: {mm, points, dark, query, key}, the last two numbers of tokens or None."""
+    """How a figure is to look: {mm, points, dark, query, key}, the last two numbers of tokens or None; of a screen also
+    what is `drawn`, whose shapes are checked where they are drawn."""
     sheet = value if isinstance(value, dict) else {}
     mm, points, dark = sheet.get("mm"), sheet.get("points"), sheet.get("dark")
     if type(mm) is not int or type(points) is not int or not 0 <= mm <= 500 or not 1 <= points <= 40:
         raise InputError("a sheet is up to 500 mm wide, with letters of 1 to 40 points")
     tokens = {"query": _query, "key": _key}
     pins = {name: None if sheet.get(name) is None else check(trace, sheet[name]) for name, check in tokens.items()}
-    return {"mm": mm, "points": points, "dark": dark is True, **pins}
+    drawn = {"drawn": sheet["drawn"]} if "drawn" in sheet else {}
+    return {"mm": mm, "points": points, "dark": dark is True, **pins, **drawn}
 
 
 def _settings(_trace: Trace, value: Any) -> dict[str, Any]:

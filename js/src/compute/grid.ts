@@ -2,6 +2,9 @@
 import { MANY_ROWS } from "../generated/vocabulary";
 import { type Cells, cellsOf, heldCells, isLong, type Window } from "./windows";
 
+/** A piece that is white space alone, as some tokenizers have it before a word: no letter of it. */
+export const BLANK = "␣";
+
 /** The tokens along one side of an attention map. */
 export interface TokenSide {
   tokens: string[]; // for people
@@ -51,7 +54,7 @@ export function units(side: TokenSide, words: boolean): Unit[] {
     const [word, segment] = [side.words[n] ?? -1, side.segments[n] ?? 0];
     const unit = list.at(-1);
     if (words && unit && word >= 0 && n > 0 && side.words[n - 1] === word && unit.segment === segment) {
-      unit.label += bare(token, side);
+      unit.label = unit.label === BLANK ? token : unit.label + bare(token, side);
       unit.pieces.push(n);
     } else list.push({ label: token, pieces: [n], segment, special: side.special[n] === 1 });
   });

@@ -6,25 +6,23 @@ import { Atlas } from "../atlas/atlas";
 import { Pictures } from "../atlas/atlasfill";
 import { HeadSentence } from "../atlas/headsentence";
 import { Front } from "../front/front";
+import { closeLeaf } from "../front/leaf/openleaf";
 import { closeTwin, textBelow } from "../front/twin/opentwin";
-import { isUnfolded } from "../front/unfolded";
+import { isUnfolded, leafOf } from "../front/unfolded";
 import { HeadPanel } from "../head/head";
-import { digitsOf } from "../head/scale";
 import { WithLesson } from "../lessons/panel";
-import { share } from "../paint/format";
 import { themeOf, themeVariables } from "../paint/palette";
-import { Button, into } from "../parts/controls";
+import { into } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
-import { onGridKey } from "../parts/gridkeys";
 import { hideTip, showTip, Tooltip } from "../parts/tooltip";
 import { afterFrame } from "../state/nextframe";
 import type { Tab } from "../state/overview";
 import { visit } from "../state/page";
-import { quotedWeight } from "../state/pin";
 import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
 import { Refused } from "../tabs/refusal";
 import { Ranked } from "../tabs/similarity/passages";
+import { labelOf, QUESTIONS, TabList, type TabListProps } from "../tabs/tablist";
 import { TaskLeaves, WithExamples } from "../tabs/task/task";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
@@ -81,6 +79,7 @@ export function Explorer({ view }: { view: View }) {
           if (event.key !== "Escape" || event.defaultPrevented || isWriting) return;
           const open = [page.help, page.more].find((row) => row.value); // what opened closes before a pin goes
           if (open) open.value = false;
+          else if (leafOf(view)) closeLeaf(view);
           else if (textBelow(view)) closeTwin(view);
           else if ((synced.query.value ?? synced.key.value) !== null) synced.put({ query: null, key: null });
         }}
@@ -260,74 +259,4 @@ function Opened({ open }: { open: Tab | undefined }) {
       {open.name === "matter" && <WhatIfMenu />}
     </section>
   );
-}
-
-interface TabListProps {
-  tabs: Tab[];
-  open: Tab | undefined;
-  choose: (name: string) => void;
-  label: "Questions" | "More";
-}
-
-/** The questions under a head as cards, the other tabs in a quiet row. */
-function TabList({ tabs, open, choose, label }: TabListProps) {
-  const view = useView();
-  const bar = useRef<HTMLDivElement>(null);
-  const openIndex = tabs.findIndex(({ name }) => name === open?.name);
-  const move = onGridKey(
-    { rows: 1, cols: tabs.length },
-    () => ({ row: 0, col: Math.max(0, openIndex) }),
-    ({ col }) => {
-      if (tabs[col]!.name !== open?.name) choose(tabs[col]!.name);
-      (bar.current!.children[col] as HTMLElement).focus();
-    },
-  );
-  return (
-    <div
-      ref={bar}
-      class={label === "More" ? "bl-tabs" : "bl-questions"}
-      role="tablist"
-      aria-label={label}
-      onKeyDown={move}
-    >
-      {tabs.map((tab, n) => (
-        <Button
-          key={tab.name}
-          role="tab"
-          class={tab.why_not ? "bl-without" : ""}
-          data-tab={tab.name}
-          aria-selected={tab.name === open?.name}
-          tabIndex={n === Math.max(0, openIndex) ? 0 : -1}
-          title={tab.why_not || tab.about}
-          onClick={({ detail }) => {
-            if (detail > 0 || tab.name !== open?.name) choose(tab.name); // a key that came to it does not close it
-          }}
-        >
-          {labelOf(view, tab)}
-          {label === "Questions" && !open && (
-            <small>{tab.why_not ? "not of this run: why?" : QUESTIONS[tab.name]!.hint}</small>
-          )}
-        </Button>
-      ))}
-    </div>
-  );
-}
-
-/** The tabs that answer a question about the picture: how it is asked of a number, and what the answer goes through. */
-const QUESTIONS: Record<string, { asks: (weight: string) => string; hint: string }> = {
-  neurons: { asks: (weight) => `How is ${weight} computed?`, hint: "q · k, score, softmax" },
-  why: { asks: () => "Why does it look there?", hint: "words, positions, earlier layers" },
-  matter: { asks: () => "Does it matter?", hint: "the answer without it" },
-};
-
-/** A tab's name; under a head a question, about the weight that is in focus where it can be quoted. */
-function labelOf({ focus, grid, shownHead, synced }: View, { name, label }: Tab): string {
-  const question = synced.parts.value.includes("head") ? QUESTIONS[name] : undefined;
-  if (!question) return label;
-  const { weights, measure, layerMap, slice } = shownHead;
-  const isOfWeights = measure === "weight" && !layerMap;
-  const digits = digitsOf(slice);
-  const weight = quotedWeight({ focus, weights, grid, isOfWeights, digits });
-  if (weight === null) return question.asks("a weight");
-  return question.asks(`${isOfWeights ? "" : "the weight "}${share(weight, digits)}`);
 }

@@ -19,6 +19,7 @@ import { tokenQuote } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { type View, ViewContext } from "../state/view";
 import { tabOf } from "../tabs/tabs";
+import { ScreenFigure, screenOf } from "./thisscreen";
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
 function provenance({ shownHead, synced }: View, measure: string, more: Facts = []): Facts {
@@ -67,6 +68,19 @@ export function headFigure(view: View, sheet = SCREEN): string {
     measure: title,
   };
   return figure(view, about, body, sheet);
+}
+
+/** What stands on the screen: the answer with what the head does for it. */
+export async function screenFigure(view: View, sheet: Sheet): Promise<string> {
+  const { layer, head } = view.shownHead;
+  const { innerText } = view.root.current!.querySelector<HTMLElement>("[data-testid=claim]") ?? { innerText: "" };
+  const about = {
+    title: `${headLabel(layer, head)} and the answer`,
+    description: innerText.replace(/\s+/g, " ").trim(),
+    measure: "attention weight α, and the model’s answer",
+  };
+  const drawn = await screenOf(view, sheet);
+  return figure(view, about, <ScreenFigure {...drawn} dark={sheet.dark} />, sheet);
 }
 
 export function atlasFigure(view: View, sheet = SCREEN): string {

@@ -11,16 +11,17 @@ import { settingsOf } from "../state/snapshot";
 import { useView, type View } from "../state/view";
 import { openTab } from "../tabs/opentab";
 import { tabOf } from "../tabs/tabs";
-import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./export";
+import { atlasFigure, headCsv, headFigure, screenFigure, tabCsv, tabFigure } from "./export";
 import { LiveFile } from "./livefile";
 import { Share } from "./share";
+import { screenOf } from "./thisscreen";
 
 /** How figures are to look, as the reader chose it for all views of the document. */
 const wish = signal<Sheet>({ mm: 0, points: 8, dark: false, caption: false, selection: false });
 const PRINT = 600 / 96; // pixels of a PNG for each CSS pixel, where it has a width: 600 to the inch
 
 type Make = () => string | Blob | Promise<string | Blob>;
-type Kind = [extension: string, make: Make, title?: string];
+type Kind = [extension: string, make: Make, title?: string, refused?: string];
 
 /** Make a file and hand it over; what goes wrong is said in the view. */
 async function save(view: View, what: string, extension: string, make: Make): Promise<void> {
@@ -34,25 +35,37 @@ async function save(view: View, what: string, extension: string, make: Make): Pr
   }
 }
 
-const asSvg = (make: () => string): Kind => ["svg", make];
-const asPng = (make: () => string): Kind => ["png", () => pngFromSvg(make(), wish.value.mm ? PRINT : 2)];
+type MakeSvg = () => string | Promise<string>;
 
-const asPdf = (make: Make): Kind => [
+const asSvg = (make: MakeSvg): Kind => ["svg", make];
+const asPng = (make: MakeSvg): Kind => ["png", async () => pngFromSvg(await make(), wish.value.mm ? PRINT : 2)];
+
+/** Why there is no file of the kernel's; undefined where there is. */
+const refusal = (view: View): string | undefined =>
+  hasKernel(view) ? undefined : view.link.kernel.value ? NEEDS_PYTHON : view.link.needs.value;
+
+const asPdf = (view: View, make: Make): Kind => [
   "pdf",
   make,
   "Letters and paths, made by the kernel; without selection and caption",
+  refusal(view),
 ];
+
+const fromKernel = async ({ request, shownHead: { overview } }: View, sheet: Record<string, unknown>) => {
+  const { buffers } = await request("pdf", { trace: overview.trace, map: overview.map, sheet });
+  return new Blob([buffers[0] as BlobPart]);
+};
+
+const screenPdf = (view: View): Kind =>
+  asPdf(view, async () => fromKernel(view, { ...wish.value, drawn: await screenOf(view, wish.value) }));
 
 /** Of the map or of the running text that is shown. */
 const headPdf = (view: View): Kind =>
-  asPdf(async () => {
-    const { overview } = view.shownHead;
+  asPdf(view, async () => {
     const shades = view.synced.mode.value === "text" ? shadesOf(view) : null;
     const by = { query: null, key: null, ...(shades ? { [shades.to ? "key" : "query"]: shades.unit.pieces[0] } : {}) };
     const { mm, points, dark } = wish.value;
-    const sheet = { mm, points, dark, ...by };
-    const { buffers } = await view.request("pdf", { trace: overview.trace, map: overview.map, sheet });
-    return new Blob([buffers[0] as BlobPart]);
+    return fromKernel(view, { mm, points, dark, ...by });
   });
 
 /** Whether there is Python behind the view, not a page alone. */
@@ -64,8 +77,13 @@ function Files({ label, what, files }: { label: string; what: string; files: Kin
   return (
     <div class="bl-menu-line">
       <span>{label}</span>
-      {files.map(([extension, make, title]) => (
-        <Button key={extension} title={title} onClick={() => save(view, what, extension, make)}>
+      {files.map(([extension, make, title, refused]) => (
+        <Button
+          key={extension}
+          title={refused ?? title}
+          disabled={refused !== undefined}
+          onClick={() => save(view, what, extension, make)}
+        >
           {extension.toUpperCase()}
         </Button>
       ))}
@@ -81,7 +99,7 @@ function TabFiles() {
   const { figure, pdf } = tabOf(tab.name);
   const draw = () => tabFigure(view, tab, wish.value);
   const figures = figure ? [asSvg(draw), asPng(draw)] : [];
-  if (pdf && hasKernel(view)) figures.push(asPdf(() => pdf(view)));
+  if (pdf) figures.push(asPdf(view, () => pdf(view)));
   return <Files label="Open tab" what={tab.name} files={[...figures, ["csv", () => tabCsv(view, tab)]]} />;
 }
 
@@ -125,13 +143,14 @@ export function ExportMenu() {
   const written = (what: string, op: string, fields: Record<string, unknown> = {}) =>
     save(view, what, "html", async () => new Blob([(await request(op, fields)).buffers[0] as BlobPart]));
   const kernel = hasKernel(view);
-  const why = kernel ? undefined : view.link.kernel.value ? NEEDS_PYTHON : view.link.needs.value;
+  const why = refusal(view);
+  const screen = () => screenFigure(view, wish.value);
+  const hasFront = has("header") && !view.overview.patches && (has("head") || has("atlas"));
   return (
-    <Menu label="Export">
+    <Menu label="Export" stays>
+      {hasFront && <Files label="This screen" what="screen" files={[asSvg(screen), asPng(screen), screenPdf(view)]} />}
       <Wish />
-      {has("head") && (
-        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ...(kernel ? [headPdf(view)] : [])]} />
-      )}
+      {has("head") && <Files label="Head view" what="head" files={[asSvg(head), asPng(head), headPdf(view)]} />}
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />
       {has("head") && (
@@ -161,6 +180,7 @@ export function ExportMenu() {
         </Button>
       )}
       <Share />
+      {why && <p>Grey: {why}</p>}
       <p>SVG and CSV hold model, text, head, measure and versions.</p>
     </Menu>
   );

@@ -2,6 +2,7 @@
 import { EXAMPLES, MASKED_EXAMPLES } from "../generated/phrases";
 import { SETTINGS } from "../generated/vocabulary";
 import { visibleText } from "../paint/quotes";
+import { textProps } from "../paint/textprops";
 import { Button, into, Menu } from "../parts/controls";
 import { afterFrame } from "../state/nextframe";
 import { visit } from "../state/page";
@@ -32,7 +33,7 @@ export function Texts() {
   const list = (texts: readonly Pair[]) =>
     texts.map((text) => (
       <Button key={text.join("\0")} disabled={running.value} onClick={() => rerun(text)}>
-        <bdi dir="auto">{words(text)}</bdi>
+        <bdi {...textProps(text[0])}>{words(text)}</bdi>
       </Button>
     ));
   return (

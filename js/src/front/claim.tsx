@@ -38,7 +38,7 @@ import {
 } from "./claims";
 import { placeOf } from "./opening";
 import { askerOf, type PreviewRow, previewOf, type Words, wordsOf } from "./sentence/wordrow";
-import { isUnfolded } from "./unfolded";
+import { isBrief, isUnfolded } from "./unfolded";
 
 const SPOKEN_AFTER = 500; // ms
 const LEAST = 0.005; // of a weight that is said of a pinned key: a hidden one gets none
@@ -208,7 +208,7 @@ function YourHead() {
   const { isComing } = useHeadsToCome();
   const place = heads.state === "answered" && !isComing ? placeOf(heads.value, null, null) : null;
   const isFirst = place?.layer === shownHead.layer && place.head === shownHead.head;
-  if (isUnfolded(view)) return null; // the atlas tells, and an answer needs the room
+  if (isBrief(view)) return null; // an answer needs the room
   if (!place || isFirst || shownHead.layerMap || overview.changes.length > 0 || isOfHead(placeIn(synced))) return null;
   const [, , change] = (heads as { value: HeadsThatMatter }).value.heads.find(
     ([l, h]) => l === place.layer && h === place.head,

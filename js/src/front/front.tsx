@@ -7,6 +7,7 @@ import { Answer } from "./answer";
 import { Claim } from "./claim";
 import { Glances } from "./glances";
 import { HeadSets } from "./headsets";
+import { Leaf } from "./leaf/leaf";
 import { Loudness } from "./loudness";
 import { Sentence } from "./sentence/sentence";
 import { Strip } from "./strip";
@@ -14,25 +15,26 @@ import { Thread } from "./thread";
 import { CompareVerb } from "./twin/compareverb";
 import { textBelow } from "./twin/opentwin";
 import { Twin } from "./twin/twin";
-import { isUnfolded } from "./unfolded";
+import { isBrief } from "./unfolded";
 
 export function Front() {
   const view = useView();
   const losses = useHidden();
   if (textBelow(view))
     return (
-      <div class="bl-front" data-unfolded={false}>
+      <div class="bl-front" data-brief={false}>
         <Twin />
       </div>
     );
   return (
-    <div class="bl-front" data-unfolded={isUnfolded(view)}>
+    <div class="bl-front" data-brief={isBrief(view)}>
       <Sentence end={{ children: <CompareVerb />, width: 7 }} />
       <FrontAnswers>
+        <Leaf />
         <HeadSets>
           <div class="bl-front-row">
             <div class="bl-front-claim">
-              {losses && !isUnfolded(view) ? (
+              {losses && !isBrief(view) ? (
                 <TaskClaim words={losses} />
               ) : (
                 <>

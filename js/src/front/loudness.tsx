@@ -29,7 +29,7 @@ import { ClozeClaim } from "./cloze";
 import { useSets } from "./headsets";
 import { timeWords } from "./strip";
 import { Together } from "./together";
-import { isUnfolded } from "./unfolded";
+import { isBrief, isUnfolded } from "./unfolded";
 
 const LOUDEST = 2;
 const SNAP = 0.04; // so near to 1 it is 1
@@ -131,7 +131,7 @@ function Slider() {
   const pending = useRef(0); // runs that are on their way
   const { layer, head } = shownHead;
   const { factor: dragged } = page.front;
-  const isOnScreen = Boolean(front?.curve) && !isUnfolded(view);
+  const isOnScreen = Boolean(front?.curve) && !isBrief(view);
   useEffect(() => {
     const isComing =
       isHeld.current || timer.current || pending.current > 1 || (front && front.run.trace !== overview.trace);
@@ -146,7 +146,7 @@ function Slider() {
   const names = headsInHand(view).map(([l, h]) => headLabel(l, h));
   const headCount = names.length;
   useEffect(() => letGo, [overview.subject, names.join(), isOnScreen]);
-  if (!front && isPlain(view)) return isUnfolded(view) ? null : <ClozeClaim />;
+  if (!front && isPlain(view)) return isBrief(view) ? null : <ClozeClaim />;
   if (!front && answersOf(view).state === "asking") return <div class="bl-loudness bl-room" />;
   if (front?.ask) return <OnRequest ask={front.ask} />;
   if (!front || (!front.curve && !front.waits)) return null;

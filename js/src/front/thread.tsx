@@ -5,7 +5,7 @@ import { useFront } from "../state/frontanswers";
 import { useView } from "../state/view";
 import { MASK, wordsOf } from "./sentence/wordrow";
 import { columnWidth, threadPath } from "./threadpath";
-import { isUnfolded } from "./unfolded";
+import { isBrief, leafOf } from "./unfolded";
 
 const LEAST = 860; // px of the row: narrower, words and bars have no room beside the line
 
@@ -21,7 +21,7 @@ export function Thread() {
   const mask = overview.queries.tokens.findIndex((token) => MASK.test(token));
   const position = front ? front.lead.position : mask;
   const word = wordsOf(overview).units.findIndex(({ pieces }) => pieces.includes(position));
-  const isWide = width >= LEAST && !isUnfolded(view);
+  const isWide = width >= LEAST && !isBrief(view) && !leafOf(view);
   useLayoutEffect(() => {
     const row = frame.current!.parentElement!;
     const root = row.parentElement!;

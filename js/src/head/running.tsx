@@ -8,6 +8,7 @@ import * as phrases from "../generated/phrases";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
 import { directionOf } from "../paint/quotes";
+import { languageOf } from "../paint/textprops";
 import { Button, binding, choicesOf, into, Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
@@ -134,8 +135,17 @@ export function Strip({ label, side, units, shades, marked, chosen, pick, hover 
       </>
     );
   };
+  const lang = overview.pair ? "" : languageOf(overview.text);
   return (
-    <div ref={box} class="bl-running" dir={laid(units)} role="group" aria-label={label} onKeyDown={pick && move}>
+    <div
+      ref={box}
+      class="bl-running"
+      lang={lang}
+      dir={laid(units)}
+      role="group"
+      aria-label={label}
+      onKeyDown={pick && move}
+    >
       {start > 0 && <More from={Math.max(0, start - TOKENS_AT_ONCE)} to={start} go={setFirst} />}
       {units.slice(start, end).map((unit, n) => word(unit, start + n))}
       {end < units.length && <More from={end} to={Math.min(units.length, end + TOKENS_AT_ONCE)} go={setFirst} />}

@@ -21,9 +21,12 @@ export const directionOf = (text: string): "ltr" | "rtl" =>
 
 const codeOf = (c: string) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
-/** Text as a person can read it: control and format characters as U+XXXX but for those of `isolate`, a blank as ␣. */
+/** Text as a person can read it: control and format characters as U+XXXX but for those of `isolate`, a blank as ␣, a
+ * mark that begins it on a circle in place of its letter. */
 export function visibleText(token: string): string {
   const isolates = [...token.matchAll(ISOLATES)].flatMap(({ index, 0: { length } }) => [index, index + length - 1]);
-  const text = token.replace(HIDDEN, (c, at: number) => (isolates.includes(at) ? c : codeOf(c)));
+  const text = token
+    .replace(HIDDEN, (c, at: number) => (isolates.includes(at) ? c : codeOf(c)))
+    .replace(/^(?=\p{M})/u, "◌");
   return text.trim() === "" ? "␣".repeat(Math.max(1, text.length)) : text;
 }

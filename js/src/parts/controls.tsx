@@ -162,11 +162,13 @@ export function Menu({
   label,
   title,
   name = "",
+  stays = false,
   children,
 }: {
   label: string;
   title?: string;
   name?: string; // of a style
+  stays?: boolean; // open after a choice
   children: ComponentChildren;
 }) {
   const details = useRef<HTMLDetailsElement>(null);
@@ -207,7 +209,7 @@ export function Menu({
         ref={list}
         class="bl-menu-list"
         popover="manual"
-        onClick={({ target }) => (target as Element).closest("[data-stays]") || close()}
+        onClick={({ target }) => stays || (target as Element).closest("[data-stays]") || close()}
       >
         {children}
       </div>

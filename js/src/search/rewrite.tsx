@@ -1,7 +1,7 @@
 // A text that is typed anew: both scores follow, half a second after the last key.
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchCase } from "../generated/answers";
-import { directionOf } from "../paint/quotes";
+import { textProps } from "../paint/textprops";
 import type { Side } from "./shapes";
 import { textOf, useSearch } from "./state";
 
@@ -29,7 +29,7 @@ export function Rewrite({ of, side, name, end }: { of: SearchCase; side: Side; n
       ref={area}
       class="bl-rewrite"
       aria-label={`${name}, rewritten`}
-      dir={directionOf(original.current)}
+      {...textProps(original.current)}
       rows={side === "query" ? 6 : 14}
       defaultValue={original.current}
       onInput={() => {

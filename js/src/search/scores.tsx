@@ -48,7 +48,7 @@ export function Scores({ names, before, after, width, dark }: Props) {
       {x.ticks.map((tick) => (
         <g key={tick}>
           <line x1={x(tick)} x2={x(tick)} y1={TOP - 8} y2={TOP + 2 * LINE - 10} stroke={ink.border} />
-          <text x={x(tick)} y={height - 6} font-size="11" text-anchor="middle" fill={ink.muted}>
+          <text x={x(tick)} y={height - 6} font-size="12" text-anchor="middle" fill={ink.muted}>
             {signed(tick, decimals)}
           </text>
         </g>
@@ -71,7 +71,7 @@ export function Scores({ names, before, after, width, dark }: Props) {
               </>
             )}
             <circle cx={to} cy={y} r="6" fill={colour} />
-            <text x={width - 4} y={y + 5} font-size="15" font-weight="600" text-anchor="end" fill={ink.ink}>
+            <text x={width - 4} y={y + 5} font-size="16" font-weight="600" text-anchor="end" fill={ink.ink}>
               {signed(now[n]!, digits)}
             </text>
           </g>

@@ -4,7 +4,7 @@ import type { SearchCase } from "../generated/answers";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, signed } from "../paint/format";
 import { inks, signedColours } from "../paint/palette";
-import { directionOf } from "../paint/quotes";
+import { textProps } from "../paint/textprops";
 import { Button } from "../parts/controls";
 import { type Box, type Link, largestArc, linksOf, pathOf, spread, within } from "./arcs";
 import { type Ground, groundsOf, peakOf } from "./grounds";
@@ -200,7 +200,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
   const colours = signedColours(search.dark);
   const ground = inks(search.dark).bg;
   const { experiment, spot } = search;
-  const direction = directionOf(pieces.map(([text]) => text).join(""));
+  const laid = textProps(pieces.map(([text]) => text).join(""));
   const [isWhole, setWhole] = useState(false);
   const keyRows = pieces.flatMap(([, row]) => (keys[row] ? [row] : []));
   const out = experiment.value;
@@ -224,7 +224,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
     return word ? Number(word.dataset.row) : -1;
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const along = direction === "rtl" ? -1 : 1;
+    const along = laid.dir === "rtl" ? -1 : 1;
     const step = { ArrowRight: along, ArrowDown: 1, ArrowLeft: -along, ArrowUp: -1 }[event.key];
     if (step) {
       event.preventDefault();
@@ -275,7 +275,7 @@ function Words({ of, side, peak, measure }: ColumnProps) {
         aria-label={`${namesOf(of)[side]}: arrow keys go from word to word, Enter takes one out`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from word to word
         tabIndex={0}
-        dir={direction}
+        {...laid}
         onScroll={measure}
         onKeyDown={onKeyDown}
         onBlur={() => look(-1)}

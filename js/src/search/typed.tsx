@@ -1,7 +1,7 @@
 // A question of the reader's own: the box that it is typed into, and the passages as the model ranks them for it.
 import { useRef } from "preact/hooks";
 import { amount, counted, signed } from "../paint/format";
-import { directionOf } from "../paint/quotes";
+import { textProps } from "../paint/textprops";
 import { Button, useElementId } from "../parts/controls";
 import { useCase } from "./case";
 import { open, useLatest, useSearch } from "./state";
@@ -101,7 +101,7 @@ export function TypedPassages() {
           >
             <span class="bl-rank">{n + 1}</span>
             <span class="bl-row-text">
-              <bdi dir={directionOf(passageText)} class="bl-question-text">
+              <bdi {...textProps(passageText)} class="bl-question-text">
                 {passageText}
               </bdi>
               <span class="bl-muted bl-row-note">

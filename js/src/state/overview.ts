@@ -3,6 +3,7 @@ import type { Span, TokenSide } from "../compute/grid";
 import type { Compared, HeadFields, ModelAnswer, SimilarFields } from "../generated/answers";
 import type { Measure, Traits } from "../generated/vocabulary";
 import { type Arrays, fromBase64, unpack } from "../kernel/wire";
+import { tell } from "../paint/textprops";
 
 /** What the tokenizer did: bertlens.text.encoding.InputReport.to_dict(). */
 export interface Badge {
@@ -92,6 +93,7 @@ interface Header {
   compared?: Compared; // of two runs
   similar?: SimilarFields; // of two texts
   ranking?: Ranking;
+  languages?: Record<string, string>; // of texts
   head: HeadFields;
 }
 
@@ -125,6 +127,7 @@ export const thumbsFrom = (measure: Measure, { thumbs, thumb_max }: Arrays): Thu
 /** An overview as the trait has it, or as an answer about other maps of the trace. */
 export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): Overview {
   const header = fields as unknown as Header;
+  tell(header.languages);
   const stats = arrays.stats!.data as Float32Array;
   const statistic = (values: Float32Array) => (layer: number, head: number, name: string) => {
     const column = header.stats.indexOf(name);

@@ -146,7 +146,8 @@ def test_a_saved_page_offers_no_pdf(show_saved, pair):
     seen = show_saved(pair.explore(**START))
     seen.root.get_by_text("Export", exact=True).click()
     line = seen.root.locator(".bl-menu-line", has_text="Head view")
-    expect(line.get_by_role("button")).to_have_text(["SVG", "PNG"])
+    expect(line.get_by_role("button")).to_have_text(["SVG", "PNG", "PDF"])
+    expect(line.get_by_role("button", name="PDF")).to_be_disabled()
 
 
 def test_menu_by_keyboard(show, pair):

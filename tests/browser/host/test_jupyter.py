@@ -306,8 +306,8 @@ def test_head_as_pdf(lab):
     assert path.name.endswith("L1H8-head.pdf") and file.startswith(b"%PDF")
     assert b"/FontFile2" in file and b"/Subtype /Image" not in file
     lab.choice("head view", "Lines").click()
-    lab.root.get_by_text("Export", exact=True).click()
-    lab.root.get_by_role("button", name="PDF", exact=True).click()
+    menu = lab.export_menu()
+    menu.locator(".bl-menu-line", has_text="Head view").get_by_role("button", name="PDF").click()
     expect(lab.part("problem")).to_contain_text("not exported: lines have no PDF: save the SVG, which has it")
 
 

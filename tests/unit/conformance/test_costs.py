@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import bertlens as bl
 from bertlens.errors import InputError
+from conftest import state
 
 encoders = pytest.importorskip("unit.tiny_encoders")
 N = 24
@@ -95,3 +98,25 @@ def test_what_has_no_costs_is_refused(encoder: Any, search: bl.search.Retrieval)
     for given in (3, bl.retrieval(other, ["warm"], ["cat", "mat"], keep=False, progress=False)):
         with pytest.raises(InputError, match="of the model that was compared"):
             p.costs(given)
+
+
+def test_lock_and_costs_leave_the_model_as_it_was(
+    encoder: Any, search: bl.search.Retrieval, tmp_path: Path, ctrl_c: None
+) -> None:
+    """Also where Ctrl-C ends them."""
+    import signal
+
+    p = parity(search, encoder.encode(encoders.TEXTS), "query")
+    module = search.lens.borrowed.module
+    before, own = state(module), {name: id(tensor) for name, tensor in module.named_parameters()}
+    p.costs(search)
+    p.lock(tmp_path / "a.lock")
+    assert state(module) == before
+    layer = next(m for m in module.modules() if type(m) is torch.nn.Linear)
+    for function in (lambda: p.costs(search), lambda: p.lock(tmp_path / "b.lock")):
+        handle = layer.register_forward_pre_hook(lambda *_: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            function()
+        handle.remove()
+        assert state(module) == before and {n: id(t) for n, t in module.named_parameters()} == own
+    assert not (tmp_path / "b.lock").exists()

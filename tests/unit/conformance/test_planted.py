@@ -31,6 +31,7 @@ def missed(field: Field, plants: list[Plant], most: int | None = None) -> tuple[
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("family", SEVEN)
 def test_98_of_100_planted_faults_are_named_first(family: str) -> None:
     field = Field(family)
@@ -59,6 +60,7 @@ def unnamed(field: Field, seed: int, count: int) -> list[str]:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_95_of_100_planted_pairs_are_in_the_answer(family: str) -> None:
     misses = unnamed(Field(family), 0, 40)

@@ -241,6 +241,7 @@ def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
     (tmp_path / "widget.css").write_text("")
     (tmp_path / "widget.js").write_text('const widget="</SCRIPT><!--"\nexport{widget as default};\n')
     (tmp_path / "savedpage.js").write_text("var made={};")
+    (tmp_path / "frameheight.js").write_text("var made={};")
     monkeypatch.setattr(bundle, "STATIC", tmp_path)
     [script] = [text for attrs, text in Page(view.to_html()).of("script") if attrs["type"] == "module"]
     assert script.startswith('const widget="<\\/SCRIPT><\\!--"\n;(')

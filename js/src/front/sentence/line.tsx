@@ -1,7 +1,7 @@
 // One text of the sentence: a field, and under it the same text in words that are buttons.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Unit } from "../../compute/grid";
-import { directionOf } from "../../paint/quotes";
+import { textProps } from "../../paint/textprops";
 import { tokenText } from "../../parts/token";
 import { textsName } from "../../state/frontstate";
 import { useView, type View } from "../../state/view";
@@ -113,7 +113,7 @@ export function Line({
   const places = movedPlaces(line.places, line.text, content).map((place) =>
     place && place.start >= start && place.end <= end ? place : null,
   );
-  const dir = directionOf(content);
+  const laid = textProps(content);
   const origin = useRef(text); // as it was before it was written in
   const edit = (at: number) => {
     taps.count++;
@@ -134,12 +134,12 @@ export function Line({
       const { class: name, ...rest } = wordProps(word);
       return (
         <span key={word} dir="ltr" {...rest} class={`bl-chipmark ${name}`}>
-          {tokenText(words.units[word]!.label.replace(/^[[<]\|?|\|?[\]>]$/g, ""))}
+          {tokenText(words.units[word]!.label.replace(/^(\[|<\|)|(\]|\|>)$/g, ""))}
         </span>
       );
     });
   return (
-    <div class={`bl-textline${part ? " bl-part" : ""}`} dir={dir}>
+    <div class={`bl-textline${part ? " bl-part" : ""}`} {...laid}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the field above it takes the keys; the words are buttons */}
       <div
         ref={mirror}
@@ -198,7 +198,7 @@ export function Line({
         value={content}
         disabled={disabled}
         title={disabled ? view.link.needs.value : undefined}
-        dir={dir}
+        {...laid}
         spellcheck={false}
         autocomplete="off"
         onFocus={() => {

@@ -1,8 +1,8 @@
 // What is pinned by an arc; and through an edit it stays so, while its word stands in the text.
 import { useEffect, useRef } from "preact/hooks";
 import { movedBy, openedNext, placeIn } from "../../kernel/opened";
-import { visit } from "../../state/page";
 import type { View } from "../../state/view";
+import { askOf } from "../leaf/openleaf";
 import { isUnfolded } from "../unfolded";
 import { movedPlaces } from "./wordplaces";
 import type { Words } from "./wordrow";
@@ -43,7 +43,7 @@ export function usePins(view: View, words: Words) {
       const cells = queries.flatMap((query) => keys.map((key) => ({ query, key })));
       const weightOf = ({ query, key }: (typeof cells)[number]) => shownHead.weights.at(query, key);
       const cell = cells.reduce((best, one) => (weightOf(one) > weightOf(best) ? one : best));
-      visit(view, "neurons", cell);
+      askOf(view, cell);
     },
   };
 }

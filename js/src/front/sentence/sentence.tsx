@@ -4,14 +4,17 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { isOfProgram, placeIn, touchedAt } from "../../kernel/opened";
+import { share } from "../../paint/format";
 import { Check } from "../../parts/controls";
+import { tokenWord } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { clozeOf } from "../../state/cloze";
 import { headsInHand } from "../../state/frontanswers";
 import type { Box } from "../../state/frontstate";
 import { useView } from "../../state/view";
 import { heaviestOf, hiddenWordsOf, lossLines } from "../../tabs/task/hiddenwords";
-import { isUnfolded } from "../unfolded";
+import { closeLeaf } from "../leaf/openleaf";
+import { isBrief, leafOf } from "../unfolded";
 import { arcsOf, habitOf, type Scene } from "./arcs";
 import { useTyped } from "./field";
 import { HeadArcs } from "./headarcs";
@@ -80,7 +83,7 @@ export function Sentence({ beside = null, end }: Props) {
     words,
     stretch ? [texts[0]!.slice(stretch.start, stretch.end)] : texts,
     width,
-    isUnfolded(view),
+    isBrief(view),
     beside?.text ?? null,
   );
   const long = isLongText(shownHead.weights);
@@ -245,6 +248,11 @@ export function Sentence({ beside = null, end }: Props) {
             hover(-1);
           }}
           onKeyDown={(event) => {
+            if (event.key === "Escape" && leafOf(view) && !event.defaultPrevented) {
+              event.preventDefault();
+              closeLeaf(view);
+              return;
+            }
             const word = wordOf(event.target);
             if (word < 0) return;
             const isPinned = (synced.query.peek() ?? synced.key.peek()) !== null;
@@ -302,7 +310,11 @@ export function Sentence({ beside = null, end }: Props) {
             <HeadArcs
               {...{ scene, preview, below, habit: preview || mean ? null : habit }}
               name={`${overview.subject} ${key || `${shownHead.layer} ${shownHead.head}`}`}
-              pick={(word) => preview || mean || below || pinCell(asker, word)}
+              pick={preview || mean || below ? null : (word) => pinCell(asker, word)}
+              nameOf={(word) =>
+                `${share(row[word]!, 2)} to ${tokenWord(words.units[word]!.label)}: how is it computed?`
+              }
+              asked={leafOf(view) ? words.units.findIndex(({ pieces }) => pieces.includes(view.focus.key)) : -1}
             />
           )}
         </div>

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { counted, px } from "../../paint/format";
-import { directionOf } from "../../paint/quotes";
+import { textProps } from "../../paint/textprops";
 import { Button, useElementId } from "../controls";
 
 const ROW = 46; // px of a case with one line of its text
@@ -121,7 +121,7 @@ export function CaseList({ label, heading, hint, count, at, current, open, nothi
                     setOpen(false);
                   }}
                 >
-                  <bdi dir={directionOf(row.text)}>{row.text}</bdi>
+                  <bdi {...textProps(row.text)}>{row.text}</bdi>
                   <span class="bl-number" title={row.about}>
                     {row.number}
                   </span>

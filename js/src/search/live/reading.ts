@@ -99,11 +99,15 @@ export function sumOf(rows: Float64Array[], width: number): Float64Array {
   return sum;
 }
 
+/** The last word of a prompt, −1 without one. A blank at its end may be a piece: that is of the text's first word. */
+export const promptEnd = (encode: (text: string) => { words: number[] }, prompt: string): number =>
+  prompt ? Math.max(-1, ...encode(prompt.trimEnd()).words) : -1;
+
 export async function read(engine: Engine, text: string, task: Task): Promise<Reading> {
   const { tokenizer, vocabulary, search } = engine.model;
   const prompt = search.prompts[task];
   const encoded = engine.encode(prompt + text);
-  const ofPrompt = prompt ? Math.max(-1, ...engine.encode(prompt).words) : -1; // the last word of it
+  const ofPrompt = promptEnd(engine.encode, prompt);
   const continuation = tokenizer.spelling[2];
   const nameOf = (unit: number[]) => {
     const name = unit

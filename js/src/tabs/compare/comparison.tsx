@@ -2,6 +2,7 @@
 
 import { NOT_ALIGNED } from "../../generated/phrases";
 import { directionOf } from "../../paint/quotes";
+import { textProps } from "../../paint/textprops";
 import { Button, Check, into } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
@@ -41,7 +42,7 @@ function Two({ runs }: { runs: Comparing }) {
             <dt key={n}>{"ab"[n]}</dt>
             <dd>
               <span class="bl-muted">{[model, changes.join(", ") || original].filter(Boolean).join(" · ")}</span>{" "}
-              <bdi dir="auto">{text}</bdi>
+              <bdi {...textProps(text)}>{text}</bdi>
             </dd>
           </>
         ))}

@@ -1,10 +1,11 @@
 // What "Does it matter?" asks about one cell, how it is read, and what is said of it in words.
 
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
-import { headLabel, upTo } from "../../paint/format";
+import { capital, counted, headLabel, ordinal, upTo } from "../../paint/format";
 import { quotation } from "../../paint/quotes";
 import { isNothing, ranked } from "../../paint/ranked";
 import { tokenQuote } from "../../parts/token";
+import type { HeadsThatMatter } from "../../state/frontanswers";
 import type { Overview } from "../../state/overview";
 import type { Matter, MatterRow } from "../../state/whatif";
 import { amounts } from "../../whatif/slopes";
@@ -115,6 +116,33 @@ export function verdict(overview: Overview, matter: Matter): [answer: string, be
   if (counts(matter, change)) return ["Yes", sentenceOf(change)];
   const answer = isNothing(size(change)) ? "No" : "Hardly";
   return [answer, `${sentenceOf(change)}${byToken && `; but ${byToken}`}`];
+}
+
+/** Of the head and of the one weight what a run without each says, a sentence for both; "" where neither was run. */
+export function bothWords(overview: Overview, matter: Matter): string {
+  const words = changesIn(overview, matter);
+  const [head, cell] = matter.rows;
+  const sentences = [head, cell].flatMap((row, n) =>
+    isMade(row) ? [`${words[n]} ${moveWords(overview, matter, row)}`] : [],
+  );
+  return capital(sentences.join("; "));
+}
+
+type EachHead = HeadsThatMatter["heads"][number];
+
+/** What the answer changes by without each head that was run: of all of them, or of the largest that are listed. */
+export function headsRun({ heads, tried, changes }: HeadsThatMatter, { n_heads }: Overview): EachHead[] {
+  if (!changes || changes.length > tried) return heads;
+  return Array.from(changes, (change, n) => [Math.floor(n / n_heads), n % n_heads, change]);
+}
+
+/** Where a head stands among those that were run; "" where that is not known, or is of another answer. */
+export function rankWords({ layer, head, rows }: Matter, ran: EachHead[], { tried, name }: HeadsThatMatter): string {
+  const size = ([, , change]: EachHead) => Math.abs(change);
+  const change = ran.find(([l, h]) => l === layer && h === head);
+  if (!change || rows[0]!.name !== name) return "";
+  const at = ran.filter((one) => size(one) > size(change)).length;
+  return `the ${at === 0 ? "" : `${ordinal(at + 1)} `}largest of ${counted(tried)} heads run`;
 }
 
 /** What "yes" means, for who wants to know. */

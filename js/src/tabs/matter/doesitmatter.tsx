@@ -1,5 +1,6 @@
 // Does it matter? The model's answer without the head, without the cell, without the token that is looked at.
 
+import type { ComponentType } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
@@ -68,21 +69,32 @@ function answeredBefore(view: View): Answer | null {
     : null;
 }
 
-export function Matter() {
+interface BodyProps {
+  matter: Answer;
+  isOld?: boolean; // it is of what was asked before
+}
+
+interface BodyOf {
+  as: ComponentType<BodyProps>; // what the answer is drawn as
+}
+
+export const Matter = () => <MatterAs as={Answered} />;
+
+export function MatterAs({ as: Body }: BodyOf) {
   const view = useView();
   const { link, overview } = view;
   const [cellAsked, ask] = useState("");
   const prior = answeredBefore(view);
   const cell = JSON.stringify([overview.trace, placeOf(view)]);
   const tokens = overview.queries.tokens.length;
-  if (prior) return <Answered matter={prior} />;
+  if (prior) return <Body matter={prior} />;
   if (tokens > LIMITS.effects && cellAsked !== cell)
-    return link.kernel.value ? <Cost tokens={tokens} start={() => ask(cell)} /> : <Saved />;
-  return <Asking />;
+    return link.kernel.value ? <Cost tokens={tokens} start={() => ask(cell)} /> : <Saved as={Body} />;
+  return <Asking as={Body} />;
 }
 
 /** Without a kernel: what the page holds, or why it does not. */
-function Saved() {
+function Saved({ as: Body }: BodyOf) {
   const view = useView();
   const target = targetOf(view);
   const answer = useAnswer(EACH, target ?? {}, { wait: !target });
@@ -90,7 +102,7 @@ function Saved() {
   const refused = answer.state === "refused" && (view.link.kernel.value ? answer.reason : NEEDS_MODEL);
   const reason = answer.state === "refused" ? refused : answer.value.why_not;
   if (answer.state === "refused" || reason) return <p class="bl-empty">{reason}</p>;
-  return <Answered matter={matterOf(answer.value, view.overview, questionOf(view) ?? placeOf(view))} />;
+  return <Body matter={matterOf(answer.value, view.overview, questionOf(view) ?? placeOf(view))} />;
 }
 
 /** Of a long text nothing is run before it is asked for. */
@@ -112,18 +124,18 @@ function Cost({ tokens, start }: { tokens: number; start: () => void }) {
   );
 }
 
-function Asking() {
+function Asking({ as: Body }: BodyOf) {
   const view = useView();
   const question = questionOf(view);
   const answer = useAnswer(MATTER, question ?? placeOf(view), { wait: !question });
   const isSaved = useRef(false); // what it refused once it refuses for the next cell
   if (answer.state !== "asking") isSaved.current = answer.state === "refused" && view.link.carries.value;
-  if (isSaved.current) return <Saved />;
+  if (isSaved.current) return <Saved as={Body} />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="three runs of the model" />;
-  return <Answered matter={answer.value} isOld={!isOf(answer.value, view)} />;
+  return <Body matter={answer.value} isOld={!isOf(answer.value, view)} />;
 }
 
-function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }) {
+function Answered({ matter, isOld = false }: BodyProps) {
   const view = useView();
   const { overview, focus, page } = view;
   const [answer, because] = verdict(overview, matter);

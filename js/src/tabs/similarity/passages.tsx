@@ -2,6 +2,7 @@
 import { SETTINGS } from "../../generated/vocabulary";
 import { signed } from "../../paint/format";
 import { visibleText } from "../../paint/quotes";
+import { textProps } from "../../paint/textprops";
 import { Button } from "../../parts/controls";
 import { Table } from "../../parts/table";
 import type { Ranking } from "../../state/overview";
@@ -36,7 +37,7 @@ export function Ranked({ ranking }: { ranking: Ranking }) {
         title="Passages"
         about={
           <>
-            for “<bdi dir="auto">{visibleText(query)}</bdi>”, the best first; click one: why its score?
+            for “<bdi {...textProps(query)}>{visibleText(query)}</bdi>”, the best first; click one: why its score?
           </>
         }
         rows={rows}
@@ -54,7 +55,7 @@ export function Ranked({ ranking }: { ranking: Ranking }) {
                 title={live ? "Why does it have this score?" : view.link.needs.value}
                 onClick={() => open(passage)}
               >
-                <bdi dir="auto">{passage.trim() ? visibleText(passage) : "(empty)"}</bdi>
+                <bdi {...textProps(passage)}>{passage.trim() ? visibleText(passage) : "(empty)"}</bdi>
               </Button>
             ),
           },

@@ -5,6 +5,7 @@ import { UNITS } from "../../generated/vocabulary";
 import type { Answer } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/kernel";
 import { counted, percent, signed } from "../../paint/format";
+import { textProps } from "../../paint/textprops";
 import { Button, into, Segmented, Submit, wordChoices } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
@@ -91,7 +92,7 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
       value={texts[n].value}
       disabled={!live}
       title={live ? undefined : link.alone.value ? NEEDS_MODEL : link.needs.value}
-      dir="auto"
+      {...textProps(texts[n].value)}
       onInput={({ currentTarget }) => {
         texts[n].value = currentTarget.value;
       }}

@@ -62,7 +62,7 @@ const LISTED = 6; // pairs
 
 /** The units of a text; `rows`: how many the matrix has, one more where there are biases. */
 export function unitsOf({ tokens, words, names, own }: Side, byWords: boolean, rows = tokens.length): Unit[] {
-  const isOwn = (at: number[]) => own[at[0]!]!;
+  const isOwn = (at: number[]) => own[at.at(-1)!]!; // the prompt may end in a blank that is a piece of the first word
   const wordOf = new Map(words.filter(isOwn).map((at, n) => [String(at), n]));
   const units = (byWords ? words : tokens.map((_, n) => [n])).map(
     (at, n): Unit => ({

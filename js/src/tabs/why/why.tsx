@@ -194,27 +194,39 @@ function Refused({ reason }: { reason: string }) {
   );
 }
 
-/** The split by the sources of one side. */
-function OneSide({ go }: { go: Go }) {
+/** The split by the sources of one side, drawn once it is here; `isAsked`: it is of what is asked now. */
+export function SplitOf({ children }: { children: (split: Split, isAsked: boolean) => ComponentChildren }) {
   const view = useView();
-  const { focus } = view;
   const question = asked(view);
   const answer = useAnswer(WHY, question);
   askEarly(view);
   if (answer.state === "refused") return <Refused reason={answer.reason} />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
   const split = answer.value;
-  const isOf = Object.entries(question).every(([name, value]) => split[name as keyof Split] === value);
   return (
     <>
-      <SplitParts split={split} go={go}>
-        {chosenWords(focus)}
-        {!isOf && " · computing what was asked for …"}
-      </SplitParts>
+      {children(
+        split,
+        Object.entries(question).every(([name, value]) => split[name as keyof Split] === value),
+      )}
       <div class="bl-hidden" aria-live="polite">
         {`${moreWords(view, split)} ${whereWords(split)}`}
       </div>
     </>
+  );
+}
+
+function OneSide({ go }: { go: Go }) {
+  const { focus } = useView();
+  return (
+    <SplitOf>
+      {(split, isAsked) => (
+        <SplitParts split={split} go={go}>
+          {chosenWords(focus)}
+          {!isAsked && " · computing what was asked for …"}
+        </SplitParts>
+      )}
+    </SplitOf>
   );
 }
 

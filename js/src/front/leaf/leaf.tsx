@@ -1,0 +1,58 @@
+// Between the sentence and its claim: what is asked of the weight whose number was clicked, each answer in few lines.
+import type { ComponentType } from "preact";
+import { Button } from "../../parts/controls";
+import { NextFrame } from "../../parts/deferred";
+import { visit } from "../../state/page";
+import { useView } from "../../state/view";
+import { MatterLeaf } from "../../tabs/matter/matterleaf";
+import { Steps } from "../../tabs/neurons/weightsteps";
+import { openTab, tabsOf } from "../../tabs/opentab";
+import { Refused } from "../../tabs/refusal";
+import { labelOf, QUESTIONS, TabList } from "../../tabs/tablist";
+import { WhyLeaf } from "../../tabs/why/whyleaf";
+import { leafOf } from "../unfolded";
+import { closeLeaf } from "./openleaf";
+
+function HowLeaf() {
+  const { shownHead, focus } = useView();
+  return shownHead.slice.q ? <Steps query={focus.query} target={focus.key} /> : null; // between two traces
+}
+
+const BODIES: Record<string, ComponentType> = { neurons: HowLeaf, why: WhyLeaf, matter: MatterLeaf };
+
+export function Leaf() {
+  const view = useView();
+  const { page } = view;
+  const open = openTab(view);
+  const Body = leafOf(view) && open && BODIES[open.name];
+  if (!Body) return null;
+  const tabs = tabsOf(view).filter(({ name }) => name in QUESTIONS);
+  const choose = (name: string) => (name === open.name ? closeLeaf(view) : visit(view, name));
+  const unfold = () => {
+    page.allHeads.value = true;
+    visit(view, open.name);
+  };
+  return (
+    <section class="bl-leaf" data-testid="leaf" aria-label={labelOf(view, open)}>
+      <div class="bl-leaf-head">
+        <TabList {...{ tabs, open, choose }} label="Questions" />
+        <span class="bl-spacer" />
+        <Button class="bl-link" title="Every part of this answer, below all heads" onClick={unfold}>
+          the whole of it ›
+        </Button>
+        <Button class="bl-link" title="Escape" onClick={() => closeLeaf(view)}>
+          close
+        </Button>
+      </div>
+      <div role="tabpanel" class="bl-leaf-body" aria-label={labelOf(view, open)}>
+        {open.why_not ? (
+          <Refused tab={open} />
+        ) : (
+          <NextFrame>
+            <Body key={open.name} />
+          </NextFrame>
+        )}
+      </div>
+    </section>
+  );
+}
