@@ -28,6 +28,7 @@ from .hypothesis import Hook, PassChange, Row
 from .scoring import UNCALLED
 from .states import NOTHING, Runner
 from .text_faults import Reader
+from .vector_array import npz_arrays
 
 INPUT = ".input"
 TIMES = 20  # of the median of the same step over layers
@@ -203,8 +204,7 @@ def _tensors(dump: Any) -> dict[str, Tensor]:
             files = sorted(path.rglob("*.safetensors"))
             return {_of_debugger(file.stem): next(iter(load_file(file).values())) for file in files}
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as file:
-                return {name: torch.from_numpy(file[name]) for name in file.files}
+            return {name: torch.from_numpy(array) for name, array in npz_arrays(path).items()}
         return load_file(path)
     except Exception as error:  # noqa: BLE001  a damaged file raises whatever its decoder stumbles on
         raise InputError(f"{path} holds no tensors that can be read ({' '.join(str(error).split())[:120]})") from None

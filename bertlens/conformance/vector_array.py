@@ -98,8 +98,7 @@ def _of_file(path: Path, column: str | None) -> np.ndarray:
         if kind == ".npy":
             return np.load(path, allow_pickle=False)
         if kind == ".npz":
-            with np.load(path, allow_pickle=False) as file:
-                return _one({name: file[name] for name in file.files if file[name].ndim == 2}, column, path)
+            return _one({name: array for name, array in npz_arrays(path).items() if array.ndim == 2}, column, path)
         from safetensors.torch import load_file
 
         return read(_one({n: t for n, t in load_file(path).items() if t.ndim == 2}, column, path))
@@ -109,6 +108,12 @@ def _of_file(path: Path, column: str | None) -> np.ndarray:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}") from None
     except Exception as error:  # noqa: BLE001  a damaged file raises whatever its decoder stumbles on
         raise InputError(f"{path} holds no vectors that can be read ({' '.join(str(error).split())[:120]})") from None
+
+
+def npz_arrays(path: Path) -> dict[str, np.ndarray]:
+    """By their names, of another program's file."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 def _one(arrays: dict[str, Any], column: str | None, path: Path) -> Any:

@@ -35,11 +35,9 @@ def spelled(trace: Trace) -> list[str | None]:
     """The word that each token belongs to, None for template tokens and words of signs alone."""
     words: dict[int, str] = {}
     for word, token in zip(trace.word_ids, trace.display_tokens, strict=True):
-        if word is not None:
+        if word is not None and (word in words or token != "␣"):  # a bare blank before a word is no letter of it
             words[word] = words.get(word, "") + (token[2:] if token.startswith("##") else token).lower()
-    return [
-        words[word] if word is not None and any(c.isalnum() for c in words[word]) else None for word in trace.word_ids
-    ]
+    return [words[word] if word in words and any(c.isalnum() for c in words[word]) else None for word in trace.word_ids]
 
 
 def one_head(rows: Rows, trace: Trace) -> dict[str, tuple[float, float]]:

@@ -20,6 +20,7 @@ from bertlens.lessons.results import collected
 from bertlens.measures.attribution import occlusion
 from bertlens.whatif import logit
 from unit import tiny
+from unit.conformance.planted import lens_of as encoder_of
 from unit.export.test_export import hostile_widget
 from unit.lessons.test_paper import LESSON
 from unit.lessons.test_results import line
@@ -80,6 +81,9 @@ def write_pages(folder: Path, embedded_lens: bl.Lens) -> None:
     towers = bl.retrieval(small, queries, passages, judged, query_lens=other, progress=False)
     towers.to_html(folder / "towers.html")  # which have no view: the tables alone
     paper.page_of(LESSON, embedded_lens, True)
+    pair = ["the cat sat", "it was warm"]
+    encoder = encoder_of("bert")
+    bl.parity(encoder, pair, encoder.encode(pair).flip(1).numpy(), pairs=False).to_html(folder / "p.html")
     occlusion(words_lens().trace("the cat [MASK] on the mat"), logit("cat"))._repr_html_()
 
 

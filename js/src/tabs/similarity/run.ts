@@ -32,10 +32,11 @@ export async function runApart(view: View, a: string, b: string): Promise<void> 
 
 /** The run of a text with a token of it pinned, and why it looks where it does. */
 export async function openRun(view: View, text: string, query: number): Promise<void> {
-  const { synced, overview } = view;
+  const { synced, overview, page } = view;
   if (overview.text !== text || overview.text_pair) await view.run(text, "");
   batch(() => {
     const tabs = overview.tabs.map(({ name }) => name);
+    page.allHeads.value = true;
     synced.parts.value = ["header", "atlas", "head", ...tabs]; // of this page alone
     visit(view, "why", { query, key: null });
   });
