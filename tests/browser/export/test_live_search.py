@@ -136,7 +136,7 @@ def test_what_is_long_is_cut_what_is_empty_is_none_and_other_questions_have_thei
     expect(page.get_by_label("Which wrong passage")).to_have_value(rows[0])
     page.get_by_role("tab", name="All failures").click()
     page.get_by_role("button", name="Take it out of all").click()
-    expect(page.get_by_test_id("turns")).to_contain_text("All failures are tried in Python")
+    expect(page.get_by_test_id("work-turns").get_by_role("alert")).to_contain_text("work of minutes in Python")
 
 
 def test_in_a_sandboxed_frame(saved: Path, page_of: Any) -> None:

@@ -397,7 +397,7 @@ def test_a_saved_page_has_layers_where_they_were_asked_for(tab_of: Any) -> None:
     page.get_by_role("tab", name="Layers and dimensions").click()
     expect(part(page, "curve-layer")).to_be_visible()
     assert page.get_by_role("button", name="Rank by fewer dimensions").count() == 0
-    assert part(page, "dimensions").count() == 0
+    assert part(page, "work-dimensions").count() == 0
     bare = tab_of(saved(), width=938)
     expect(bare.get_by_role("tab", name="Hubs")).to_be_visible()
     assert bare.get_by_role("tab", name="Layers and dimensions").count() == 0

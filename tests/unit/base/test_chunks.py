@@ -284,6 +284,17 @@ def deadly(shared: Deadly, chunk: int) -> int:
     return chunk * 3
 
 
+def wait_until_broken(pool: ProcessPoolExecutor) -> None:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            pool.submit(int).result()
+        except BrokenProcessPool:
+            return
+        time.sleep(0.01)
+    pytest.fail("a pool works on without its worker")
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_worker_is_killed(tmp_path: Path, place: str) -> None:
@@ -299,6 +310,7 @@ def test_a_worker_is_killed(tmp_path: Path, place: str) -> None:
         values.append(value)
         if chunk == 5 and place == "idle":
             next(iter(pools_made[-1]._processes.values())).kill()
+            wait_until_broken(pools_made[-1])  # else all may be done before the pool sees it
             (tmp_path / "killed").touch()
     assert values == [3 * number for number in range(30)] and time.monotonic() - began < 60
     assert len(pools_made) > 1
