@@ -255,6 +255,8 @@ def test_hidden_special_tokens(show, pair, eager, renormalize):
     if renormalize:
         block = block / block.sum(axis=1, keepdims=True)
     assert_painted(seen.matrix(), block, 0, block.max())
+    hidden = f"{shown(1 - block[left.index(QUERY)].sum())} goes to words not shown"
+    expect(seen.part("row-list")).to_contain_text("rows scaled to 1" if renormalize else hidden)  # a frame later
     note = seen.part("row-list").inner_text()
     assert ("rows scaled to 1" in note) is renormalize
-    assert (f"{shown(1 - block[left.index(QUERY)].sum())} goes to words not shown" in note) is not renormalize
+    assert (hidden in note) is not renormalize
