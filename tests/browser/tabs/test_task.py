@@ -210,7 +210,7 @@ def test_a_saved_page_holds_the_examples_that_matter(show_saved: Any, task: bl.T
         if drawer.is_visible():  # there is no room for the column
             drawer.click()
         row(seen, order[n]).click()
-        assert seen.page.evaluate("() => location.hash") == f"#case={order[n]}"
+        expect(seen.page).to_have_url(re.compile(f"#case={order[n]}$"))
         expect(opened(seen)).to_contain_text(said(task, order[n]))
         expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(task.table["text"][order[n]])
     trace = task.lens.trace(task.table["text"][order[9]])
